@@ -1,0 +1,129 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One list for every target and test: Swift 6 mode, explicit existentials, imports that say who sees them.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// A Swift module of the house, with the shared settings.
+func room(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+}
+
+/// The tests of one module, mirroring its folders.
+func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(
+        name: "\(name)Tests",
+        dependencies: [.init(stringLiteral: name), "NocturneTestSupport"] + dependencies,
+        swiftSettings: settings
+    )
+}
+
+let package = Package(
+    name: "nocturne",
+    products: [
+        .executable(name: "nocturne", targets: ["nocturne"])
+    ],
+    dependencies: [
+        // The command line: parsing, help and usage errors.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // Double-ended queues for the waiters of channels and pools.
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        // ONNX files are protocol buffers.
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+        // The journal: SQLite with a well-kept Swift face.
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
+    targets: [
+        // The C and C++ boundary. Each is imported by one Swift module and never shows in a public signature.
+        .target(name: "CPosix"),
+        .target(
+            name: "CNocturneKernels",
+            dependencies: ["COpenBLAS"]
+        ),
+        .target(
+            name: "CDCMTK",
+            linkerSettings: [
+                // By name: dcmtk.pc asks for packages that need not be installed.
+                .linkedLibrary("dcmjpeg"), .linkedLibrary("dcmjpls"), .linkedLibrary("dcmimage"),
+                .linkedLibrary("dcmimgle"), .linkedLibrary("dcmdata"), .linkedLibrary("oflog"),
+                .linkedLibrary("ofstd"),
+                // JPEG 2000, which DCMTK does not decode.
+                .linkedLibrary("openjp2"),
+            ]
+        ),
+        // Matrix products.
+        .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
+        // Compression of NIfTI.
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        // SHA-256 of results, sources and model packages.
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+
+        // Ground floor.
+        room("NocturneCore", ["CCrypto"]),
+        room(
+            "NocturneConcurrency",
+            ["NocturneCore", "CPosix", .product(name: "DequeModule", package: "swift-collections")]
+        ),
+        // First floor: six rooms that do not know each other.
+        room("NocturneNumerics", ["NocturneCore", "NocturneConcurrency", "CNocturneKernels"]),
+        room("NocturneFormats", ["NocturneCore", "NocturneConcurrency", "CDCMTK", "CZlib"]),
+        room(
+            "NocturneInference",
+            [
+                "NocturneCore", "NocturneConcurrency", "CNocturneKernels",
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ]
+        ),
+        room("NocturnePostprocess", ["NocturneCore", "NocturneConcurrency"]),
+        room("NocturneMesh", ["NocturneCore", "NocturneConcurrency"]),
+        room(
+            "NocturnePipeline",
+            [
+                "NocturneCore", "NocturneConcurrency", "CPosix",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        // The only place that ties formats, models and algorithms together.
+        room(
+            "NocturneRecipes",
+            [
+                "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats", "NocturneInference",
+                "NocturnePostprocess", "NocturneMesh", "NocturnePipeline",
+            ]
+        ),
+        .executableTarget(
+            name: "nocturne",
+            dependencies: [
+                "NocturneRecipes", "NocturnePipeline", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
+                "NocturneCore", "CPosix",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // Tests, one target a module; what they share is under Tests too.
+        .target(
+            name: "NocturneTestSupport",
+            dependencies: ["NocturneCore", "NocturneConcurrency"],
+            path: "Tests/NocturneTestSupport",
+            swiftSettings: settings
+        ),
+        tests(of: "NocturneCore"),
+        tests(of: "NocturneConcurrency"),
+        tests(of: "NocturneNumerics"),
+        tests(of: "NocturneFormats", ["CDCMTK"]),
+        tests(of: "NocturneInference", ["CNocturneKernels"]),
+        tests(of: "NocturnePostprocess"),
+        tests(of: "NocturneMesh", ["NocturneFormats"]),
+        tests(of: "NocturnePipeline"),
+        tests(of: "NocturneRecipes", ["NocturneFormats", "NocturneInference"]),
+        tests(of: "nocturne", ["NocturneFormats"]),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu11,
+    cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,93 @@
+#include "shim.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/stat.h>
+
+namespace {
+
+/// The parser recurses once for every sequence inside a sequence and has no limit of its own. About 0.5 to 1.6 KiB of
+/// stack go with each level, so this is some hundreds of levels; real objects have fewer than twenty.
+const size_t stack_allowance = 1 << 20;
+
+/// A deflated data set can swell a thousandfold, and its values cannot stay in the file. One slice needs far less.
+const offile_off_t inflated_allowance = offile_off_t(1) << 28;
+
+/// A file stream that goes bad when its reader has gone too deep.
+///
+/// Measuring the stack itself, at every read, needs no second parser which a hostile file could lead elsewhere, and it
+/// sees the levels hidden in a deflated data set.
+class GuardedStream : public DcmInputFileStream {
+  public:
+    explicit GuardedStream(const char *path) : DcmInputFileStream(OFFilename(path)), start_(here()) {}
+
+    OFBool good() const override { return !stopped() && DcmInputFileStream::good(); }
+
+    OFCondition status() const override {
+        return stopped() ? OFCondition(EC_InvalidStream) : DcmInputFileStream::status();
+    }
+
+    OFCondition installCompressionFilter(E_StreamCompression type) override {
+        deflated_ = true;
+        return DcmInputFileStream::installCompressionFilter(type);
+    }
+
+    OFBool eos() override { return look() || DcmInputFileStream::eos(); }
+
+    offile_off_t avail() override { return look() ? 0 : DcmInputFileStream::avail(); }
+
+    offile_off_t read(void *buffer, offile_off_t length) override {
+        return look(length) ? 0 : DcmInputFileStream::read(buffer, length);
+    }
+
+    offile_off_t skip(offile_off_t length) override {
+        return look(length) ? 0 : DcmInputFileStream::skip(length);
+    }
+
+    bool too_deep() const { return too_deep_; }
+    bool too_large() const { return too_large_; }
+
+  private:
+    bool stopped() const { return too_deep_ || too_large_; }
+
+    __attribute__((noinline)) static uintptr_t here() {
+        return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    }
+
+    /// Notices what is too deep or, with the `length` bytes asked for, too much.
+    bool look(offile_off_t length = 0) {
+        const uintptr_t now = here();
+        if ((now < start_ ? start_ - now : now - start_) > stack_allowance) too_deep_ = true;
+        if (deflated_ && length > inflated_allowance - std::min(tell(), inflated_allowance)) too_large_ = true;
+        return stopped();
+    }
+
+    const uintptr_t start_;
+    bool deflated_ = false, too_deep_ = false, too_large_ = false;
+};
+
+}  // namespace
+
+cdcmtk_code cdcmtk::load(const char *path, DcmFileFormat &file, const DcmTagKey *stop, int64_t *size,
+                         cdcmtk_error *error) {
+    struct stat facts;
+    if (stat(path, &facts) != 0) return fail(error, CDCMTK_NOT_OPENED, std::string(std::strerror(errno)));
+    if (!S_ISREG(facts.st_mode)) return fail(error, CDCMTK_NOT_OPENED, std::string("not a regular file"));
+    if (size) *size = facts.st_size;
+    GuardedStream stream(path);
+    if (!stream.good()) return fail(error, CDCMTK_NOT_OPENED, stream.status());
+    file.transferInit();
+    const OFCondition condition =
+        stop ? file.readUntilTag(stream, EXS_Unknown, EGL_noChange, DCM_MaxReadLength, *stop)
+             : file.read(stream, EXS_Unknown, EGL_noChange, DCM_MaxReadLength);
+    file.transferEnd();
+    if (stream.too_deep()) {
+        return fail(error, CDCMTK_NESTED_TOO_DEEP,
+                    std::string("sequences are nested hundreds of levels deep, which no real object does"));
+    }
+    if (stream.too_large()) {
+        return fail(error, CDCMTK_NOT_READABLE,
+                    std::string("the deflated data set swells beyond 256 MiB, which no single slice does"));
+    }
+    return condition.good() ? CDCMTK_OK : fail(error, CDCMTK_NOT_READABLE, condition);
+}

@@ -1,0 +1,185 @@
+// What the parts of the convolution share. Not for other files.
+
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nk_conv.h"
+
+/// Channels of one packed block of input.
+enum { CONV_BLOCK = 16 };
+
+/// Minimal filtering: outputs of a tile along y and x, and its points.
+enum { MINIMAL_Y = 2, MINIMAL_X = 4, POINTS_Y = MINIMAL_Y + 2, POINTS_X = MINIMAL_X + 2, POINTS = POINTS_Y * POINTS_X };
+
+/// A register tile: `segments` rows of `length` voxels, times one block of output channels, over some blocks of input
+/// channels and all taps of a phase. All distances are in floats.
+typedef struct conv_tile {
+    /// Packed input of the tile's first voxel.
+    const float *input;
+    ptrdiff_t input_segment, input_block;
+    const ptrdiff_t *taps;
+    int tap_count, block_count, last_channels;
+    const float *weights;
+    /// Start values, or NULL to go on from what `output` holds.
+    const float *bias;
+    float *output;
+    ptrdiff_t output_segment, output_step;
+    /// Output channels of the tile that exist.
+    int channels;
+} conv_tile;
+
+/// What follows the last sum of a tile.
+typedef struct conv_finish {
+    float *output;
+    const float *residual;
+    ptrdiff_t output_segment, output_step;
+    int segments, length, channels;
+    float slope;
+    /// Sums and sums of squares, or NULL.
+    double *sums, *squares;
+} conv_finish;
+
+/// A strip of voxels of one source on its way into the packed buffer: up to CONV_BLOCK channels of each.
+typedef struct conv_strip {
+    const float *source;
+    float *target;
+    const float *scale, *shift;
+    float slope;
+    int channels, count;
+    ptrdiff_t source_step, target_step;
+    /// Where the next strip will probably be.
+    ptrdiff_t source_ahead;
+} conv_strip;
+
+typedef void conv_tile_function(const conv_tile *tile);
+
+/// Some rows of tiles of one plane and one block of channels, on their way to the points of minimal filtering.
+typedef struct conv_minimal_input {
+    /// Packed voxels, CONV_BLOCK apart, and the distance of rows.
+    const float *input;
+    ptrdiff_t row;
+    int tiles_y, tiles_x;
+    /// The first point of the first tile; tiles are CONV_BLOCK apart.
+    float *points;
+    ptrdiff_t point;
+} conv_minimal_input;
+
+/// A row of tiles and one unit on their way back.
+typedef struct conv_minimal_output {
+    const float *points;
+    ptrdiff_t point;
+    /// Floats between tiles.
+    int width;
+    const float *bias;
+    float *output;
+    ptrdiff_t output_row, output_step;
+    /// What is within the output.
+    int rows, columns, channels;
+} conv_minimal_output;
+
+/// A set of vector kernels.
+typedef struct conv_kernels {
+    int lanes;
+    /// The longest tile of one row.
+    int longest;
+    /// [voxel distance 16, 4, 1][vectors - 1][segments - 1][length - 1]; NULL where there is none.
+    conv_tile_function *tiles[3][2][4][14];
+    /// One channel in, one channel out: weights are [tap][CONV_BLOCK].
+    void (*depthwise)(const conv_tile *tile, int length);
+    void (*finish)(const conv_finish *finish);
+    void (*pack)(const conv_strip *strip);
+    void (*minimal_input)(const conv_minimal_input *work);
+    void (*minimal_output)(const conv_minimal_output *work);
+} conv_kernels;
+
+/// NULL when not compiled for this architecture.
+const conv_kernels *nk_conv_kernels_avx512(void);
+const conv_kernels *nk_conv_kernels_avx2(void);
+
+enum { Z, Y, X };
+
+typedef struct conv_phase {
+    int place[3], count[3];
+    int tap_count;
+    /// Of each tap, from the first packed voxel of a point.
+    ptrdiff_t *taps;
+    /// Index of each tap in the kernel.
+    int *kernel;
+} conv_phase;
+
+/// Consecutive output channels of one phase and group.
+typedef struct conv_unit {
+    int phase, group, first, channels, vectors;
+    size_t weights;
+} conv_unit;
+
+struct nk_conv_plan {
+    nk_conv_desc desc;
+    const conv_kernels *kernels;
+    bool depthwise;
+    /// Whether by minimal filtering.
+    bool minimal;
+    /// Per group. A depthwise layer counts as one group.
+    int groups, group_in, group_out;
+    int in[3], out[3], in_stride[3], out_stride[3];
+    /// Lowest tap offset and how far the others reach, 1 for a single one.
+    int lowest[3], span[3];
+    /// Of each remainder modulo the input stride, whether a tap reads there.
+    bool *reads[3];
+    int phase_count;
+    conv_phase *phases;
+    int unit_count;
+    conv_unit *units;
+    /// The grid, the boxes it is cut into, how many along each axis, and how many ranges of units.
+    int grid[3], box[3], boxes[3], ranges;
+    /// Packed input: floats between voxels, extents, floats between things.
+    int distance, packed[3], row_voxels;
+    size_t row, block;
+    int block_count, last_channels;
+    /// Blocks of input channels a go.
+    int go;
+    /// Portable path: rows of the grid gathered for one product.
+    int rows;
+    float *weights, *bias;
+    size_t weight_count;
+    size_t plan_bytes, scratch_bytes;
+};
+
+/// One chunk at work.
+typedef struct conv_job {
+    const nk_conv_plan *plan;
+    const nk_conv_source *sources;
+    int source_count;
+    const float *residual;
+    float *out;
+    float out_slope;
+    double *sums, *squares;
+    float *packed;
+    /// First point and extent of the box.
+    int first[3], size[3];
+} conv_job;
+
+static inline int ceil_div(int a, int b) { return (a + b - 1) / b; }
+static inline int min_int(int a, int b) { return a < b ? a : b; }
+static inline int max_int(int a, int b) { return a > b ? a : b; }
+static inline int modulo(int a, int b) { return (a % b + b) % b; }
+static inline size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
+
+/// Some blocks of channels of one row: input row (z, y), or zeros when there is none, to `target`, the row's place in
+/// the first of the blocks, which are `target_block` floats apart.
+void nk_conv_pack_row(
+    const conv_job *job, int group, int block, int blocks, int z, int y, float *target, size_t target_block);
+
+/// How much longer so many equal chunks take than if they could be divided at will.
+double nk_conv_waiting(double chunks);
+
+/// Chooses boxes for minimal filtering; returns the cost in cycles, or a negative number when the layer does not lend
+/// itself to it.
+double nk_conv_minimal_choose(nk_conv_plan *plan);
+size_t nk_conv_minimal_weight_count(const nk_conv_plan *plan);
+void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights);
+size_t nk_conv_minimal_scratch_floats(const nk_conv_plan *plan);
+void nk_conv_minimal_run(const conv_job *job, int first, int end);

@@ -1,0 +1,139 @@
+/// The operators of a network besides convolution: elementwise functions, data movement, pooling, interpolation,
+/// reductions and matrix products.
+///
+/// Every function works on a part of its output that the caller chooses, so that threads can share an operator by
+/// calling it on disjoint parts. None allocates, starts a thread or keeps state. Products and sums are never contracted
+/// into fused multiply-adds, so that a value does not depend on the instruction set (matrix products excepted).
+
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__clang__)
+#pragma clang assume_nonnull begin
+#endif
+
+enum { NK_MAX_RANK = 8 };
+
+/// out = leaky(in * scale[c] + shift[c], slope), over `rows` voxels of `channels` values. `out` may be `in`.
+void nk_affine_rows(
+    const float *in, const float *_Nullable scale, const float *_Nullable shift, float slope, float *out, size_t rows,
+    size_t channels);
+
+/// One operand of nk_sum_rows: leaky(data * scale[c] + shift[c], slope); scale and shift may be NULL.
+typedef struct nk_affine_operand {
+    const float *data;
+    const float *_Nullable scale;
+    const float *_Nullable shift;
+    float slope;
+} nk_affine_operand;
+
+/// out = leaky(a + b, slope), over `rows` voxels. `out` may be the data of either.
+void nk_sum_rows(
+    const nk_affine_operand *a, const nk_affine_operand *b, float slope, float *out, size_t rows, size_t channels);
+
+/// Sums and sums of squares of each channel, in double: `sums` is [2][channels] and is set, not added to.
+void nk_channel_sums(const float *in, size_t rows, size_t channels, double *sums);
+
+enum {
+    NK_UNARY_LEAKY = 0,        /* x < 0 ? p * x : x */
+    NK_UNARY_CLIP = 1,         /* min(max(x, p), q) */
+    NK_UNARY_SIGMOID = 2,
+    NK_UNARY_HARD_SIGMOID = 3, /* max(0, min(1, p * x + q)) */
+    NK_UNARY_HARD_SWISH = 4,   /* x * max(0, min(1, x / 6 + 1 / 2)) */
+    NK_UNARY_SILU = 5,         /* x * sigmoid(x) */
+    NK_UNARY_EXP = 6,
+    NK_UNARY_SQRT = 7,
+    NK_UNARY_TANH = 8,
+    NK_UNARY_ABS = 9,
+    NK_UNARY_NEG = 10,
+    NK_UNARY_RECIPROCAL = 11,
+    NK_UNARY_LOG = 12,
+    NK_UNARY_ERF = 13,
+    NK_UNARY_ELU = 14,         /* x < 0 ? p * (exp(x) - 1) : x */
+    NK_UNARY_SOFTPLUS = 15,
+    NK_UNARY_FLOOR = 16,
+    NK_UNARY_CEIL = 17,
+    NK_UNARY_TRUNCATE = 18,
+};
+
+/// `out` may be `in`.
+void nk_unary(int32_t kind, const float *in, float *out, size_t count, float p, float q);
+
+enum {
+    NK_BINARY_ADD = 0,
+    NK_BINARY_SUB = 1,
+    NK_BINARY_MUL = 2,
+    NK_BINARY_DIV = 3,
+    NK_BINARY_POW = 4,
+    NK_BINARY_MIN = 5,
+    NK_BINARY_MAX = 6,
+    NK_BINARY_PRELU = 7, /* a < 0 ? a * b : a */
+};
+
+/// Elements [begin, end) of a dense output of extents `dims`; operands are read with strides of their own (0 repeats).
+void nk_binary(
+    int32_t kind, int32_t rank, const size_t *dims, const float *a, const ptrdiff_t *a_strides, const float *b,
+    const ptrdiff_t *b_strides, float *out, size_t begin, size_t end);
+
+/// Moves elements [begin, end), counted in C order over `dims`, from a strided source to a strided destination.
+/// Along an axis that has a table, element i lies at offset tables[axis][i] of the source; a negative offset gives `fill`.
+/// Elsewhere it lies at i * src_strides[axis].
+void nk_move(
+    int32_t rank, const size_t *dims, const float *src, const ptrdiff_t *src_strides,
+    const ptrdiff_t *_Nullable const *_Nonnull tables, float *dst, const ptrdiff_t *dst_strides, float fill, size_t begin,
+    size_t end);
+
+/// out[c][r] = in[r][c] for the rows [begin, end) of `rows` by `columns` values.
+void nk_transpose(const float *in, float *out, size_t rows, size_t columns, size_t begin, size_t end);
+
+/// Pooling on [z][y][x][channel].
+typedef struct nk_pool_desc {
+    int32_t in[3], out[3], kernel[3], stride[3], pad[3], dilation[3];
+    /// Extent with the padding after, for the count of padded averages.
+    int32_t padded[3];
+    int32_t channels;
+    /// 0 maximum, 1 average over the voxels inside, 2 average over the padding too.
+    int32_t mode;
+} nk_pool_desc;
+
+/// Rows [begin, end) of the out[0] * out[1] output rows.
+void nk_pool(const nk_pool_desc *desc, const float *in, float *out, size_t begin, size_t end);
+
+/// Linear interpolation on [z][y][x][channel]: per output index of an axis two input indices and the weight of the second.
+typedef struct nk_interpolation {
+    int32_t in[3], out[3];
+    int32_t channels;
+    const int32_t *_Nullable low[3];
+    const int32_t *_Nullable high[3];
+    const float *_Nullable weight[3];
+} nk_interpolation;
+
+/// Rows [begin, end) of the out[0] * out[1] output rows.
+void nk_interpolate(const nk_interpolation *desc, const float *in, float *out, size_t begin, size_t end);
+
+enum { NK_REDUCE_MEAN = 0, NK_REDUCE_SUM = 1, NK_REDUCE_MAX = 2, NK_REDUCE_MIN = 3 };
+
+/// Reduces the middle axis of [outer][n][inner] for the outer indices [begin, end).
+void nk_reduce(int32_t kind, const float *in, float *out, size_t n, size_t inner, size_t begin, size_t end);
+
+/// Softmax along the middle axis of [outer][n][inner] for the outer indices [begin, end). `out` may be `in`.
+void nk_softmax(const float *in, float *out, size_t n, size_t inner, int32_t logarithm, size_t begin, size_t end);
+
+/// c = alpha * a b + beta * c, row-major, by OpenBLAS on the calling thread.
+void nk_matrix_product(
+    int32_t transpose_a, int32_t transpose_b, size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
+    const float *b, size_t ldb, float beta, float *c, size_t ldc);
+
+#if defined(__clang__)
+#pragma clang assume_nonnull end
+#endif
+
+#ifdef __cplusplus
+}
+#endif

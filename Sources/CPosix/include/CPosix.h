@@ -1,0 +1,28 @@
+/* What Swift's Glibc import hides: thread names and stack sizes, process-death signals, renames that exchange, and
+   memory advice. Every symbol is prefixed cposix_. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Starts a named thread with the given stack; returns 0 or an errno. */
+int cposix_thread_start(uint64_t *handle, const char *name, size_t stack_bytes, void *(*body)(void *), void *context);
+/* Waits for the thread to end. */
+int cposix_thread_join(uint64_t handle);
+
+/* rename(2) in one step; with exchange, both names must exist and swap. Returns 0 or an errno. */
+int cposix_rename(const char *from, const char *to, int exchange);
+/* Flushes every file of the file system that holds the open descriptor. Returns 0 or an errno. */
+int cposix_syncfs(int descriptor);
+/* Gives free heap pages back to the system. */
+void cposix_trim_heap(void);
+
+/* fork and exec of `path` in a process group of its own, dying with the parent's thread; returns the pid or -errno.
+   When detach_input is set, standard input is /dev/null. */
+pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int detach_input);
+/* The environment of this process. */
+char **cposix_environment(void);
+/* WIFEXITED and friends: 1 and the code when the process exited, 0 and the signal when it was killed. */
+int cposix_exit_status(int status, int *code_or_signal);
+/* Makes the caller die with SIGKILL when its parent does; returns 0, or ESRCH when the parent is gone already. */
+int cposix_die_with_parent(pid_t expected_parent);

@@ -1,0 +1,85 @@
+#define _GNU_SOURCE
+#include "CPosix.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int cposix_thread_start(uint64_t *handle, const char *name, size_t stack_bytes, void *(*body)(void *), void *context) {
+    pthread_attr_t attributes;
+    int code = pthread_attr_init(&attributes);
+    if (code != 0) return code;
+    pthread_attr_setstacksize(&attributes, stack_bytes);
+    pthread_t thread;
+    code = pthread_create(&thread, &attributes, body, context);
+    pthread_attr_destroy(&attributes);
+    if (code != 0) return code;
+    char shortened[16];
+    snprintf(shortened, sizeof shortened, "%s", name);
+    pthread_setname_np(thread, shortened);
+    *handle = (uint64_t)thread;
+    return 0;
+}
+
+int cposix_thread_join(uint64_t handle) { return pthread_join((pthread_t)handle, NULL); }
+
+int cposix_rename(const char *from, const char *to, int exchange) {
+    int result = exchange ? renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) : rename(from, to);
+    return result == 0 ? 0 : errno;
+}
+
+int cposix_syncfs(int descriptor) { return syncfs(descriptor) == 0 ? 0 : errno; }
+
+void cposix_trim_heap(void) { malloc_trim(0); }
+
+pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int detach_input) {
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child < 0) return -errno;
+    if (child > 0) {
+        setpgid(child, child);
+        return child;
+    }
+    /* Only async-signal-safe calls from here on. */
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
+    if (detach_input) {
+        int null = open("/dev/null", O_RDONLY);
+        if (null >= 0) dup2(null, 0);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+    signal(SIGUSR1, SIG_DFL);
+    execve(path, argv, envp);
+    _exit(127);
+}
+
+extern char **environ;
+char **cposix_environment(void) { return environ; }
+
+int cposix_exit_status(int status, int *code_or_signal) {
+    if (WIFEXITED(status)) {
+        *code_or_signal = WEXITSTATUS(status);
+        return 1;
+    }
+    *code_or_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return 0;
+}
+
+int cposix_die_with_parent(pid_t expected_parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return getppid() == expected_parent ? 0 : ESRCH;
+}

@@ -1,0 +1,173 @@
+import Synchronization
+
+/// Thrown by `send` after ``BoundedChannel/finish()``.
+public struct ChannelFinished: Error, Sendable, CustomStringConvertible {
+    public init() {}
+    public var description: String { "the channel was finished, nothing more can be sent" }
+}
+
+/// What lies between two stages: a first-in first-out queue with hard bounds in items and in bytes.
+///
+/// Any number of tasks may send and receive. Sends are served in the order in which they arrived, whatever their size,
+/// and so are receives. The buffer never holds more than either bound, except that one element above the byte bound is
+/// let in when the buffer is empty, for it could never go otherwise. Elements of sends that wait are not counted: they
+/// are still the sender's.
+public final class BoundedChannel<Element: Sendable>: Sendable {
+    private typealias Machine = BoundedChannelStateMachine<Element>
+
+    private struct State {
+        var machine: Machine
+        var nextID: ChannelWaiterID = 0
+        var senders: [ChannelWaiterID: CheckedContinuation<Void, any Error>] = [:]
+        var receivers: [ChannelWaiterID: CheckedContinuation<Element?, any Error>] = [:]
+
+        mutating func takeSenders(_ ids: [ChannelWaiterID]) -> [CheckedContinuation<Void, any Error>] {
+            ids.compactMap { senders.removeValue(forKey: $0) }
+        }
+
+        mutating func takeReceivers(_ ids: [ChannelWaiterID]) -> [CheckedContinuation<Element?, any Error>] {
+            ids.compactMap { receivers.removeValue(forKey: $0) }
+        }
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - items: The most elements in the buffer, at least 1.
+    ///   - bytes: The most bytes in the buffer, at least 1.
+    public init(items: Int, bytes: Int = .max) {
+        state = Mutex(State(machine: Machine(itemLimit: items, byteLimit: bytes)))
+    }
+
+    /// How many elements lie in the buffer, and what they weigh: for progress displays.
+    public var occupancy: (items: Int, bytes: Int) {
+        state.withLock { ($0.machine.bufferedCount, $0.machine.bufferedBytes) }
+    }
+
+    /// How many sends and receives wait now: which side is the slower one.
+    public var waiting: (senders: Int, receivers: Int) { state.withLock { ($0.senders.count, $0.receivers.count) } }
+
+    /// Puts `element` in the buffer or gives it to a waiting receiver; waits until there is room.
+    ///
+    /// When this throws, the element was not sent: nobody will receive it.
+    /// - Parameter cost: The bytes the element stands for, 0 or more.
+    /// - Throws: `CancellationError` when the task was cancelled before the element was let in, ``ChannelFinished``
+    ///   after ``finish()``, and the error given to ``fail(_:)``.
+    public func send(_ element: Element, cost: Int = 0) async throws {
+        let id = newID()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                beginSend(element, cost: cost, id: id, continuation)
+            }
+        } onCancel: {
+            cancelSend(id)
+        }
+    }
+
+    /// The oldest element, or nil once the channel was finished and is empty.
+    ///
+    /// A cancelled receive takes nothing out.
+    /// - Throws: `CancellationError` when the task was cancelled before an element came, and the error given to
+    ///   ``fail(_:)``.
+    public func receive() async throws -> Element? {
+        let id = newID()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Element?, any Error>) in
+                beginReceive(id: id, continuation)
+            }
+        } onCancel: {
+            cancelReceive(id)
+        }
+    }
+
+    /// Nothing more will be sent. What was sent, and the sends that wait already, are still delivered; then `receive`
+    /// gives nil. Further calls do nothing.
+    public func finish() {
+        let receivers = state.withLock { $0.takeReceivers($0.machine.finish()) }
+        for receiver in receivers { receiver.resume(returning: nil) }
+    }
+
+    /// Ends the channel at once with a `CancellationError` for everybody; see ``fail(_:)``.
+    @discardableResult
+    public func cancel() -> [Element] { fail(CancellationError()) }
+
+    /// Ends the channel at once: every send and receive, waiting or to come, throws `error`.
+    ///
+    /// - Returns: What had been sent and not received, oldest first, so that the caller can account for it. Elements of
+    ///   waiting sends are not among them: those sends throw. Empty when the channel had failed before.
+    @discardableResult
+    public func fail(_ error: any Error) -> [Element] {
+        let (leftovers, senders, receivers) = state.withLock { state in
+            let action = state.machine.fail(error)
+            return (action.leftovers, state.takeSenders(action.senders), state.takeReceivers(action.receivers))
+        }
+        for sender in senders { sender.resume(throwing: error) }
+        for receiver in receivers { receiver.resume(throwing: error) }
+        return leftovers
+    }
+
+    private func newID() -> ChannelWaiterID {
+        state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+    }
+
+    private func beginSend(
+        _ element: Element,
+        cost: Int,
+        id: ChannelWaiterID,
+        _ continuation: CheckedContinuation<Void, any Error>
+    ) {
+        // A cancellation that came before is seen here, under the lock; one that comes later finds the waiter.
+        let (outcome, receiver) = state.withLock {
+            state -> (Result<Void, any Error>?, CheckedContinuation<Element?, any Error>?) in
+            if Task.isCancelled { return (.failure(CancellationError()), nil) }
+            switch state.machine.send(element, cost: cost, id: id) {
+            case .accept: return (.success(()), nil)
+            case .handOver(let receiver): return (.success(()), state.receivers.removeValue(forKey: receiver))
+            case .reject(let error): return (.failure(error), nil)
+            case .wait:
+                state.senders[id] = continuation
+                return (nil, nil)
+            }
+        }
+        receiver?.resume(returning: element)
+        if let outcome { continuation.resume(with: outcome) }
+    }
+
+    private func beginReceive(id: ChannelWaiterID, _ continuation: CheckedContinuation<Element?, any Error>) {
+        let (outcome, senders) = state.withLock {
+            state -> (Result<Element?, any Error>?, [CheckedContinuation<Void, any Error>]) in
+            if Task.isCancelled { return (.failure(CancellationError()), []) }
+            switch state.machine.receive(id: id) {
+            case .deliver(let element, let admitted): return (.success(element), state.takeSenders(admitted))
+            case .end: return (.success(nil), [])
+            case .reject(let error): return (.failure(error), [])
+            case .wait:
+                state.receivers[id] = continuation
+                return (nil, [])
+            }
+        }
+        for sender in senders { sender.resume() }
+        if let outcome { continuation.resume(with: outcome) }
+    }
+
+    private func cancelSend(_ id: ChannelWaiterID) {
+        let (cancelled, admitted) = state.withLock {
+            state -> (CheckedContinuation<Void, any Error>?, [CheckedContinuation<Void, any Error>]) in
+            guard case .cancelled(let admitted) = state.machine.cancelSend(id: id) else { return (nil, []) }
+            return (state.senders.removeValue(forKey: id), state.takeSenders(admitted))
+        }
+        cancelled?.resume(throwing: CancellationError())
+        for sender in admitted { sender.resume() }
+    }
+
+    private func cancelReceive(_ id: ChannelWaiterID) {
+        let cancelled = state.withLock { state -> CheckedContinuation<Element?, any Error>? in
+            guard case .cancelled = state.machine.cancelReceive(id: id) else { return nil }
+            return state.receivers.removeValue(forKey: id)
+        }
+        cancelled?.resume(throwing: CancellationError())
+    }
+}

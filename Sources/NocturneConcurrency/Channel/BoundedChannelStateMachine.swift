@@ -1,0 +1,174 @@
+internal import DequeModule
+
+/// Names one suspended `send` or `receive`. Never used twice in the life of a channel.
+package typealias ChannelWaiterID = UInt64
+
+/// What a ``BoundedChannel`` decides, without locks or tasks: inputs are methods, the enums say what the caller has to
+/// do after it has left the lock.
+///
+/// Invariants, checked by the tests after every input:
+/// - the buffer is within both bounds, or holds exactly one element;
+/// - a sender waits only while the buffer is not empty, a receiver only while it is, so nobody waits without a reason;
+/// - elements leave in the order in which their sends arrived.
+package struct BoundedChannelStateMachine<Element> {
+    /// An element and its weight in bytes.
+    package struct Parcel {
+        package let element: Element
+        package let cost: Int
+    }
+
+    package struct WaitingSender {
+        package let id: ChannelWaiterID
+        package let parcel: Parcel
+    }
+
+    package enum Phase {
+        case open
+        /// No new sends; what was sent is still delivered.
+        case finished
+        /// Everything was thrown away.
+        case failed(any Error)
+    }
+
+    package let itemLimit: Int
+    package let byteLimit: Int
+    package private(set) var phase = Phase.open
+    package private(set) var bufferedBytes = 0
+    private var buffer = Deque<Parcel>()
+    private var senders = Deque<WaitingSender>()
+    private var receivers = Deque<ChannelWaiterID>()
+
+    package init(itemLimit: Int, byteLimit: Int) {
+        precondition(itemLimit > 0 && byteLimit > 0, "a channel needs room for an element")
+        self.itemLimit = itemLimit
+        self.byteLimit = byteLimit
+    }
+
+    package var bufferedParcels: [Parcel] { Array(buffer) }
+    package var bufferedCount: Int { buffer.count }
+    package var waitingSenders: [WaitingSender] { Array(senders) }
+    package var waitingReceivers: [ChannelWaiterID] { Array(receivers) }
+
+    package enum SendAction {
+        /// The send is done.
+        case accept
+        /// The send is done; this receiver gets the element.
+        case handOver(to: ChannelWaiterID)
+        /// The sender waits until its id is named by another action.
+        case wait
+        case reject(any Error)
+    }
+
+    package mutating func send(_ element: Element, cost: Int, id: ChannelWaiterID) -> SendAction {
+        precondition(cost >= 0, "an element cannot weigh less than nothing")
+        switch phase {
+        case .finished: return .reject(ChannelFinished())
+        case .failed(let error): return .reject(error)
+        case .open: break
+        }
+        if let receiver = receivers.popFirst() { return .handOver(to: receiver) }
+        let parcel = Parcel(element: element, cost: cost)
+        // Nobody overtakes: a small element behind a large one waits although it would fit.
+        guard senders.isEmpty, hasRoom(for: cost) else {
+            senders.append(WaitingSender(id: id, parcel: parcel))
+            return .wait
+        }
+        store(parcel)
+        return .accept
+    }
+
+    package enum ReceiveAction {
+        /// The element, and the senders whose elements have found room through that.
+        case deliver(Element, admitted: [ChannelWaiterID])
+        /// The receiver waits until its id is named by another action.
+        case wait
+        /// Finished and drained.
+        case end
+        case reject(any Error)
+    }
+
+    package mutating func receive(id: ChannelWaiterID) -> ReceiveAction {
+        if let parcel = buffer.popFirst() {
+            bufferedBytes -= parcel.cost
+            return .deliver(parcel.element, admitted: admitSenders())
+        }
+        switch phase {
+        case .finished: return .end
+        case .failed(let error): return .reject(error)
+        case .open:
+            receivers.append(id)
+            return .wait
+        }
+    }
+
+    package enum CancelWaiterAction {
+        /// Not waiting any more: its action was decided before.
+        case none
+        /// The waiter gets a `CancellationError`; the senders behind it may have found room.
+        case cancelled(admitted: [ChannelWaiterID])
+    }
+
+    package mutating func cancelSend(id: ChannelWaiterID) -> CancelWaiterAction {
+        guard let index = senders.firstIndex(where: { $0.id == id }) else { return .none }
+        senders.remove(at: index)
+        return .cancelled(admitted: admitSenders())
+    }
+
+    package mutating func cancelReceive(id: ChannelWaiterID) -> CancelWaiterAction {
+        guard let index = receivers.firstIndex(of: id) else { return .none }
+        receivers.remove(at: index)
+        return .cancelled(admitted: [])
+    }
+
+    /// - Returns: The receivers that now get nil. Senders that wait stay in line and are drained like the buffer.
+    package mutating func finish() -> [ChannelWaiterID] {
+        guard case .open = phase else { return [] }
+        phase = .finished
+        defer { receivers.removeAll() }
+        return Array(receivers)
+    }
+
+    package struct FailAction {
+        /// What was sent and not received, oldest first.
+        package var leftovers: [Element] = []
+        /// Both get the error. The elements of the senders were not sent.
+        package var senders: [ChannelWaiterID] = []
+        package var receivers: [ChannelWaiterID] = []
+    }
+
+    package mutating func fail(_ error: any Error) -> FailAction {
+        if case .failed = phase { return FailAction() }
+        let action = FailAction(
+            leftovers: buffer.map(\.element),
+            senders: senders.map(\.id),
+            receivers: Array(receivers)
+        )
+        phase = .failed(error)
+        buffer.removeAll()
+        bufferedBytes = 0
+        senders.removeAll()
+        receivers.removeAll()
+        return action
+    }
+
+    private func hasRoom(for cost: Int) -> Bool {
+        // An element above the byte bound could never go otherwise.
+        if buffer.isEmpty { return true }
+        return buffer.count < itemLimit && cost <= byteLimit - bufferedBytes
+    }
+
+    private mutating func store(_ parcel: Parcel) {
+        buffer.append(parcel)
+        bufferedBytes += parcel.cost
+    }
+
+    private mutating func admitSenders() -> [ChannelWaiterID] {
+        var admitted: [ChannelWaiterID] = []
+        while let sender = senders.first, hasRoom(for: sender.parcel.cost) {
+            senders.removeFirst()
+            store(sender.parcel)
+            admitted.append(sender.id)
+        }
+        return admitted
+    }
+}

@@ -1,0 +1,128 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The threads that calculate: one a core, so that long kernels never take the cooperative pool's threads from the
+/// actors.
+///
+/// `await pool.run { … }` runs a synchronous function on one of them. Inside, ``ComputeScope/forEach(_:_:)`` shares a
+/// loop with whichever threads are idle.
+public final class ComputePool: Sendable {
+    private let threads: WorkerThreads
+    public var width: Int { threads.width }
+
+    public init(width: Int) { threads = WorkerThreads(name: "compute", width: width) }
+
+    /// Runs `body` on one of the threads. Cancelling the task does not stop it: pass a ``CancellationFlag``.
+    public func run<R: Sendable, E: Error>(_ body: @escaping @Sendable () throws(E) -> R) async throws(E) -> R {
+        try await threads.run(body)
+    }
+
+    /// Lets the jobs that wait finish, and joins the threads.
+    public func shutdown() { threads.shutdown() }
+
+    /// Calls `body` once for every index below `count`, on this thread and on idle ones; returns when all are done.
+    ///
+    /// The order is not fixed, so `body` must write to places of its own and reductions must be merged in index order
+    /// afterwards: then the result is the same for any width.
+    func forEach(_ count: Int, _ body: @Sendable (Int) -> Void) {
+        if count <= 1 || width == 1 {
+            for index in 0..<max(count, 0) { body(index) }
+            return
+        }
+        withoutActuallyEscaping(body) { body in
+            let loop = SharedLoop(count: count, body: body)
+            let offered = min(width, count) - 1
+            threads.offer(offered, owner: ObjectIdentifier(loop)) { loop.help() }
+            loop.help()
+            // One of those that came was this thread.
+            if loop.close() - 1 < offered { threads.withdraw(owner: ObjectIdentifier(loop)) }
+        }
+    }
+}
+
+/// A loop whose indices are taken one by one by whoever comes.
+private final class SharedLoop: @unchecked Sendable {
+    private struct Helpers {
+        var inside = 0
+        var arrived = 0
+        var closed = false
+    }
+
+    // Unchecked: `body` is set once, read only by helpers that are inside, and cleared after the last has left.
+    private var body: (@Sendable (Int) -> Void)?
+    private let count: Int
+    private let next = Atomic<Int>(0)
+    private let helpers = Mutex(Helpers())
+    private let gate = Gate()
+
+    init(count: Int, body: @escaping @Sendable (Int) -> Void) {
+        self.count = count
+        self.body = body
+    }
+
+    /// Takes indices until none is left. Comes too late when the loop was closed.
+    func help() {
+        let enters = helpers.withLock { helpers in
+            if helpers.closed { return false }
+            helpers.inside += 1
+            helpers.arrived += 1
+            return true
+        }
+        guard enters else { return }
+        takeIndices()
+        let last = helpers.withLock { helpers in
+            helpers.inside -= 1
+            return helpers.inside == 0 && helpers.closed
+        }
+        if last { gate.open() }
+    }
+
+    // A function of its own, so that its reference to `body` is gone when it returns: the closer may only go on when no
+    // thread holds one, or the runtime stops the process because the closure escaped.
+    @inline(never)
+    private func takeIndices() {
+        guard let body else { return }
+        while true {
+            let index = next.add(1, ordering: .relaxed).oldValue
+            guard index < count else { break }
+            body(index)
+        }
+    }
+
+    /// Waits for the helpers that are still inside; how many came in all. To be called once.
+    func close() -> Int {
+        let (wait, arrived) = helpers.withLock { helpers in
+            helpers.closed = true
+            return (helpers.inside > 0, helpers.arrived)
+        }
+        if wait { gate.wait() }
+        body = nil
+        return arrived
+    }
+}
+
+/// A thread waits here until another opens.
+private final class Gate: @unchecked Sendable {
+    // Unchecked: a POSIX semaphore is made for sharing.
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    init() {
+        semaphore = .allocate(capacity: 1)
+        semaphore.initialize(to: sem_t())
+        sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    func open() { sem_post(semaphore) }
+
+    func wait() {
+        while sem_wait(semaphore) != 0 {}
+    }
+}

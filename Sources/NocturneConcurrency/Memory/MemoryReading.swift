@@ -1,0 +1,185 @@
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// What the machine says about memory at one moment. Whatever it does not tell is nil.
+public struct MemoryReading: Hashable, Sendable {
+    /// `MemTotal` and `MemAvailable` of the machine.
+    public var systemTotalBytes: Int?
+    public var systemAvailableBytes: Int?
+    /// The tightest limit of the process's control group and those above it (`memory.max` and `memory.high`, or v1's
+    /// `memory.limit_in_bytes`); nil without a limit.
+    public var cgroupLimitBytes: Int?
+    /// What is left below the tightest limit. Inactive file pages count as free, since the kernel drops them first.
+    public var cgroupAvailableBytes: Int?
+    /// The share of the last ten seconds, in per cent, in which some task stood still for want of memory.
+    public var stallPercent: Double?
+    /// The resident bytes of this process.
+    public var residentBytes: Int?
+
+    public init(
+        systemTotalBytes: Int? = nil,
+        systemAvailableBytes: Int? = nil,
+        cgroupLimitBytes: Int? = nil,
+        cgroupAvailableBytes: Int? = nil,
+        stallPercent: Double? = nil,
+        residentBytes: Int? = nil
+    ) {
+        self.systemTotalBytes = systemTotalBytes
+        self.systemAvailableBytes = systemAvailableBytes
+        self.cgroupLimitBytes = cgroupLimitBytes
+        self.cgroupAvailableBytes = cgroupAvailableBytes
+        self.stallPercent = stallPercent
+        self.residentBytes = residentBytes
+    }
+
+    /// The smaller of the machine's and the control group's bytes; nil when neither is known.
+    public var limitBytes: Int? { Self.smaller(systemTotalBytes, cgroupLimitBytes) }
+
+    /// What can still be allocated within both; nil when neither is known.
+    public var availableBytes: Int? { Self.smaller(systemAvailableBytes, cgroupAvailableBytes) }
+
+    /// Reads the system's files: under a millisecond, and never an error, since a missing file is a missing figure.
+    ///
+    /// - Parameters:
+    ///   - procRoot: Where procfs is mounted.
+    ///   - cgroupRoot: Where the control groups are mounted (v2 there, v1 in `memory` below it).
+    public static func take(procRoot: String = "/proc", cgroupRoot: String = "/sys/fs/cgroup") -> MemoryReading {
+        var reading = MemoryReading()
+        if let text = contents(of: procRoot + "/meminfo") {
+            reading.systemTotalBytes = kilobytes("MemTotal:", in: text)
+            reading.systemAvailableBytes = kilobytes("MemAvailable:", in: text)
+        }
+        if let text = contents(of: procRoot + "/pressure/memory") { reading.stallPercent = someAverage(in: text) }
+        if let text = contents(of: procRoot + "/self/statm") {
+            let fields = text.split(separator: " ")
+            if fields.count > 1, let pages = Int(fields[1]), pages >= 0, pages < 1 << 40 {
+                reading.residentBytes = pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+            }
+        }
+        for group in ControlGroup.groups(procRoot: procRoot, cgroupRoot: cgroupRoot) {
+            reading.cgroupLimitBytes = smaller(reading.cgroupLimitBytes, group.limit)
+            reading.cgroupAvailableBytes = smaller(reading.cgroupAvailableBytes, group.available)
+        }
+        return reading
+    }
+
+    private static func smaller(_ a: Int?, _ b: Int?) -> Int? {
+        guard let a, let b else { return a ?? b }
+        return min(a, b)
+    }
+
+    private static func kilobytes(_ key: String, in text: String) -> Int? {
+        for line in text.split(separator: "\n") where line.hasPrefix(key) {
+            let fields = line.dropFirst(key.count).split(separator: " ")
+            guard let first = fields.first, let value = Int(first), value >= 0, value < 1 << 50 else { return nil }
+            return value * 1024
+        }
+        return nil
+    }
+
+    private static func someAverage(in text: String) -> Double? {
+        for line in text.split(separator: "\n") where line.hasPrefix("some ") {
+            for field in line.split(separator: " ") where field.hasPrefix("avg10=") {
+                guard let value = Double(field.dropFirst(6)), value.isFinite else { return nil }
+                return value
+            }
+        }
+        return nil
+    }
+
+    /// A small system file, nil when it cannot be read.
+    fileprivate static func contents(of path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 4096)
+        // These files are a few kilobytes; anything longer is not one of them.
+        while bytes.count < 1 << 16 {
+            let count = read(descriptor, &part, part.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if count == 0 { break }
+            bytes += part[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// The memory controller of one control group.
+private struct ControlGroup {
+    let limit: Int
+    let available: Int
+
+    /// The group of this process and all above it, those without a limit left out.
+    ///
+    /// In a container the path in `self/cgroup` may be the host's and not be there below the mount; the walk upwards
+    /// then ends at the mount itself, which is the container's group.
+    static func groups(procRoot: String, cgroupRoot: String) -> [ControlGroup] {
+        guard let text = MemoryReading.contents(of: procRoot + "/self/cgroup") else { return [] }
+        var unified: String?
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard fields.count == 3 else { continue }
+            // A v1 memory controller takes memory away from the unified tree.
+            if fields[1].split(separator: ",").contains("memory") {
+                return walk(from: String(fields[2]), below: cgroupRoot + "/memory", legacyGroup)
+            }
+            if fields[0] == "0" && fields[1].isEmpty { unified = String(fields[2]) }
+        }
+        guard let unified else { return [] }
+        return walk(from: unified, below: cgroupRoot, unifiedGroup)
+    }
+
+    private static func walk(
+        from path: String,
+        below root: String,
+        _ group: (String) -> ControlGroup?
+    ) -> [ControlGroup] {
+        var parts = path.split(separator: "/")
+        guard !parts.contains("..") else { return [group(root)].compactMap { $0 } }
+        var groups: [ControlGroup] = []
+        while true {
+            if let found = group(([root] + parts.map(String.init)).joined(separator: "/")) { groups.append(found) }
+            if parts.isEmpty { return groups }
+            parts.removeLast()
+        }
+    }
+
+    private static func unifiedGroup(at folder: String) -> ControlGroup? {
+        let limits = ["/memory.max", "/memory.high"].compactMap { number(at: folder + $0) }
+        guard let limit = limits.min(), let current = number(at: folder + "/memory.current") else { return nil }
+        return ControlGroup(limit: limit, used: current, reclaimable: statistic("inactive_file", at: folder))
+    }
+
+    private static func legacyGroup(at folder: String) -> ControlGroup? {
+        // "No limit" is written as the largest multiple of the page size.
+        guard let limit = number(at: folder + "/memory.limit_in_bytes"), limit < 1 << 60,
+            let used = number(at: folder + "/memory.usage_in_bytes")
+        else { return nil }
+        return ControlGroup(limit: limit, used: used, reclaimable: statistic("total_inactive_file", at: folder))
+    }
+
+    private init(limit: Int, used: Int, reclaimable: Int) {
+        self.limit = limit
+        available = max(0, limit - max(0, used - reclaimable))
+    }
+
+    /// Nil for "max" too.
+    private static func number(at path: String) -> Int? {
+        guard let text = MemoryReading.contents(of: path), let line = text.split(separator: "\n").first,
+            let value = Int(line), value >= 0
+        else { return nil }
+        return value
+    }
+
+    private static func statistic(_ key: String, at folder: String) -> Int {
+        guard let text = MemoryReading.contents(of: folder + "/memory.stat") else { return 0 }
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: " ")
+            if fields.count == 2, fields[0] == key, let value = Int(fields[1]), value >= 0 { return value }
+        }
+        return 0
+    }
+}

@@ -1,0 +1,70 @@
+/// What a ``PressureGate`` decides, without locks or tasks.
+///
+/// Invariants, checked by the tests after every input: nobody waits below critical; at critical the oldest registered
+/// ticket does not wait.
+package struct PressureGateStateMachine: Hashable, Sendable {
+    /// Tickets are ordered by sequence; the number of registration decides between equals.
+    package struct Ticket: Hashable, Sendable, Comparable {
+        package let sequence: Int
+        package let registration: UInt64
+
+        package init(sequence: Int, registration: UInt64) {
+            self.sequence = sequence
+            self.registration = registration
+        }
+
+        package static func < (left: Ticket, right: Ticket) -> Bool {
+            (left.sequence, left.registration) < (right.sequence, right.registration)
+        }
+    }
+
+    package private(set) var level = PressureLevel.normal
+    package private(set) var tickets: Set<Ticket> = []
+    /// Suspended passes, and the tickets they were made with.
+    package private(set) var waiters: [UInt64: Ticket] = [:]
+
+    package init() {}
+
+    package var oldest: Ticket? { tickets.min() }
+
+    /// A new ticket may be older than the one that goes on alone; that one then stops at its next tile.
+    package mutating func register(_ ticket: Ticket) { tickets.insert(ticket) }
+
+    /// - Returns: The waiters that go on, in no particular order.
+    package mutating func unregister(_ ticket: Ticket) -> [UInt64] {
+        tickets.remove(ticket)
+        return wake()
+    }
+
+    package enum PassAction: Hashable {
+        case go
+        /// The caller waits until its id is returned by another input.
+        case wait
+    }
+
+    package mutating func pass(_ ticket: Ticket, id: UInt64) -> PassAction {
+        if mayGo(ticket) { return .go }
+        waiters[id] = ticket
+        return .wait
+    }
+
+    /// - Returns: The waiters that go on, in no particular order.
+    package mutating func setLevel(_ level: PressureLevel) -> [UInt64] {
+        self.level = level
+        return wake()
+    }
+
+    /// - Returns: Whether the waiter was still there, and has to be told.
+    package mutating func cancel(id: UInt64) -> Bool { waiters.removeValue(forKey: id) != nil }
+
+    private func mayGo(_ ticket: Ticket) -> Bool {
+        // A ticket that was given back stops nobody and is stopped by nobody.
+        level < .critical || ticket == oldest || !tickets.contains(ticket)
+    }
+
+    private mutating func wake() -> [UInt64] {
+        let going = waiters.filter { mayGo($0.value) }.map(\.key)
+        for id in going { waiters[id] = nil }
+        return going
+    }
+}

@@ -1,0 +1,118 @@
+/// A 3×4 affine map in double precision: voxel indices (i, j, k) to millimetres in RAS+ patient space, unless said otherwise.
+///
+/// RAS+ means that x grows to the patient's right, y to the front, z to the head. DICOM's own space is LPS+ (x and y negated).
+public struct Affine: Hashable, Sendable, Codable {
+    /// The images of the three unit steps, and of the origin.
+    public var columns: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>) { (columnI, columnJ, columnK) }
+    public var columnI: SIMD3<Double>
+    public var columnJ: SIMD3<Double>
+    public var columnK: SIMD3<Double>
+    public var translation: SIMD3<Double>
+
+    public init(
+        columnI: SIMD3<Double>,
+        columnJ: SIMD3<Double>,
+        columnK: SIMD3<Double>,
+        translation: SIMD3<Double>
+    ) {
+        self.columnI = columnI
+        self.columnJ = columnJ
+        self.columnK = columnK
+        self.translation = translation
+    }
+
+    /// Three rows of four numbers, as NIfTI's s-form stores them.
+    public init(rows: [[Double]]) {
+        precondition(rows.count >= 3 && rows.allSatisfy { $0.count == 4 }, "an affine has three rows of four numbers")
+        func column(_ c: Int) -> SIMD3<Double> { SIMD3(rows[0][c], rows[1][c], rows[2][c]) }
+        self.init(columnI: column(0), columnJ: column(1), columnK: column(2), translation: column(3))
+    }
+
+    public static let identity = Affine(
+        columnI: SIMD3(1, 0, 0),
+        columnJ: SIMD3(0, 1, 0),
+        columnK: SIMD3(0, 0, 1),
+        translation: .zero
+    )
+
+    public static func scaling(_ spacing: SIMD3<Double>) -> Affine {
+        Affine(
+            columnI: SIMD3(spacing.x, 0, 0),
+            columnJ: SIMD3(0, spacing.y, 0),
+            columnK: SIMD3(0, 0, spacing.z),
+            translation: .zero
+        )
+    }
+
+    public func column(_ axis: Int) -> SIMD3<Double> { axis == 0 ? columnI : axis == 1 ? columnJ : columnK }
+
+    /// Three rows of four numbers, then (0, 0, 0, 1).
+    public var rows: [[Double]] {
+        (0..<3).map { [columnI[$0], columnJ[$0], columnK[$0], translation[$0]] } + [[0, 0, 0, 1]]
+    }
+
+    /// The position of (possibly fractional) voxel `index`.
+    public func callAsFunction(_ index: SIMD3<Double>) -> SIMD3<Double> {
+        columnI * index.x + columnJ * index.y + columnK * index.z + translation
+    }
+
+    /// The image of a direction: no translation.
+    public func linear(_ step: SIMD3<Double>) -> SIMD3<Double> {
+        columnI * step.x + columnJ * step.y + columnK * step.z
+    }
+
+    /// The determinant of the linear part: negative for a left-handed grid, its magnitude the volume of a voxel in mm³.
+    public var determinant: Double { dot(cross(columnI, columnJ), columnK) }
+
+    /// Nil when the map is singular or not finite.
+    public var inverse: Affine? {
+        let d = determinant
+        guard d.isFinite, abs(d) > 1e-30 else { return nil }
+        let r0 = cross(columnJ, columnK) / d
+        let r1 = cross(columnK, columnI) / d
+        let r2 = cross(columnI, columnJ) / d
+        let t = SIMD3(-dot(r0, translation), -dot(r1, translation), -dot(r2, translation))
+        return Affine(
+            columnI: SIMD3(r0.x, r1.x, r2.x),
+            columnJ: SIMD3(r0.y, r1.y, r2.y),
+            columnK: SIMD3(r0.z, r1.z, r2.z),
+            translation: t
+        )
+    }
+
+    /// The map that applies `inner` first.
+    public func composed(with inner: Affine) -> Affine {
+        Affine(
+            columnI: linear(inner.columnI),
+            columnJ: linear(inner.columnJ),
+            columnK: linear(inner.columnK),
+            translation: self(inner.translation)
+        )
+    }
+
+    /// The same map into DICOM's LPS+ space (or back): x and y change sign.
+    public var flippedBetweenRASAndLPS: Affine {
+        let flip = SIMD3<Double>(-1, -1, 1)
+        return Affine(
+            columnI: columnI * flip,
+            columnJ: columnJ * flip,
+            columnK: columnK * flip,
+            translation: translation * flip
+        )
+    }
+
+    public var isFinite: Bool {
+        [columnI, columnJ, columnK, translation].allSatisfy { $0.x.isFinite && $0.y.isFinite && $0.z.isFinite }
+    }
+}
+
+/// The scalar product.
+public func dot(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> Double { (a * b).sum() }
+
+/// The vector product.
+public func cross(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> SIMD3<Double> {
+    SIMD3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+}
+
+/// The Euclidean length.
+public func length(_ a: SIMD3<Double>) -> Double { dot(a, a).squareRoot() }

@@ -1,0 +1,75 @@
+/// A rearrangement of index axes: which stored axis becomes each new axis, and whether it is walked backwards.
+public struct AxisOrientation: Hashable, Sendable, Codable {
+    /// `source[a]` is the stored axis (0 = i, 1 = j, 2 = k) that lies closest to RAS axis `a` (0 = R, 1 = A, 2 = S).
+    public let source: [Int]
+    /// Whether that stored axis runs against RAS axis `a`.
+    public let reversed: [Bool]
+
+    public init(source: [Int], reversed: [Bool]) {
+        precondition(Set(source) == [0, 1, 2] && reversed.count == 3, "an orientation is a permutation with signs")
+        self.source = source
+        self.reversed = reversed
+    }
+
+    /// The rearrangement that changes nothing.
+    public static let stored = AxisOrientation(source: [0, 1, 2], reversed: [false, false, false])
+
+    /// The rearrangement that brings a grid closest to RAS+.
+    ///
+    /// Of the six permutations the one with the largest sum of absolute direction cosines is taken, the first in
+    /// lexicographic order on a tie, so an oblique grid always has one answer.
+    public init(of affine: Affine) {
+        let directions = (0..<3).map { axis -> SIMD3<Double> in
+            let column = affine.column(axis)
+            let norm = length(column)
+            return norm > 0 ? column / norm : .zero
+        }
+        var best: (score: Double, permutation: [Int]) = (-1, [0, 1, 2])
+        for permutation in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let score = (0..<3).reduce(0.0) { $0 + abs(directions[permutation[$1]][$1]) }
+            if score > best.score + 1e-9 { best = (score, permutation) }
+        }
+        self.init(source: best.permutation, reversed: (0..<3).map { directions[best.permutation[$0]][$0] < 0 })
+    }
+
+    public var changesNothing: Bool { self == .stored }
+
+    /// The letters of the directions in which the stored axes i, j, k grow.
+    public var code: String {
+        var letters: [Character] = ["?", "?", "?"]
+        for axis in 0..<3 {
+            letters[source[axis]] = Array(reversed[axis] ? "LPI" : "RAS")[axis]
+        }
+        return String(letters)
+    }
+
+    /// The rearranged shape.
+    public func shape(from stored: VolumeShape) -> VolumeShape {
+        VolumeShape(x: stored[source[0]], y: stored[source[1]], z: stored[source[2]])
+    }
+
+    /// The stored voxel index of rearranged voxel `index`.
+    public func storedIndex(of index: (Int, Int, Int), in stored: VolumeShape) -> (Int, Int, Int) {
+        var result = [0, 0, 0]
+        let parts = [index.0, index.1, index.2]
+        for axis in 0..<3 {
+            result[source[axis]] = reversed[axis] ? stored[source[axis]] - 1 - parts[axis] : parts[axis]
+        }
+        return (result[0], result[1], result[2])
+    }
+
+    /// The rearranged geometry: every voxel keeps its place in the patient.
+    public func geometry(from stored: VolumeGeometry) -> VolumeGeometry {
+        var columns: [SIMD3<Double>] = []
+        var translation = stored.affine.translation
+        for axis in 0..<3 {
+            let column = stored.affine.column(source[axis])
+            if reversed[axis] { translation += column * Double(stored.shape[source[axis]] - 1) }
+            columns.append(reversed[axis] ? -column : column)
+        }
+        return VolumeGeometry(
+            shape: shape(from: stored.shape),
+            affine: Affine(columnI: columns[0], columnJ: columns[1], columnK: columns[2], translation: translation)
+        )
+    }
+}

@@ -1,0 +1,49 @@
+/// A half-open box of voxel indices: `lower` belongs to it, `upper` does not.
+public struct VoxelBox: Hashable, Sendable, Codable {
+    public var lower: SIMD3<Int>
+    public var upper: SIMD3<Int>
+
+    public init(lower: SIMD3<Int>, upper: SIMD3<Int>) {
+        self.lower = lower
+        self.upper = upper
+    }
+
+    /// The whole of a grid.
+    public init(all shape: VolumeShape) {
+        self.init(lower: SIMD3(0, 0, 0), upper: SIMD3(shape.x, shape.y, shape.z))
+    }
+
+    public var shape: VolumeShape {
+        VolumeShape(x: upper.x - lower.x, y: upper.y - lower.y, z: upper.z - lower.z)
+    }
+
+    /// Whether the box has voxels and all of them are voxels of `shape`.
+    public func fits(in shape: VolumeShape) -> Bool {
+        (0..<3).allSatisfy { lower[$0] >= 0 && lower[$0] < upper[$0] && upper[$0] <= shape[$0] }
+    }
+
+    /// The smallest box around both.
+    public func union(_ other: VoxelBox) -> VoxelBox {
+        VoxelBox(
+            lower: pointwiseMin(lower, other.lower),
+            upper: pointwiseMax(upper, other.upper)
+        )
+    }
+
+    /// The same voxels in the indices of the rearranged grid.
+    public func oriented(by orientation: AxisOrientation, in stored: VolumeShape) -> VoxelBox {
+        var result = self
+        for axis in 0..<3 {
+            let from = orientation.source[axis]
+            let size = stored[from]
+            result.lower[axis] = orientation.reversed[axis] ? size - upper[from] : lower[from]
+            result.upper[axis] = orientation.reversed[axis] ? size - lower[from] : upper[from]
+        }
+        return result
+    }
+
+    /// Whether a voxel of the box lies in the outermost layer of a grid.
+    public func touchesBorder(of shape: VolumeShape) -> Bool {
+        (0..<3).contains { lower[$0] <= 0 || upper[$0] >= shape[$0] }
+    }
+}

@@ -1,0 +1,118 @@
+internal import CDCMTK
+
+extension DICOMObject {
+    /// Reads the header of one file, up to its pixel data.
+    ///
+    /// Safe for hostile files. Time goes with the bytes before the pixel data: about 0.2 ms for a usual slice.
+    /// - Throws: ``DICOMReadError`` when the file cannot be opened or parsed.
+    public static func readHeader(path: String) throws(DICOMReadError) -> DICOMObject {
+        var header = cdcmtk_header()
+        var error = cdcmtk_error()
+        let code = cdcmtk_read_header(path, &header, &error)
+        guard code == CDCMTK_OK else { throw DICOMReadError(code, error, path: path) }
+        return DICOMObject(header, path: path)
+    }
+
+    private init(_ header: cdcmtk_header, path: String) {
+        func has(_ bit: Int) -> Bool { Int(header.present) & bit != 0 }
+        func integer(_ value: Int64, _ bit: Int) -> Int? { has(bit) ? Int(value) : nil }
+        func real(_ value: Double, _ bit: Int) -> Double? { has(bit) ? value : nil }
+        let description = text(header.series_description)
+        let cosines = header.orientation
+        let isOriented = has(CDCMTK_HAS_ORIENTATION)
+        self.init(
+            path: path,
+            fileSize: Int(header.file_size),
+            sopClassUID: text(header.sop_class_uid),
+            sopClassName: text(header.sop_class_name),
+            sopInstanceUID: text(header.sop_instance_uid),
+            studyInstanceUID: text(header.study_uid),
+            seriesInstanceUID: text(header.series_uid),
+            frameOfReferenceUID: text(header.frame_of_reference_uid),
+            transferSyntaxUID: text(header.transfer_syntax_uid),
+            transferSyntaxName: text(header.transfer_syntax_name),
+            modality: text(header.modality),
+            seriesDescription: description.isEmpty ? nil : description,
+            imageType: text(header.image_type).split(separator: "\\", omittingEmptySubsequences: false).map(trimmed),
+            seriesNumber: integer(header.series_number, CDCMTK_HAS_SERIES_NUMBER),
+            instanceNumber: integer(header.instance_number, CDCMTK_HAS_INSTANCE_NUMBER),
+            acquisitionNumber: integer(header.acquisition_number, CDCMTK_HAS_ACQUISITION_NUMBER),
+            echoNumber: integer(header.echo_number, CDCMTK_HAS_ECHO_NUMBER),
+            rows: integer(header.rows, CDCMTK_HAS_ROWS),
+            columns: integer(header.columns, CDCMTK_HAS_COLUMNS),
+            samplesPerPixel: integer(header.samples, CDCMTK_HAS_SAMPLES),
+            numberOfFrames: integer(header.frames, CDCMTK_HAS_FRAMES),
+            photometricInterpretation: text(header.photometric),
+            bitsAllocated: integer(header.bits_allocated, CDCMTK_HAS_BITS_ALLOCATED),
+            bitsStored: integer(header.bits_stored, CDCMTK_HAS_BITS_STORED),
+            highBit: integer(header.high_bit, CDCMTK_HAS_HIGH_BIT),
+            pixelRepresentation: integer(
+                header.pixel_representation,
+                CDCMTK_HAS_PIXEL_REPRESENTATION
+            ),
+            position: has(CDCMTK_HAS_POSITION)
+                ? SIMD3(header.position.0, header.position.1, header.position.2) : nil,
+            rowDirection: isOriented ? SIMD3(cosines.0, cosines.1, cosines.2) : nil,
+            columnDirection: isOriented ? SIMD3(cosines.3, cosines.4, cosines.5) : nil,
+            rowSpacing: real(header.pixel_spacing.0, CDCMTK_HAS_PIXEL_SPACING),
+            columnSpacing: real(header.pixel_spacing.1, CDCMTK_HAS_PIXEL_SPACING),
+            sliceThickness: real(header.slice_thickness, CDCMTK_HAS_SLICE_THICKNESS),
+            gantryTilt: real(header.gantry_tilt, CDCMTK_HAS_GANTRY_TILT),
+            rescaleSlope: real(header.rescale_slope, CDCMTK_HAS_RESCALE_SLOPE),
+            rescaleIntercept: real(header.rescale_intercept, CDCMTK_HAS_RESCALE_INTERCEPT),
+            hasModalityTable: has(CDCMTK_HAS_MODALITY_LUT),
+            windowCenter: real(header.window_center, CDCMTK_HAS_WINDOW),
+            windowWidth: real(header.window_width, CDCMTK_HAS_WINDOW)
+        )
+    }
+}
+
+extension DICOMReadError {
+    /// The shim's code and words as an error about `path`.
+    init(_ code: cdcmtk_code, _ error: cdcmtk_error, path: String) {
+        let kind: Code =
+            switch code {
+            case CDCMTK_NOT_OPENED: .notOpened
+            case CDCMTK_NOT_READABLE: .notReadable
+            case CDCMTK_NESTED_TOO_DEEP: .nestedTooDeep
+            case CDCMTK_NO_DICTIONARY: .missingDictionary
+            case CDCMTK_NO_PIXEL_DATA: .missingPixelData
+            case CDCMTK_WRONG_PIXEL_LENGTH: .wrongPixelLength
+            case CDCMTK_UNSUPPORTED_PIXELS: .unsupportedPixels
+            case CDCMTK_DECODER_FAILED: .decoderFailed
+            case CDCMTK_NO_MEMORY: .tooLarge
+            default: .internalFault
+            }
+        self.init(
+            kind,
+            path: path,
+            detail: text(error.text),
+            condition: error.condition == 0 ? nil : DCMTKCondition(rawValue: error.condition)
+        )
+    }
+}
+
+/// The text in a C character array.
+///
+/// Bytes that are not UTF-8 are taken for Latin-1, the usual repertoire of the standard; control characters are
+/// dropped, so that the text is fit for a line of a report.
+private func text<Characters>(_ field: Characters) -> String {
+    withUnsafeBytes(of: field) { bytes in
+        let used = bytes.prefix { $0 != 0 }
+        let decoded =
+            String(validating: used, as: UTF8.self) ?? String(String.UnicodeScalarView(used.map { Unicode.Scalar($0) }))
+        return String(
+            String.UnicodeScalarView(
+                decoded.unicodeScalars.filter { $0.value >= 32 && !(127..<160).contains($0.value) }
+            )
+        )
+    }
+}
+
+/// Without spaces at either end.
+private func trimmed(_ part: Substring) -> String {
+    var part = part
+    while part.first == " " { part.removeFirst() }
+    while part.last == " " { part.removeLast() }
+    return String(part)
+}

@@ -1,0 +1,176 @@
+/// Whether one object, taken alone, can be a slice of a volume.
+enum ObjectCheck {
+    private static let imageClasses: Set<String> = [
+        "1.2.840.10008.5.1.4.1.1.2",  // CT
+        "1.2.840.10008.5.1.4.1.1.4",  // MR
+        "1.2.840.10008.5.1.4.1.1.128",  // PET
+    ]
+    private static let multiFrameClasses: Set<String> = [
+        "1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2",  // Enhanced CT, and made from single frames
+        "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.3", "1.2.840.10008.5.1.4.1.1.4.4",  // MR, MR colour
+        "1.2.840.10008.5.1.4.1.1.130", "1.2.840.10008.5.1.4.1.1.128.1",  // PET
+    ]
+
+    /// The most pixels a slice may have; the decoder has the same bound.
+    private static let largestSlice = 1 << 28
+
+    static func check(_ object: DICOMObject) throws(DICOMReadError) {
+        try checkKind(object)
+        try checkPixels(object)
+        try checkPlace(object)
+    }
+
+    private static func checkKind(_ object: DICOMObject) throws(DICOMReadError) {
+        let name = object.sopClassName.isEmpty ? object.sopClassUID : object.sopClassName
+        if multiFrameClasses.contains(object.sopClassUID) {
+            throw DICOMReadError(
+                .multiFrame,
+                path: object.path,
+                detail: "\(name) keeps its slices as frames of one object; multi-frame objects are not read"
+            )
+        }
+        if !object.sopClassUID.isEmpty, !imageClasses.contains(object.sopClassUID) {
+            throw DICOMReadError(.notAnImageClass, path: object.path, detail: "\(name) is not a CT, MR or PET image")
+        }
+        if object.sopClassUID.isEmpty, !["CT", "MR", "PT"].contains(object.modality) {
+            throw DICOMReadError(
+                .notAnImageClass,
+                path: object.path,
+                detail: "no SOPClassUID (0008,0016), and modality \"\(object.modality)\" is not CT, MR or PT"
+            )
+        }
+        if let frames = object.numberOfFrames, frames != 1 {
+            throw DICOMReadError(
+                .multiFrame,
+                path: object.path,
+                detail: "NumberOfFrames (0028,0008) is \(frames); multi-frame objects are not read"
+            )
+        }
+        if object.imageType.contains("MOSAIC") {
+            throw DICOMReadError(
+                .mosaic,
+                path: object.path,
+                detail: "ImageType (0008,0008) says MOSAIC: many slices in one picture, which are not taken apart"
+            )
+        }
+        if object.imageType.contains("LOCALIZER") {
+            throw DICOMReadError(
+                .localizer,
+                path: object.path,
+                detail: "ImageType (0008,0008) says LOCALIZER: a scout, not a volume"
+            )
+        }
+    }
+
+    private static func checkPixels(_ object: DICOMObject) throws(DICOMReadError) {
+        try require(object.rows, "Rows (0028,0010)", object)
+        try require(object.columns, "Columns (0028,0011)", object)
+        try require(object.bitsAllocated, "BitsAllocated (0028,0100)", object)
+        try require(object.bitsStored, "BitsStored (0028,0101)", object)
+        try require(object.pixelRepresentation, "PixelRepresentation (0028,0103)", object)
+        let photometric = object.photometricInterpretation
+        if photometric.isEmpty {
+            try require(nil as Int?, "PhotometricInterpretation (0028,0004)", object)
+        }
+        let samples = object.samplesPerPixel ?? 1
+        guard samples == 1, photometric == "MONOCHROME1" || photometric == "MONOCHROME2" else {
+            throw DICOMReadError(
+                .colour,
+                path: object.path,
+                detail: "\(photometric) with \(samples) sample(s) a pixel is not a grey image"
+            )
+        }
+        guard let rows = object.rows, let columns = object.columns, rows > 0, columns > 0,
+            rows <= 65535, columns <= 65535, rows * columns <= largestSlice
+        else {
+            throw DICOMReadError(
+                .unsupportedPixels,
+                path: object.path,
+                detail: "\(object.rows ?? 0) rows and \(object.columns ?? 0) columns are out of range"
+            )
+        }
+        guard let layout = object.bitLayout else {
+            throw DICOMReadError(
+                .unsupportedPixels,
+                path: object.path,
+                detail: "\(object.bitsAllocated ?? 0) bits allocated, \(object.bitsStored ?? 0) stored, high bit "
+                    + "\(object.highBit.map(String.init) ?? "missing") and pixel representation "
+                    + "\(object.pixelRepresentation ?? 0) do not fit together, or are not read"
+            )
+        }
+        if object.hasModalityTable {
+            throw DICOMReadError(
+                .unsupportedPixels,
+                path: object.path,
+                detail: "stored values are mapped by a table, ModalityLUTSequence (0028,3000), which is not read"
+            )
+        }
+        guard object.rescaleSlope != 0 else {
+            throw DICOMReadError(.unsupportedPixels, path: object.path, detail: "RescaleSlope (0028,1053) is 0")
+        }
+        // A header may claim any size; the bytes must be there before memory is set aside for them.
+        let isNative = uncompressedSyntaxes.contains(object.transferSyntaxUID)
+        guard isNative || compressedSyntaxes.contains(object.transferSyntaxUID) else {
+            let name = object.transferSyntaxName.isEmpty ? "" : " (\(object.transferSyntaxName))"
+            throw DICOMReadError(
+                .unsupportedPixels,
+                path: object.path,
+                detail: "no decoder for transfer syntax \"\(object.transferSyntaxUID)\"\(name)"
+            )
+        }
+        let needed = rows * columns * layout.allocated / 8
+        guard !isNative || object.fileSize >= needed else {
+            throw DICOMReadError(
+                .wrongPixelLength,
+                path: object.path,
+                detail: "the file has \(object.fileSize) bytes, rows and columns need \(needed)"
+            )
+        }
+    }
+
+    /// Syntaxes that store pixels byte for byte. Deflated is none of them: its file may be smaller than its pixels.
+    private static let uncompressedSyntaxes: Set<String> = [
+        "1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2",
+    ]
+    private static let compressedSyntaxes: Set<String> = [
+        "1.2.840.10008.1.2.1.99",  // deflated
+        "1.2.840.10008.1.2.5",  // RLE
+        "1.2.840.10008.1.2.4.50", "1.2.840.10008.1.2.4.51", "1.2.840.10008.1.2.4.53", "1.2.840.10008.1.2.4.55",  // JPEG
+        "1.2.840.10008.1.2.4.57", "1.2.840.10008.1.2.4.70",  // JPEG lossless
+        "1.2.840.10008.1.2.4.80", "1.2.840.10008.1.2.4.81",  // JPEG-LS
+        "1.2.840.10008.1.2.4.90", "1.2.840.10008.1.2.4.91",  // JPEG 2000
+    ]
+
+    private static func checkPlace(_ object: DICOMObject) throws(DICOMReadError) {
+        try require(object.position, "ImagePositionPatient (0020,0032)", object)
+        try require(object.rowDirection, "ImageOrientationPatient (0020,0037)", object)
+        try require(object.rowSpacing, "PixelSpacing (0028,0030)", object)
+    }
+
+    private static func require<T>(_ value: T?, _ name: String, _ object: DICOMObject) throws(DICOMReadError) {
+        guard value == nil else { return }
+        throw DICOMReadError(.missingElement, path: object.path, detail: "\(name) is missing or has no usable value")
+    }
+}
+
+/// How stored values lie in their cells.
+struct BitLayout: Hashable, Sendable {
+    let allocated: Int
+    let stored: Int
+    let highBit: Int
+    let isSigned: Bool
+}
+
+extension DICOMObject {
+    /// Nil when the numbers contradict each other or cells of that size are not read. A missing HighBit is taken to be
+    /// BitsStored - 1, which the standard has since made the only value.
+    var bitLayout: BitLayout? {
+        guard let allocated = bitsAllocated, let stored = bitsStored, let sign = pixelRepresentation else { return nil }
+        let high = highBit ?? stored - 1
+        guard [8, 16, 32].contains(allocated), (1...allocated).contains(stored),
+            (stored - 1..<allocated).contains(high),
+            sign == 0 || sign == 1
+        else { return nil }
+        return BitLayout(allocated: allocated, stored: stored, highBit: high, isSigned: sign == 1)
+    }
+}

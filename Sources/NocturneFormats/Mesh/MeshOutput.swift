@@ -1,0 +1,92 @@
+internal import NocturneConcurrency
+internal import NocturneCore
+
+/// A mesh file being written through a buffer of 256 KiB.
+struct MeshOutput: ~Copyable {
+    private let path: String
+    private let scope: ComputeScope
+    private var output: CheckedFileOutput
+    private var buffer: [UInt8] = []
+    private static let capacity = 256 << 10
+
+    init(path: String, scope: ComputeScope) throws(MeshFileError) {
+        self.path = path
+        self.scope = scope
+        do {
+            output = try CheckedFileOutput(path: path)
+        } catch {
+            throw MeshFileError(.cannotWrite, path: path, error.detail)
+        }
+        buffer.reserveCapacity(MeshOutput.capacity + 4096)
+    }
+
+    mutating func append(_ text: String) { buffer.append(contentsOf: text.utf8) }
+
+    mutating func append(_ value: UInt32) {
+        withUnsafeBytes(of: value.littleEndian) { buffer.append(contentsOf: $0) }
+    }
+
+    mutating func append(_ value: UInt16) {
+        withUnsafeBytes(of: value.littleEndian) { buffer.append(contentsOf: $0) }
+    }
+
+    mutating func append(_ vector: SIMD3<Float>) {
+        append(vector.x.bitPattern)
+        append(vector.y.bitPattern)
+        append(vector.z.bitPattern)
+    }
+
+    mutating func append(_ bytes: [UInt8]) { buffer.append(contentsOf: bytes) }
+
+    /// Writes the buffer when it is full, and looks at the flag then. To be called after each record.
+    mutating func spill() throws(MeshFileError) {
+        if buffer.count >= MeshOutput.capacity { try flush() }
+    }
+
+    mutating func finish() throws(MeshFileError) {
+        try flush()
+        do { try output.close() } catch { throw MeshFileError(.cannotWrite, path: path, error.detail) }
+    }
+
+    private mutating func flush() throws(MeshFileError) {
+        if scope.flag.isCancelled { throw MeshFileError(.cancelled, path: path, "cancelled") }
+        do { try output.write(buffer) } catch { throw MeshFileError(.cannotWrite, path: path, error.detail) }
+        buffer.removeAll(keepingCapacity: true)
+    }
+}
+
+extension SurfaceMesh {
+    /// Refuses what no reader could make sense of.
+    func checkForWriting(to path: String) throws(MeshFileError) {
+        guard triangles.count <= Int(UInt32.max) else {
+            throw MeshFileError(.invalidMesh, path: path, "\(triangles.count) triangles are more than a file can hold")
+        }
+        guard vertices.allSatisfy({ $0.x.isFinite && $0.y.isFinite && $0.z.isFinite }) else {
+            throw MeshFileError(.invalidMesh, path: path, "cannot be written: a vertex is not finite")
+        }
+        let count = UInt32(clamping: vertices.count)
+        if let bad = triangles.firstIndex(where: { $0.x >= count || $0.y >= count || $0.z >= count }) {
+            throw MeshFileError(
+                .invalidMesh,
+                path: path,
+                "cannot be written: triangle \(bad) names a vertex that is not there"
+            )
+        }
+    }
+}
+
+extension PatientFrame {
+    /// The tag that 3D Slicer writes and reads in mesh headers.
+    var meshTag: String { self == .lps ? "SPACE=LPS" : "SPACE=RAS" }
+
+    /// A position in RAS+ given in this frame, and the other way round. It turns about z by half a circle, so the
+    /// order of corners stays. Subtracting from zero keeps -0 out of the files.
+    func converted(_ position: SIMD3<Float>) -> SIMD3<Float> {
+        self == .ras ? position : SIMD3(0 - position.x, 0 - position.y, position.z)
+    }
+}
+
+/// A name with only printable ASCII in it, for headers and comments.
+func printableASCII(_ name: String) -> String {
+    String(decoding: name.utf8.map { (32..<127).contains($0) ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
+}

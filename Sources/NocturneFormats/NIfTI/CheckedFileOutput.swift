@@ -1,0 +1,53 @@
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// What the system said when a file could not be opened, written or closed.
+struct FileOutputFault: Error {
+    let detail: String
+
+    init(_ what: String, _ code: Int32) {
+        detail = "\(what): \(systemMessage(code)) (errno \(code))"
+    }
+}
+
+/// A file written from its beginning, where no short write and no error goes unseen.
+///
+/// Nothing is flushed to the disk and nothing is removed after a fault: both are the caller's, who knows whether the
+/// name is a temporary one.
+struct CheckedFileOutput: ~Copyable {
+    private var descriptor: Int32
+
+    /// Creates the file, or empties it.
+    init(path: String) throws(FileOutputFault) {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw FileOutputFault("cannot be created", errno) }
+    }
+
+    deinit {
+        if descriptor >= 0 { _ = Glibc.close(descriptor) }
+    }
+
+    mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FileOutputFault) {
+        var done = 0
+        while done < bytes.count, let base = bytes.baseAddress {
+            let count = Glibc.write(descriptor, base + done, min(bytes.count - done, 1 << 30))
+            if count >= 0 {
+                done += count
+            } else if errno != EINTR {
+                throw FileOutputFault("cannot be written", errno)
+            }
+        }
+    }
+
+    mutating func write(_ bytes: [UInt8]) throws(FileOutputFault) {
+        try bytes.span.bytes.withUnsafeBytes { (buffer) throws(FileOutputFault) in try write(buffer) }
+    }
+
+    /// Closes the file; network file systems report lost writes here.
+    mutating func close() throws(FileOutputFault) {
+        let result = Glibc.close(descriptor)
+        descriptor = -1
+        if result != 0 { throw FileOutputFault("cannot be closed", errno) }
+    }
+}

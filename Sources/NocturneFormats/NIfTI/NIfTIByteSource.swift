@@ -1,0 +1,211 @@
+internal import CZlib
+
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// A file read forwards: as it is, or through gzip when it begins with gzip's two bytes, whatever its name.
+///
+/// Several gzip members in a row are one stream. Holds 128 KiB of input and zlib's 40 KiB.
+final class NIfTIByteSource {
+    let path: String
+    /// The size of the file as it lies on disk.
+    let fileSize: Int
+    /// Bytes handed out so far, after decompression.
+    private(set) var position = 0
+    private let descriptor: Int32
+    private let input = UnsafeMutablePointer<UInt8>.allocate(capacity: NIfTIByteSource.inputCapacity)
+    private var inputStart = 0
+    private var inputEnd = 0
+    private var inflater: UnsafeMutablePointer<z_stream>?
+    private var atMemberEnd = false
+    /// Whether the file ended inside a gzip member.
+    private(set) var endsInsideMember = false
+
+    private static let inputCapacity = 128 << 10
+    /// The most that deflate can shrink: 1,032 to 1.
+    private static let largestRatio = 1032
+
+    init(path: String) throws(NIfTIError) {
+        self.path = path
+        (descriptor, fileSize) = try NIfTIByteSource.openFile(path)
+        try refill()
+        if inputEnd >= 2, input[0] == 0x1f, input[1] == 0x8b {
+            let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+            stream.initialize(to: z_stream())
+            guard czlib_inflateInit2(stream, 15 + 16) == Z_OK else {
+                stream.deallocate()
+                throw NIfTIError(.outOfMemory, path: path, "no memory to decompress")
+            }
+            inflater = stream
+        }
+    }
+
+    deinit {
+        if let inflater {
+            inflateEnd(inflater)
+            inflater.deallocate()
+        }
+        input.deallocate()
+        close(descriptor)
+    }
+
+    var isCompressed: Bool { inflater != nil }
+
+    /// The most bytes that can come out of the file.
+    var largestContent: Int {
+        guard isCompressed else { return fileSize }
+        let (product, overflow) = fileSize.multipliedReportingOverflow(by: NIfTIByteSource.largestRatio)
+        return overflow ? Int.max : product
+    }
+
+    /// Fills the buffer as far as the content reaches, and returns how many bytes came.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(NIfTIError) -> Int {
+        guard let base = buffer.baseAddress else { return 0 }
+        var filled = 0
+        while filled < buffer.count {
+            let got =
+                isCompressed
+                ? try inflateSome(into: base + filled, capacity: buffer.count - filled)
+                : try copySome(into: base + filled, capacity: buffer.count - filled)
+            if got == 0 { break }
+            filled += got
+        }
+        position += filled
+        return filled
+    }
+
+    /// The next `count` bytes, or fewer at the end. The array grows with what is really there.
+    func read(count: Int) throws(NIfTIError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: min(count, 64 << 10), alignment: 16)
+        defer { piece.deallocate() }
+        while bytes.count < count {
+            let wanted = min(piece.count, count - bytes.count)
+            let got = try read(into: UnsafeMutableRawBufferPointer(rebasing: piece[..<wanted]))
+            bytes.append(contentsOf: piece[..<got])
+            if got < wanted { break }
+        }
+        return bytes
+    }
+
+    /// Passes over the rest of the gzip member, so that zlib compares its checksum; gives up after `limit` bytes.
+    /// - Parameter look: called now and then; throws to stop.
+    func finishMember(limit: Int, look: () throws(NIfTIError) -> Void) throws(NIfTIError) {
+        guard isCompressed else { return }
+        let scratch = UnsafeMutableRawPointer.allocate(byteCount: 64 << 10, alignment: 16)
+        defer { scratch.deallocate() }
+        var passed = 0
+        // One more call than there is content: the checksum comes after the last byte.
+        while !atMemberEnd, passed <= limit {
+            try look()
+            let got = try inflateSome(into: scratch, capacity: 64 << 10, crossingMembers: false)
+            passed += got
+            if got == 0, !atMemberEnd { break }
+        }
+        if endsInsideMember {
+            throw NIfTIError(.truncated, path: path, "the gzip stream ends before its checksum")
+        }
+    }
+
+    private static func openFile(_ path: String) throws(NIfTIError) -> (Int32, Int) {
+        // Not blocking, so that a named pipe cannot hold the reader up before it is refused.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw NIfTIError(.unreadable, path: path, "cannot be opened: \(systemMessage())") }
+        var status = stat()
+        let fault: String? =
+            if fstat(descriptor, &status) != 0 {
+                "cannot be examined: \(systemMessage())"
+            } else if status.st_mode & S_IFMT == S_IFDIR {
+                "is a folder, not a file"
+            } else if status.st_mode & S_IFMT != S_IFREG {
+                "is not an ordinary file"
+            } else {
+                nil
+            }
+        if let fault {
+            close(descriptor)
+            throw NIfTIError(.unreadable, path: path, fault)
+        }
+        return (descriptor, Int(status.st_size))
+    }
+
+    /// Puts more of the file behind what is left of the input; the input stays as it is at the end of the file.
+    private func refill() throws(NIfTIError) {
+        let left = inputEnd - inputStart
+        if left > 0, inputStart > 0 { memmove(input, input + inputStart, left) }
+        (inputStart, inputEnd) = (0, left)
+        inputEnd += try systemRead(into: input + left, capacity: NIfTIByteSource.inputCapacity - left)
+    }
+
+    private func systemRead(into destination: UnsafeMutableRawPointer, capacity: Int) throws(NIfTIError) -> Int {
+        while true {
+            let got = Glibc.read(descriptor, destination, min(capacity, 1 << 30))
+            if got >= 0 { return got }
+            if errno != EINTR { throw NIfTIError(.unreadable, path: path, "cannot be read: \(systemMessage())") }
+        }
+    }
+
+    private func copySome(into destination: UnsafeMutableRawPointer, capacity: Int) throws(NIfTIError) -> Int {
+        if inputStart < inputEnd {
+            let count = min(capacity, inputEnd - inputStart)
+            memcpy(destination, input + inputStart, count)
+            inputStart += count
+            return count
+        }
+        return try systemRead(into: destination, capacity: capacity)
+    }
+
+    private func inflateSome(
+        into destination: UnsafeMutableRawPointer,
+        capacity: Int,
+        crossingMembers: Bool = true
+    ) throws(NIfTIError) -> Int {
+        guard let inflater else { return 0 }
+        while true {
+            if atMemberEnd {
+                guard crossingMembers, try beginNextMember() else { return 0 }
+            }
+            if inputStart == inputEnd {
+                try refill()
+                if inputStart == inputEnd {
+                    endsInsideMember = true
+                    return 0
+                }
+            }
+            let room = min(capacity, 1 << 30)
+            inflater.pointee.next_in = input + inputStart
+            inflater.pointee.avail_in = uInt(inputEnd - inputStart)
+            inflater.pointee.next_out = destination.assumingMemoryBound(to: UInt8.self)
+            inflater.pointee.avail_out = uInt(room)
+            let result = inflate(inflater, Z_NO_FLUSH)
+            inputStart = inputEnd - Int(inflater.pointee.avail_in)
+            let produced = room - Int(inflater.pointee.avail_out)
+            switch result {
+            case Z_STREAM_END: atMemberEnd = true
+            case Z_OK, Z_BUF_ERROR: break
+            case Z_MEM_ERROR: throw NIfTIError(.outOfMemory, path: path, "no memory to decompress")
+            default:
+                let reason = inflater.pointee.msg.map { String(cString: $0) } ?? "zlib code \(result)"
+                throw NIfTIError(
+                    .corruptCompression,
+                    path: path,
+                    "the gzip stream is damaged after \(position + produced) bytes of content: \(reason)"
+                )
+            }
+            if produced > 0 || (atMemberEnd && !crossingMembers) { return produced }
+        }
+    }
+
+    /// False when no gzip member follows: the end, or foreign bytes that are of no concern.
+    private func beginNextMember() throws(NIfTIError) -> Bool {
+        if inputEnd - inputStart < 2 { try refill() }
+        guard inputEnd - inputStart >= 2, input[inputStart] == 0x1f, input[inputStart + 1] == 0x8b else { return false }
+        inflateReset(inflater)
+        atMemberEnd = false
+        return true
+    }
+}
+
+/// What `errno` says.
+func systemMessage(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

@@ -1,0 +1,113 @@
+public import NocturneCore
+
+/// The voxel types that Nocturne reads, with NIfTI's codes.
+public enum NIfTIDataType: Int, Hashable, Sendable, CaseIterable {
+    case uint8 = 2
+    case int16 = 4
+    case int32 = 8
+    case float32 = 16
+    case float64 = 64
+    case int8 = 256
+    case uint16 = 512
+    case uint32 = 768
+    case int64 = 1024
+    case uint64 = 1280
+
+    public var bytesPerVoxel: Int {
+        switch self {
+        case .uint8, .int8: 1
+        case .int16, .uint16: 2
+        case .int32, .uint32, .float32: 4
+        case .int64, .uint64, .float64: 8
+        }
+    }
+
+    /// What the codes that Nocturne does not read stand for.
+    static func name(ofCode code: Int) -> String {
+        if let known = NIfTIDataType(rawValue: code) { return "\(known)" }
+        return switch code {
+        case 0: "unknown"
+        case 1: "binary"
+        case 32: "complex64"
+        case 128: "RGB24"
+        case 1536: "float128"
+        case 1792: "complex128"
+        case 2048: "complex256"
+        case 2304: "RGBA32"
+        default: "code \(code)"
+        }
+    }
+}
+
+public enum NIfTIVersion: Int, Hashable, Sendable, CaseIterable {
+    case nifti1 = 1
+    case nifti2 = 2
+}
+
+public enum NIfTIByteOrder: String, Hashable, Sendable, CaseIterable {
+    case little
+    case big
+}
+
+/// A block of foreign content that travels with the header.
+public struct NIfTIExtension: Hashable, Sendable {
+    /// Who may read it: 4 AFNI, 6 comment, 30 Caret and Connectome Workbench.
+    public let code: Int
+    /// The content, with the zeros that fill it to a multiple of 16.
+    public let bytes: [UInt8]
+
+    public init(code: Int, bytes: [UInt8]) {
+        self.code = code
+        self.bytes = bytes
+    }
+}
+
+/// What the header of a three-dimensional NIfTI file says, checked: its shape, spacing, affine and type are usable.
+///
+/// **Geometry** is taken as nibabel takes it: from the s-form when its code is above 0, else from the q-form when its
+/// code is above 0, else from the spacing alone with the first voxel at the origin (NIfTI's method 1). ITK prefers the
+/// q-form in some files that have both; ``formsDisagree`` tells when that matters. Metres and micrometres are turned
+/// into millimetres, also in ``qform`` and ``sform``.
+public struct NIfTIHeader: Hashable, Sendable {
+    public let version: NIfTIVersion
+    public let byteOrder: NIfTIByteOrder
+    public let dataType: NIfTIDataType
+    /// A value is `stored * scalingSlope + scalingIntercept`. 1 and 0 when the file asks for no scaling.
+    public let scalingSlope: Double
+    public let scalingIntercept: Double
+    /// Shape (i fastest) and the map from voxel indices to RAS+ millimetres.
+    public let geometry: VolumeGeometry
+    public let qformCode: Int
+    public let sformCode: Int
+    /// The q-form in millimetres; nil when its code is 0.
+    public let qform: Affine?
+    /// The s-form in millimetres; nil when its code is 0.
+    public let sform: Affine?
+    public let intentCode: Int
+    public let intentName: String
+    /// The unit byte as stored: space in the lower three bits, time above.
+    public let unitsCode: Int
+    /// The free text of the header.
+    public let summary: String
+    public let extensions: [NIfTIExtension]
+    /// Where the voxels begin in ``dataPath``, counted after decompression.
+    public let dataOffset: Int
+    /// The file that holds the voxels: the file itself, or the image of a pair.
+    public let dataPath: String
+
+    public var shape: VolumeShape { geometry.shape }
+
+    /// The bytes that the voxels take in the file, before compression.
+    public var storedByteCount: Int { shape.count * dataType.bytesPerVoxel }
+
+    /// Whether values are the stored numbers.
+    public var hasScaling: Bool { scalingSlope != 1 || scalingIntercept != 0 }
+
+    /// Whether both forms are given and differ by more than a hundredth of the smallest spacing at some corner.
+    public var formsDisagree: Bool {
+        guard let qform, let sform else { return false }
+        let smallest = geometry.spacing.min()
+        return !VolumeGeometry(shape: shape, affine: sform)
+            .matches(VolumeGeometry(shape: shape, affine: qform), tolerance: smallest / 100)
+    }
+}

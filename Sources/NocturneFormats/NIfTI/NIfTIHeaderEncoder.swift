@@ -1,0 +1,145 @@
+internal import NocturneCore
+
+/// Writes the header of a single `.nii` file, little-endian: NIfTI-1, or NIfTI-2 when a size needs it.
+struct NIfTIHeaderEncoder {
+    var geometry: VolumeGeometry
+    var dataType: NIfTIDataType
+    var intentCode = 0
+    var codes: (qform: Int, sform: Int)
+    var extensions: [NIfTIExtension] = []
+
+    /// The fixed text of the header.
+    static let summary = "Nocturne"
+
+    /// Header, flag and extensions: all that comes before the first voxel.
+    func encoded() -> [UInt8] {
+        let shape = geometry.shape
+        let needsNIfTI2 = max(shape.x, shape.y, shape.z) > Int(Int16.max)
+        let layout = NIfTILayout.of(needsNIfTI2 ? .nifti2 : .nifti1)
+        let blocks = extensions.flatMap { NIfTIHeaderEncoder.block($0) }
+        let dataOffset = layout.firstDataOffset + blocks.count
+        var bytes = HeaderBytes(layout: layout)
+        if layout.version == .nifti1 {
+            bytes.put(Int32(348), at: 0)
+            bytes.put(Array("n+1\0".utf8), at: layout.magic)
+            // What Analyze wants to see.
+            bytes.put([UInt8(ascii: "r")], at: 38)
+        } else {
+            bytes.put(Int32(540), at: 0)
+            bytes.put(Array("n+2\0\r\n".utf8) + [0x1a, 0x0a], at: layout.magic)
+        }
+        for (index, size) in [3, shape.x, shape.y, shape.z, 1, 1, 1, 1].enumerated() {
+            bytes.putDimension(size, index)
+        }
+        bytes.put(Int16(dataType.rawValue), at: layout.dataType)
+        bytes.put(Int16(8 * dataType.bytesPerVoxel), at: layout.bitsPerVoxel)
+        if layout.version == .nifti1 {
+            bytes.putReal(Double(dataOffset), at: layout.dataOffset)
+        } else {
+            bytes.put(Int64(dataOffset), at: layout.dataOffset)
+        }
+        bytes.putReal(1, at: layout.slope)
+        bytes.putUnits(2)
+        bytes.putCode(intentCode, at: layout.intentCode)
+        bytes.put(Array(NIfTIHeaderEncoder.summary.utf8), at: layout.summary)
+        putForms(&bytes, layout)
+        if !blocks.isEmpty { bytes.put([1], at: layout.headerSize) }
+        return bytes.bytes + blocks
+    }
+
+    private func putForms(_ bytes: inout HeaderBytes, _ layout: NIfTILayout) {
+        let affine = geometry.affine
+        var quaternion = NIfTIQuaternion(of: affine)
+        if layout.version == .nifti1 { quaternion.roundToFloat() }
+        let spacing = geometry.spacing
+        // A q-form cannot carry shear, and in float32 not every angle near a half turn: it is left out unless it
+        // places every corner where the s-form does.
+        let fits = geometry.matches(
+            VolumeGeometry(shape: geometry.shape, affine: quaternion.affine),
+            tolerance: spacing.min() / 100
+        )
+        var (qformCode, sformCode) = codes
+        if qformCode <= 0, sformCode <= 0 { (qformCode, sformCode) = (1, 1) }
+        if !fits {
+            if sformCode <= 0 { sformCode = qformCode }
+            qformCode = 0
+        }
+        for (index, value) in [quaternion.handedness, spacing.x, spacing.y, spacing.z, 1, 1, 1, 1].enumerated() {
+            bytes.putReal(value, at: layout.pixelDimensions, index)
+        }
+        bytes.putCode(max(qformCode, 0), at: layout.qformCode)
+        bytes.putCode(max(sformCode, 0), at: layout.sformCode)
+        if fits {
+            for (index, value) in [quaternion.b, quaternion.c, quaternion.d].enumerated() {
+                bytes.putReal(value, at: layout.quaternion, index)
+            }
+            for index in 0..<3 { bytes.putReal(affine.translation[index], at: layout.quaternionOffset, index) }
+        }
+        for (row, values) in affine.rows.prefix(3).enumerated() {
+            for (column, value) in values.enumerated() {
+                bytes.putReal(value, at: layout.sformRows, 4 * row + column)
+            }
+        }
+    }
+
+    /// Size, code and content, filled with zeros to a multiple of 16.
+    private static func block(_ content: NIfTIExtension) -> [UInt8] {
+        let size = (8 + content.bytes.count + 15) / 16 * 16
+        var block = [UInt8](repeating: 0, count: size)
+        for index in 0..<4 {
+            block[index] = UInt8(size >> (8 * index) & 0xff)
+            block[4 + index] = UInt8(content.code >> (8 * index) & 0xff)
+        }
+        block.replaceSubrange(8..<8 + content.bytes.count, with: content.bytes)
+        return block
+    }
+}
+
+/// A header being filled in.
+private struct HeaderBytes {
+    let layout: NIfTILayout
+    private(set) var bytes: [UInt8]
+
+    init(layout: NIfTILayout) {
+        self.layout = layout
+        bytes = [UInt8](repeating: 0, count: layout.firstDataOffset)
+    }
+
+    mutating func put(_ content: [UInt8], at offset: Int) {
+        bytes.replaceSubrange(offset..<offset + content.count, with: content)
+    }
+
+    mutating func put<T: FixedWidthInteger>(_ value: T, at offset: Int) {
+        for index in 0..<MemoryLayout<T>.size {
+            bytes[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * index))
+        }
+    }
+
+    mutating func putReal(_ value: Double, at offset: Int, _ index: Int = 0) {
+        if layout.version == .nifti1 {
+            put(Float(value).bitPattern, at: offset + 4 * index)
+        } else {
+            put(value.bitPattern, at: offset + 8 * index)
+        }
+    }
+
+    mutating func putDimension(_ value: Int, _ index: Int) {
+        if layout.version == .nifti1 {
+            put(Int16(clamping: value), at: layout.dimensions + 2 * index)
+        } else {
+            put(Int64(value), at: layout.dimensions + 8 * index)
+        }
+    }
+
+    mutating func putCode(_ value: Int, at offset: Int) {
+        if layout.version == .nifti1 {
+            put(Int16(clamping: value), at: offset)
+        } else {
+            put(Int32(clamping: value), at: offset)
+        }
+    }
+
+    mutating func putUnits(_ value: Int) {
+        if layout.version == .nifti1 { bytes[layout.units] = UInt8(value) } else { putCode(value, at: layout.units) }
+    }
+}

@@ -1,0 +1,252 @@
+internal import NocturneCore
+
+/// Turns the first bytes of a file into a checked ``NIfTIHeader``.
+struct NIfTIHeaderParser {
+    let path: String
+    let fields: NIfTIFields
+    /// Whether the voxels are in the same file.
+    let isSingleFile: Bool
+
+    private var layout: NIfTILayout { fields.layout }
+
+    /// Reads as many bytes as the version asks for, and recognises version, byte order and container.
+    init(reading source: NIfTIByteSource) throws(NIfTIError) {
+        path = source.path
+        var bytes = try source.read(count: 4)
+        guard !bytes.isEmpty || source.endsInsideMember else {
+            throw NIfTIError(.truncated, path: path, "the file is empty")
+        }
+        guard bytes.count == 4 else {
+            throw NIfTIError(.truncated, path: path, "the header ends after \(bytes.count) bytes")
+        }
+        let little = bytes.withUnsafeBytes { Int32(littleEndian: $0.loadUnaligned(as: Int32.self)) }
+        let layout: NIfTILayout
+        switch (little, little.byteSwapped) {
+        case (348, _), (_, 348): layout = .nifti1
+        case (540, _), (_, 540): layout = .nifti2
+        default: throw NIfTIHeaderParser.foreign(bytes + (try source.read(count: 12)), path)
+        }
+        bytes += try source.read(count: layout.headerSize - 4)
+        guard bytes.count == layout.headerSize else {
+            throw NIfTIError(
+                .truncated,
+                path: path,
+                "the header ends after \(bytes.count) of \(layout.headerSize) bytes"
+            )
+        }
+        fields = NIfTIFields(
+            bytes: bytes,
+            layout: layout,
+            byteOrder: little == layout.headerSize ? .little : .big
+        )
+        let magic = Array(bytes[layout.magic..<layout.magic + 4])
+        switch (layout.version, magic) {
+        case (.nifti1, Array("n+1\0".utf8)), (.nifti2, Array("n+2\0".utf8)): isSingleFile = true
+        case (.nifti1, Array("ni1\0".utf8)), (.nifti2, Array("ni2\0".utf8)): isSingleFile = false
+        case (.nifti1, _) where magic == [0, 0, 0, 0]:
+            throw NIfTIError(
+                .notNIfTI,
+                path: path,
+                "not a NIfTI file: an Analyze 7.5 header, which does not say how the patient lies"
+            )
+        default: throw NIfTIHeaderParser.foreign(magic, path)
+        }
+        if layout.version == .nifti2, bytes[8..<12] != [0x0d, 0x0a, 0x1a, 0x0a] {
+            throw NIfTIError(
+                .notNIfTI,
+                path: path,
+                "not a NIfTI file any more: line ends in it were changed by a text transfer"
+            )
+        }
+    }
+
+    private static func foreign(_ bytes: [UInt8], _ path: String) -> NIfTIError {
+        let printable = bytes.allSatisfy { (32..<127).contains($0) || [9, 10, 13].contains($0) }
+        let shown =
+            printable
+            ? "the text " + String(decoding: bytes, as: UTF8.self).debugDescription
+            : "bytes " + bytes.map { String($0, radix: 16).leftPadded }.joined(separator: " ")
+        return NIfTIError(.notNIfTI, path: path, "not a NIfTI file: \(shown) in place of its mark")
+    }
+
+    /// Where the voxels begin in their file.
+    func dataOffset() throws(NIfTIError) -> Int {
+        let stored: Int?
+        if layout.version == .nifti1 {
+            let value = fields.real(at: layout.dataOffset)
+            stored = value.isFinite && abs(value) < 1e15 ? Int(value) : nil
+        } else {
+            stored = Int(fields.integer(Int64.self, at: layout.dataOffset))
+        }
+        guard let stored, stored >= 0, stored < 1 << 50 else {
+            throw NIfTIError(.invalidDataOffset, path: path, "the header gives no usable place for the voxels")
+        }
+        if !isSingleFile { return stored }
+        // Zero was written by early tools for "right behind the header".
+        if stored == 0 { return layout.firstDataOffset }
+        guard stored >= layout.firstDataOffset else {
+            throw NIfTIError(
+                .invalidDataOffset,
+                path: path,
+                "the voxels would begin at byte \(stored), inside the header of \(layout.firstDataOffset) bytes"
+            )
+        }
+        return stored
+    }
+
+    func header(
+        extensions: [NIfTIExtension],
+        dataOffset: Int,
+        dataPath: String
+    ) throws(NIfTIError) -> NIfTIHeader {
+        let type = try dataType()
+        let shape = try shape()
+        let (slope, intercept) = try scaling()
+        let forms = try forms(shape)
+        return NIfTIHeader(
+            version: layout.version,
+            byteOrder: fields.byteOrder,
+            dataType: type,
+            scalingSlope: slope,
+            scalingIntercept: intercept,
+            geometry: VolumeGeometry(shape: shape, affine: forms.chosen),
+            qformCode: fields.code(at: layout.qformCode),
+            sformCode: fields.code(at: layout.sformCode),
+            qform: forms.qform,
+            sform: forms.sform,
+            intentCode: fields.code(at: layout.intentCode),
+            intentName: fields.text(at: layout.intentName, length: NIfTILayout.intentNameLength),
+            unitsCode: fields.units,
+            summary: fields.text(at: layout.summary, length: NIfTILayout.summaryLength),
+            extensions: extensions,
+            dataOffset: dataOffset,
+            dataPath: dataPath
+        )
+    }
+
+    private func dataType() throws(NIfTIError) -> NIfTIDataType {
+        guard let type = NIfTIDataType(rawValue: fields.dataTypeCode) else {
+            throw NIfTIError(
+                .unsupportedDataType,
+                path: path,
+                "voxels of type \(NIfTIDataType.name(ofCode: fields.dataTypeCode)) are not supported"
+            )
+        }
+        return type
+    }
+
+    private func shape() throws(NIfTIError) -> VolumeShape {
+        let count = fields.dimension(0)
+        guard (1...7).contains(count) else {
+            throw NIfTIError(.invalidDimensions, path: path, "\(count) dimensions; a NIfTI file has 1 to 7")
+        }
+        let sizes = (1...count).map { fields.dimension($0) }
+        let text = sizes.map(String.init).joined(separator: "×")
+        guard sizes.allSatisfy({ $0 > 0 }) else {
+            throw NIfTIError(.invalidDimensions, path: path, "the dimensions \(text) are not all positive")
+        }
+        guard count >= 3 else {
+            throw NIfTIError(
+                .notThreeDimensional,
+                path: path,
+                "2-D image (\(text)), a volume needs at least 2 slices"
+            )
+        }
+        guard sizes.dropFirst(3).allSatisfy({ $0 == 1 }) else {
+            throw NIfTIError(
+                .notThreeDimensional,
+                path: path,
+                "\(count)-D image (\(text)): more than one volume in the file"
+            )
+        }
+        guard let shape = VolumeShape(validating: sizes[0], y: sizes[1], z: sizes[2]) else {
+            throw NIfTIError(
+                .invalidDimensions,
+                path: path,
+                "the dimensions \(text) are more than any volume has"
+            )
+        }
+        guard min(shape.x, shape.y, shape.z) > 1 else {
+            throw NIfTIError(
+                .notThreeDimensional,
+                path: path,
+                "2-D image (\(text)), a volume needs at least 2 slices"
+            )
+        }
+        return shape
+    }
+
+    /// Slope 0 asks for no scaling; a slope that is not finite is taken for 0, as the reference library and nibabel do.
+    private func scaling() throws(NIfTIError) -> (slope: Double, intercept: Double) {
+        let slope = fields.real(at: layout.slope)
+        let intercept = fields.real(at: layout.intercept)
+        guard slope.isFinite, slope != 0 else { return (1, 0) }
+        guard intercept.isFinite else {
+            throw NIfTIError(
+                .invalidScaling,
+                path: path,
+                "the intensity slope is \(slope), but its intercept is \(intercept)"
+            )
+        }
+        return (slope, intercept)
+    }
+
+    private func forms(
+        _ shape: VolumeShape
+    ) throws(NIfTIError) -> (chosen: Affine, qform: Affine?, sform: Affine?) {
+        let millimetres = millimetresPerUnit
+        func real(_ offset: Int, _ index: Int) -> Double { fields.real(at: offset, index: index) * millimetres }
+        let stored = (1...3).map { real(layout.pixelDimensions, $0) }
+        guard stored.allSatisfy({ $0.isFinite && $0 != 0 }) else {
+            throw NIfTIError(
+                .invalidSpacing,
+                path: path,
+                "the voxel spacing \(stored.map { "\($0)" }.joined(separator: "×")) mm is not usable"
+            )
+        }
+        let spacing = SIMD3(abs(stored[0]), abs(stored[1]), abs(stored[2]))
+        var sform: Affine?
+        var qform: Affine?
+        if fields.code(at: layout.sformCode) > 0 {
+            sform = Affine(rows: (0..<3).map { row in (0..<4).map { real(layout.sformRows, 4 * row + $0) } })
+        }
+        if fields.code(at: layout.qformCode) > 0 {
+            qform =
+                NIfTIQuaternion(
+                    b: fields.real(at: layout.quaternion),
+                    c: fields.real(at: layout.quaternion, index: 1),
+                    d: fields.real(at: layout.quaternion, index: 2),
+                    spacing: spacing,
+                    handedness: fields.real(at: layout.pixelDimensions) < 0 ? -1 : 1,
+                    offset: SIMD3(
+                        real(layout.quaternionOffset, 0),
+                        real(layout.quaternionOffset, 1),
+                        real(layout.quaternionOffset, 2)
+                    )
+                ).affine
+        }
+        let chosen = sform ?? qform ?? Affine.scaling(spacing)
+        let name = sform != nil ? "s-form" : "q-form"
+        guard chosen.isFinite else {
+            throw NIfTIError(.invalidAffine, path: path, "the \(name) affine holds numbers that are not finite")
+        }
+        let product = length(chosen.columnI) * length(chosen.columnJ) * length(chosen.columnK)
+        guard chosen.inverse != nil, product.isFinite, abs(chosen.determinant) > 1e-6 * product else {
+            throw NIfTIError(.invalidAffine, path: path, "the \(name) affine is singular: its axes lie in one plane")
+        }
+        return (chosen, qform.flatMap { $0.isFinite ? $0 : nil }, sform)
+    }
+
+    /// Unknown units are taken for millimetres.
+    private var millimetresPerUnit: Double {
+        switch fields.units & 7 {
+        case 1: 1000
+        case 3: 0.001
+        default: 1
+        }
+    }
+}
+
+extension String {
+    fileprivate var leftPadded: String { count < 2 ? "0" + self : self }
+}

@@ -1,0 +1,119 @@
+/// Where the fields of a header are. Source: nifti1.h and nifti2.h of the NIfTI-1 and NIfTI-2 standards.
+///
+/// Reals are float32 in NIfTI-1 and float64 in NIfTI-2, dimensions int16 and int64, codes int16 and int32.
+struct NIfTILayout {
+    let version: NIfTIVersion
+    let headerSize: Int
+    let magic: Int
+    let dataType: Int
+    let bitsPerVoxel: Int
+    let dimensions: Int
+    let pixelDimensions: Int
+    let dataOffset: Int
+    let slope: Int
+    let intercept: Int
+    let summary: Int
+    let qformCode: Int
+    let sformCode: Int
+    let quaternion: Int
+    let quaternionOffset: Int
+    let sformRows: Int
+    let units: Int
+    let intentCode: Int
+    let intentName: Int
+
+    static let summaryLength = 80
+    static let intentNameLength = 16
+    /// Four bytes after the header, the first of which tells whether extensions follow.
+    static let extensionFlagLength = 4
+
+    static let nifti1 = NIfTILayout(
+        version: .nifti1,
+        headerSize: 348,
+        magic: 344,
+        dataType: 70,
+        bitsPerVoxel: 72,
+        dimensions: 40,
+        pixelDimensions: 76,
+        dataOffset: 108,
+        slope: 112,
+        intercept: 116,
+        summary: 148,
+        qformCode: 252,
+        sformCode: 254,
+        quaternion: 256,
+        quaternionOffset: 268,
+        sformRows: 280,
+        units: 123,
+        intentCode: 68,
+        intentName: 328
+    )
+
+    static let nifti2 = NIfTILayout(
+        version: .nifti2,
+        headerSize: 540,
+        magic: 4,
+        dataType: 12,
+        bitsPerVoxel: 14,
+        dimensions: 16,
+        pixelDimensions: 104,
+        dataOffset: 168,
+        slope: 176,
+        intercept: 184,
+        summary: 240,
+        qformCode: 344,
+        sformCode: 348,
+        quaternion: 352,
+        quaternionOffset: 376,
+        sformRows: 400,
+        units: 500,
+        intentCode: 504,
+        intentName: 508
+    )
+
+    static func of(_ version: NIfTIVersion) -> NIfTILayout { version == .nifti1 ? .nifti1 : .nifti2 }
+
+    /// Bytes of one real.
+    var realSize: Int { version == .nifti1 ? 4 : 8 }
+    /// Bytes of one dimension.
+    var dimensionSize: Int { version == .nifti1 ? 2 : 8 }
+    /// The first place where voxels may begin in a single file.
+    var firstDataOffset: Int { headerSize + NIfTILayout.extensionFlagLength }
+}
+
+/// The bytes of a header with its byte order, read field by field.
+struct NIfTIFields {
+    let bytes: [UInt8]
+    let layout: NIfTILayout
+    let byteOrder: NIfTIByteOrder
+
+    func integer<T: FixedWidthInteger>(_ type: T.Type, at offset: Int) -> T {
+        let stored = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: T.self) }
+        return byteOrder == .little ? T(littleEndian: stored) : T(bigEndian: stored)
+    }
+
+    func real(at offset: Int, index: Int = 0) -> Double {
+        layout.version == .nifti1
+            ? Double(Float(bitPattern: integer(UInt32.self, at: offset + 4 * index)))
+            : Double(bitPattern: integer(UInt64.self, at: offset + 8 * index))
+    }
+
+    func dimension(_ index: Int) -> Int {
+        layout.version == .nifti1
+            ? Int(integer(Int16.self, at: layout.dimensions + 2 * index))
+            : Int(integer(Int64.self, at: layout.dimensions + 8 * index))
+    }
+
+    /// A code of the form, intent and units families.
+    func code(at offset: Int) -> Int {
+        layout.version == .nifti1 ? Int(integer(Int16.self, at: offset)) : Int(integer(Int32.self, at: offset))
+    }
+
+    var dataTypeCode: Int { Int(integer(Int16.self, at: layout.dataType)) }
+
+    var units: Int { layout.version == .nifti1 ? Int(bytes[layout.units]) : code(at: layout.units) }
+
+    func text(at offset: Int, length: Int) -> String {
+        String(decoding: bytes[offset..<offset + length].prefix { $0 != 0 }, as: UTF8.self)
+    }
+}

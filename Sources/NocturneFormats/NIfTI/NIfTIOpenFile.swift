@@ -1,0 +1,104 @@
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// A NIfTI file whose header is read and checked, standing somewhere before its voxels.
+struct NIfTIOpenFile {
+    let header: NIfTIHeader
+    /// The file that holds the voxels.
+    let source: NIfTIByteSource
+
+    /// What is kept of all extensions together.
+    private static let largestExtensions = 1 << 20
+
+    init(path: String) throws(NIfTIError) {
+        let headerPath = try NIfTIOpenFile.headerPath(of: path)
+        let first = try NIfTIByteSource(path: headerPath)
+        let parser = try NIfTIHeaderParser(reading: first)
+        let offset = try parser.dataOffset()
+        // Refuses what the fields alone can tell before another byte is read.
+        _ = try parser.header(extensions: [], dataOffset: offset, dataPath: headerPath)
+        let end = parser.isSingleFile ? offset : Int.max
+        let extensions = try NIfTIOpenFile.extensions(in: first, of: parser, end: end)
+        source =
+            parser.isSingleFile
+            ? first : try NIfTIByteSource(path: try NIfTIOpenFile.imagePath(of: headerPath))
+        header = try parser.header(extensions: extensions, dataOffset: offset, dataPath: source.path)
+        try checkLength()
+    }
+
+    /// Moves the source to the first voxel.
+    func passOverToVoxels(look: () throws(NIfTIError) -> Void) throws(NIfTIError) {
+        while source.position < header.dataOffset {
+            try look()
+            let wanted = min(header.dataOffset - source.position, 256 << 10)
+            if try source.read(count: wanted).count < wanted { throw ended(after: 0) }
+        }
+    }
+
+    /// The fault of a file that holds only `count` bytes of voxels.
+    func ended(after count: Int) -> NIfTIError {
+        NIfTIError(
+            .truncated,
+            path: source.path,
+            "the voxels end after \(count) of \(header.storedByteCount) bytes"
+        )
+    }
+
+    private func checkLength() throws(NIfTIError) {
+        let needed = header.dataOffset + header.storedByteCount
+        guard source.largestContent < needed else { return }
+        if source.isCompressed {
+            throw NIfTIError(
+                .truncated,
+                path: source.path,
+                "\(source.fileSize) compressed bytes cannot hold the \(header.storedByteCount) bytes of voxels"
+            )
+        }
+        throw ended(after: max(0, source.fileSize - header.dataOffset))
+    }
+
+    /// Reads the extensions between the header and `end`. A damaged one ends the list, as in other readers.
+    private static func extensions(
+        in source: NIfTIByteSource,
+        of parser: NIfTIHeaderParser,
+        end: Int
+    ) throws(NIfTIError) -> [NIfTIExtension] {
+        let flag = try source.read(count: NIfTILayout.extensionFlagLength)
+        guard flag.count == NIfTILayout.extensionFlagLength, flag[0] != 0 else { return [] }
+        var found: [NIfTIExtension] = []
+        var allowance = largestExtensions
+        while end - source.position >= 16 {
+            let start = try source.read(count: 8)
+            guard start.count == 8 else { break }
+            let words = NIfTIFields(bytes: start, layout: parser.fields.layout, byteOrder: parser.fields.byteOrder)
+            let size = Int(words.integer(Int32.self, at: 0))
+            let code = Int(words.integer(Int32.self, at: 4))
+            guard size >= 16, size % 16 == 0, size - 8 <= end - source.position, size <= allowance else { break }
+            let content = try source.read(count: size - 8)
+            guard content.count == size - 8 else { break }
+            allowance -= size
+            found.append(NIfTIExtension(code: code, bytes: content))
+        }
+        return found
+    }
+
+    private static func headerPath(of path: String) throws(NIfTIError) -> String {
+        guard let stem = stem(of: path, endings: [".img.gz", ".img"]) else { return path }
+        for candidate in [stem + ".hdr", stem + ".hdr.gz", stem + ".HDR"] where exists(candidate) { return candidate }
+        throw NIfTIError(.unreadable, path: path, "the header file \(stem).hdr beside it is missing")
+    }
+
+    private static func imagePath(of headerPath: String) throws(NIfTIError) -> String {
+        let stem = stem(of: headerPath, endings: [".hdr.gz", ".hdr", ".nii.gz", ".nii"]) ?? headerPath
+        for candidate in [stem + ".img", stem + ".img.gz", stem + ".IMG"] where exists(candidate) { return candidate }
+        throw NIfTIError(.unreadable, path: headerPath, "the image file \(stem).img beside it is missing")
+    }
+
+    private static func stem(of path: String, endings: [String]) -> String? {
+        let lowered = path.lowercased()
+        return endings.first { lowered.hasSuffix($0) }.map { String(path.dropLast($0.count)) }
+    }
+
+    private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+}

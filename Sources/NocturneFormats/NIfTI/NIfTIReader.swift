@@ -1,0 +1,121 @@
+public import NocturneConcurrency
+public import NocturneCore
+
+/// A volume as read from a NIfTI file.
+public struct NIfTIVolume: Sendable {
+    public let header: NIfTIHeader
+    /// Values after scaling.
+    public let volume: Volume
+    /// Voxels that are NaN or infinite, kept as they are. A network makes nothing of them.
+    public let nonFiniteCount: Int
+}
+
+/// Reads NIfTI-1 and NIfTI-2 files: `.nii`, `.hdr` with `.img`, each as it is or through gzip, which is recognised by
+/// content. All integer and float types up to 64 bits, both byte orders.
+///
+/// A file is refused with ``NIfTIError`` when it is no scalar volume (2-D, several volumes, RGB, complex), when its
+/// spacing or affine is unusable, and when it is shorter than its header says; nothing is allocated before that is
+/// known. Bytes behind the voxels are of no concern. How the geometry is chosen: ``NIfTIHeader``.
+public enum NIfTIReader {
+    /// Reads the header and its extensions, and checks that the file is long enough to hold the voxels: exactly when
+    /// it is not compressed, by deflate's largest ratio when it is.
+    ///
+    /// - Parameter path: a `.nii` or `.hdr` file, or the `.img` of a pair; `.gz` may follow.
+    /// - Throws: ``NIfTIError``, naming the file and the fact.
+    /// - Complexity: milliseconds; at most 1 MiB of extensions is kept, the rest is passed over.
+    public static func readHeader(at path: String) throws(NIfTIError) -> NIfTIHeader {
+        try NIfTIOpenFile(path: path).header
+    }
+
+    /// Reads the voxels as float32.
+    ///
+    /// Scaling is computed in double and rounded once. The content of a gzip file is compared with its checksum.
+    ///
+    /// - Throws: ``NIfTIError``; with code `cancelled` soon after the scope's flag is raised.
+    /// - Complexity: one pass on the calling thread; 4 bytes per voxel, and less than 1 MiB besides.
+    public static func readVolume(at path: String, scope: ComputeScope) throws(NIfTIError) -> NIfTIVolume {
+        let file = try NIfTIOpenFile(path: path)
+        let header = file.header
+        let convert = NIfTIVoxelConversion.toFloats(header)
+        var nonFinite = 0
+        let voxels: FrozenVoxels<Float> = try fill(file, scope) { (chunk, range, target) throws(NIfTIError) in
+            nonFinite += convert(chunk, range.count, target + range.lowerBound)
+        }
+        return NIfTIVolume(
+            header: header,
+            volume: Volume(geometry: header.geometry, voxels: voxels),
+            nonFiniteCount: nonFinite
+        )
+    }
+
+    /// Reads a label map: any stored type, as long as every value (after scaling) is an integer in 0...65535.
+    ///
+    /// - Throws: ``NIfTIError``, with code `notLabels` naming the first voxel that is no label.
+    /// - Complexity: one pass on the calling thread; 2 bytes per voxel, and less than 1 MiB besides.
+    public static func readLabels(
+        at path: String,
+        scope: ComputeScope
+    ) throws(NIfTIError) -> (header: NIfTIHeader, labels: LabelVolume) {
+        let file = try NIfTIOpenFile(path: path)
+        let header = file.header
+        let convert = NIfTIVoxelConversion.toLabels(header)
+        let voxels: FrozenVoxels<UInt16> = try fill(file, scope) { (chunk, range, target) throws(NIfTIError) in
+            guard let (index, value) = convert(chunk, range.count, target + range.lowerBound) else { return }
+            let place = range.lowerBound + index
+            let shape = header.shape
+            let (i, j, k) = (place % shape.x, place / shape.x % shape.y, place / shape.sliceCount)
+            throw NIfTIError(
+                .notLabels,
+                path: path,
+                "not a label map: voxel (\(i), \(j), \(k)) is \(value), no integer in 0...65535"
+            )
+        }
+        return (header, LabelVolume(geometry: header.geometry, voxels: voxels))
+    }
+
+    /// Bytes converted at a time: in the cache, and a flag looked at every millisecond.
+    private static let chunkBytes = 256 << 10
+    /// How much foreign content behind the voxels is read to reach the checksum of a gzip file.
+    private static let largestTail = 64 << 20
+
+    /// Streams the stored voxels through `convert` into a new buffer.
+    private static func fill<Element: BitwiseCopyable & Sendable>(
+        _ file: NIfTIOpenFile,
+        _ scope: ComputeScope,
+        _ convert: (UnsafeRawPointer, Range<Int>, UnsafeMutablePointer<Element>) throws(NIfTIError) -> Void
+    ) throws(NIfTIError) -> FrozenVoxels<Element> {
+        let header = file.header
+        let path = file.source.path
+        try look(scope, path)
+        try file.passOverToVoxels { () throws(NIfTIError) in try look(scope, path) }
+        let count = header.shape.count
+        let width = header.dataType.bytesPerVoxel
+        var buffer: VoxelBuffer<Element>
+        do {
+            buffer = try VoxelBuffer<Element>(count: count)
+        } catch {
+            throw NIfTIError(.outOfMemory, path: path, error.description)
+        }
+        let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: chunkBytes, alignment: 64)
+        defer { chunk.deallocate() }
+        try buffer.withUnsafeMutableBufferPointer { (target) throws(NIfTIError) in
+            guard let base = target.baseAddress, let bytes = chunk.baseAddress else { return }
+            var done = 0
+            while done < count {
+                try look(scope, path)
+                let range = done..<min(count, done + chunkBytes / width)
+                let wanted = range.count * width
+                let got = try file.source.read(into: UnsafeMutableRawBufferPointer(rebasing: chunk[..<wanted]))
+                guard got == wanted else { throw file.ended(after: done * width + got) }
+                try convert(UnsafeRawPointer(bytes), range, base)
+                done = range.upperBound
+            }
+        }
+        try file.source.finishMember(limit: largestTail) { () throws(NIfTIError) in try look(scope, path) }
+        return buffer.frozen()
+    }
+
+    private static func look(_ scope: ComputeScope, _ path: String) throws(NIfTIError) {
+        if scope.flag.isCancelled { throw NIfTIError.cancelled(path) }
+    }
+}

@@ -1,0 +1,155 @@
+/// A number as it lies in a NIfTI file.
+protocol NIfTIStoredVoxel: BitwiseCopyable {
+    var storedAsFloat: Float { get }
+    var storedAsDouble: Double { get }
+    var byteSwapped: Self { get }
+}
+
+extension NIfTIStoredVoxel where Self: FixedWidthInteger {
+    @inline(__always) var storedAsFloat: Float { Float(self) }
+    @inline(__always) var storedAsDouble: Double { Double(self) }
+}
+
+extension UInt8: NIfTIStoredVoxel {}
+extension Int8: NIfTIStoredVoxel {}
+extension UInt16: NIfTIStoredVoxel {}
+extension Int16: NIfTIStoredVoxel {}
+extension UInt32: NIfTIStoredVoxel {}
+extension Int32: NIfTIStoredVoxel {}
+extension UInt64: NIfTIStoredVoxel {}
+extension Int64: NIfTIStoredVoxel {}
+
+extension Float: NIfTIStoredVoxel {
+    @inline(__always) var storedAsFloat: Float { self }
+    @inline(__always) var storedAsDouble: Double { Double(self) }
+    @inline(__always) var byteSwapped: Float { Float(bitPattern: bitPattern.byteSwapped) }
+}
+
+extension Double: NIfTIStoredVoxel {
+    @inline(__always) var storedAsFloat: Float { Float(self) }
+    @inline(__always) var storedAsDouble: Double { self }
+    @inline(__always) var byteSwapped: Double { Double(bitPattern: bitPattern.byteSwapped) }
+}
+
+/// The loops from stored numbers to voxels, one for each stored type.
+enum NIfTIVoxelConversion {
+    /// Converts a run of stored numbers and returns how many results are NaN or infinite.
+    typealias ToFloats = (UnsafeRawPointer, Int, UnsafeMutablePointer<Float>) -> Int
+    /// Converts a run of stored numbers and returns the first that is no label.
+    typealias ToLabels = (UnsafeRawPointer, Int, UnsafeMutablePointer<UInt16>) -> (index: Int, value: Double)?
+
+    /// What turns a stored number into a value.
+    struct Rule {
+        let swapped: Bool
+        let scaled: Bool
+        let slope: Double
+        let intercept: Double
+
+        init(_ header: NIfTIHeader) {
+            let native: NIfTIByteOrder = Int(littleEndian: 1) == 1 ? .little : .big
+            swapped = header.byteOrder != native
+            scaled = header.hasScaling
+            slope = header.scalingSlope
+            intercept = header.scalingIntercept
+        }
+    }
+
+    // Both switches name each type, so that each loop is compiled for its type.
+    static func toFloats(_ header: NIfTIHeader) -> ToFloats {
+        let rule = Rule(header)
+        return switch header.dataType {
+        case .uint8: { floats(UInt8.self, rule, $0, $1, $2) }
+        case .int8: { floats(Int8.self, rule, $0, $1, $2) }
+        case .uint16: { floats(UInt16.self, rule, $0, $1, $2) }
+        case .int16: { floats(Int16.self, rule, $0, $1, $2) }
+        case .uint32: { floats(UInt32.self, rule, $0, $1, $2) }
+        case .int32: { floats(Int32.self, rule, $0, $1, $2) }
+        case .uint64: { floats(UInt64.self, rule, $0, $1, $2) }
+        case .int64: { floats(Int64.self, rule, $0, $1, $2) }
+        case .float32: { floats(Float.self, rule, $0, $1, $2) }
+        case .float64: { floats(Double.self, rule, $0, $1, $2) }
+        }
+    }
+
+    static func toLabels(_ header: NIfTIHeader) -> ToLabels {
+        let rule = Rule(header)
+        return switch header.dataType {
+        case .uint8: { labels(UInt8.self, rule, $0, $1, $2) }
+        case .int8: { labels(Int8.self, rule, $0, $1, $2) }
+        case .uint16: { labels(UInt16.self, rule, $0, $1, $2) }
+        case .int16: { labels(Int16.self, rule, $0, $1, $2) }
+        case .uint32: { labels(UInt32.self, rule, $0, $1, $2) }
+        case .int32: { labels(Int32.self, rule, $0, $1, $2) }
+        case .uint64: { labels(UInt64.self, rule, $0, $1, $2) }
+        case .int64: { labels(Int64.self, rule, $0, $1, $2) }
+        case .float32: { labels(Float.self, rule, $0, $1, $2) }
+        case .float64: { labels(Double.self, rule, $0, $1, $2) }
+        }
+    }
+
+    private static func floats<Stored: NIfTIStoredVoxel>(
+        _ type: Stored.Type,
+        _ rule: Rule,
+        _ bytes: UnsafeRawPointer,
+        _ count: Int,
+        _ target: UnsafeMutablePointer<Float>
+    ) -> Int {
+        let stored = bytes.assumingMemoryBound(to: Stored.self)
+        // The two questions are asked outside the loops, so that each is vectorised.
+        switch (rule.swapped, rule.scaled) {
+        case (false, false): for i in 0..<count { target[i] = stored[i].storedAsFloat }
+        case (true, false): for i in 0..<count { target[i] = stored[i].byteSwapped.storedAsFloat }
+        case (false, true):
+            for i in 0..<count { target[i] = Float(stored[i].storedAsDouble * rule.slope + rule.intercept) }
+        case (true, true):
+            for i in 0..<count { target[i] = Float(stored[i].byteSwapped.storedAsDouble * rule.slope + rule.intercept) }
+        }
+        var nonFinite: UInt32 = 0
+        for i in 0..<count {
+            nonFinite &+= target[i].bitPattern & 0x7f80_0000 == 0x7f80_0000 ? 1 : 0
+        }
+        return Int(nonFinite)
+    }
+
+    private static func labels<Stored: NIfTIStoredVoxel>(
+        _ type: Stored.Type,
+        _ rule: Rule,
+        _ bytes: UnsafeRawPointer,
+        _ count: Int,
+        _ target: UnsafeMutablePointer<UInt16>
+    ) -> (index: Int, value: Double)? {
+        let stored = bytes.assumingMemoryBound(to: Stored.self)
+        var wrong: UInt64 = 0
+        switch (rule.swapped, rule.scaled) {
+        case (false, false): for i in 0..<count { wrong |= label(stored[i].storedAsDouble, target + i) }
+        case (true, false): for i in 0..<count { wrong |= label(stored[i].byteSwapped.storedAsDouble, target + i) }
+        case (false, true):
+            for i in 0..<count { wrong |= label(stored[i].storedAsDouble * rule.slope + rule.intercept, target + i) }
+        case (true, true):
+            for i in 0..<count {
+                wrong |= label(stored[i].byteSwapped.storedAsDouble * rule.slope + rule.intercept, target + i)
+            }
+        }
+        if wrong == 0 { return nil }
+        // The loops above do not stop, so that they are vectorised; the first wrong voxel is looked for afterwards.
+        for i in 0..<count {
+            let plain = (rule.swapped ? stored[i].byteSwapped : stored[i]).storedAsDouble
+            let value = rule.scaled ? plain * rule.slope + rule.intercept : plain
+            if label(value, target + i) != 0 { return (i, value) }
+        }
+        return nil
+    }
+
+    /// Stores `value` and returns 0, or returns 1 when it is no integer in 0...65535.
+    ///
+    /// Adding 2⁵² leaves the integer in the low bits of a double, without a conversion that could trap.
+    @inline(__always)
+    private static func label(_ value: Double, _ target: UnsafeMutablePointer<UInt16>) -> UInt64 {
+        let shift: Double = 0x1p52
+        let held = value > 0 ? (value < 65535 ? value : 65535) : 0
+        let shifted = held + shift
+        target.pointee = UInt16(truncatingIfNeeded: shifted.bitPattern)
+        // NaN is equal to nothing.
+        return shifted - shift == value ? 0 : 1
+    }
+}

@@ -1,0 +1,208 @@
+public import NocturneConcurrency
+public import NocturneCore
+
+/// Writes single `.nii` and `.nii.gz` files, little-endian.
+///
+/// NIfTI-1, or NIfTI-2 when a size is above 32,767. Slope 1, intercept 0, millimetres, both forms. The same input gives
+/// the same bytes for any number of threads: gzip files carry no time and no name. A file is neither flushed to the
+/// disk nor removed after a fault; the caller does both, and renames.
+///
+/// Memory: at most 28 MiB besides the input. Compression is zlib's, in chunks of 1 MiB on all idle threads. Levels were
+/// chosen by measurement (zlib 1.2.13, one core of a busy machine, a 512×512 CT and its labels):
+///
+/// | level | labels, MB/s | ratio | CT, MB/s | ratio |
+/// | --- | --- | --- | --- | --- |
+/// | 1 | 911 | 60 | 58 | 1.81 |
+/// | 3 | 913 | 77 | 37 | 1.87 |
+/// | 6 | 340 | 155 | 13 | 1.90 |
+///
+/// So labels take level 6, half the size for a fraction of a second, and images level 1.
+public enum NIfTIWriter {
+    private static let labelLevel: Int32 = 6
+    private static let imageLevel: Int32 = 1
+
+    /// The intent code of label maps.
+    public static let labelIntentCode = 1002
+
+    /// Writes a label map: uint8 when no value of `names` or voxel is above 255, else uint16; intent 1002; names and
+    /// colours in a header extension as Connectome Workbench keeps them (code 30).
+    ///
+    /// - Parameters:
+    ///   - names: in any order; written by value. Label 0 is named "???" when it is not among them.
+    ///   - codes: the form codes of the image that was segmented. Nil (a DICOM source), or both 0, gives 1 and 1
+    ///     (scanner coordinates). The q-form carries rotation and mirroring only: where it would misplace a corner by
+    ///     more than a hundredth of the smallest spacing its code is 0, and the s-form takes its code if it had none.
+    ///   - compressed: whether to write gzip; nil decides by an ending `.gz`, which a temporary name may lack.
+    /// - Throws: ``NIfTIError`` with code `cannotWrite` naming the system's reason, `invalidAffine`, `outOfMemory`, or
+    ///   `cancelled` within a few milliseconds of the flag.
+    /// - Complexity: two passes over the voxels, both shared among threads.
+    public static func writeLabels(
+        _ labels: LabelVolume,
+        names: [NIfTILabel],
+        codes: (qform: Int, sform: Int)?,
+        to path: String,
+        compressed: Bool? = nil,
+        scope: ComputeScope
+    ) throws(NIfTIError) {
+        let largest = max(try largestValue(labels, path, scope), names.map(\.value).max() ?? 0)
+        let dataType: NIfTIDataType = largest <= 255 ? .uint8 : .uint16
+        let table = NIfTIExtension(code: NIfTILabelTable.code, bytes: Array(NIfTILabelTable.xml(names).utf8))
+        let encoder = NIfTIHeaderEncoder(
+            geometry: labels.geometry,
+            dataType: dataType,
+            intentCode: labelIntentCode,
+            codes: codes ?? (1, 1),
+            extensions: [table]
+        )
+        let voxels = labels.voxels
+        try write(encoder, to: path, compressed, labelLevel, scope) { range, target in
+            voxels.withUnsafeBufferPointer { source in
+                if dataType == .uint8 {
+                    let bytes = target.bindMemory(to: UInt8.self, capacity: range.count)
+                    for (index, voxel) in range.enumerated() { bytes[index] = UInt8(truncatingIfNeeded: source[voxel]) }
+                } else {
+                    let words = target.bindMemory(to: UInt16.self, capacity: range.count)
+                    for (index, voxel) in range.enumerated() { words[index] = source[voxel].littleEndian }
+                }
+            }
+        }
+    }
+
+    /// Writes an image as float32, or as int16: rounded to the nearest (ties to even), held in range, NaN as 0.
+    ///
+    /// - Parameters:
+    ///   - dataType: `.float32` or `.int16`.
+    ///   - codes: as for labels.
+    ///   - compressed: as for labels.
+    /// - Throws: as for labels, and code `unsupportedDataType` for other types.
+    public static func writeVolume(
+        _ volume: Volume,
+        as dataType: NIfTIDataType,
+        codes: (qform: Int, sform: Int)? = nil,
+        to path: String,
+        compressed: Bool? = nil,
+        scope: ComputeScope
+    ) throws(NIfTIError) {
+        guard dataType == .float32 || dataType == .int16 else {
+            throw NIfTIError(.unsupportedDataType, path: path, "images are not written as \(dataType)")
+        }
+        let encoder = NIfTIHeaderEncoder(geometry: volume.geometry, dataType: dataType, codes: codes ?? (1, 1))
+        let voxels = volume.voxels
+        try write(encoder, to: path, compressed, imageLevel, scope) { range, target in
+            voxels.withUnsafeBufferPointer { source in
+                if dataType == .float32 {
+                    let words = target.bindMemory(to: UInt32.self, capacity: range.count)
+                    for (index, voxel) in range.enumerated() { words[index] = source[voxel].bitPattern.littleEndian }
+                } else {
+                    let words = target.bindMemory(to: Int16.self, capacity: range.count)
+                    for (index, voxel) in range.enumerated() {
+                        let value = source[voxel].rounded(.toNearestOrEven)
+                        words[index] = value.isNaN ? 0 : Int16(max(-32768, min(32767, value))).littleEndian
+                    }
+                }
+            }
+        }
+    }
+
+    /// - Parameter fill: puts a range of voxels at the address, as they are stored.
+    private static func write(
+        _ encoder: NIfTIHeaderEncoder,
+        to path: String,
+        _ compressed: Bool?,
+        _ level: Int32,
+        _ scope: ComputeScope,
+        fill: @Sendable (Range<Int>, UnsafeMutableRawPointer) -> Void
+    ) throws(NIfTIError) {
+        let affine = encoder.geometry.affine
+        guard affine.isFinite, affine.inverse != nil else {
+            throw NIfTIError(.invalidAffine, path: path, "cannot be written: the affine is singular or not finite")
+        }
+        let width = encoder.dataType.bytesPerVoxel
+        let fillBytes: @Sendable (Range<Int>, UnsafeMutableRawPointer) -> Void = { bytes, target in
+            // Chunks are whole voxels: their size is a multiple of every width.
+            fill(bytes.lowerBound / width..<bytes.upperBound / width, target)
+        }
+        let count = encoder.geometry.shape.count * width
+        do {
+            var output = try openOutput(path)
+            if compressed ?? path.lowercased().hasSuffix(".gz") {
+                try ParallelGzip.write(
+                    prefix: encoder.encoded(),
+                    count: count,
+                    level: level,
+                    to: &output,
+                    scope: scope,
+                    fill: fillBytes
+                )
+            } else {
+                try writePlain(prefix: encoder.encoded(), count: count, to: &output, scope: scope, fill: fillBytes)
+            }
+            try closeOutput(&output)
+        } catch {
+            switch error {
+            case .cancelled: throw NIfTIError.cancelled(path)
+            case .noMemory: throw NIfTIError(.outOfMemory, path: path, "no memory to compress")
+            case .output(let fault): throw NIfTIError(.cannotWrite, path: path, fault.detail)
+            }
+        }
+    }
+
+    private static func writePlain(
+        prefix: [UInt8],
+        count: Int,
+        to output: inout CheckedFileOutput,
+        scope: ComputeScope,
+        fill: @Sendable (Range<Int>, UnsafeMutableRawPointer) -> Void
+    ) throws(ParallelGzip.Fault) {
+        let chunk = UnsafeMutableRawPointer.allocate(byteCount: ParallelGzip.chunkBytes, alignment: 64)
+        defer { chunk.deallocate() }
+        do { try output.write(prefix) } catch { throw .output(error) }
+        for start in stride(from: 0, to: count, by: ParallelGzip.chunkBytes) {
+            if scope.flag.isCancelled { throw .cancelled }
+            let range = start..<min(count, start + ParallelGzip.chunkBytes)
+            fill(range, chunk)
+            do {
+                try output.write(UnsafeRawBufferPointer(start: chunk, count: range.count))
+            } catch {
+                throw .output(error)
+            }
+        }
+    }
+
+    private static func openOutput(_ path: String) throws(ParallelGzip.Fault) -> CheckedFileOutput {
+        do { return try CheckedFileOutput(path: path) } catch { throw .output(error) }
+    }
+
+    private static func closeOutput(_ output: inout CheckedFileOutput) throws(ParallelGzip.Fault) {
+        do { try output.close() } catch { throw .output(error) }
+    }
+
+    private static func largestValue(
+        _ labels: LabelVolume,
+        _ path: String,
+        _ scope: ComputeScope
+    ) throws(NIfTIError) -> UInt16 {
+        let count = labels.voxels.count
+        let stride = 1 << 20
+        do {
+            var largest = try VoxelBuffer<UInt16>(count: (count + stride - 1) / stride)
+            try largest.withUnsafeMutableBufferPointer { (target) throws(CancelledError) in
+                nonisolated(unsafe) let parts = target
+                try scope.forEachRange(of: count, by: stride) { range in
+                    var part: UInt16 = 0
+                    labels.voxels.withUnsafeBufferPointer { for index in range { part = max(part, $0[index]) } }
+                    parts[range.lowerBound / stride] = part
+                }
+            }
+            return largest.withSpan { span in
+                var all: UInt16 = 0
+                for index in span.indices { all = max(all, span[index]) }
+                return all
+            }
+        } catch is CancelledError {
+            throw NIfTIError.cancelled(path)
+        } catch {
+            throw NIfTIError(.outOfMemory, path: path, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,161 @@
+internal import CNocturneKernels
+
+/// Operations on channels-last activations.
+extension Lowering {
+    /// Spatial lists as z, y, x.
+    static func three<Number: BinaryInteger>(_ list: [Number], filler: Number) -> [Int32] {
+        ([Number](repeating: filler, count: 3 - list.count) + list).map { Int32(clamping: $0) }
+    }
+
+    mutating func lowerConvolution(_ operation: Operation, _ parameters: ConvolutionParameters) throws {
+        let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
+        let sources = try pieces(operation.inputs[0])
+        let residual = operation.inputs.count > 1 ? try channelsLast(operation.inputs[1]).buffer : nil
+        let plan = try ConvolutionPlan(
+            parameters, input: Array(input.dropFirst(2)), output: Array(output.dropFirst(2)), title: operation.title,
+            path: path)
+        let target = Stored(buffer: workspace(floatsOf: output), strides: Self.channelsLastStrides(output))
+        var statistics: ConvolutionStep.Statistics?
+        if isNormalised(operation.output) {
+            let merged = workspace(bytes: output[0] * 2 * output[1] * 8)
+            statistics = .init(chunks: workspace(bytes: plan.chunkCount * 2 * output[1] * 8), merged: merged)
+            self.statistics[operation.output] = merged
+        }
+        append(
+            ConvolutionStep(
+                plan: plan, sources: sources, residual: residual, output: target.buffer, slope: parameters.slope,
+                statistics: statistics, inputShape: input, outputShape: output, title: operation.title))
+        settle(operation.output, .stored(target))
+    }
+
+    mutating func lowerNormalisation(_ operation: Operation, _ parameters: NormalisationParameters) throws {
+        let value = operation.inputs[0]
+        let shape = graph.shapes[value]
+        let source = try channelsLast(value)
+        let statistics: Int
+        if let gathered = self.statistics[value] {
+            statistics = gathered
+        } else {
+            statistics = channelSums(source.buffer, shape)
+            self.statistics[value] = statistics
+        }
+        let affine = workspace(bytes: shape[0] * 2 * shape[1] * 4)
+        append(
+            NormalisationStep(
+                statistics: statistics, affine: affine, parameters: parameters, shape: shape, title: operation.title))
+        finish(operation, Piece(stored: source, channels: shape[1], affine: affine, slope: parameters.slope))
+    }
+
+    mutating func lowerAffine(_ operation: Operation, scale: [Float], shift: [Float], slope: Float) throws {
+        let shape = graph.shapes[operation.output]
+        let source = try channelsLast(operation.inputs[0])
+        let table = [[Float]](repeating: scale + shift, count: shape[0]).flatMap { $0 }
+        finish(operation, Piece(stored: source, channels: shape[1], affine: try constant(table), slope: slope))
+    }
+
+    /// Leaves a piece to its readers, or applies it in one pass, in place where nobody needs what was there.
+    private mutating func finish(_ operation: Operation, _ piece: Piece) {
+        if canStayLazy(operation.output, single: true) {
+            settle(operation.output, .lazy([piece]))
+            return
+        }
+        let shape = graph.shapes[operation.output]
+        let inPlace = canOverwrite(piece.stored.buffer, by: operation)
+        let target = inPlace ? piece.stored.buffer : workspace(floatsOf: shape)
+        append(AffineStep(piece, output: target, shape: shape))
+        settle(operation.output, .stored(Stored(buffer: target, strides: Self.channelsLastStrides(shape))))
+    }
+
+    mutating func channelSums(_ buffer: Int, _ shape: [Int]) -> Int {
+        let merged = workspace(bytes: shape[0] * 2 * shape[1] * 8)
+        let voxels = shape[2...].reduce(1, *)
+        let chunks = workspace(bytes: ChannelSumsStep.chunkCount(voxels: voxels, channels: shape[1]) * 2 * shape[1] * 8)
+        append(ChannelSumsStep(source: buffer, chunks: chunks, merged: merged, shape: shape))
+        return merged
+    }
+
+    mutating func lowerSum(_ operation: Operation, slope: Float) throws {
+        let shape = graph.shapes[operation.output]
+        var operands: [Piece] = []
+        // Two tensors in the same layout are added as they lie.
+        if case .stored(let a)? = homes[operation.inputs[0]], case .stored(let b)? = homes[operation.inputs[1]],
+            Self.same(a.strides, b.strides, shape)
+        {
+            operands = [a, b].map { Piece(stored: $0, channels: shape[1]) }
+        } else {
+            for value in operation.inputs {
+                if case .lazy(let pieces)? = homes[value], pieces.count == 1 {
+                    operands.append(pieces[0])
+                } else {
+                    operands.append(Piece(stored: try channelsLast(value), channels: shape[1]))
+                }
+            }
+        }
+        let free = operands.first { canOverwrite($0.stored.buffer, by: operation) }
+        let target = free?.stored.buffer ?? workspace(floatsOf: shape)
+        append(SumStep(operands[0], operands[1], slope: slope, output: target, shape: shape, title: operation.title))
+        settle(operation.output, .stored(Stored(buffer: target, strides: operands[0].stored.strides)))
+    }
+
+    mutating func lowerConcatenation(_ operation: Operation, axis: Int) throws {
+        let shape = graph.shapes[operation.output]
+        if axis == 1, (3...5).contains(shape.count), canStayLazy(operation.output, single: false) {
+            var parts: [Piece] = []
+            for value in operation.inputs { parts += try pieces(value) }
+            settle(operation.output, .lazy(parts))
+            return
+        }
+        var sources: [Stored] = []
+        for value in operation.inputs { sources.append(try stored(value)) }
+        let isVolume = (3...5).contains(shape.count)
+        let isChannelsLast = isVolume && zip(sources, operation.inputs).contains { source, value in
+            let part = graph.shapes[value]
+            return !Self.same(source.strides, Extents.strides(part), part)
+        }
+        let strides = isChannelsLast ? Self.channelsLastStrides(shape) : Extents.strides(shape)
+        let target = Stored(buffer: workspace(floatsOf: shape), strides: strides)
+        var first = 0
+        for (source, value) in zip(sources, operation.inputs) {
+            let part = graph.shapes[value]
+            append(
+                MoveStep(
+                    MoveParameters.identity(part.count), source: source, sourceShape: part, target: target,
+                    targetOffset: first * strides[axis], shape: part, title: operation.title))
+            first += part[axis]
+        }
+        settle(operation.output, .stored(target))
+    }
+
+    mutating func lowerPool(_ operation: Operation, _ parameters: PoolParameters) throws {
+        let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
+        let source = try channelsLast(operation.inputs[0])
+        let target = Stored(buffer: workspace(floatsOf: output), strides: Self.channelsLastStrides(output))
+        append(
+            PoolStep(
+                parameters, source: source.buffer, target: target.buffer, input: input, output: output,
+                title: operation.title))
+        settle(operation.output, .stored(target))
+    }
+
+    mutating func lowerInterpolation(_ operation: Operation, _ axes: [InterpolationAxis]) throws {
+        let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
+        let source = try channelsLast(operation.inputs[0])
+        let target = Stored(buffer: workspace(floatsOf: output), strides: Self.channelsLastStrides(output))
+        append(
+            InterpolationStep(
+                axes, source: source.buffer, target: target.buffer, input: input, output: output, title: operation.title))
+        settle(operation.output, .stored(target))
+    }
+
+    mutating func lowerChannelMeans(_ operation: Operation) throws {
+        let value = operation.inputs[0]
+        let shape = graph.shapes[value]
+        let source = try channelsLast(value)
+        let sums = statistics[value] ?? channelSums(source.buffer, shape)
+        statistics[value] = sums
+        let target = workspace(floatsOf: graph.shapes[operation.output])
+        append(MeanStep(statistics: sums, target: target, shape: shape, title: operation.title))
+        let strides = Extents.strides(graph.shapes[operation.output])
+        settle(operation.output, .stored(Stored(buffer: target, strides: strides)))
+    }
+}

@@ -1,0 +1,256 @@
+internal import NocturneCore
+
+/// Turns the operations of a graph into steps: gives every value a buffer and a layout, and decides what is never stored.
+///
+/// Activations of rank 3 to 5 are kept channels-last where convolutions, pools and the like meet them; operators that
+/// depend on ONNX's order get a conversion first. A normalised value whose readers can apply scale, shift and slope
+/// themselves (convolutions, sums) is never stored, and neither is a concatenation of channels that only convolutions read.
+struct Lowering {
+    struct Buffer {
+        var place: BufferPlace
+        var bytes: Int
+    }
+
+    /// A dense tensor: its buffer, and how far apart neighbours along each axis (in ONNX's order) lie.
+    struct Stored {
+        var buffer: Int
+        var strides: [Int]
+    }
+
+    /// Channels of a channels-last tensor, with what readers must apply: leaky(x * scale[c] + shift[c], slope).
+    struct Piece {
+        var stored: Stored
+        var channels: Int
+        /// `[batch][2][channels]` floats: scales, then shifts.
+        var affine: Int?
+        var slope: Float = 1
+    }
+
+    enum Home {
+        case stored(Stored)
+        case lazy([Piece])
+    }
+
+    let graph: BoundGraph
+    let path: String
+    var steps: [any Step] = []
+    var buffers: [Buffer] = []
+    var homes: [Home?]
+    /// The other layout of a value, where it was needed too.
+    var copies: [Int: Stored] = [:]
+    /// Merged sums and sums of squares, `[batch][2][channels]` doubles, of values whose maker gathered them.
+    var statistics: [Int: Int] = [:]
+    /// Which operations read a value, and as which input.
+    private var readers: [[(operation: Int, input: Int)]]
+    /// Readers still to come.
+    private var waiting: [Int]
+    /// Values that a buffer holds, wholly or in part.
+    private var tenants: [Int: Set<Int>] = [:]
+
+    init(_ graph: BoundGraph, path: String) {
+        self.graph = graph
+        self.path = path
+        homes = [Home?](repeating: nil, count: graph.shapes.count)
+        readers = [[(operation: Int, input: Int)]](repeating: [], count: graph.shapes.count)
+        for (index, operation) in graph.operations.enumerated() {
+            for (input, value) in operation.inputs.enumerated() { readers[value].append((index, input)) }
+        }
+        waiting = graph.readerCounts
+    }
+
+    mutating func lower() throws {
+        for (index, input) in graph.inputs.enumerated() {
+            let shape = graph.shapes[input.value]
+            buffers.append(Buffer(place: .input(index), bytes: 0))
+            settle(input.value, .stored(Stored(buffer: buffers.count - 1, strides: Extents.strides(shape))))
+        }
+        for (value, tensor) in graph.constants where waiting[value] > 0 {
+            let buffer = try constant(tensor.floats)
+            settle(value, .stored(Stored(buffer: buffer, strides: Extents.strides(tensor.shape))))
+        }
+        for operation in graph.operations {
+            try lower(operation)
+            for input in operation.inputs { waiting[input] -= 1 }
+        }
+        for (index, output) in graph.outputs.enumerated() {
+            buffers.append(Buffer(place: .output(index), bytes: 0))
+            let shape = graph.shapes[output.value]
+            let target = Stored(buffer: buffers.count - 1, strides: Extents.strides(shape))
+            append(copyStep(from: try stored(output.value), to: target, shape: shape, title: "output \(output.name)"))
+        }
+    }
+
+    private mutating func lower(_ operation: Operation) throws {
+        switch operation.kind {
+        case .convolution(let parameters): try lowerConvolution(operation, parameters)
+        case .normalise(let parameters): try lowerNormalisation(operation, parameters)
+        case .channelAffine(let scale, let shift, let slope):
+            try lowerAffine(operation, scale: scale, shift: shift, slope: slope)
+        case .sum(let slope): try lowerSum(operation, slope: slope)
+        case .unary(let function): try lowerUnary(operation, function)
+        case .binary(let function): try lowerBinary(operation, function)
+        case .concatenate(let axis): try lowerConcatenation(operation, axis: axis)
+        case .pool(let parameters): try lowerPool(operation, parameters)
+        case .channelMeans: try lowerChannelMeans(operation)
+        case .reduce(let kind, let axes): try lowerReduction(operation, kind: kind, axes: axes)
+        case .interpolate(let axes): try lowerInterpolation(operation, axes)
+        case .move(let parameters): try lowerMove(operation, parameters)
+        case .reshape:
+            let source = try plain(operation.inputs[0])
+            let strides = Extents.strides(graph.shapes[operation.output])
+            settle(operation.output, .stored(Stored(buffer: source.buffer, strides: strides)))
+        case .softmax(let axis, let logarithm): try lowerSoftmax(operation, axis: axis, logarithm: logarithm)
+        case .matrixProduct(let parameters): try lowerProduct(operation, parameters)
+        }
+    }
+
+    // MARK: Buffers
+
+    mutating func workspace(bytes: Int) -> Int {
+        buffers.append(Buffer(place: .workspace, bytes: bytes))
+        return buffers.count - 1
+    }
+
+    mutating func workspace(floatsOf shape: [Int]) -> Int { workspace(bytes: shape.reduce(4, *)) }
+
+    mutating func constant(_ values: [Float]) throws -> Int {
+        buffers.append(Buffer(place: .constant(try FrozenVoxels(values)), bytes: 0))
+        return buffers.count - 1
+    }
+
+    mutating func append(_ step: any Step) { steps.append(step) }
+
+    /// Says where a value is from now on.
+    mutating func settle(_ value: Int, _ home: Home) {
+        homes[value] = home
+        switch home {
+        case .stored(let stored): tenants[stored.buffer, default: []].insert(value)
+        case .lazy(let pieces):
+            for piece in pieces { tenants[piece.stored.buffer, default: []].insert(value) }
+        }
+    }
+
+    /// Whether an operation may write its result over a buffer it reads: nothing later needs the content.
+    func canOverwrite(_ buffer: Int, by operation: Operation) -> Bool {
+        guard case .workspace = buffers[buffer].place else { return false }
+        return (tenants[buffer] ?? []).allSatisfy { value in
+            waiting[value] == operation.inputs.count { $0 == value }
+        }
+    }
+
+    // MARK: Layouts
+
+    static func channelsLastStrides(_ shape: [Int]) -> [Int] {
+        var strides = [Int](repeating: 1, count: shape.count)
+        var step = shape[1]
+        for axis in stride(from: shape.count - 1, through: 2, by: -1) {
+            strides[axis] = step
+            step *= shape[axis]
+        }
+        strides[0] = step
+        return strides
+    }
+
+    /// Whether two sets of strides lead to the same places.
+    static func same(_ a: [Int], _ b: [Int], _ shape: [Int]) -> Bool {
+        shape.indices.allSatisfy { shape[$0] == 1 || a[$0] == b[$0] }
+    }
+
+    /// A value in memory, in whichever layout it has.
+    mutating func stored(_ value: Int) throws -> Stored {
+        switch homes[value] {
+        case .stored(let stored)?: return stored
+        case .lazy(let pieces)?:
+            let result = try materialised(pieces, shape: graph.shapes[value])
+            settle(value, .stored(result))
+            return result
+        case nil:
+            throw ModelFormatError.malformed(path: path, reason: "a value is read before it is made")
+        }
+    }
+
+    mutating func plain(_ value: Int) throws -> Stored {
+        try layout(value, strides: Extents.strides(graph.shapes[value]))
+    }
+
+    mutating func channelsLast(_ value: Int) throws -> Stored {
+        try layout(value, strides: Self.channelsLastStrides(graph.shapes[value]))
+    }
+
+    private mutating func layout(_ value: Int, strides: [Int]) throws -> Stored {
+        let stored = try stored(value)
+        let shape = graph.shapes[value]
+        if Self.same(stored.strides, strides, shape) { return Stored(buffer: stored.buffer, strides: strides) }
+        if let copy = copies[value], Self.same(copy.strides, strides, shape) { return copy }
+        let copy = Stored(buffer: workspace(floatsOf: shape), strides: strides)
+        append(copyStep(from: stored, to: copy, shape: shape, title: "layout"))
+        copies[value] = copy
+        tenants[copy.buffer, default: []].insert(value)
+        return copy
+    }
+
+    // MARK: What need not be stored
+
+    /// Whether all readers of a value can take it in pieces: convolutions and, for a single piece, sums and
+    /// concatenations that are themselves not stored.
+    func canStayLazy(_ value: Int, single: Bool) -> Bool {
+        guard !graph.outputs.contains(where: { $0.value == value }), !readers[value].isEmpty else { return false }
+        return readers[value].allSatisfy { reader in
+            let operation = graph.operations[reader.operation]
+            switch operation.kind {
+            case .convolution: return reader.input == 0
+            case .sum: return single
+            case .concatenate(let axis):
+                return single && axis == 1 && graph.shapes[operation.output].count <= 5
+                    && canStayLazy(operation.output, single: false)
+            default: return false
+            }
+        }
+    }
+
+    /// Whether a normalisation reads a value.
+    func isNormalised(_ value: Int) -> Bool {
+        readers[value].contains { reader in
+            if case .normalise = graph.operations[reader.operation].kind { return true }
+            return false
+        }
+    }
+
+    /// A value as channels-last pieces.
+    mutating func pieces(_ value: Int) throws -> [Piece] {
+        if case .lazy(let pieces)? = homes[value] { return pieces }
+        return [Piece(stored: try channelsLast(value), channels: graph.shapes[value][1])]
+    }
+
+    private mutating func materialised(_ pieces: [Piece], shape: [Int]) throws -> Stored {
+        let target = Stored(buffer: workspace(floatsOf: shape), strides: Self.channelsLastStrides(shape))
+        var first = 0
+        for piece in pieces {
+            var part = shape
+            part[1] = piece.channels
+            var source = piece.stored
+            if piece.affine != nil || piece.slope != 1 {
+                source = Stored(buffer: workspace(floatsOf: part), strides: Self.channelsLastStrides(part))
+                append(AffineStep(piece, output: source.buffer, shape: part))
+            }
+            append(
+                MoveStep(
+                    MoveParameters.identity(part.count), source: source, sourceShape: part, target: target,
+                    targetOffset: first, shape: part, title: "concatenation"))
+            first += piece.channels
+        }
+        return target
+    }
+
+    func copyStep(from source: Stored, to target: Stored, shape: [Int], title: String) -> any Step {
+        let isChannelsLast = shape.count >= 3 && Self.same(source.strides, Self.channelsLastStrides(shape), shape)
+        if isChannelsLast, Self.same(target.strides, Extents.strides(shape), shape), shape[1] > 1 {
+            return TransposeStep(
+                source: source.buffer, target: target.buffer, batch: shape[0], rows: shape[2...].reduce(1, *),
+                columns: shape[1], title: title)
+        }
+        return MoveStep(
+            MoveParameters.identity(shape.count), source: source, sourceShape: shape, target: target, targetOffset: 0,
+            shape: shape, title: title)
+    }
+}

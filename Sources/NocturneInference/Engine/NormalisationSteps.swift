@@ -1,0 +1,188 @@
+internal import CNocturneKernels
+internal import NocturneConcurrency
+
+/// Sums and sums of squares of each channel, over a fixed cut merged in order.
+struct ChannelSumsStep: Step {
+    let source: Int
+    let chunks: Int
+    let merged: Int
+    let shape: [Int]
+
+    var title: String { "channel sums" }
+    var reads: [Int] { [source] }
+    var writes: [Int] { [chunks, merged] }
+
+    private static func stride(_ channels: Int) -> Int { max(16, (1 << 16) / channels) }
+
+    static func chunkCount(voxels: Int, channels: Int) -> Int {
+        (voxels + stride(channels) - 1) / stride(channels)
+    }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        let channels = shape[1]
+        let voxels = shape[2...].reduce(1, *)
+        let stride = Self.stride(channels)
+        for item in 0..<shape[0] {
+            nonisolated(unsafe) let from = run.floats(source) + item * voxels * channels
+            nonisolated(unsafe) let rows = run.doubles(chunks)
+            try run.scope.forEachRange(of: voxels, by: stride) { range in
+                nk_channel_sums(
+                    from + range.lowerBound * channels, range.count, channels,
+                    rows + range.lowerBound / stride * 2 * channels)
+            }
+            let sums = run.doubles(merged) + item * 2 * channels
+            for index in 0..<2 * channels { sums[index] = 0 }
+            for chunk in 0..<Self.chunkCount(voxels: voxels, channels: channels) {
+                for index in 0..<2 * channels { sums[index] += rows[chunk * 2 * channels + index] }
+            }
+        }
+    }
+}
+
+/// From sums to the scale and shift that readers apply.
+struct NormalisationStep: Step {
+    let statistics: Int
+    let affine: Int
+    let parameters: NormalisationParameters
+    let shape: [Int]
+    let title: String
+
+    var reads: [Int] { [statistics] }
+    var writes: [Int] { [affine] }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        let channels = shape[1]
+        let size = channels / parameters.groups
+        let count = Double(shape[2...].reduce(1, *) * size)
+        for item in 0..<shape[0] {
+            let sums = run.doubles(statistics) + item * 2 * channels
+            let scales = run.floats(affine) + item * 2 * channels
+            let shifts = scales + channels
+            for group in 0..<parameters.groups {
+                var sum = 0.0
+                var squares = 0.0
+                for channel in group * size..<(group + 1) * size {
+                    sum += sums[channel]
+                    squares += sums[channels + channel]
+                }
+                let mean = sum / count
+                let variance = max(0, squares / count - mean * mean)
+                let factor = 1 / (variance + Double(parameters.epsilon)).squareRoot()
+                for channel in group * size..<(group + 1) * size {
+                    let scale = Double(parameters.scale[channel]) * factor
+                    scales[channel] = Float(scale)
+                    shifts[channel] = Float(Double(parameters.shift[channel]) - mean * scale)
+                }
+            }
+        }
+    }
+}
+
+/// Means over space, from sums.
+struct MeanStep: Step {
+    let statistics: Int
+    let target: Int
+    let shape: [Int]
+    let title: String
+
+    var reads: [Int] { [statistics] }
+    var writes: [Int] { [target] }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        let channels = shape[1]
+        let voxels = Double(shape[2...].reduce(1, *))
+        for item in 0..<shape[0] {
+            for channel in 0..<channels {
+                run.floats(target)[item * channels + channel] = Float(
+                    run.doubles(statistics)[item * 2 * channels + channel] / voxels)
+            }
+        }
+    }
+}
+
+/// Applies a piece's scale, shift and slope. The output may be the piece's own buffer.
+struct AffineStep: Step {
+    let piece: Lowering.Piece
+    let output: Int
+    let shape: [Int]
+
+    init(_ piece: Lowering.Piece, output: Int, shape: [Int]) {
+        self.piece = piece
+        self.output = output
+        self.shape = shape
+    }
+
+    var title: String { "normalise" }
+    var reads: [Int] { [piece.stored.buffer] + (piece.affine.map { [$0] } ?? []) }
+    var writes: [Int] { [output] }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        let channels = shape[1]
+        let voxels = shape[2...].reduce(1, *)
+        for item in 0..<shape[0] {
+            nonisolated(unsafe) let affine = piece.affine.map { run.floats($0) + item * 2 * channels }
+            nonisolated(unsafe) let from = run.floats(piece.stored.buffer) + item * voxels * channels
+            nonisolated(unsafe) let to = run.floats(output) + item * voxels * channels
+            try run.forEachPart(of: voxels, cost: channels) { begin, end in
+                nk_affine_rows(
+                    from + begin * channels, affine, affine.map { $0 + channels }, piece.slope, to + begin * channels,
+                    end - begin, channels)
+            }
+        }
+    }
+}
+
+/// leaky(a + b), each with its scale, shift and slope. The output may be the buffer of either.
+struct SumStep: Step {
+    let a: Lowering.Piece
+    let b: Lowering.Piece
+    let slope: Float
+    let output: Int
+    let shape: [Int]
+    let title: String
+
+    init(_ a: Lowering.Piece, _ b: Lowering.Piece, slope: Float, output: Int, shape: [Int], title: String) {
+        self.a = a
+        self.b = b
+        self.slope = slope
+        self.output = output
+        self.shape = shape
+        self.title = title
+    }
+
+    var reads: [Int] { [a, b].flatMap { [$0.stored.buffer] + ($0.affine.map { [$0] } ?? []) } }
+    var writes: [Int] { [output] }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        if a.affine == nil, b.affine == nil, a.slope == 1, b.slope == 1 {
+            try add(run, a, b, from: 0, rows: shape.reduce(1, *), channels: 1, item: 0)
+            return
+        }
+        let voxels = shape[2...].reduce(1, *)
+        for item in 0..<shape[0] {
+            try add(run, a, b, from: item * voxels * shape[1], rows: voxels, channels: shape[1], item: item)
+        }
+    }
+
+    private func add(
+        _ run: PlanRun, _ a: Lowering.Piece, _ b: Lowering.Piece, from: Int, rows: Int, channels: Int, item: Int
+    ) throws(CancelledError) {
+        func operand(_ piece: Lowering.Piece) -> nk_affine_operand {
+            let affine = piece.affine.map { run.floats($0) + item * 2 * channels }
+            return nk_affine_operand(
+                data: run.floats(piece.stored.buffer) + from, scale: affine.map { UnsafePointer($0) },
+                shift: affine.map { UnsafePointer($0 + channels) }, slope: piece.slope)
+        }
+        nonisolated(unsafe) let first = operand(a)
+        nonisolated(unsafe) let second = operand(b)
+        nonisolated(unsafe) let to = run.floats(output) + from
+        try run.forEachPart(of: rows, cost: channels) { begin, end in
+            var (x, y) = (first, second)
+            x.data += begin * channels
+            y.data += begin * channels
+            // Rows of one channel are one row of many.
+            let isFlat = channels == 1 && x.scale == nil && y.scale == nil
+            nk_sum_rows(&x, &y, slope, to + begin * channels, isFlat ? 1 : end - begin, isFlat ? end - begin : channels)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+internal import NocturneConcurrency
+internal import NocturneCore
+
+/// One call of a kernel over a whole tensor, within a plan. Steps are immutable; everything a run changes is in the run.
+protocol Step: Sendable {
+    /// Buffers whose content the step needs.
+    var reads: [Int] { get }
+    /// Buffers the step fills or changes.
+    var writes: [Int] { get }
+    /// Scratch memory one thread needs while it works on the step.
+    var scratchBytes: Int { get }
+    /// Bytes of weights that were packed for the step.
+    var packedBytes: Int { get }
+    /// Multiplications and additions, of convolutions.
+    var operations: Double { get }
+    var title: String { get }
+
+    func run(_ run: PlanRun) throws(CancelledError)
+}
+
+extension Step {
+    var scratchBytes: Int { 0 }
+    var packedBytes: Int { 0 }
+    var operations: Double { 0 }
+}
+
+/// Where the content of a buffer is.
+enum BufferPlace: Sendable {
+    /// In the workspace, which the planner lays out.
+    case workspace
+    /// Weights and other constants.
+    case constant(FrozenVoxels<Float>)
+    case input(Int)
+    case output(Int)
+}
+
+/// What the steps of a run work on. All pointers hold for the time of the run.
+struct PlanRun: @unchecked Sendable {
+    // Unchecked: steps write disjoint parts from each thread, and one step runs at a time.
+    let buffers: [UnsafeMutableRawPointer]
+    let scratch: ScratchSlots
+    let scope: ComputeScope
+
+    func floats(_ buffer: Int) -> UnsafeMutablePointer<Float> { buffers[buffer].assumingMemoryBound(to: Float.self) }
+
+    func doubles(_ buffer: Int) -> UnsafeMutablePointer<Double> { buffers[buffer].assumingMemoryBound(to: Double.self) }
+
+    /// Cuts a loop over `count` elements, each about `cost` floats of memory traffic, into pieces worth a hand-over.
+    func forEachPart(of count: Int, cost: Int, _ body: @Sendable (Int, Int) -> Void) throws(CancelledError) {
+        let stride = max(1, (1 << 16) / max(cost, 1))
+        try scope.forEachRange(of: count, by: stride) { body($0.lowerBound, $0.upperBound) }
+    }
+}

@@ -1,0 +1,200 @@
+internal import CNocturneKernels
+internal import NocturneConcurrency
+
+/// A function of each element.
+struct UnaryStep: Step {
+    let function: UnaryFunction
+    let source: Int
+    let target: Int
+    let count: Int
+    let title: String
+
+    init(_ function: UnaryFunction, source: Int, target: Int, count: Int, title: String) {
+        self.function = function
+        self.source = source
+        self.target = target
+        self.count = count
+        self.title = title
+    }
+
+    var reads: [Int] { [source] }
+    var writes: [Int] { [target] }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        nonisolated(unsafe) let from = run.floats(source)
+        nonisolated(unsafe) let to = run.floats(target)
+        try run.forEachPart(of: count, cost: 4) { begin, end in
+            nk_unary(function.kind, from + begin, to + begin, end - begin, function.first, function.second)
+        }
+    }
+}
+
+/// A function of two elements, with broadcasting.
+struct BinaryStep: Step {
+    let kind: Int32
+    let buffers: [Int]
+    let target: Int
+    let dims: [Int]
+    let strides: [[Int]]
+    let title: String
+
+    init(
+        _ function: BinaryFunction, operands: [(stored: Lowering.Stored, shape: [Int])], target: Lowering.Stored,
+        shape: [Int], title: String
+    ) {
+        kind = function.kind
+        buffers = operands.map(\.stored.buffer)
+        self.target = target.buffer
+        self.title = title
+        let order = StridedLoop.order(shape, target.strides)
+        var loop = StridedLoop(dims: order.map { shape[$0] })
+        for operand in operands {
+            let repeated = Extents.broadcastStrides(operand.shape, operand.stored.strides, to: shape)
+            loop.strides.append(order.map { repeated[$0] })
+        }
+        loop.collapse()
+        dims = loop.dims
+        strides = loop.strides
+    }
+
+    var reads: [Int] { buffers }
+    var writes: [Int] { [target] }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        nonisolated(unsafe) let a = run.floats(buffers[0])
+        nonisolated(unsafe) let b = run.floats(buffers[1])
+        nonisolated(unsafe) let to = run.floats(target)
+        try run.forEachPart(of: dims.reduce(1, *), cost: 2) { begin, end in
+            nk_binary(kind, Int32(dims.count), dims, a, strides[0], b, strides[1], to, begin, end)
+        }
+    }
+}
+
+/// Axes in the order of memory, with the strides of several tensors over them.
+struct StridedLoop {
+    var dims: [Int]
+    var strides: [[Int]] = []
+    /// Which axes ``collapse(keep:)`` was told to keep.
+    private(set) var kept: [Bool] = []
+
+    init(dims: [Int]) { self.dims = dims }
+
+    /// Axes from the slowest to the fastest.
+    static func order(_ shape: [Int], _ strides: [Int]) -> [Int] {
+        shape.indices.sorted { (strides[$0], shape[$0], $1) > (strides[$1], shape[$1], $0) }
+    }
+
+    /// Drops axes of extent 1 and joins neighbours that every tensor walks through without a jump. `keep` names axes that
+    /// stay as they are.
+    mutating func collapse(keep: Set<Int> = []) {
+        var joined: [(dim: Int, strides: [Int], fixed: Bool)] = []
+        for axis in dims.indices where dims[axis] != 1 || keep.contains(axis) {
+            let current = (dim: dims[axis], strides: strides.map { $0[axis] }, fixed: keep.contains(axis))
+            if let last = joined.last, !last.fixed, !current.fixed,
+                zip(last.strides, current.strides).allSatisfy({ $0 == $1 * current.dim })
+            {
+                joined[joined.count - 1] = (last.dim * current.dim, current.strides, false)
+            } else {
+                joined.append(current)
+            }
+        }
+        if joined.isEmpty { joined = [(1, strides.map { _ in 1 }, false)] }
+        kept = joined.map(\.fixed)
+        dims = joined.map(\.dim)
+        strides = strides.indices.map { tensor in joined.map { $0.strides[tensor] } }
+    }
+}
+
+/// Reduction or softmax of the middle axis of `[outer][n][inner]`.
+struct RowsStep: Step {
+    enum Function: Sendable {
+        case reduce(Int32)
+        case softmax(logarithm: Bool)
+    }
+
+    let function: Function
+    let source: Int
+    let target: Int
+    let outer: Int
+    let n: Int
+    let inner: Int
+    let title: String
+
+    init(_ function: Function, source: Int, target: Int, outer: Int, n: Int, inner: Int, title: String) {
+        self.function = function
+        self.source = source
+        self.target = target
+        self.outer = outer
+        self.n = n
+        self.inner = inner
+        self.title = title
+    }
+
+    var reads: [Int] { [source] }
+    var writes: [Int] { [target] }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        nonisolated(unsafe) let from = run.floats(source)
+        nonisolated(unsafe) let to = run.floats(target)
+        try run.forEachPart(of: outer, cost: 4 * n * inner) { begin, end in
+            switch function {
+            case .reduce(let kind): nk_reduce(kind, from, to, n, inner, begin, end)
+            case .softmax(let logarithm): nk_softmax(from, to, n, inner, logarithm ? 1 : 0, begin, end)
+            }
+        }
+    }
+}
+
+/// Matrix products over the last two axes, by OpenBLAS, in fixed blocks of the result.
+struct ProductStep: Step {
+    let parameters: MatrixProductParameters
+    let a: Int
+    let b: Int
+    let target: Int
+    let (m, n, k): (Int, Int, Int)
+    /// Where each product of the batch starts, in a and b.
+    let starts: [(Int, Int)]
+    let title: String
+
+    init(
+        _ parameters: MatrixProductParameters, a: Int, left: [Int], b: Int, right: [Int], target: Int, shape: [Int],
+        title: String
+    ) {
+        self.parameters = parameters
+        self.a = a
+        self.b = b
+        self.target = target
+        self.title = title
+        m = shape[shape.count - 2]
+        n = shape[shape.count - 1]
+        k = parameters.transposeA ? left[left.count - 2] : left[left.count - 1]
+        let batch = Array(shape.dropLast(2))
+        func places(_ operand: [Int]) -> [Int] {
+            let outer = Array(operand.dropLast(2))
+            let strides = Array(Extents.strides(operand).dropLast(2))
+            return Extents.places(batch, strides: Extents.broadcastStrides(outer, strides, to: batch))
+        }
+        starts = Array(zip(places(left), places(right)))
+    }
+
+    var reads: [Int] { [a, b] }
+    var writes: [Int] { [target] }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        nonisolated(unsafe) let left = run.floats(a)
+        nonisolated(unsafe) let right = run.floats(b)
+        nonisolated(unsafe) let to = run.floats(target)
+        let (blockM, blockN) = (128, 256)
+        let (rows, columns) = ((m + blockM - 1) / blockM, (n + blockN - 1) / blockN)
+        let (lda, ldb) = (parameters.transposeA ? m : k, parameters.transposeB ? k : n)
+        try run.scope.forEach(starts.count * rows * columns) { index in
+            let (start, block) = (starts[index / (rows * columns)], index % (rows * columns))
+            let (row, column) = (block / columns * blockM, block % columns * blockN)
+            nk_matrix_product(
+                parameters.transposeA ? 1 : 0, parameters.transposeB ? 1 : 0, min(blockM, m - row), min(blockN, n - column), k,
+                parameters.alpha, left + start.0 + (parameters.transposeA ? row : row * k), lda,
+                right + start.1 + (parameters.transposeB ? column * k : column), ldb, 0,
+                to + (index / (rows * columns)) * m * n + row * n + column, n)
+        }
+    }
+}

@@ -1,0 +1,208 @@
+internal import CNocturneKernels
+internal import NocturneConcurrency
+
+/// Moves elements between strided tensors, by lines and tables.
+struct MoveStep: Step {
+    let source: Int
+    let target: Int
+    let sourceOffset: Int
+    let targetOffset: Int
+    let dims: [Int]
+    let sourceStrides: [Int]
+    let targetStrides: [Int]
+    let tables: [[Int]?]
+    let fill: Float
+    let title: String
+
+    init(
+        _ parameters: MoveParameters, source: Lowering.Stored, sourceShape: [Int], target: Lowering.Stored,
+        targetOffset: Int, shape: [Int], title: String
+    ) {
+        self.source = source.buffer
+        self.target = target.buffer
+        self.targetOffset = targetOffset
+        fill = parameters.fill
+        self.title = title
+        var offset = parameters.fixed.reduce(0) { $0 + source.strides[$1.key] * $1.value }
+        var strides: [Int] = []
+        var places: [[Int]?] = []
+        for axis in parameters.axes {
+            let step = axis.input.map { source.strides[$0] } ?? 0
+            switch axis.map {
+            case .line(let start, let stride):
+                offset += start * step
+                strides.append(stride * step)
+                places.append(nil)
+            case .table(let table):
+                strides.append(0)
+                places.append(table.map { $0 < 0 ? -1 : $0 * step })
+            }
+        }
+        sourceOffset = offset
+        let order = StridedLoop.order(shape, target.strides)
+        var loop = StridedLoop(dims: order.map { shape[$0] })
+        loop.strides = [order.map { strides[$0] }, order.map { target.strides[$0] }]
+        let tabled = order.indices.filter { places[order[$0]] != nil }
+        loop.collapse(keep: Set(tabled))
+        dims = loop.dims
+        sourceStrides = loop.strides[0]
+        targetStrides = loop.strides[1]
+        // Axes with tables are never joined or dropped, so they come in the same order as before.
+        var remaining = tabled.map { places[order[$0]] }[...]
+        tables = loop.kept.map { $0 ? remaining.removeFirst() : nil }
+    }
+
+    var reads: [Int] { [source] }
+    var writes: [Int] { [target] }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        nonisolated(unsafe) let from = UnsafePointer(run.floats(source) + sourceOffset)
+        nonisolated(unsafe) let to = run.floats(target) + targetOffset
+        try run.forEachPart(of: dims.reduce(1, *), cost: 2) { begin, end in
+            withTables(tables[...], []) { pointers in
+                nk_move(
+                    Int32(dims.count), dims, from, sourceStrides, pointers, to, targetStrides, fill, begin, end)
+            }
+        }
+    }
+
+    /// Pins the tables one after another, and calls the body with all pointers.
+    private func withTables(
+        _ rest: ArraySlice<[Int]?>, _ pointers: [UnsafePointer<Int>?], _ body: ([UnsafePointer<Int>?]) -> Void
+    ) {
+        guard let first = rest.first else { return body(pointers) }
+        if let table = first {
+            table.withUnsafeBufferPointer { withTables(rest.dropFirst(), pointers + [$0.baseAddress], body) }
+        } else {
+            withTables(rest.dropFirst(), pointers + [nil], body)
+        }
+    }
+}
+
+/// `[batch][rows][columns]` to `[batch][columns][rows]`.
+struct TransposeStep: Step {
+    let source: Int
+    let target: Int
+    let batch: Int
+    let rows: Int
+    let columns: Int
+    let title: String
+
+    var reads: [Int] { [source] }
+    var writes: [Int] { [target] }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        for item in 0..<batch {
+            nonisolated(unsafe) let from = run.floats(source) + item * rows * columns
+            nonisolated(unsafe) let to = run.floats(target) + item * rows * columns
+            try run.forEachPart(of: rows, cost: 2 * columns) { begin, end in
+                nk_transpose(from, to, rows, columns, begin, end)
+            }
+        }
+    }
+}
+
+/// Maximum or average of windows.
+struct PoolStep: Step {
+    let source: Int
+    let target: Int
+    let desc: nk_pool_desc
+    let batch: Int
+    let inputCount: Int
+    let outputCount: Int
+    let title: String
+
+    init(_ parameters: PoolParameters, source: Int, target: Int, input: [Int], output: [Int], title: String) {
+        self.source = source
+        self.target = target
+        self.title = title
+        batch = input[0]
+        inputCount = input[1...].reduce(1, *)
+        outputCount = output[1...].reduce(1, *)
+        desc = nk_pool_desc(
+            in: Self.tuple(Array(input[2...]), 1), out: Self.tuple(Array(output[2...]), 1),
+            kernel: Self.tuple(parameters.kernel, 1), stride: Self.tuple(parameters.stride, 1),
+            pad: Self.tuple(parameters.padBefore, 0), dilation: Self.tuple(parameters.dilation, 1),
+            padded: Self.tuple(parameters.padded, 1), channels: Int32(input[1]), mode: parameters.mode)
+    }
+
+    private static func tuple(_ list: [Int], _ filler: Int) -> (Int32, Int32, Int32) {
+        let three = Lowering.three(list, filler: filler)
+        return (three[0], three[1], three[2])
+    }
+
+    var reads: [Int] { [source] }
+    var writes: [Int] { [target] }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        let rows = Int(desc.out.0) * Int(desc.out.1)
+        let taps = Int(desc.kernel.0) * Int(desc.kernel.1) * Int(desc.kernel.2)
+        for item in 0..<batch {
+            nonisolated(unsafe) let from = run.floats(source) + item * inputCount
+            nonisolated(unsafe) let to = run.floats(target) + item * outputCount
+            try run.forEachPart(of: rows, cost: Int(desc.out.2) * Int(desc.channels) * (taps + 1)) { begin, end in
+                var desc = desc
+                nk_pool(&desc, from, to, begin, end)
+            }
+        }
+    }
+}
+
+/// Linear interpolation.
+struct InterpolationStep: Step {
+    let source: Int
+    let target: Int
+    let axes: [InterpolationAxis]
+    let input: [Int32]
+    let output: [Int32]
+    let batch: Int
+    let channels: Int
+    let title: String
+
+    init(_ axes: [InterpolationAxis], source: Int, target: Int, input: [Int], output: [Int], title: String) {
+        self.source = source
+        self.target = target
+        self.title = title
+        batch = input[0]
+        channels = input[1]
+        self.input = Lowering.three(Array(input[2...]), filler: 1)
+        self.output = Lowering.three(Array(output[2...]), filler: 1)
+        let missing = InterpolationAxis(low: [0], high: [0], weight: [0])
+        self.axes = [InterpolationAxis](repeating: missing, count: 3 - axes.count) + axes
+    }
+
+    var reads: [Int] { [source] }
+    var writes: [Int] { [target] }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        let (inputCount, outputCount) = (input.reduce(channels) { $0 * Int($1) }, output.reduce(channels) { $0 * Int($1) })
+        for item in 0..<batch {
+            nonisolated(unsafe) let from = run.floats(source) + item * inputCount
+            nonisolated(unsafe) let to = run.floats(target) + item * outputCount
+            try run.forEachPart(
+                of: Int(output[0]) * Int(output[1]), cost: Int(output[2]) * channels * 9
+            ) { begin, end in
+                withAxis(0) { l0, h0, w0 in
+                    withAxis(1) { l1, h1, w1 in
+                        withAxis(2) { l2, h2, w2 in
+                            var desc = nk_interpolation(
+                                in: (input[0], input[1], input[2]), out: (output[0], output[1], output[2]),
+                                channels: Int32(channels), low: (l0, l1, l2), high: (h0, h1, h2), weight: (w0, w1, w2))
+                            nk_interpolate(&desc, from, to, begin, end)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func withAxis(
+        _ index: Int, _ body: (UnsafePointer<Int32>?, UnsafePointer<Int32>?, UnsafePointer<Float>?) -> Void
+    ) {
+        axes[index].low.withUnsafeBufferPointer { low in
+            axes[index].high.withUnsafeBufferPointer { high in
+                axes[index].weight.withUnsafeBufferPointer { body(low.baseAddress, high.baseAddress, $0.baseAddress) }
+            }
+        }
+    }
+}

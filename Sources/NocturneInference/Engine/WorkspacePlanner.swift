@@ -1,0 +1,51 @@
+/// Gives buffers places in one workspace, so that buffers never in use at the same time can share memory.
+package enum WorkspacePlanner {
+    /// A buffer, with the first and last step that touches it.
+    package struct Span {
+        package var bytes: Int
+        package var first: Int
+        package var last: Int
+
+        package init(bytes: Int, first: Int, last: Int) {
+            self.bytes = bytes
+            self.first = first
+            self.last = last
+        }
+    }
+
+    package struct Layout: Sendable {
+        package var offsets: [Int]
+        package var bytes: Int
+    }
+
+    package static let alignment = 64
+
+    /// Largest first, each at the lowest place that is free for as long as it is in use.
+    ///
+    /// The greedy-by-size form of Pisarchyk and Lee, "Efficient memory management for deep neural net inference" (2020).
+    /// - Returns: nil when the sum does not fit an address space.
+    package static func layout(_ spans: [Span]) -> Layout? {
+        var offsets = [Int](repeating: 0, count: spans.count)
+        var placed: [Int] = []
+        var total = 0
+        let order = spans.indices.sorted { (spans[$0].bytes, spans[$1].first) > (spans[$1].bytes, spans[$0].first) }
+        for index in order where spans[index].bytes > 0 {
+            let span = spans[index]
+            guard span.bytes < 1 << 46 else { return nil }
+            let length = (span.bytes + alignment - 1) / alignment * alignment
+            let rivals = placed.filter { spans[$0].first <= span.last && span.first <= spans[$0].last }
+                .sorted { (offsets[$0], $0) < (offsets[$1], $1) }
+            var place = 0
+            for rival in rivals {
+                if offsets[rival] >= place + length { break }
+                let end = offsets[rival] + (spans[rival].bytes + alignment - 1) / alignment * alignment
+                place = max(place, end)
+            }
+            offsets[index] = place
+            total = max(total, place + length)
+            guard total < 1 << 46 else { return nil }
+            placed.append(index)
+        }
+        return Layout(offsets: offsets, bytes: total)
+    }
+}

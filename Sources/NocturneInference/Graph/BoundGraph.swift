@@ -1,0 +1,136 @@
+/// A graph bound to input shapes: every extent is known, everything that could be calculated from constants was.
+///
+/// Values are numbered; ``Operation``s are in running order and each makes one value.
+struct BoundGraph: Sendable {
+    var shapes: [[Int]] = []
+    /// Values that are known: operands of operations other than their weights.
+    var constants: [Int: ConstantTensor] = [:]
+    var operations: [Operation] = []
+    var inputs: [(name: String, value: Int)] = []
+    var outputs: [(name: String, value: Int)] = []
+
+    /// How many operations read each value, outputs of the graph counting as one more.
+    var readerCounts: [Int] {
+        var counts = [Int](repeating: 0, count: shapes.count)
+        for operation in operations { for input in operation.inputs { counts[input] += 1 } }
+        for output in outputs { counts[output.value] += 1 }
+        return counts
+    }
+}
+
+struct Operation: Sendable {
+    enum Kind: Sendable {
+        /// Inputs: x, and what is added to the result when there is a second.
+        case convolution(ConvolutionParameters)
+        case normalise(NormalisationParameters)
+        /// y = leaky(x * scale[c] + shift[c]).
+        case channelAffine(scale: [Float], shift: [Float], slope: Float)
+        /// y = leaky(a + b), both of the output's shape.
+        case sum(slope: Float)
+        case unary(UnaryFunction)
+        case binary(BinaryFunction)
+        case concatenate(axis: Int)
+        case pool(PoolParameters)
+        /// Means over all axes but the first two, which stay with extent 1.
+        case channelMeans
+        case reduce(kind: Int32, axes: [Int])
+        case interpolate([InterpolationAxis])
+        case move(MoveParameters)
+        /// The same elements in C order under another shape.
+        case reshape
+        case softmax(axis: Int, logarithm: Bool)
+        case matrixProduct(MatrixProductParameters)
+    }
+
+    var kind: Kind
+    var inputs: [Int]
+    var output: Int
+    /// For messages.
+    var title: String
+}
+
+struct ConvolutionParameters: Sendable {
+    /// As ONNX has them: [cout][cin / groups][kernel], transposed [cin][cout / groups][kernel].
+    var weights: [Float]
+    var bias: [Float]?
+    /// Per spatial axis.
+    var kernel: [Int]
+    var stride: [Int]
+    var padBefore: [Int]
+    var dilation: [Int]
+    var groups: Int
+    var inputChannels: Int
+    var outputChannels: Int
+    var transposed: Bool
+    var slope: Float = 1
+}
+
+/// Instance and group normalisation: mean and variance over space and the channels of a group.
+struct NormalisationParameters: Sendable {
+    var groups: Int
+    /// Per channel.
+    var scale: [Float]
+    var shift: [Float]
+    var epsilon: Float
+    var slope: Float = 1
+}
+
+struct UnaryFunction: Sendable {
+    var kind: Int32
+    var first: Float = 0
+    var second: Float = 0
+}
+
+struct BinaryFunction: Sendable {
+    var kind: Int32
+}
+
+struct PoolParameters: Sendable {
+    var kernel: [Int]
+    var stride: [Int]
+    var padBefore: [Int]
+    /// Input extent with padding on both sides.
+    var padded: [Int]
+    var dilation: [Int]
+    /// 0 maximum, 1 average over what lies inside, 2 average over the padding too.
+    var mode: Int32
+}
+
+/// Where each output index of an axis lies between two input indices.
+struct InterpolationAxis: Sendable {
+    var low: [Int32]
+    var high: [Int32]
+    /// Of `high`.
+    var weight: [Float]
+}
+
+/// Output element o is input element i with i[axes[d].input] = axes[d].map(o[d]), or the fill value.
+struct MoveParameters: Sendable {
+    enum Map: Sendable {
+        case line(start: Int, step: Int)
+        /// Input index for each output index; -1 is the fill value.
+        case table([Int])
+    }
+
+    struct Axis: Sendable {
+        /// Which input axis this output axis walks along; nil repeats.
+        var input: Int?
+        var map: Map
+    }
+
+    var axes: [Axis]
+    /// Indices of input axes that no output axis walks along.
+    var fixed: [Int: Int] = [:]
+    var fill: Float = 0
+
+    static func identity(_ rank: Int) -> MoveParameters {
+        MoveParameters(axes: (0..<rank).map { Axis(input: $0, map: .line(start: 0, step: 1)) })
+    }
+}
+
+/// C = alpha * A B + beta * D over the last two axes; the axes before are broadcast.
+struct MatrixProductParameters: Sendable {
+    var transposeA = false
+    var transposeB = false
+    var alpha: Float = 1
+}

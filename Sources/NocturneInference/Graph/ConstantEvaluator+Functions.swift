@@ -1,0 +1,87 @@
+#if canImport(Glibc)
+internal import Glibc
+#endif
+
+/// The functions of one and two numbers. Integer arithmetic wraps: the numbers come from a file.
+extension ConstantEvaluator {
+    func compare<Number: Comparable>(_ x: Number, _ y: Number) -> Bool {
+        switch node.op {
+        case "Equal": x == y
+        case "Greater": x > y
+        case "Less": x < y
+        case "GreaterOrEqual": x >= y
+        default: x <= y
+        }
+    }
+
+    func integer(_ x: Int64, _ y: Int64) -> Int64 {
+        switch node.op {
+        case "Add": return x &+ y
+        case "Sub": return x &- y
+        case "Mul": return x &* y
+        case "Div": return x.dividedReportingOverflow(by: y).partialValue
+        case "Mod":
+            let rest = x.remainderReportingOverflow(dividingBy: y).partialValue
+            return node.integer("fmod", 0) == 0 && rest != 0 && (rest < 0) != (y < 0) ? rest &+ y : rest
+        case "Pow":
+            var result: Int64 = 1
+            for _ in 0..<min(max(y, 0), 64) { result = result &* x }
+            return result
+        case "Min": return min(x, y)
+        case "Max": return max(x, y)
+        case "And": return x != 0 && y != 0 ? 1 : 0
+        case "Or": return x != 0 || y != 0 ? 1 : 0
+        default: return compare(x, y) ? 1 : 0
+        }
+    }
+
+    func float(_ x: Float, _ y: Float) -> Float {
+        switch node.op {
+        case "Add": x + y
+        case "Sub": x - y
+        case "Mul": x * y
+        case "Div": x / y
+        case "Mod": fmodf(x, y)
+        case "Pow": powf(x, y)
+        case "Min": min(x, y)
+        default: max(x, y)
+        }
+    }
+
+    func function() throws(ModelFormatError) -> ConstantTensor {
+        guard let tensor = inputs.first ?? nil else {
+            throw .shapeMismatch(network: graph.path, reason: "\(node.title): input 0 is missing")
+        }
+        if case .integers(let values) = tensor.elements, ["Neg", "Abs", "Not"].contains(node.op) {
+            let list = values.map { value in
+                switch node.op {
+                case "Neg": 0 &- value
+                case "Abs": value < 0 ? 0 &- value : value
+                default: Int64(value == 0 ? 1 : 0)
+                }
+            }
+            return ConstantTensor(shape: tensor.shape, integers: list)
+        }
+        let list = tensor.floats.map { value -> Float in
+            switch node.op {
+            case "Neg": -value
+            case "Abs": abs(value)
+            case "Floor": value.rounded(.down)
+            case "Ceil": value.rounded(.up)
+            case "Round": value.rounded(.toNearestOrEven)
+            case "Sqrt": value.squareRoot()
+            case "Exp": expf(value)
+            case "Log": logf(value)
+            default: 1 / value
+            }
+        }
+        return ConstantTensor(shape: tensor.shape, floats: list)
+    }
+
+    /// The product of all elements, which is how exporters count voxels.
+    func product() throws(ModelFormatError) -> [ConstantTensor]? {
+        guard let tensor = inputs.first ?? nil, let values = tensor.integers, tensor.shape.count <= 1 else { return nil }
+        let product = values.reduce(Int64(1)) { $0 &* Int64($1) }
+        return [ConstantTensor(shape: node.integer("keepdims", 1) != 0 ? [1] : [], integers: [product])]
+    }
+}

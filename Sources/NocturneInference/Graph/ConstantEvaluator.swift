@@ -1,0 +1,191 @@
+/// Calculates a node all of whose inputs are known: the small arithmetic on shapes and indices that exporters leave in a
+/// graph, and weights that are sliced, transposed or scaled before use.
+struct ConstantEvaluator {
+    let graph: NetworkGraph
+    let node: NetworkGraph.Node
+    /// nil where an optional input is left out.
+    let inputs: [ConstantTensor?]
+
+    /// Larger results are left to run time, where they are planned for.
+    static let largestCount = 1 << 26
+
+    /// The outputs; nil when the node is better calculated at run time.
+    func evaluate() throws(ModelFormatError) -> [ConstantTensor]? {
+        switch node.op {
+        case "Constant": return [try constant()]
+        case "ConstantOfShape": return try filled()
+        case "Range": return try range()
+        case "Identity", "Dropout": return try [input(0)]
+        case "Cast": return [cast(try input(0), to: node.integer("to", 1))]
+        case "Shape":
+            let shape = try input(0).shape
+            return [Self.shapeTensor(shape, node)]
+        case "Size":
+            return [ConstantTensor(shape: [], integers: [Int64(try input(0).count)])]
+        case "Concat": return try concatenated()
+        case "Where": return try selected()
+        case "Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Equal", "Greater", "Less", "GreaterOrEqual",
+            "LessOrEqual", "And", "Or":
+            guard inputs.count == 2 else { return nil }
+            return try arithmetic()
+        case "Neg", "Abs", "Floor", "Ceil", "Round", "Sqrt", "Exp", "Log", "Not", "Reciprocal": return try [function()]
+        case "ReduceProd": return try product()
+        default: return nil
+        }
+    }
+
+    static func shapeTensor(_ shape: [Int], _ node: NetworkGraph.Node) -> ConstantTensor {
+        // Clamped as the format says, for any numbers in the file.
+        func bound(_ value: Int) -> Int { min(max(value < 0 ? max(value, -shape.count) + shape.count : value, 0), shape.count) }
+        let start = bound(node.integer("start", 0))
+        let end = max(start, bound(node.integer("end", shape.count)))
+        let part = shape[start..<end]
+        return ConstantTensor(shape: [part.count], integers: part.map(Int64.init))
+    }
+
+    private func failure(_ reason: String) -> ModelFormatError {
+        .shapeMismatch(network: graph.path, reason: "\(node.title): \(reason)")
+    }
+
+    private func input(_ index: Int) throws(ModelFormatError) -> ConstantTensor {
+        guard index < inputs.count, let tensor = inputs[index] else { throw failure("input \(index) is missing") }
+        return tensor
+    }
+
+    private func constant() throws(ModelFormatError) -> ConstantTensor {
+        if case .tensor(let tensor)? = node.attributes["value"] { return tensor }
+        if case .float(let value)? = node.attributes["value_float"] { return ConstantTensor(shape: [], floats: [value]) }
+        if case .floats(let list)? = node.attributes["value_floats"] {
+            return ConstantTensor(shape: [list.count], floats: list)
+        }
+        if case .integer(let value)? = node.attributes["value_int"] {
+            return ConstantTensor(shape: [], integers: [Int64(value)])
+        }
+        if case .integers(let list)? = node.attributes["value_ints"] {
+            return ConstantTensor(shape: [list.count], integers: list.map(Int64.init))
+        }
+        throw failure("a constant without a value this engine knows")
+    }
+
+    private func filled() throws(ModelFormatError) -> [ConstantTensor]? {
+        guard let shape = try input(0).integers, shape.count <= 8, let count = Extents.count(shape),
+            count <= Self.largestCount
+        else { throw failure("a shape that cannot be") }
+        if case .tensor(let tensor)? = node.attributes["value"] {
+            guard tensor.count == 1 else { throw failure("a value of \(tensor.count) elements") }
+            return [tensor.gathered(shape: shape, from: [Int](repeating: 0, count: count))]
+        }
+        return [ConstantTensor(shape: shape, floats: [Float](repeating: 0, count: count))]
+    }
+
+    private func range() throws(ModelFormatError) -> [ConstantTensor]? {
+        guard let start = try input(0).integers?.first, let limit = try input(1).integers?.first,
+            let step = try input(2).integers?.first, step != 0, abs(start) < 1 << 40, abs(limit) < 1 << 40,
+            abs(step) < 1 << 40, (limit - start) / step <= Self.largestCount
+        else { throw failure("a range that cannot be") }
+        let list = stride(from: start, to: limit, by: step).map(Int64.init)
+        return [ConstantTensor(shape: [list.count], integers: list)]
+    }
+
+    /// Element types are float32 and int64 here, whatever width the file asks for.
+    private func cast(_ tensor: ConstantTensor, to type: Int) -> ConstantTensor {
+        let toFloat = [1, 10, 11, 16].contains(type)
+        switch tensor.elements {
+        case .floats(let values) where !toFloat:
+            return ConstantTensor(
+                shape: tensor.shape,
+                integers: values.map { value in
+                    if type == 9 { return value == 0 ? 0 : 1 }
+                    if value.isNaN { return 0 }
+                    return Int64(max(-9e18, min(9e18, value)))
+                })
+        case .integers(let values) where toFloat:
+            return ConstantTensor(shape: tensor.shape, floats: values.map(Float.init))
+        case .integers(let values) where type == 9:
+            return ConstantTensor(shape: tensor.shape, integers: values.map { $0 == 0 ? 0 : 1 })
+        default: return tensor
+        }
+    }
+
+    private func concatenated() throws(ModelFormatError) -> [ConstantTensor]? {
+        var parts: [ConstantTensor] = []
+        for index in inputs.indices { parts.append(try input(index)) }
+        guard let first = parts.first, let bytes = Extents.count([parts.reduce(0) { $0 + $1.count }]),
+            bytes <= Self.largestCount
+        else { return nil }
+        let rank = first.shape.count
+        let given = node.integer("axis", 0)
+        guard given >= -rank, given < rank else { throw failure("axis \(given) of a tensor of rank \(rank)") }
+        let axis = given < 0 ? given + rank : given
+        var shape = first.shape
+        shape[axis] = 0
+        for part in parts {
+            guard part.shape.count == rank,
+                (0..<rank).allSatisfy({ $0 == axis || part.shape[$0] == first.shape[$0] })
+            else { throw failure("parts that do not fit") }
+            shape[axis] += part.shape[axis]
+        }
+        let outer = first.shape[..<axis].reduce(1, *)
+        func joined<Element>(_ lists: [[Element]]) -> [Element] {
+            var result: [Element] = []
+            for row in 0..<outer {
+                for list in lists {
+                    let length = list.count / max(outer, 1)
+                    result += list[row * length..<(row + 1) * length]
+                }
+            }
+            return result
+        }
+        let integers = parts.compactMap { part -> [Int64]? in
+            if case .integers(let list) = part.elements { return list }
+            return nil
+        }
+        if integers.count == parts.count { return [ConstantTensor(shape: shape, integers: joined(integers))] }
+        return [ConstantTensor(shape: shape, floats: joined(parts.map(\.floats)))]
+    }
+
+    private func selected() throws(ModelFormatError) -> [ConstantTensor]? {
+        let (condition, yes, no) = (try input(0), try input(1), try input(2))
+        guard let pair = Extents.broadcast(yes.shape, no.shape), let shape = Extents.broadcast(condition.shape, pair),
+            let count = Extents.count(shape), count <= Self.largestCount, let flags = condition.integers
+        else { throw failure("operands that do not fit") }
+        let flagPlaces = places(condition, in: shape)
+        let (yesPlaces, noPlaces) = (places(yes, in: shape), places(no, in: shape))
+        if case .integers(let first) = yes.elements, case .integers(let second) = no.elements {
+            let list = (0..<count).map { flags[flagPlaces[$0]] != 0 ? first[yesPlaces[$0]] : second[noPlaces[$0]] }
+            return [ConstantTensor(shape: shape, integers: list)]
+        }
+        let (first, second) = (yes.floats, no.floats)
+        let list = (0..<count).map { flags[flagPlaces[$0]] != 0 ? first[yesPlaces[$0]] : second[noPlaces[$0]] }
+        return [ConstantTensor(shape: shape, floats: list)]
+    }
+
+    private func places(_ tensor: ConstantTensor, in shape: [Int]) -> [Int] {
+        Extents.places(
+            shape, strides: Extents.broadcastStrides(tensor.shape, Extents.strides(tensor.shape), to: shape))
+    }
+
+    private func arithmetic() throws(ModelFormatError) -> [ConstantTensor]? {
+        let (a, b) = (try input(0), try input(1))
+        guard let shape = Extents.broadcast(a.shape, b.shape), let count = Extents.count(shape),
+            count <= Self.largestCount
+        else { throw failure("operands of shapes \(a.shape) and \(b.shape)") }
+        let (left, right) = (places(a, in: shape), places(b, in: shape))
+        if case .integers(let first) = a.elements, case .integers(let second) = b.elements {
+            guard node.op != "Div" && node.op != "Mod" || !second.contains(where: { $0 == 0 || $0 == -1 && node.op == "Mod" })
+            else { throw failure("division by zero") }
+            let list = (0..<count).map { integer(first[left[$0]], second[right[$0]]) }
+            return [ConstantTensor(shape: shape, integers: list)]
+        }
+        let (first, second) = (a.floats, b.floats)
+        if ["Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"].contains(node.op) {
+            let list = (0..<count).map { index -> Int64 in
+                let (x, y) = (first[left[index]], second[right[index]])
+                return Int64(compare(x, y) ? 1 : 0)
+            }
+            return [ConstantTensor(shape: shape, integers: list)]
+        }
+        let list = (0..<count).map { float(first[left[$0]], second[right[$0]]) }
+        return [ConstantTensor(shape: shape, floats: list)]
+    }
+}

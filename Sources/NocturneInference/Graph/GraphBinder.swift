@@ -1,0 +1,207 @@
+internal import CNocturneKernels
+
+/// Turns a graph into a ``BoundGraph``: runs through the nodes once, calculates what depends on constants alone (shapes,
+/// indices, folded weights), and translates the rest.
+struct GraphBinder {
+    enum Value {
+        case constant(ConstantTensor)
+        case runtime(Int)
+    }
+
+    typealias Handler = @Sendable (inout GraphBinder, NetworkGraph.Node) throws(ModelFormatError) -> Void
+
+    /// Every operator there is, by ONNX name.
+    static let handlers: [String: Handler] = {
+        var all: [String: Handler] = [:]
+        for group in [
+            windowHandlers, elementwiseHandlers, normalisationHandlers, shapeHandlers, movementHandlers, productHandlers,
+        ] {
+            all.merge(group) { first, _ in first }
+        }
+        return all
+    }()
+
+    /// No tensor has more elements: nothing a network of sensible size needs, and every product of extents is safe.
+    static let largestCount = 1 << 36
+    /// No axis is longer, so that 32 bits hold every index.
+    static let largestExtent = 1 << 30
+
+    let graph: NetworkGraph
+    var bound = BoundGraph()
+    var values: [String: Value] = [:]
+    /// Forms of operators that are not offered, found on the way.
+    var unsupported: Set<String> = []
+
+    init(_ graph: NetworkGraph) { self.graph = graph }
+
+    /// Names of operators that are not offered, sorted.
+    static func unsupportedOperators(_ graph: NetworkGraph) -> [String] {
+        Set(graph.nodes.map(\.op).filter { handlers[$0] == nil }).sorted()
+    }
+
+    static func bind(_ graph: NetworkGraph, inputShapes: [String: [Int]]) throws(ModelFormatError) -> BoundGraph {
+        var binder = GraphBinder(graph)
+        for input in graph.inputs {
+            let shape = try binder.shape(of: input, among: inputShapes)
+            let value = try binder.newValue(shape, title: "input '\(input.name)'")
+            binder.bound.inputs.append((input.name, value))
+            binder.values[input.name] = .runtime(value)
+        }
+        for name in inputShapes.keys where !graph.inputs.contains(where: { $0.name == name }) {
+            throw .shapeMismatch(network: graph.path, reason: "there is no input '\(name)'")
+        }
+        for (name, tensor) in graph.constants { binder.values[name] = .constant(tensor) }
+        for node in graph.nodes { try binder.bind(node) }
+        for output in graph.outputs {
+            guard let value = binder.values[output.name] else {
+                throw .malformed(path: graph.path, reason: "nothing makes the output '\(output.name)'")
+            }
+            binder.bound.outputs.append((output.name, try binder.materialised(value, title: "output '\(output.name)'")))
+        }
+        return binder.bound
+    }
+
+    private func shape(of input: TensorDescription, among given: [String: [Int]]) throws(ModelFormatError) -> [Int] {
+        let shape: [Int]
+        if let asked = given[input.name] {
+            shape = asked
+        } else {
+            // An open first axis is the batch.
+            shape = try input.shape.enumerated().map { axis, extent throws(ModelFormatError) -> Int in
+                if let extent { return extent }
+                guard axis == 0 else {
+                    throw .shapeMismatch(
+                        network: graph.path, reason: "axis \(axis) of the input '\(input.name)' is open, and no shape was given")
+                }
+                return 1
+            }
+        }
+        let fits =
+            input.shape.isEmpty
+            || (input.shape.count == shape.count && zip(input.shape, shape).allSatisfy { $0 == nil || $0 == $1 })
+        guard fits, shape.allSatisfy({ $0 > 0 }) else {
+            let expected = input.shape.map { $0.map(String.init) ?? "?" }.joined(separator: "×")
+            throw .shapeMismatch(
+                network: graph.path,
+                reason: "the input '\(input.name)' is \(expected), not \(shape.map(String.init).joined(separator: "×"))")
+        }
+        return shape
+    }
+
+    private mutating func bind(_ node: NetworkGraph.Node) throws(ModelFormatError) {
+        guard let handler = Self.handlers[node.op] else { throw .unsupportedOperators([node.op]) }
+        var constants: [ConstantTensor?] = []
+        for name in node.inputs {
+            if case .constant(let tensor)? = values[name] { constants.append(tensor) } else { constants.append(nil) }
+        }
+        let known = zip(node.inputs, constants).allSatisfy { name, tensor in name.isEmpty || tensor != nil }
+        if known, let results = try ConstantEvaluator(graph: graph, node: node, inputs: constants).evaluate() {
+            for (name, tensor) in zip(node.outputs, results) where !name.isEmpty { values[name] = .constant(tensor) }
+            return
+        }
+        try handler(&self, node)
+    }
+
+    // MARK: What handlers use
+
+    func failure(_ node: NetworkGraph.Node, _ reason: String) -> ModelFormatError {
+        .shapeMismatch(network: graph.path, reason: "\(node.title): \(reason)")
+    }
+
+    /// The form of an operator that is not offered.
+    func unsupported(_ node: NetworkGraph.Node, _ form: String) -> ModelFormatError {
+        .unsupportedOperators(["\(node.op) (\(form))"])
+    }
+
+    func value(_ node: NetworkGraph.Node, _ index: Int) throws(ModelFormatError) -> Value {
+        guard node.hasInput(index), let value = values[node.inputs[index]] else {
+            throw failure(node, "input \(index) is missing")
+        }
+        return value
+    }
+
+    func shape(_ value: Value) -> [Int] {
+        switch value {
+        case .constant(let tensor): tensor.shape
+        case .runtime(let index): bound.shapes[index]
+        }
+    }
+
+    /// An input that must be known when the network is bound; nil when it is left out.
+    func constant(_ node: NetworkGraph.Node, _ index: Int) throws(ModelFormatError) -> ConstantTensor? {
+        guard node.hasInput(index) else { return nil }
+        guard case .constant(let tensor) = try value(node, index) else {
+            throw unsupported(node, "input \(index) calculated at run time")
+        }
+        return tensor
+    }
+
+    /// A constant list of integers; nil when it is left out.
+    func integers(_ node: NetworkGraph.Node, _ index: Int) throws(ModelFormatError) -> [Int]? {
+        guard let tensor = try constant(node, index) else { return nil }
+        guard let integers = tensor.integers else { throw failure(node, "input \(index) is not of integers") }
+        return integers
+    }
+
+    /// The value's number, making one for a constant.
+    mutating func materialised(_ value: Value, title: String) throws(ModelFormatError) -> Int {
+        switch value {
+        case .runtime(let index): return index
+        case .constant(let tensor):
+            let index = try newValue(tensor.shape, title: title)
+            bound.constants[index] = ConstantTensor(shape: tensor.shape, floats: tensor.floats)
+            return index
+        }
+    }
+
+    mutating func operand(_ node: NetworkGraph.Node, _ index: Int) throws(ModelFormatError) -> Int {
+        try materialised(try value(node, index), title: node.title)
+    }
+
+    mutating func newValue(_ shape: [Int], title: String) throws(ModelFormatError) -> Int {
+        guard shape.count <= NK_MAX_RANK, let count = Extents.count(shape), count <= Self.largestCount,
+            shape.allSatisfy({ $0 <= Self.largestExtent })
+        else {
+            throw .shapeMismatch(network: graph.path, reason: "\(title): a tensor of shape \(shape) is too large")
+        }
+        guard count > 0 else {
+            throw .shapeMismatch(network: graph.path, reason: "\(title): a tensor of shape \(shape) is empty")
+        }
+        bound.shapes.append(shape)
+        return bound.shapes.count - 1
+    }
+
+    /// Adds an operation and names its result.
+    mutating func emit(
+        _ kind: Operation.Kind, _ inputs: [Int], shape: [Int], node: NetworkGraph.Node, output: Int = 0
+    ) throws(ModelFormatError) {
+        let value = try append(kind, inputs, shape: shape, node: node)
+        guard output < node.outputs.count else { throw failure(node, "it has no output") }
+        values[node.outputs[output]] = .runtime(value)
+    }
+
+    /// Adds an operation within a node's translation.
+    mutating func append(
+        _ kind: Operation.Kind, _ inputs: [Int], shape: [Int], node: NetworkGraph.Node
+    ) throws(ModelFormatError) -> Int {
+        let value = try newValue(shape, title: node.title)
+        bound.operations.append(Operation(kind: kind, inputs: inputs, output: value, title: node.title))
+        return value
+    }
+
+    /// An axis that may count from the end.
+    func axis(_ axis: Int, rank: Int, _ node: NetworkGraph.Node) throws(ModelFormatError) -> Int {
+        guard axis >= -rank, axis < rank else { throw failure(node, "axis \(axis) of a tensor of rank \(rank)") }
+        return axis < 0 ? axis + rank : axis
+    }
+
+    func axes(_ list: [Int], rank: Int, _ node: NetworkGraph.Node) throws(ModelFormatError) -> [Int] {
+        var result: [Int] = []
+        for item in list {
+            let found = try axis(item, rank: rank, node)
+            guard !result.contains(found) else { throw failure(node, "an axis is named twice") }
+            result.append(found)
+        }
+        return result
+    }
+}

@@ -1,0 +1,205 @@
+internal import CNocturneKernels
+
+/// Makes fewer operations of a graph, with the same result up to rounding.
+///
+/// - Reshape, InstanceNormalization, Reshape becomes one group normalisation (what PyTorch exports for GroupNorm).
+/// - x * Sigmoid(x) becomes one function; so does x * HardSigmoid(x) of the right slope.
+/// - A scale and shift per channel (BatchNormalization, arithmetic with constants) is folded into the convolution or the
+///   normalisation before it.
+/// - A leaky or plain ReLU becomes the slope of the operation before it.
+/// - A sum with a convolution's output is added in the convolution.
+struct GraphFusion {
+    private var graph: BoundGraph
+    private var readers: [Int]
+    /// The operation that makes each value.
+    private var makers: [Int?]
+    /// Operations that were merged into others.
+    private var dead: Set<Int> = []
+
+    static func fused(_ graph: BoundGraph) -> BoundGraph {
+        var fusion = GraphFusion(graph)
+        fusion.removeUnread()
+        fusion.each { $0.mergeGroupNormalisation($1) }
+        fusion.each { $0.mergeProductWithSigmoid($1) }
+        fusion.each { $0.mergeAffine($1) }
+        fusion.each { $0.mergeActivation($1) }
+        fusion.each { $0.mergeResidual($1) }
+        fusion.each { $0.mergeActivation($1) }
+        return fusion.result
+    }
+
+    private init(_ graph: BoundGraph) {
+        self.graph = graph
+        readers = graph.readerCounts
+        makers = [Int?](repeating: nil, count: graph.shapes.count)
+        for (index, operation) in graph.operations.enumerated() { makers[operation.output] = index }
+    }
+
+    private mutating func each(_ body: (inout GraphFusion, Int) -> Void) {
+        for index in graph.operations.indices where !dead.contains(index) { body(&self, index) }
+        removeUnread()
+    }
+
+    private var result: BoundGraph {
+        var result = graph
+        result.operations = graph.operations.indices.filter { !dead.contains($0) }.map { graph.operations[$0] }
+        return result
+    }
+
+    /// The live operation that makes a value nobody else reads.
+    private func soleMaker(_ value: Int) -> Int? {
+        guard readers[value] == 1, let maker = makers[value], !dead.contains(maker) else { return nil }
+        return maker
+    }
+
+    private mutating func removeUnread() {
+        for index in graph.operations.indices.reversed() where !dead.contains(index) {
+            if readers[graph.operations[index].output] == 0 { remove(index) }
+        }
+    }
+
+    private mutating func remove(_ index: Int) {
+        dead.insert(index)
+        for input in graph.operations[index].inputs { readers[input] -= 1 }
+    }
+
+    /// Puts `kind`, reading `inputs`, in the place of operation `last`; `merged` go.
+    private mutating func replace(_ last: Int, with kind: Operation.Kind, inputs: [Int], title: String) {
+        for input in inputs { readers[input] += 1 }
+        for input in graph.operations[last].inputs { readers[input] -= 1 }
+        graph.operations[last].kind = kind
+        graph.operations[last].inputs = inputs
+        graph.operations[last].title = title
+    }
+
+    // MARK: The patterns; each is given the last operation of it
+
+    private mutating func mergeGroupNormalisation(_ index: Int) {
+        let last = graph.operations[index]
+        guard case .reshape = last.kind, let middle = soleMaker(last.inputs[0]),
+            case .normalise(let inner) = graph.operations[middle].kind, inner.slope == 1,
+            let first = soleMaker(graph.operations[middle].inputs[0]), case .reshape = graph.operations[first].kind
+        else { return }
+        let source = graph.operations[first].inputs[0]
+        let (shape, grouped) = (graph.shapes[source], graph.shapes[graph.operations[middle].output])
+        guard graph.shapes[last.output] == shape, (3...5).contains(shape.count), grouped[0] == shape[0],
+            inner.groups == grouped[1], shape[1] % grouped[1] == 0
+        else { return }
+        let size = shape[1] / grouped[1]
+        var parameters = inner
+        parameters.scale = (0..<shape[1]).map { inner.scale[$0 / size] }
+        parameters.shift = (0..<shape[1]).map { inner.shift[$0 / size] }
+        replace(index, with: .normalise(parameters), inputs: [source], title: graph.operations[middle].title)
+    }
+
+    private mutating func mergeProductWithSigmoid(_ index: Int) {
+        let operation = graph.operations[index]
+        guard case .binary(let function) = operation.kind, function.kind == Int32(NK_BINARY_MUL) else { return }
+        for side in 0..<2 {
+            let (x, gate) = (operation.inputs[side], operation.inputs[1 - side])
+            guard let maker = soleMaker(gate), case .unary(let inner) = graph.operations[maker].kind,
+                graph.operations[maker].inputs == [x]
+            else { continue }
+            let isHard = inner.kind == Int32(NK_UNARY_HARD_SIGMOID) && inner.second == 0.5 && abs(inner.first - 1 / 6) < 1e-7
+            guard inner.kind == Int32(NK_UNARY_SIGMOID) || isHard else { continue }
+            let kind = Int32(isHard ? NK_UNARY_HARD_SWISH : NK_UNARY_SILU)
+            replace(index, with: .unary(UnaryFunction(kind: kind)), inputs: [x], title: operation.title)
+            removeUnread()
+            return
+        }
+    }
+
+    private mutating func mergeAffine(_ index: Int) {
+        let operation = graph.operations[index]
+        guard case .channelAffine(let scale, let shift, let slope) = operation.kind,
+            let maker = soleMaker(operation.inputs[0])
+        else { return }
+        let before = graph.operations[maker]
+        let merged: Operation.Kind
+        switch before.kind {
+        case .convolution(var parameters) where parameters.slope == 1 && before.inputs.count == 1:
+            parameters.multiply(by: scale)
+            let bias = parameters.bias ?? [Float](repeating: 0, count: scale.count)
+            parameters.bias = bias.indices.map { bias[$0] * scale[$0] + shift[$0] }
+            parameters.slope = slope
+            merged = .convolution(parameters)
+        case .normalise(var parameters) where parameters.slope == 1:
+            parameters.scale = scale.indices.map { parameters.scale[$0] * scale[$0] }
+            parameters.shift = scale.indices.map { parameters.shift[$0] * scale[$0] + shift[$0] }
+            parameters.slope = slope
+            merged = .normalise(parameters)
+        case .channelAffine(let firstScale, let firstShift, let firstSlope) where firstSlope == 1:
+            merged = .channelAffine(
+                scale: scale.indices.map { firstScale[$0] * scale[$0] },
+                shift: scale.indices.map { firstShift[$0] * scale[$0] + shift[$0] }, slope: slope)
+        default: return
+        }
+        replace(index, with: merged, inputs: before.inputs, title: before.title)
+        remove(maker)
+    }
+
+    private mutating func mergeActivation(_ index: Int) {
+        let operation = graph.operations[index]
+        guard case .unary(let function) = operation.kind, function.kind == Int32(NK_UNARY_LEAKY),
+            let maker = soleMaker(operation.inputs[0])
+        else { return }
+        let before = graph.operations[maker]
+        let merged: Operation.Kind
+        switch before.kind {
+        case .convolution(var parameters) where parameters.slope == 1:
+            parameters.slope = function.first
+            merged = .convolution(parameters)
+        case .normalise(var parameters) where parameters.slope == 1:
+            parameters.slope = function.first
+            merged = .normalise(parameters)
+        case .channelAffine(let scale, let shift, let slope) where slope == 1:
+            merged = .channelAffine(scale: scale, shift: shift, slope: function.first)
+        case .sum(let slope) where slope == 1: merged = .sum(slope: function.first)
+        default: return
+        }
+        replace(index, with: merged, inputs: before.inputs, title: before.title)
+        remove(maker)
+    }
+
+    private mutating func mergeResidual(_ index: Int) {
+        let operation = graph.operations[index]
+        guard case .sum(let slope) = operation.kind, operation.inputs[0] != operation.inputs[1] else { return }
+        for side in 0..<2 {
+            guard let maker = soleMaker(operation.inputs[side]),
+                case .convolution(var parameters) = graph.operations[maker].kind, parameters.slope == 1,
+                graph.operations[maker].inputs.count == 1, !isNormalised(operation.inputs[1 - side])
+            else { continue }
+            parameters.slope = slope
+            let inputs = [graph.operations[maker].inputs[0], operation.inputs[1 - side]]
+            replace(index, with: .convolution(parameters), inputs: inputs, title: graph.operations[maker].title)
+            remove(maker)
+            return
+        }
+    }
+
+    /// A normalised value is cheaper to add on its own, while it is being normalised.
+    private func isNormalised(_ value: Int) -> Bool {
+        guard let maker = makers[value], !dead.contains(maker) else { return false }
+        if case .normalise = graph.operations[maker].kind { return true }
+        return false
+    }
+}
+
+extension ConvolutionParameters {
+    /// Multiplies each output channel's weights.
+    fileprivate mutating func multiply(by scale: [Float]) {
+        let taps = kernel.reduce(1, *)
+        let perGroup = outputChannels / groups
+        for index in weights.indices {
+            let channel: Int
+            if transposed {
+                // [cin][cout / groups][taps]
+                let input = index / (taps * perGroup)
+                channel = input / (inputChannels / groups) * perGroup + index / taps % perGroup
+            } else {
+                channel = index / (inputChannels / groups * taps)
+            }
+            weights[index] *= scale[channel]
+        }
+    }
+}

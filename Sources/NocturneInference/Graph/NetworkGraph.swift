@@ -1,0 +1,109 @@
+/// A graph as the file has it, checked and in an order in which it can be run.
+struct NetworkGraph: Sendable {
+    struct Node: Sendable {
+        let name: String
+        let op: String
+        /// Names; empty where an optional input is left out.
+        let inputs: [String]
+        let outputs: [String]
+        let attributes: [String: Attribute]
+    }
+
+    enum Attribute: Sendable {
+        case float(Float)
+        case integer(Int)
+        case string(String)
+        case floats([Float])
+        case integers([Int])
+        case tensor(ConstantTensor)
+        /// Subgraphs, strings and the like, which no operator here takes.
+        case other
+    }
+
+    /// The file, for messages.
+    let path: String
+    /// Version of the default operator set.
+    let opset: Int
+    let nodes: [Node]
+    let constants: [String: ConstantTensor]
+    let inputs: [TensorDescription]
+    let outputs: [TensorDescription]
+
+    var constantBytes: Int { constants.values.reduce(0) { $0 + $1.byteCount } }
+}
+
+extension NetworkGraph.Node {
+    /// How messages speak of the node.
+    var title: String { name.isEmpty ? op : "\(op) '\(name)'" }
+
+    func integer(_ key: String, _ fallback: Int) -> Int {
+        if case .integer(let value)? = attributes[key] { return value }
+        return fallback
+    }
+
+    func float(_ key: String, _ fallback: Float) -> Float {
+        if case .float(let value)? = attributes[key] { return value }
+        return fallback
+    }
+
+    func string(_ key: String, _ fallback: String) -> String {
+        if case .string(let value)? = attributes[key] { return value }
+        return fallback
+    }
+
+    func integers(_ key: String) -> [Int]? {
+        if case .integers(let value)? = attributes[key] { return value }
+        return nil
+    }
+
+    func hasInput(_ index: Int) -> Bool { index < inputs.count && !inputs[index].isEmpty }
+}
+
+extension NetworkGraph {
+    /// Sorts nodes so that each comes after what it reads, keeping the file's order where that allows.
+    ///
+    /// - Throws: ``ModelFormatError/malformed(path:reason:)`` for cycles, names read but never made, names made twice.
+    static func sorted(
+        _ nodes: [Node], known: Set<String>, outputs: [String], path: String
+    ) throws(ModelFormatError) -> [Node] {
+        var makers: [String: Int] = [:]
+        for (index, node) in nodes.enumerated() {
+            for output in node.outputs where !output.isEmpty {
+                if makers.updateValue(index, forKey: output) != nil || known.contains(output) {
+                    throw .malformed(path: path, reason: "the value '\(output)' is made twice")
+                }
+            }
+        }
+        var waiting = [Int](repeating: 0, count: nodes.count)
+        var readers = [[Int]](repeating: [], count: nodes.count)
+        for (index, node) in nodes.enumerated() {
+            for input in node.inputs where !input.isEmpty && !known.contains(input) {
+                guard let maker = makers[input] else {
+                    throw .malformed(path: path, reason: "\(node.title) reads '\(input)', which nothing makes")
+                }
+                waiting[index] += 1
+                readers[maker].append(index)
+            }
+        }
+        for output in outputs where makers[output] == nil && !known.contains(output) {
+            throw .malformed(path: path, reason: "nothing makes the output '\(output)'")
+        }
+        if zip(nodes.indices, waiting).allSatisfy({ _, count in count == 0 }) { return nodes }
+        var order: [Int] = []
+        var ready = waiting.indices.filter { waiting[$0] == 0 }
+        var next = 0
+        while next < ready.count {
+            let index = ready[next]
+            next += 1
+            order.append(index)
+            for reader in readers[index] {
+                waiting[reader] -= 1
+                if waiting[reader] == 0 { ready.append(reader) }
+            }
+        }
+        guard order.count == nodes.count else {
+            throw .malformed(path: path, reason: "the graph has a cycle")
+        }
+        return order.map { nodes[$0] }
+    }
+}

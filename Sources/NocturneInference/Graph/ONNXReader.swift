@@ -1,0 +1,114 @@
+internal import Foundation
+internal import SwiftProtobuf
+
+/// Reads an ONNX file into a ``NetworkGraph``.
+///
+/// Nothing in the file is believed before it was checked against the bytes that are there: a tensor is only as large as
+/// its data. Weights in other files are refused.
+enum ONNXReader {
+    /// No dimension of a network is larger; products of dimensions are checked for overflow besides.
+    static let largestExtent = 1 << 40
+
+    static func read(_ path: String) throws(ModelFormatError) -> NetworkGraph {
+        let bytes: Data
+        do {
+            bytes = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
+        } catch {
+            throw .unreadable(path: path, reason: (error as NSError).localizedDescription)
+        }
+        return try read(bytes, path: path)
+    }
+
+    static func read(_ bytes: Data, path: String) throws(ModelFormatError) -> NetworkGraph {
+        guard !bytes.isEmpty else { throw .malformed(path: path, reason: "the file is empty") }
+        var model: ONNXModel
+        do {
+            model = try ONNXModel(serializedBytes: bytes)
+        } catch {
+            throw .malformed(path: path, reason: "the protocol buffer is damaged or truncated")
+        }
+        guard model.hasGraph, !model.graph.node.isEmpty || !model.graph.output.isEmpty else {
+            throw .malformed(path: path, reason: "there is no graph")
+        }
+        let opset = model.opsetImport.first { $0.domain.isEmpty || $0.domain == "ai.onnx" }?.version ?? 0
+        guard (7...26).contains(opset) else {
+            throw .malformed(path: path, reason: "operator set \(opset) is not one of 7 to 26")
+        }
+        var graph = model.graph
+        // Taken out of the message one by one, so that weights are in memory twice for a moment only.
+        model = ONNXModel()
+        var constants: [String: ConstantTensor] = [:]
+        for index in graph.initializer.indices {
+            let tensor = graph.initializer[index]
+            graph.initializer[index] = ONNXTensor()
+            guard constants.updateValue(try decode(tensor, path: path), forKey: tensor.name) == nil else {
+                throw .malformed(path: path, reason: "two tensors are called '\(tensor.name)'")
+            }
+        }
+        var nodes: [NetworkGraph.Node] = []
+        for node in graph.node { nodes.append(try decode(node, path: path)) }
+        let inputs = try describe(graph.input.filter { constants[$0.name] == nil }, path: path)
+        let outputs = try describe(graph.output, path: path)
+        guard !outputs.isEmpty else { throw .malformed(path: path, reason: "the graph has no output") }
+        let known = Set(constants.keys).union(inputs.map(\.name))
+        let sorted = try NetworkGraph.sorted(nodes, known: known, outputs: outputs.map(\.name), path: path)
+        return NetworkGraph(
+            path: path, opset: Int(opset), nodes: sorted, constants: constants, inputs: inputs, outputs: outputs)
+    }
+
+    private static func describe(_ values: [ONNXValueInfo], path: String) throws(ModelFormatError) -> [TensorDescription] {
+        var descriptions: [TensorDescription] = []
+        for value in values {
+            guard value.hasType, value.type.hasTensorType else {
+                throw .malformed(path: path, reason: "'\(value.name)' is not a tensor")
+            }
+            guard value.type.tensorType.elemType == 1 else {
+                throw .malformed(
+                    path: path,
+                    reason: "'\(value.name)' has element type \(value.type.tensorType.elemType); only float32 is taken")
+            }
+            var shape: [Int?] = []
+            for dimension in value.type.tensorType.shape.dim {
+                if case .dimValue(let extent)? = dimension.value, extent != 0 {
+                    guard extent > 0, extent < largestExtent else {
+                        throw .malformed(path: path, reason: "'\(value.name)' has a dimension of \(extent)")
+                    }
+                    shape.append(Int(extent))
+                } else {
+                    shape.append(nil)
+                }
+            }
+            guard !descriptions.contains(where: { $0.name == value.name }), shape.count <= 8 else {
+                throw .malformed(path: path, reason: "'\(value.name)' is described twice or has more than 8 dimensions")
+            }
+            descriptions.append(TensorDescription(name: value.name, shape: shape))
+        }
+        return descriptions
+    }
+
+    private static func decode(_ node: ONNXNode, path: String) throws(ModelFormatError) -> NetworkGraph.Node {
+        var attributes: [String: NetworkGraph.Attribute] = [:]
+        for attribute in node.attribute {
+            // The type field came with a later version of the format; 0 means that it must be guessed.
+            switch attribute.type {
+            case 1: attributes[attribute.name] = .float(attribute.f)
+            case 2: attributes[attribute.name] = .integer(Int(attribute.i))
+            case 3: attributes[attribute.name] = .string(String(decoding: attribute.s, as: UTF8.self))
+            case 4: attributes[attribute.name] = .tensor(try decode(attribute.t, path: path))
+            case 6: attributes[attribute.name] = .floats(attribute.floats)
+            case 7: attributes[attribute.name] = .integers(attribute.ints.map(Int.init))
+            case 0 where !attribute.ints.isEmpty: attributes[attribute.name] = .integers(attribute.ints.map(Int.init))
+            case 0 where !attribute.floats.isEmpty: attributes[attribute.name] = .floats(attribute.floats)
+            case 0 where !attribute.s.isEmpty:
+                attributes[attribute.name] = .string(String(decoding: attribute.s, as: UTF8.self))
+            case 0 where attribute.f != 0: attributes[attribute.name] = .float(attribute.f)
+            case 0: attributes[attribute.name] = .integer(Int(attribute.i))
+            default: attributes[attribute.name] = .other
+            }
+        }
+        let foreign = !(node.domain.isEmpty || node.domain == "ai.onnx")
+        return NetworkGraph.Node(
+            name: node.name, op: foreign ? "\(node.domain).\(node.opType)" : node.opType, inputs: node.input,
+            outputs: node.output, attributes: attributes)
+    }
+}

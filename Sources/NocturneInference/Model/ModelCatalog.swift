@@ -1,0 +1,127 @@
+internal import Foundation
+public import NocturneConcurrency
+
+/// Why a model was not found.
+public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
+    /// Nothing of that name; `available` are the ids that are there, `searched` the folders that were looked at.
+    case notFound(name: String, available: [String], searched: [String])
+    /// Several packages of one search folder have that name.
+    case ambiguous(name: String, folders: [String])
+    /// The package is there but broken.
+    case broken(ModelPackageError)
+
+    public var description: String {
+        switch self {
+        case .notFound(let name, let available, let searched):
+            let there = available.isEmpty ? "there is none" : "there is " + available.joined(separator: ", ")
+            let places = searched.isEmpty ? "no folders" : searched.joined(separator: ", ")
+            return "no model package \"\(name)\": \(there) (searched: \(places))"
+        case .ambiguous(let name, let folders):
+            return "\"\(name)\" may be any of \(folders.joined(separator: ", ")): give the folder"
+        case .broken(let error): return "\(error)"
+        }
+    }
+}
+
+/// The model packages on a search path.
+public struct ModelCatalog: Sendable {
+    /// A folder with a `model.json`, and what became of it.
+    public struct Entry: Sendable {
+        public let folder: String
+        public let package: Result<ModelPackage, ModelPackageError>
+
+        /// The last part of the folder's path.
+        public var folderName: String { (folder as NSString).lastPathComponent }
+    }
+
+    /// Folders that hold package folders, the first one first.
+    public let searchPath: [String]
+
+    public init(searchPath: [String]) { self.searchPath = searchPath }
+
+    /// The search path from the explicit folders, then `NOCTURNE_MODELS` (separated by colons), then `nocturne/models`
+    /// in the XDG data home. Folders named twice are taken once.
+    public init(explicitFolders: [String] = [], environment: [String: String]) {
+        var folders = explicitFolders
+        folders += (environment["NOCTURNE_MODELS"] ?? "").split(separator: ":").map(String.init)
+        // The XDG specification says that a relative path is to be ignored.
+        if let home = environment["XDG_DATA_HOME"], home.hasPrefix("/") {
+            folders.append(home + "/nocturne/models")
+        } else if let home = environment["HOME"], home.hasPrefix("/") {
+            folders.append(home + "/.local/share/nocturne/models")
+        }
+        var seen: Set<String> = []
+        self.init(searchPath: folders.filter { !$0.isEmpty && seen.insert($0).inserted })
+    }
+
+    /// Every package, broken ones too, in the order of the search path and of names within a folder.
+    ///
+    /// A folder of the search path that is itself a package counts as one. Missing folders are passed over. Digests are
+    /// not verified unless asked for. Blocks.
+    public func entries(
+        verifyDigests: Bool = false,
+        flag: CancellationFlag = CancellationFlag()
+    ) -> [Entry] {
+        searchPath.flatMap(candidates).map { entry($0, verifyDigests, flag) }
+    }
+
+    /// The package a user means: a folder's path, or the id or folder name of a package on the search path.
+    ///
+    /// Anything with a slash is a path, and so is the name of a folder that holds a `model.json`. Otherwise the first
+    /// folder of the search path that has the name wins. Blocks.
+    public func resolve(
+        nameOrPath: String,
+        verifyDigests: Bool = true,
+        flag: CancellationFlag = CancellationFlag()
+    ) throws(ModelCatalogError) -> ModelPackage {
+        if nameOrPath.contains("/") || Self.isPackage(nameOrPath) {
+            return try load(nameOrPath, verifyDigests, flag)
+        }
+        var available: [String] = []
+        for folder in searchPath {
+            let entries = candidates(in: folder).map { entry($0, false, flag) }
+            let matches = entries.filter { entry in
+                if case .success(let package) = entry.package, package.id == nameOrPath { return true }
+                return entry.folderName == nameOrPath
+            }
+            if matches.count > 1 { throw .ambiguous(name: nameOrPath, folders: matches.map(\.folder)) }
+            if let match = matches.first { return try load(match.folder, verifyDigests, flag) }
+            available += entries.map { entry in
+                if case .success(let package) = entry.package { return package.id }
+                return "\(entry.folderName) (broken)"
+            }
+        }
+        throw .notFound(name: nameOrPath, available: available, searched: searchPath)
+    }
+
+    private func load(
+        _ folder: String,
+        _ verifyDigests: Bool,
+        _ flag: CancellationFlag
+    ) throws(ModelCatalogError) -> ModelPackage {
+        do {
+            return try ModelPackage.load(folder: folder, verifyDigests: verifyDigests, flag: flag)
+        } catch {
+            throw .broken(error)
+        }
+    }
+
+    private func entry(_ folder: String, _ verifyDigests: Bool, _ flag: CancellationFlag) -> Entry {
+        Entry(
+            folder: folder,
+            package: Result { () throws(ModelPackageError) -> ModelPackage in
+                try ModelPackage.load(folder: folder, verifyDigests: verifyDigests, flag: flag)
+            }
+        )
+    }
+
+    private func candidates(in folder: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let inside = names.sorted().map { folder + "/" + $0 }.filter(Self.isPackage)
+        return Self.isPackage(folder) ? [folder] + inside : inside
+    }
+
+    private static func isPackage(_ folder: String) -> Bool {
+        access(folder + "/" + ModelPackage.documentName, F_OK) == 0
+    }
+}

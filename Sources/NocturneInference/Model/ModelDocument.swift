@@ -1,0 +1,92 @@
+/// `model.json` as it is written, before anything is checked but types. Unknown keys are passed over.
+struct ModelDocument: Decodable {
+    struct File: Decodable {
+        let path: String
+        let sha256: String
+        let bytes: WholeNumber
+    }
+
+    struct Channel: Decodable {
+        let name: String
+        let normalization: Normalization
+    }
+
+    struct Normalization: Decodable {
+        let scheme: String
+        let lowerBound: Double?
+        let upperBound: Double?
+        let mean: Double?
+        let standardDeviation: Double?
+    }
+
+    struct Label: Decodable {
+        let value: WholeNumber
+        let name: String
+        let color: String
+        let code: Code?
+    }
+
+    struct Code: Decodable {
+        let scheme: String
+        let value: String
+        let meaning: String
+    }
+
+    struct VolumeSegmentation: Decodable {
+        let orientation: String?
+        let spacing: [Double]?
+        let patchSize: [WholeNumber]
+        let tileStep: Double?
+        let mirroringAxes: [WholeNumber]?
+        let cropToNonzero: Bool?
+        let resampling: Resampling?
+        let networks: [String]
+        let postprocessing: Postprocessing?
+    }
+
+    struct Resampling: Decodable {
+        let imageOrder: WholeNumber?
+        let logitsOrder: WholeNumber?
+    }
+
+    struct Postprocessing: Decodable {
+        let keepLargest: [String]?
+        let fillHoles: [String]?
+        let minimumVolumeMm3: [String: Double]?
+    }
+
+    let id: String
+    let name: String
+    let description: String?
+    let version: String
+    let licence: String
+    let task: String
+    let files: [File]
+    let modalities: [String]?
+    let channels: [Channel]?
+    let labels: [Label]?
+    let volumeSegmentation: VolumeSegmentation?
+}
+
+/// Read before the rest, so that a newer schema is named as such and not as a missing key.
+struct ModelSchemaVersion: Decodable {
+    let schemaVersion: WholeNumber
+}
+
+/// An integer whose refusal names its key: for 1.5 the decoder of Foundation names none.
+struct WholeNumber: Decodable {
+    let value: Int
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let value = try? container.decode(Int.self) {
+            self.value = value
+            return
+        }
+        let found = (try? container.decode(Double.self)).map { "\($0)" } ?? "something else"
+        throw DecodingError.typeMismatch(
+            Int.self,
+            DecodingError.Context(codingPath: container.codingPath, debugDescription: found)
+        )
+    }
+}

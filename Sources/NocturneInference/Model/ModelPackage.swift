@@ -1,0 +1,237 @@
+public import NocturneCore
+
+/// What kind of work a model does, and so which recipe runs it.
+public enum ModelTask: String, Sendable, Codable, CaseIterable {
+    case volumeSegmentation = "volume-segmentation"
+    case photoInstances = "photo-instances"
+    case photoClassification = "photo-classification"
+}
+
+/// A folder with `model.json` and the networks it names, read and checked by ``load(folder:verifyDigests:flag:)``.
+public struct ModelPackage: Sendable {
+    /// The folder it was loaded from, as given.
+    public let folder: String
+    /// SHA-256 of the bytes of `model.json`, which hold the digests of all other files: the identity of the package.
+    public let digest: ContentDigest
+    /// Safe as a file name.
+    public let id: String
+    public let name: String
+    public let description: String
+    public let version: String
+    public let licence: String
+    public let task: ModelTask
+    /// At least one.
+    public let files: [ModelFile]
+    /// DICOM modalities the model was made for; empty means any.
+    public let modalities: [String]
+    /// The network's input channels, in its order. At least one for volumes.
+    public let channels: [ModelChannel]
+    /// In the order of `model.json`; at least one for volumes.
+    public let labels: [ModelLabel]
+    /// There when ``task`` is ``ModelTask/volumeSegmentation``.
+    public let volumeSegmentation: VolumeSegmentationSettings?
+
+    /// Where a file of the package lies.
+    public func path(of file: String) -> String { folder + "/" + file }
+
+    /// The bytes of all files together: what loading the networks reads.
+    public var totalFileBytes: Int { files.reduce(0) { $0 + $1.bytes } }
+
+    public func label(named name: String) -> ModelLabel? { labels.first { $0.name == name } }
+
+    public func label(withValue value: UInt16) -> ModelLabel? { labels.first { $0.value == value } }
+
+    package init(
+        folder: String,
+        digest: ContentDigest,
+        id: String,
+        name: String,
+        description: String,
+        version: String,
+        licence: String,
+        task: ModelTask,
+        files: [ModelFile],
+        modalities: [String],
+        channels: [ModelChannel],
+        labels: [ModelLabel],
+        volumeSegmentation: VolumeSegmentationSettings?
+    ) {
+        self.folder = folder
+        self.digest = digest
+        self.id = id
+        self.name = name
+        self.description = description
+        self.version = version
+        self.licence = licence
+        self.task = task
+        self.files = files
+        self.modalities = modalities
+        self.channels = channels
+        self.labels = labels
+        self.volumeSegmentation = volumeSegmentation
+    }
+}
+
+/// A file of the package.
+public struct ModelFile: Hashable, Sendable {
+    /// Relative to the package folder, never outside of it.
+    public let path: String
+    public let sha256: ContentDigest
+    public let bytes: Int
+
+    package init(path: String, sha256: ContentDigest, bytes: Int) {
+        self.path = path
+        self.sha256 = sha256
+        self.bytes = bytes
+    }
+}
+
+/// An input channel of the network.
+public struct ModelChannel: Hashable, Sendable {
+    public let name: String
+    public let normalization: IntensityNormalization
+
+    package init(name: String, normalization: IntensityNormalization) {
+        self.name = name
+        self.normalization = normalization
+    }
+}
+
+/// What is done to the intensities of a channel before the network sees them. The schemes are nnU-Net's.
+public enum IntensityNormalization: Hashable, Sendable {
+    /// Clip to the bounds, subtract the mean, divide by the deviation. Bounds ascend, the deviation is above 0.
+    case ct(lowerBound: Float, upperBound: Float, mean: Float, standardDeviation: Float)
+    /// Subtract the image's mean, divide by its deviation.
+    case zScore
+    /// Map the image's smallest value to 0 and its largest to 1.
+    case rescale01
+    case none
+}
+
+/// A structure the network finds.
+public struct ModelLabel: Hashable, Sendable {
+    /// The value in label maps, and the network's class index. Never 0, which is background.
+    public let value: UInt16
+    /// Safe as a file name, unique in the package even when case is ignored.
+    public let name: String
+    public let color: LabelColor
+    public let code: LabelCode?
+
+    package init(value: UInt16, name: String, color: LabelColor, code: LabelCode? = nil) {
+        self.value = value
+        self.name = name
+        self.color = color
+        self.code = code
+    }
+}
+
+/// A colour in eight-bit sRGB.
+public struct LabelColor: Hashable, Sendable, CustomStringConvertible {
+    public let red: UInt8
+    public let green: UInt8
+    public let blue: UInt8
+
+    public init(red: UInt8, green: UInt8, blue: UInt8) {
+        self.red = red
+        self.green = green
+        self.blue = blue
+    }
+
+    /// Reads "#rrggbb"; nil for anything else.
+    public init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 7, bytes[0] == UInt8(ascii: "#"),
+            bytes[1...].allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
+            let value = UInt32(text.dropFirst(), radix: 16)
+        else { return nil }
+        self.init(red: UInt8(value >> 16), green: UInt8(value >> 8 & 255), blue: UInt8(value & 255))
+    }
+
+    /// "#rrggbb" in lower case.
+    public var description: String {
+        let digits = String(UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue), radix: 16)
+        return "#" + String(repeating: "0", count: 6 - digits.count) + digits
+    }
+}
+
+/// What a label means in a coding scheme, for instance SNOMED CT ("SCT").
+public struct LabelCode: Hashable, Sendable {
+    public let scheme: String
+    public let value: String
+    public let meaning: String
+
+    package init(scheme: String, value: String, meaning: String) {
+        self.scheme = scheme
+        self.value = value
+        self.meaning = meaning
+    }
+}
+
+/// How a volume model is applied. Everything with three parts is in the networks' order (z, y, x).
+public struct VolumeSegmentationSettings: Hashable, Sendable {
+    public enum Orientation: String, Hashable, Sendable {
+        /// The volume is turned to the nearest RAS+ grid first.
+        case ras = "RAS"
+        /// The axes stay as the file has them.
+        case stored
+    }
+
+    public let orientation: Orientation
+    /// The millimetres between voxels the network expects, (z, y, x); nil takes the volume's own.
+    public let spacing: [Double]?
+    /// The voxels of a tile, (z, y, x), each 1...1024.
+    public let patchSize: [Int]
+    /// The step between tiles as a share of the patch, above 0 and at most 1. A batch's options may replace it.
+    public var tileStep: Double
+    /// The axes (0 = z, 1 = y, 2 = x) along which predictions of mirrored tiles are averaged; empty for none.
+    /// Ascending. A batch's options may empty it.
+    public var mirroringAxes: [Int]
+    /// Whether the volume is cropped to what is not 0 first.
+    public let cropToNonzero: Bool
+    /// Spline orders 0, 1 or 3: for the image before, and for the logits after the network.
+    public let imageOrder: Int
+    public let logitsOrder: Int
+    /// Paths among ``ModelPackage/files``; the logits of several (folds) are averaged. At least one.
+    public let networks: [String]
+    public let postprocessing: PostprocessingSettings
+
+    package init(
+        orientation: Orientation,
+        spacing: [Double]?,
+        patchSize: [Int],
+        tileStep: Double,
+        mirroringAxes: [Int],
+        cropToNonzero: Bool,
+        imageOrder: Int,
+        logitsOrder: Int,
+        networks: [String],
+        postprocessing: PostprocessingSettings
+    ) {
+        self.orientation = orientation
+        self.spacing = spacing
+        self.patchSize = patchSize
+        self.tileStep = tileStep
+        self.mirroringAxes = mirroringAxes
+        self.cropToNonzero = cropToNonzero
+        self.imageOrder = imageOrder
+        self.logitsOrder = logitsOrder
+        self.networks = networks
+        self.postprocessing = postprocessing
+    }
+}
+
+/// What is done to the label map. All names are among the package's labels.
+public struct PostprocessingSettings: Hashable, Sendable {
+    /// Labels of which only the largest connected component stays.
+    public let keepLargest: [String]
+    /// Labels whose enclosed holes are filled.
+    public let fillHoles: [String]
+    /// Components smaller than this many mm³ go.
+    public let minimumVolumeMm3: [String: Double]
+
+    package init(keepLargest: [String], fillHoles: [String], minimumVolumeMm3: [String: Double]) {
+        self.keepLargest = keepLargest
+        self.fillHoles = fillHoles
+        self.minimumVolumeMm3 = minimumVolumeMm3
+    }
+}

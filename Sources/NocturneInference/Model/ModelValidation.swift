@@ -1,0 +1,179 @@
+internal import NocturneCore
+
+/// Turns what `model.json` says into checked values, and refuses it at the first fault.
+struct ModelValidation {
+    /// The path of `model.json`, for errors.
+    let file: String
+    let document: ModelDocument
+
+    func refuse(
+        _ code: ModelPackageError.Code,
+        _ key: String,
+        expected: String,
+        found: some Any
+    ) -> ModelPackageError {
+        // Found text may be anything and of any length.
+        let text = "\(found)".isEmpty ? "an empty text" : "\(found)"
+        let shown = text.count > 80 ? text.prefix(80) + "…" : text[...]
+        return ModelPackageError(code: code, file: file, key: key, expected: expected, found: String(shown))
+    }
+
+    func refuse(_ key: String, expected: String, found: some Any) -> ModelPackageError {
+        refuse(.invalidValue, key, expected: expected, found: found)
+    }
+
+    func task() throws(ModelPackageError) -> ModelTask {
+        guard let task = ModelTask(rawValue: document.task) else {
+            let known = ModelTask.allCases.map(\.rawValue).joined(separator: ", ")
+            throw refuse("task", expected: "one of \(known)", found: document.task)
+        }
+        return task
+    }
+
+    func texts() throws(ModelPackageError) {
+        try checkName(document.id, key: "id")
+        for (key, text) in [("name", document.name), ("version", document.version), ("licence", document.licence)]
+        where text.isEmpty {
+            throw refuse(key, expected: "a text", found: "an empty one")
+        }
+    }
+
+    func files() throws(ModelPackageError) -> [ModelFile] {
+        if document.files.isEmpty { throw refuse("files", expected: "at least one file", found: "none") }
+        var files: [ModelFile] = []
+        var seen: Set<String> = []
+        for (index, file) in document.files.enumerated() {
+            let key = "files[\(index)]"
+            guard Self.staysInside(file.path) else {
+                throw refuse(
+                    .unsafePath,
+                    "\(key).path",
+                    expected: "a relative path inside the package folder",
+                    found: file.path
+                )
+            }
+            guard seen.insert(file.path).inserted else {
+                throw refuse(.duplicate, "\(key).path", expected: "every file once", found: "\(file.path) twice")
+            }
+            guard let sha256 = ContentDigest(hex: file.sha256) else {
+                throw refuse("\(key).sha256", expected: "64 hexadecimal digits", found: file.sha256)
+            }
+            let bytes = file.bytes.value
+            guard bytes > 0, bytes < 1 << 46 else {
+                throw refuse("\(key).bytes", expected: "a size from 1 to 2^46", found: bytes)
+            }
+            files.append(ModelFile(path: file.path, sha256: sha256, bytes: bytes))
+        }
+        return files
+    }
+
+    func channels(required: Bool) throws(ModelPackageError) -> [ModelChannel] {
+        let raw = document.channels ?? []
+        if required && raw.isEmpty { throw refuse("channels", expected: "at least one channel", found: "none") }
+        var channels: [ModelChannel] = []
+        for (index, channel) in raw.enumerated() {
+            let key = "channels[\(index)]"
+            if channel.name.isEmpty { throw refuse("\(key).name", expected: "a text", found: "an empty one") }
+            if channels.contains(where: { $0.name == channel.name }) {
+                throw refuse(.duplicate, "\(key).name", expected: "every channel once", found: "\(channel.name) twice")
+            }
+            let normalization = try normalization(channel.normalization, key: "\(key).normalization")
+            channels.append(ModelChannel(name: channel.name, normalization: normalization))
+        }
+        return channels
+    }
+
+    private func normalization(
+        _ raw: ModelDocument.Normalization,
+        key: String
+    ) throws(ModelPackageError) -> IntensityNormalization {
+        switch raw.scheme {
+        case "zScore": return .zScore
+        case "rescale01": return .rescale01
+        case "none": return .none
+        case "ct":
+            let lower = try number(raw.lowerBound, key: "\(key).lowerBound")
+            let upper = try number(raw.upperBound, key: "\(key).upperBound")
+            let mean = try number(raw.mean, key: "\(key).mean")
+            let deviation = try number(raw.standardDeviation, key: "\(key).standardDeviation")
+            guard lower < upper else {
+                throw refuse("\(key).upperBound", expected: "more than lowerBound \(lower)", found: upper)
+            }
+            guard deviation > 0 else {
+                throw refuse("\(key).standardDeviation", expected: "a number above 0", found: deviation)
+            }
+            return .ct(lowerBound: lower, upperBound: upper, mean: mean, standardDeviation: deviation)
+        default:
+            throw refuse("\(key).scheme", expected: "one of ct, zScore, rescale01, none", found: raw.scheme)
+        }
+    }
+
+    private func number(_ value: Double?, key: String) throws(ModelPackageError) -> Float {
+        guard let value else { throw refuse(.missingKey, key, expected: "a number", found: "nothing") }
+        guard Float(value).isFinite else {
+            throw refuse(key, expected: "a number within single precision", found: value)
+        }
+        return Float(value)
+    }
+
+    func labels(required: Bool) throws(ModelPackageError) -> [ModelLabel] {
+        let raw = document.labels ?? []
+        if required && raw.isEmpty { throw refuse("labels", expected: "at least one label", found: "none") }
+        var labels: [ModelLabel] = []
+        var values: Set<UInt16> = []
+        var names: Set<String> = []
+        for (index, label) in raw.enumerated() {
+            let key = "labels[\(index)]"
+            guard let value = UInt16(exactly: label.value.value), value > 0 else {
+                throw refuse("\(key).value", expected: "1...65535", found: label.value.value)
+            }
+            guard values.insert(value).inserted else {
+                throw refuse(.duplicate, "\(key).value", expected: "every value once", found: "\(value) twice")
+            }
+            try checkName(label.name, key: "\(key).name")
+            // Meshes are named after labels, and folders get copied to disks that ignore case.
+            guard names.insert(label.name.lowercased()).inserted else {
+                throw refuse(.duplicate, "\(key).name", expected: "every name once", found: "\(label.name) twice")
+            }
+            guard let color = LabelColor(label.color) else {
+                throw refuse("\(key).color", expected: "#rrggbb", found: label.color)
+            }
+            let code = label.code.map { LabelCode(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) }
+            labels.append(ModelLabel(value: value, name: label.name, color: color, code: code))
+        }
+        return labels
+    }
+
+    private func checkName(_ name: String, key: String) throws(ModelPackageError) {
+        guard Self.isSafeName(name) else {
+            throw refuse(
+                key,
+                expected: "1 to 100 of the characters A-Z a-z 0-9 _ . - and no dot in front",
+                found: "\"\(name)\""
+            )
+        }
+    }
+
+    /// Whether a name can be a file's on every system.
+    static func isSafeName(_ name: String) -> Bool {
+        let bytes = name.utf8
+        guard (1...100).contains(bytes.count), bytes.first != UInt8(ascii: ".") else { return false }
+        return bytes.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+    }
+
+    /// Whether a path is relative and has no part that climbs.
+    static func staysInside(_ path: String) -> Bool {
+        guard !path.isEmpty, path.utf8.count <= 1024, !path.utf8.contains(0), !path.utf8.contains(UInt8(ascii: "\\"))
+        else { return false }
+        return path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
+            !$0.isEmpty && $0 != "." && $0 != ".."
+        }
+    }
+}

@@ -1,0 +1,33 @@
+public import NocturneCore
+
+/// Sizes or indices in the networks' axis order: z outermost, x fastest. Read backwards it is ``VolumeShape``.
+public struct GridZYX: Hashable, Sendable, Codable, CustomStringConvertible {
+    public var z: Int
+    public var y: Int
+    public var x: Int
+
+    public init(_ z: Int, _ y: Int, _ x: Int) {
+        self.z = z
+        self.y = y
+        self.x = x
+    }
+
+    public init(_ shape: VolumeShape) { self.init(shape.z, shape.y, shape.x) }
+
+    public var shape: VolumeShape { VolumeShape(x: x, y: y, z: z) }
+    public var count: Int { z * y * x }
+
+    /// 0 = z, 1 = y, 2 = x, as networks number their spatial axes.
+    public subscript(axis: Int) -> Int {
+        get { axis == 0 ? z : axis == 1 ? y : x }
+        set {
+            switch axis {
+            case 0: z = newValue
+            case 1: y = newValue
+            default: x = newValue
+            }
+        }
+    }
+
+    public var description: String { "\(z)×\(y)×\(x)" }
+}

@@ -1,0 +1,66 @@
+public import NocturneCore
+
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// How much each voxel of a tile counts where tiles overlap: nnU-Net's Gaussian of width patch / 8, 10 at the centre.
+///
+/// Along an axis of length t the centre is voxel t div 2, so for even t the first voxel is one step further out than
+/// the last. Products are float64, then rounded to float32. Nocturne blends with these values: unlike nnU-Net's float16
+/// they are exact to 24 bits at the borders of a tile too, and sums of them cannot drown a logit. No weight is ever 0:
+/// zeros, should there be any, become the smallest weight that is none.
+public struct ImportanceMap: Sendable {
+    /// How weights, and the sums of ``RollingAccumulator``, are rounded.
+    public enum Precision: Hashable, Sendable, Codable {
+        case single
+        /// Rounded once more to float16, zeros lifted to the smallest nonzero one: the values of nnU-Net itself.
+        case half
+    }
+
+    public let patch: GridZYX
+    public let precision: Precision
+    /// `[z][y][x]`, x fastest.
+    public let weights: FrozenVoxels<Float>
+
+    /// - Throws: ``AllocationError``.
+    /// - Complexity: 4 bytes a voxel of the patch.
+    public init(patch: GridZYX, precision: Precision = .single) throws {
+        self.patch = patch
+        self.precision = precision
+        let (alongZ, alongY, alongX) = (Self.profile(patch.z), Self.profile(patch.y), Self.profile(patch.x))
+        var buffer = try VoxelBuffer<Float>(count: patch.count)
+        buffer.withUnsafeMutableBufferPointer { values in
+            var smallest = Float.infinity
+            var hasZero = false
+            var index = 0
+            for z in alongZ {
+                for y in alongY {
+                    for x in alongX {
+                        var value = Float(10 * (z * y * x))
+                        if precision == .half { value = Float(Float16(value)) }
+                        values[index] = value
+                        if value > 0 { smallest = min(smallest, value) } else { hasZero = true }
+                        index += 1
+                    }
+                }
+            }
+            if hasZero {
+                for index in values.indices where values[index] == 0 { values[index] = smallest }
+            }
+        }
+        weights = buffer.frozen()
+    }
+
+    public static func predictedBytes(patch: GridZYX) -> Int { patch.count * MemoryLayout<Float>.stride }
+
+    private static func profile(_ length: Int) -> [Double] {
+        let sigma = Double(length) / 8
+        let radius = Int(4 * sigma + 0.5)
+        let centre = length / 2
+        return (0..<length).map { index in
+            let distance = Double(index - centre) / sigma
+            return abs(index - centre) <= radius ? exp(-0.5 * distance * distance) : 0
+        }
+    }
+}

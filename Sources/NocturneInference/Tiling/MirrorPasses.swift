@@ -1,0 +1,80 @@
+internal import CNocturneKernels
+
+/// Test-time augmentation by mirroring: which flips a tile is run with, and the mean of the results.
+///
+/// For each of ``flips`` in order: ``flip(_:channels:patch:along:into:)``, run the network, and
+/// ``accumulate(_:channels:patch:flippedAlong:into:)``; then ``finish(_:)``. float32 throughout and always in this
+/// order, as nnU-Net on a CPU.
+public struct MirrorPasses: Hashable, Sendable {
+    /// The axes of every pass (0 = z, 1 = y, 2 = x): none first, then one, two, three of them, in lexicographic order.
+    public let flips: [[Int]]
+
+    /// - Parameter axes: the axes a network was trained to be mirrored along; empty for a single plain pass.
+    ///   Others than 0, 1 and 2 and repetitions are ignored.
+    public init(axes: [Int]) {
+        let axes = Set(axes).intersection([0, 1, 2]).sorted()
+        let subsets = (0..<1 << axes.count).map { bits in
+            axes.indices.filter { bits >> $0 & 1 == 1 }.map { axes[$0] }
+        }
+        flips = subsets.sorted { $0.count != $1.count ? $0.count < $1.count : $0.lexicographicallyPrecedes($1) }
+    }
+
+    public var count: Int { flips.count }
+
+    /// Writes `tile` (`[channel][z][y][x]`) mirrored along `axes`. The buffers must not be the same.
+    public static func flip(
+        _ tile: UnsafeBufferPointer<Float>,
+        channels: Int,
+        patch: GridZYX,
+        along axes: [Int],
+        into result: UnsafeMutableBufferPointer<Float>
+    ) {
+        precondition(tile.count == channels * patch.count && result.count == tile.count, "not a tile of \(patch)")
+        result.update(repeating: 0)
+        add(tile, channels: channels, patch: patch, flippedAlong: axes, to: result)
+    }
+
+    /// Adds an output that was made from a flipped tile to the sum, flipped back. `sum` starts as zeros.
+    public static func accumulate(
+        _ output: UnsafeBufferPointer<Float>,
+        channels: Int,
+        patch: GridZYX,
+        flippedAlong axes: [Int],
+        into sum: UnsafeMutableBufferPointer<Float>
+    ) {
+        precondition(output.count == channels * patch.count && sum.count == output.count, "not a tile of \(patch)")
+        add(output, channels: channels, patch: patch, flippedAlong: axes, to: sum)
+    }
+
+    /// Divides the sum by the number of passes.
+    public func finish(_ sum: UnsafeMutableBufferPointer<Float>) {
+        guard count > 1, let base = sum.baseAddress else { return }
+        nk_blend_scale(base, Float(count), sum.count)
+    }
+
+    private static func add(
+        _ tile: UnsafeBufferPointer<Float>,
+        channels: Int,
+        patch: GridZYX,
+        flippedAlong axes: [Int],
+        to sum: UnsafeMutableBufferPointer<Float>
+    ) {
+        guard let source = tile.baseAddress, let target = sum.baseAddress else { return }
+        let (flipZ, flipY, flipX) = (axes.contains(0), axes.contains(1), axes.contains(2))
+        for channel in 0..<channels {
+            for z in 0..<patch.z {
+                let fromZ = flipZ ? patch.z - 1 - z : z
+                for y in 0..<patch.y {
+                    let fromY = flipY ? patch.y - 1 - y : y
+                    let from = source + ((channel * patch.z + fromZ) * patch.y + fromY) * patch.x
+                    let to = target + ((channel * patch.z + z) * patch.y + y) * patch.x
+                    if flipX {
+                        nk_blend_accumulate_reversed(to, from, patch.x)
+                    } else {
+                        nk_blend_accumulate(to, from, patch.x)
+                    }
+                }
+            }
+        }
+    }
+}

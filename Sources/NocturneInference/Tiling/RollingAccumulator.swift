@@ -1,0 +1,248 @@
+internal import CNocturneKernels
+public import NocturneConcurrency
+internal import NocturneCore
+
+/// Blends the tiles of a sliding window, holding no more planes than a patch is deep.
+///
+/// For every row of a ``TilePlan``: ``add(_:tile:scope:)`` all of its tiles in order, then ``finishRow(scope:)`` and
+/// take the finished planes with ``withPlane(_:_:)`` before the next row begins. Planes come in ascending z, each
+/// `[class][y][x]` of the image, without the padding: what the labeler of native slices takes.
+///
+/// Every voxel's sum is made in tile order in float32, product first, whatever the number of threads, and no other
+/// voxel has a part in it: an accumulator that begins at plane p hands out the same bits from p on as one that began at
+/// 0.
+///
+/// With a map of half precision every sum and quotient is rounded to float16, which is nnU-Net's arithmetic on a CPU:
+/// for comparisons with it. At the borders of the image, where one tile alone counts and with little weight, that
+/// rounds logits to as little as whole numbers, so float32 is the better choice for everything else.
+public struct RollingAccumulator: ~Copyable {
+    public let plan: TilePlan
+    public let classes: Int
+    public let map: ImportanceMap
+    /// The tile that has to be added next; `plan.tileCount` when all were.
+    public private(set) var nextTile: Int
+    /// Planes of the image below this one are finished.
+    public private(set) var finishedPlanes: Int
+    /// Logits that were NaN or infinite, in all finished planes. Anything but 0 means that the result is worthless.
+    public private(set) var nonFiniteCount = 0
+
+    /// Plane p of the image lies in slot p % depth: `[class][y][x]`.
+    private var sums: VoxelBuffer<Float>
+    /// Sums of weights, likewise: `[y][x]`.
+    private var weights: VoxelBuffer<Float>
+    private let depth: Int
+    /// Finished planes whose slots still hold them.
+    private var handedOut = 0..<0
+
+    /// - Parameter plane: the first plane that is not known yet. Tiles begin with the row
+    ///   ``TilePlan/firstRow(neededForPlanesFrom:)``.
+    /// - Throws: ``AllocationError``.
+    public init(plan: TilePlan, classes: Int, map: ImportanceMap, resumingAtPlane plane: Int = 0) throws {
+        precondition(map.patch == plan.patch, "the importance map is of another patch size")
+        precondition(classes > 0 && (0...plan.imageShape.z).contains(plane), "no such plane or no classes")
+        self.plan = plan
+        self.classes = classes
+        self.map = map
+        depth = min(plan.patch.z, plan.imageShape.z)
+        nextTile = plan.firstRow(neededForPlanesFrom: plane) * plan.tilesInRow
+        finishedPlanes = plane
+        let area = plan.imageShape.y * plan.imageShape.x
+        let (slots, overflow) = (depth * area).multipliedReportingOverflow(by: classes)
+        let sums = try VoxelBuffer<Float>(count: overflow ? .max : slots)
+        let weights = try VoxelBuffer<Float>(count: depth * area)
+        self.sums = sums
+        self.weights = weights
+    }
+
+    /// Bytes an accumulator holds: 4 (classes + 1) for every voxel of a patch-deep part of the image.
+    public static func predictedBytes(plan: TilePlan, classes: Int) -> Int {
+        let window = GridZYX(min(plan.patch.z, plan.imageShape.z), plan.imageShape.y, plan.imageShape.x)
+        return (classes + 1) * window.count * MemoryLayout<Float>.stride
+    }
+
+    /// Adds the logits of tile ``nextTile``.
+    ///
+    /// - Parameters:
+    ///   - logits: `[class][z][y][x]` of the patch, as ONNX networks give them.
+    ///   - tile: its number, to be sure.
+    /// - Throws: ``CancelledError``, after which the accumulator is of no more use.
+    /// - Complexity: one multiplication and addition a value, in parallel by planes.
+    public mutating func add(_ logits: UnsafeBufferPointer<Float>, tile: Int, scope: ComputeScope)
+        throws(CancelledError)
+    {
+        precondition(tile == nextTile && tile < plan.tileCount, "tiles must be added in order")
+        precondition(logits.count == classes * plan.patch.count, "not the logits of a tile")
+        precondition(
+            finishedPlanes >= min(plan.completedPlanes(afterRow: plan.row(ofTile: tile) - 1), plan.imageShape.z),
+            "the row before was not finished"
+        )
+        try clearHandedOut(scope: scope)
+        nextTile += 1
+        let target = TileTarget(
+            plan: plan,
+            tile: tile,
+            firstPlane: finishedPlanes,
+            depth: depth,
+            classes: classes,
+            isHalf: map.precision == .half
+        )
+        let map = map
+        try sums.withUnsafeMutableBufferPointer { sums throws(CancelledError) in
+            try weights.withUnsafeMutableBufferPointer { weights throws(CancelledError) in
+                guard let sumsBase = sums.baseAddress, let weightsBase = weights.baseAddress,
+                    let logitsBase = logits.baseAddress
+                else { return }
+                // Every plane has a slot of its own.
+                nonisolated(unsafe) let sums = sumsBase
+                nonisolated(unsafe) let weights = weightsBase
+                nonisolated(unsafe) let source = logitsBase
+                try scope.forEach(target.planes.count) { index in
+                    map.weights.withUnsafeBufferPointer { map in
+                        guard let map = map.baseAddress else { return }
+                        target.add(
+                            source,
+                            plane: target.planes.lowerBound + index,
+                            map: map,
+                            sums: sums,
+                            weights: weights
+                        )
+                    }
+                }
+            }
+        }
+    }
+
+    /// Divides the planes that no later tile touches by their weights.
+    ///
+    /// - Returns: the planes that became finished, to be taken with ``withPlane(_:_:)``. Empty at times after resuming.
+    /// - Throws: ``CancelledError``, after which the accumulator is of no more use.
+    public mutating func finishRow(scope: ComputeScope) throws(CancelledError) -> Range<Int> {
+        precondition(nextTile > 0 && nextTile % plan.tilesInRow == 0, "a row is finished when all its tiles were added")
+        try clearHandedOut(scope: scope)
+        let end = max(plan.completedPlanes(afterRow: nextTile / plan.tilesInRow - 1), finishedPlanes)
+        let planes = finishedPlanes..<end
+        let (depth, classes, isHalf) = (depth, classes, map.precision == .half)
+        let area = plan.imageShape.y * plan.imageShape.x
+        var odd = [Int](repeating: 0, count: planes.count)
+        try sums.withUnsafeMutableBufferPointer { sums throws(CancelledError) in
+            try weights.withUnsafeMutableBufferPointer { weights throws(CancelledError) in
+                try odd.withUnsafeMutableBufferPointer { odd throws(CancelledError) in
+                    guard let sumsBase = sums.baseAddress, let weightsBase = weights.baseAddress else { return }
+                    nonisolated(unsafe) let sums = sumsBase
+                    nonisolated(unsafe) let weights = weightsBase
+                    nonisolated(unsafe) let odd = odd
+                    try scope.forEach(planes.count) { index in
+                        let slot = (planes.lowerBound + index) % depth
+                        for c in 0..<classes {
+                            let values = sums + (slot * classes + c) * area
+                            odd[index] +=
+                                isHalf
+                                ? nk_blend_divide_half(values, values, weights + slot * area, area)
+                                : nk_blend_divide(values, values, weights + slot * area, area)
+                        }
+                    }
+                }
+            }
+        }
+        nonFiniteCount += odd.reduce(0, +)
+        finishedPlanes = end
+        handedOut = planes
+        return planes
+    }
+
+    /// A plane of the range ``finishRow(scope:)`` returned last: logits `[class][y][x]`.
+    /// They go when the next tile is added.
+    public borrowing func withPlane<R, E: Error>(
+        _ plane: Int,
+        _ body: (UnsafeBufferPointer<Float>) throws(E) -> R
+    ) throws(E) -> R {
+        precondition(handedOut.contains(plane), "the plane is not finished, or its place was taken")
+        let count = classes * plan.imageShape.y * plan.imageShape.x
+        let slot = plane % depth
+        return try sums.withUnsafeBufferPointer { sums throws(E) in
+            try body(UnsafeBufferPointer(rebasing: sums[slot * count..<(slot + 1) * count]))
+        }
+    }
+
+    private mutating func clearHandedOut(scope: ComputeScope) throws(CancelledError) {
+        guard !handedOut.isEmpty else { return }
+        let planes = handedOut
+        handedOut = 0..<0
+        let (depth, classes) = (depth, classes)
+        let area = plan.imageShape.y * plan.imageShape.x
+        try sums.withUnsafeMutableBufferPointer { sums throws(CancelledError) in
+            try weights.withUnsafeMutableBufferPointer { weights throws(CancelledError) in
+                guard let sumsBase = sums.baseAddress, let weightsBase = weights.baseAddress else { return }
+                nonisolated(unsafe) let sums = sumsBase
+                nonisolated(unsafe) let weights = weightsBase
+                try scope.forEach(planes.count) { index in
+                    let slot = (planes.lowerBound + index) % depth
+                    (sums + slot * classes * area).update(repeating: 0, count: classes * area)
+                    (weights + slot * area).update(repeating: 0, count: area)
+                }
+            }
+        }
+    }
+}
+
+/// The part of a tile that lies in the image, and where it goes in the window.
+private struct TileTarget: Sendable {
+    let plan: TilePlan
+    /// The tile's first voxel in the image; negative in the padding.
+    let start: GridZYX
+    /// The planes of the image to be added to.
+    let planes: Range<Int>
+    let rows: Range<Int>
+    let columns: Range<Int>
+    let depth: Int
+    let classes: Int
+    let isHalf: Bool
+
+    init(plan: TilePlan, tile: Int, firstPlane: Int, depth: Int, classes: Int, isHalf: Bool) {
+        self.plan = plan
+        self.depth = depth
+        self.classes = classes
+        self.isHalf = isHalf
+        var start = plan.start(ofTile: tile)
+        for axis in 0..<3 { start[axis] -= plan.padding[axis] }
+        self.start = start
+        func inImage(_ axis: Int, from first: Int = 0) -> Range<Int> {
+            let end = min(start[axis] + plan.patch[axis], plan.imageShape[axis])
+            return min(max(start[axis], first), end)..<end
+        }
+        planes = inImage(0, from: firstPlane)
+        rows = inImage(1)
+        columns = inImage(2)
+    }
+
+    func add(
+        _ logits: UnsafePointer<Float>,
+        plane: Int,
+        map: UnsafePointer<Float>,
+        sums: UnsafeMutablePointer<Float>,
+        weights: UnsafeMutablePointer<Float>
+    ) {
+        let image = plan.imageShape
+        let patch = plan.patch
+        let slot = plane % depth
+        let tileZ = plane - start.z
+        func inTile(_ row: Int) -> Int { (tileZ * patch.y + row - start.y) * patch.x + columns.lowerBound - start.x }
+        func inSlice(_ row: Int) -> Int { row * image.x + columns.lowerBound }
+        let accumulate = isHalf ? nk_blend_accumulate_half : nk_blend_accumulate
+        let add = isHalf ? nk_blend_add_half : nk_blend_add
+        for row in rows {
+            accumulate(
+                weights + slot * image.y * image.x + inSlice(row),
+                map + inTile(row),
+                columns.count
+            )
+        }
+        for c in 0..<classes {
+            let sum = sums + (slot * classes + c) * image.y * image.x
+            let value = logits + c * patch.count
+            for row in rows {
+                add(sum + inSlice(row), value + inTile(row), map + inTile(row), columns.count)
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+/// The triangles of a cell of eight voxels, for each of the 256 ways its corners can be inside or outside.
+///
+/// Marching cubes (Lorensen and Cline, 1987) with one rule for ambiguous faces: **inside corners that face each other
+/// across a diagonal are kept apart**, in every cell alike. So the inside connects through faces only, and two cells
+/// always agree about the face between them: the surface has no cracks. The table is derived, not typed in:
+/// 1. On each face, every run of inside corners is cut off by one directed segment. A cut edge of the cube has one
+///    segment coming in and one going out, so the segments close to loops.
+/// 2. Each loop is filled with triangles whose inner edges never join two vertices of one face. An edge on a face could
+///    be met again from the neighbouring cell; an edge in the cell's inside belongs to it alone. Hence every edge of
+///    the surface is shared by exactly two triangles, and the triangles about a vertex form one fan.
+///
+/// Corner `c` has offsets i = c & 1, j = c >> 1 & 1, k = c >> 2 & 1. Bit `c` of a case says that corner `c` is inside.
+struct CubeTable: Sendable {
+    /// An edge of the cube: the axis it runs along and the corner it starts from.
+    struct Edge: Sendable {
+        let axis: Int
+        let corner: Int
+    }
+
+    static let shared = CubeTable()
+
+    /// The 12 edges, by axis and then by starting corner.
+    let edges: [Edge]
+    /// Three edge numbers a triangle, counter-clockwise seen from outside when i, j, k are right-handed.
+    let corners: [UInt8]
+    /// Where each case starts in `corners`; 257 numbers.
+    let starts: [Int32]
+
+    private init() {
+        var edges: [Edge] = []
+        for axis in 0..<3 {
+            for corner in 0..<8 where corner >> axis & 1 == 0 { edges.append(Edge(axis: axis, corner: corner)) }
+        }
+        self.edges = edges
+        let loops = LoopFinder(edges: edges)
+        let filler = LoopFiller(edges: edges)
+        var corners: [UInt8] = []
+        var starts: [Int32] = [0]
+        for inside in 0..<256 {
+            for loop in loops.loops(of: inside) {
+                corners += filler.triangles(of: loop).flatMap { $0.map(UInt8.init) }
+            }
+            starts.append(Int32(corners.count))
+        }
+        self.corners = corners
+        self.starts = starts
+    }
+}
+
+/// Step 1: the closed loops that the surface draws on the faces of the cube.
+private struct LoopFinder {
+    private let numberOfEdge: [Int: Int]
+    /// The corners of each face, counter-clockwise seen from outside the cube.
+    private let faces: [[Int]]
+
+    init(edges: [CubeTable.Edge]) {
+        numberOfEdge = Dictionary(
+            uniqueKeysWithValues: edges.enumerated().map { ($1.corner << 4 | ($1.corner | 1 << $1.axis), $0) }
+        )
+        var faces: [[Int]] = []
+        for axis in 0..<3 {
+            let u = 1 << ((axis + 1) % 3)
+            let v = 1 << ((axis + 2) % 3)
+            faces.append([0, v, u | v, u])
+            faces.append([0, u, u | v, v].map { $0 | 1 << axis })
+        }
+        self.faces = faces
+    }
+
+    func loops(of inside: Int) -> [[Int]] {
+        var next = [Int?](repeating: nil, count: 12)
+        for face in faces {
+            let isInside = face.map { inside >> $0 & 1 == 1 }
+            for position in 0..<4 where isInside[position] && !isInside[(position + 1) % 4] {
+                // Here a run of inside corners ends; go back to where it began.
+                var first = position
+                while isInside[(first + 3) % 4] { first = (first + 3) % 4 }
+                let leaving = edge(face[position], face[(position + 1) % 4])
+                let entering = edge(face[(first + 3) % 4], face[first])
+                next[entering] = leaving
+            }
+        }
+        var loops: [[Int]] = []
+        var seen = Set<Int>()
+        for start in 0..<12 where next[start] != nil && !seen.contains(start) {
+            var loop: [Int] = []
+            var edge = start
+            while seen.insert(edge).inserted, let following = next[edge] {
+                loop.append(edge)
+                edge = following
+            }
+            loops.append(loop)
+        }
+        return loops
+    }
+
+    private func edge(_ a: Int, _ b: Int) -> Int {
+        guard let number = numberOfEdge[min(a, b) << 4 | max(a, b)] else {
+            preconditionFailure("corners \(a) and \(b) of a cube are not neighbours")
+        }
+        return number
+    }
+}
+
+/// Step 2: triangles that fill a loop.
+private struct LoopFiller {
+    private let middles: [SIMD3<Double>]
+    /// Which of the six faces each edge lies on, as bits.
+    private let facesOfEdge: [Int]
+
+    init(edges: [CubeTable.Edge]) {
+        middles = edges.map { edge in
+            var point = SIMD3(Double(edge.corner & 1), Double(edge.corner >> 1 & 1), Double(edge.corner >> 2 & 1))
+            point[edge.axis] += 0.5
+            return point
+        }
+        facesOfEdge = edges.map { edge in
+            (0..<3).filter { $0 != edge.axis }.reduce(0) { $0 | 1 << ($1 * 2 + (edge.corner >> $1 & 1)) }
+        }
+    }
+
+    /// Of all triangulations without an inner edge on a face, the one of least area; the first found on a tie.
+    func triangles(of loop: [Int]) -> [[Int]] {
+        guard let best = fill(loop, 0, loop.count - 1) else {
+            preconditionFailure("a loop of the cube table cannot be filled: \(loop)")
+        }
+        return best.triangles
+    }
+
+    /// Fills the part of the loop between two of its vertices, on the side of the higher numbers between them.
+    private func fill(_ loop: [Int], _ from: Int, _ to: Int) -> (area: Double, triangles: [[Int]])? {
+        if to - from < 2 { return (0, []) }
+        var best: (area: Double, triangles: [[Int]])?
+        for tip in from + 1..<to where mayJoin(loop, from, tip) && mayJoin(loop, tip, to) {
+            guard let left = fill(loop, from, tip), let right = fill(loop, tip, to) else { continue }
+            let area = left.area + right.area + self.area(loop[from], loop[tip], loop[to])
+            if let known = best, known.area <= area + 1e-12 { continue }
+            best = (area, left.triangles + right.triangles + [[loop[from], loop[tip], loop[to]]])
+        }
+        return best
+    }
+
+    /// Neighbours in the loop are joined already; others may be when no face holds both.
+    private func mayJoin(_ loop: [Int], _ a: Int, _ b: Int) -> Bool {
+        b - a == 1 || b - a == loop.count - 1 || facesOfEdge[loop[a]] & facesOfEdge[loop[b]] == 0
+    }
+
+    private func area(_ a: Int, _ b: Int, _ c: Int) -> Double {
+        let u = middles[b] - middles[a]
+        let v = middles[c] - middles[a]
+        let normal = SIMD3(u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x)
+        return (normal * normal).sum().squareRoot() / 2
+    }
+}

@@ -1,0 +1,60 @@
+internal import NocturneConcurrency
+internal import NocturneCore
+
+/// A pointer that crosses into the bodies of a parallel loop.
+struct SharedPointer<Element>: @unchecked Sendable {
+    // Unchecked: the owner keeps the memory alive around the loop, and bodies write to disjoint elements.
+    let base: UnsafeMutablePointer<Element>
+}
+
+/// Values that are only read inside a parallel loop.
+struct SharedReader<Element>: @unchecked Sendable {
+    // Unchecked: nobody writes while the loop runs.
+    let base: UnsafePointer<Element>
+}
+
+/// The box of voxels around one label, both ends inclusive.
+struct LabelBox: Sendable {
+    var lower = SIMD3<Int>(repeating: Int.max)
+    var upper = SIMD3<Int>(repeating: Int.min)
+
+    var isEmpty: Bool { upper.x < lower.x }
+    var size: SIMD3<Int> { upper &- lower &+ SIMD3(1, 1, 1) }
+
+    /// Searches all voxels, at the speed of memory in rows without the label.
+    static func around(
+        _ value: UInt16,
+        in voxels: SharedReader<UInt16>,
+        shape: VolumeShape,
+        scope: ComputeScope
+    ) throws(CancelledError) -> LabelBox {
+        let rows = shape.y * shape.z
+        let rowsInPart = max(1, (1 << 20) / shape.x)
+        var parts = [LabelBox](repeating: LabelBox(), count: (rows + rowsInPart - 1) / rowsInPart)
+        try parts.withUnsafeMutableBufferPointer { parts throws(CancelledError) in
+            let target = SharedPointer(base: parts.baseAddress!)
+            try scope.forEachRange(of: rows, by: rowsInPart) { range in
+                var box = LabelBox()
+                for row in range { box.add(row: row, of: value, in: voxels.base + row * shape.x, shape) }
+                target.base[range.lowerBound / rowsInPart] = box
+            }
+        }
+        return parts.reduce(into: LabelBox()) { all, part in
+            all.lower = pointwiseMin(all.lower, part.lower)
+            all.upper = pointwiseMax(all.upper, part.upper)
+        }
+    }
+
+    private mutating func add(row: Int, of value: UInt16, in line: UnsafePointer<UInt16>, _ shape: VolumeShape) {
+        var found: UInt16 = 0
+        for i in 0..<shape.x { found |= line[i] == value ? 1 : 0 }
+        guard found != 0 else { return }
+        var first = 0
+        while line[first] != value { first += 1 }
+        var last = shape.x - 1
+        while line[last] != value { last -= 1 }
+        let (j, k) = (row % shape.y, row / shape.y)
+        lower = pointwiseMin(lower, SIMD3(first, j, k))
+        upper = pointwiseMax(upper, SIMD3(last, j, k))
+    }
+}

@@ -1,0 +1,110 @@
+public import NocturneCore
+
+/// What can be said of a triangle surface: size, shape, and whether it is closed.
+///
+/// Time and memory are linear: about 30 bytes a triangle while measuring. Triangles that name a vertex which does not
+/// exist are left out of all sums, and make the surface not closed.
+public struct MeshMeasures: Hashable, Sendable {
+    /// The enclosed volume in mm³: positive when the corners run counter-clockwise seen from outside.
+    public let signedVolume: Double
+    /// The area in mm².
+    public let area: Double
+    public let vertexCount: Int
+    public let edgeCount: Int
+    public let triangleCount: Int
+    /// Vertices that a triangle uses, minus edges, plus triangles: 2 for each sphere, 0 for each torus.
+    public let eulerCharacteristic: Int
+    /// Whether every edge is shared by exactly two triangles that run along it in opposite directions. An empty mesh is
+    /// not a surface: false.
+    public let isClosedManifold: Bool
+
+    public init(of mesh: SurfaceMesh) {
+        let count = UInt32(clamping: mesh.vertices.count)
+        let triangles = mesh.triangles.filter { $0.x < count && $0.y < count && $0.z < count }
+
+        let edges = EdgeCensus(vertexCount: mesh.vertices.count, triangles: triangles)
+        vertexCount = edges.usedVertices
+        edgeCount = edges.edges
+        triangleCount = triangles.count
+        eulerCharacteristic = edges.usedVertices - edges.edges + triangles.count
+        isClosedManifold = !triangles.isEmpty && triangles.count == mesh.triangles.count && edges.everyEdgeHasItsTwin
+
+        // About the first vertex, so that a small surface far from the origin loses no digits.
+        let origin = mesh.vertices.first.map { SIMD3<Double>($0) } ?? .zero
+        var sixfoldVolume = 0.0
+        var doubledArea = 0.0
+        for triangle in triangles {
+            let a = SIMD3<Double>(mesh.vertices[Int(triangle.x)]) - origin
+            let b = SIMD3<Double>(mesh.vertices[Int(triangle.y)]) - origin
+            let c = SIMD3<Double>(mesh.vertices[Int(triangle.z)]) - origin
+            sixfoldVolume += dot(a, cross(b, c))
+            doubledArea += length(cross(b - a, c - a))
+        }
+        signedVolume = sixfoldVolume / 6
+        area = doubledArea / 2
+    }
+}
+
+/// Counts the edges of triangles and looks for the twin of each.
+private struct EdgeCensus {
+    private(set) var usedVertices = 0
+    private(set) var edges = 0
+    private(set) var everyEdgeHasItsTwin = true
+
+    init(vertexCount: Int, triangles: [SIMD3<UInt32>]) {
+        var starts = [Int](repeating: 0, count: vertexCount + 1)
+        for triangle in triangles {
+            for corner in 0..<3 { starts[Int(triangle[corner]) + 1] += 1 }
+        }
+        for vertex in 0..<vertexCount {
+            if starts[vertex + 1] > 0 { usedVertices += 1 }
+            starts[vertex + 1] += starts[vertex]
+        }
+        // A vertex has as many edges in as out, one of each for every corner, so the lists share their starts. Each
+        // pass walks through the lists of the one before in ascending order, which leaves its own lists sorted.
+        let unsorted = Self.lists(starts) { add in
+            for triangle in triangles {
+                for corner in 0..<3 { add(triangle[(corner + 1) % 3], triangle[corner]) }
+            }
+        }
+        let out = Self.lists(starts) { Self.reverse(unsorted, starts, $0) }
+        let back = Self.lists(starts) { Self.reverse(out, starts, $0) }
+        for vertex in 0..<vertexCount {
+            compare(out[starts[vertex]..<starts[vertex + 1]], back[starts[vertex]..<starts[vertex + 1]], vertex)
+        }
+    }
+
+    /// Fills one list a vertex with what `walk` adds.
+    private static func lists(
+        _ starts: [Int],
+        _ walk: (_ add: (_ vertex: UInt32, _ element: UInt32) -> Void) -> Void
+    ) -> [UInt32] {
+        var next = starts
+        var elements = [UInt32](repeating: 0, count: starts.last ?? 0)
+        walk { vertex, element in
+            elements[next[Int(vertex)]] = element
+            next[Int(vertex)] += 1
+        }
+        return elements
+    }
+
+    private static func reverse(_ lists: [UInt32], _ starts: [Int], _ add: (UInt32, UInt32) -> Void) {
+        for vertex in 0..<starts.count - 1 {
+            for place in starts[vertex]..<starts[vertex + 1] { add(lists[place], UInt32(vertex)) }
+        }
+    }
+
+    /// Merges where a vertex's edges go to and come from: on a closed surface both lists are one, without repeats.
+    private mutating func compare(_ out: ArraySlice<UInt32>, _ back: ArraySlice<UInt32>, _ vertex: Int) {
+        var (a, b) = (out.startIndex, back.startIndex)
+        while a < out.endIndex || b < back.endIndex {
+            let other = min(a < out.endIndex ? out[a] : .max, b < back.endIndex ? back[b] : .max)
+            var (leaving, arriving) = (0, 0)
+            while a < out.endIndex, out[a] == other { (a, leaving) = (a + 1, leaving + 1) }
+            while b < back.endIndex, back[b] == other { (b, arriving) = (b + 1, arriving + 1) }
+            if leaving != 1 || arriving != 1 || Int(other) == vertex { everyEdgeHasItsTwin = false }
+            // Each edge is met at both ends: counted at the smaller.
+            if Int(other) > vertex { edges += 1 }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/// Degree of the interpolating spline.
+public enum ResamplingOrder: Int, Hashable, Sendable, Codable {
+    case nearest = 0
+    case linear = 1
+    case cubic = 3
+}
+
+/// Which samples along one axis make up each output sample, and with what weights.
+///
+/// Output k lies at u(k) = (k + 0.5) * (n / m) - 0.5 of the input (areas aligned, no smoothing when shrinking), as in
+/// skimage's `resize`, on which nnU-Net builds.
+struct AxisTaps {
+    /// 1, 2 or 4.
+    let count: Int
+    /// Sample of tap t of output k at `t * outputs + k`, in 0..<inputs (plus the padding, for cubic).
+    let indices: [Int]
+    let weights: [Double]
+
+    /// Samples added by edge replication at both ends before the cubic prefilter.
+    static let cubicPadding = 12
+
+    init(inputs n: Int, outputs m: Int, order: ResamplingOrder) {
+        let ratio = Double(n) / Double(m)
+        let positions = (0..<m).map { (Double($0) + 0.5) * ratio - 0.5 }
+        func clamped(_ index: Int, _ size: Int) -> Int { min(max(index, 0), size - 1) }
+        switch order {
+        case .nearest:
+            count = 1
+            indices = positions.map { clamped(Int(($0 + 0.5).rounded(.down)), n) }
+            weights = Array(repeating: 1, count: m)
+        case .linear:
+            count = 2
+            let floors = positions.map { $0.rounded(.down) }
+            indices = floors.map { clamped(Int($0), n) } + floors.map { clamped(Int($0) + 1, n) }
+            let first = zip(positions, floors).map { 1 - ($0 - $1) }
+            weights = first + first.map { 1 - $0 }
+        case .cubic:
+            count = 4
+            let size = n + 2 * Self.cubicPadding
+            let shifted = positions.map { $0 + Double(Self.cubicPadding) }
+            var indices: [Int] = []
+            var weights = [[Double]](repeating: [], count: 4)
+            for tap in 0..<4 {
+                indices += shifted.map { clamped(Int($0.rounded(.down)) - 1 + tap, size) }
+            }
+            for position in shifted {
+                let t = position - position.rounded(.down)
+                let q = 1 - t
+                let w0 = q * q * q / 6
+                let w1 = (t * t * (t - 2) * 3 + 4) / 6
+                let w2 = (q * q * (q - 2) * 3 + 4) / 6
+                weights[0].append(w0)
+                weights[1].append(w1)
+                weights[2].append(w2)
+                weights[3].append(1 - w0 - w1 - w2)
+            }
+            self.indices = indices
+            self.weights = weights.flatMap { $0 }
+        }
+    }
+}

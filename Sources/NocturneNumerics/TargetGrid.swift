@@ -1,0 +1,60 @@
+public import NocturneCore
+
+/// The shape of an image after resampling to another spacing, as nnU-Net computes it:
+/// `round_half_even((old / new) * count)` along every axis, in float64.
+///
+/// An axis that would come to 0 gets 1 voxel instead (nnU-Net goes on with an empty array and fails later).
+/// - Parameters: spacings in mm along (x, y, z).
+/// - Throws: ``NumericsError`` when a spacing is not a positive number or the result is no sensible size.
+public func targetShape(
+    of shape: VolumeShape,
+    spacing old: SIMD3<Double>,
+    resampledTo new: SIMD3<Double>
+) throws(NumericsError) -> VolumeShape {
+    var sizes = [0, 0, 0]
+    for axis in 0..<3 {
+        guard old[axis].isFinite, new[axis].isFinite, old[axis] > 0, new[axis] > 0 else {
+            throw .value("a spacing of \(old[axis]) mm cannot be resampled to \(new[axis]) mm")
+        }
+        let size = ((old[axis] / new[axis]) * Double(shape[axis])).rounded(.toNearestOrEven)
+        guard size < Double(VolumeShape.largestCount) else {
+            throw .shape("resampling \(shape) to \(new[axis]) mm gives \(size) voxels")
+        }
+        sizes[axis] = max(Int(size), 1)
+    }
+    guard let result = VolumeShape(validating: sizes[0], y: sizes[1], z: sizes[2]) else {
+        throw .shape("resampling \(shape) gives \(sizes[0])×\(sizes[1])×\(sizes[2]) voxels, more than can be handled")
+    }
+    return result
+}
+
+/// Whether slices that lie far apart are resampled one by one: nnU-Net's `force_separate_z`.
+public enum SeparateAxisRule: Hashable, Sendable, Codable {
+    case never
+    /// When one spacing is more than three times another.
+    case whenAnisotropic
+    case always
+
+    /// The axis (0 = x, 1 = y, 2 = z) along which slices are kept apart; nil for an interpolation in all three.
+    ///
+    /// The axis of the largest spacing of the current grid, or of the new one if only that is anisotropic. None when
+    /// several axes share the maximum.
+    public func axis(current: SIMD3<Double>, new: SIMD3<Double>) -> Int? {
+        func isAnisotropic(_ spacing: SIMD3<Double>) -> Bool { spacing.max() / spacing.min() > 3 }
+        let deciding: SIMD3<Double>
+        switch self {
+        case .never: return nil
+        case .always: deciding = current
+        case .whenAnisotropic:
+            if isAnisotropic(current) {
+                deciding = current
+            } else if isAnisotropic(new) {
+                deciding = new
+            } else {
+                return nil
+            }
+        }
+        let widest = (0..<3).filter { deciding[$0] == deciding.max() }
+        return widest.count == 1 ? widest[0] : nil
+    }
+}

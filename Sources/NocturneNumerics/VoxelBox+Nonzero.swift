@@ -1,0 +1,67 @@
+public import NocturneConcurrency
+public import NocturneCore
+
+extension VoxelBox {
+    /// The bounding box of the voxels that are not 0 (NaN is not 0), in rearranged indices; nil when all are 0.
+    ///
+    /// nnU-Net crops to this box before it normalises; it fills holes of the mask first, which cannot change the box.
+    /// Several channels crop to the ``union(_:)`` of their boxes, an image of zeros to nothing (``init(all:)``).
+    /// - Complexity: at most one pass in parallel; of a row only the part that could widen the box is read. No memory
+    ///   but a few numbers a slice.
+    public static func nonzero(
+        _ voxels: FrozenVoxels<Float>,
+        stored: VolumeShape,
+        orientation: AxisOrientation,
+        scope: ComputeScope
+    ) throws -> VoxelBox? {
+        guard voxels.count == stored.count else {
+            throw NumericsError.count("image to crop", expected: stored.count, found: voxels.count)
+        }
+        var slices = [VoxelBox?](repeating: nil, count: stored.z)
+        try voxels.withUnsafeBufferPointer { source in
+            try slices.withUnsafeMutableBufferPointer { results in
+                // Each slice has a result of its own.
+                nonisolated(unsafe) let results = results
+                nonisolated(unsafe) let source = source
+                try scope.forEach(stored.z) { k in
+                    results[k] = nonzeroBox(ofSlice: k, in: source, shape: stored)
+                }
+            }
+        }
+        var box: VoxelBox?
+        for slice in slices {
+            if let slice { box = box?.union(slice) ?? slice }
+        }
+        return box?.oriented(by: orientation, in: stored)
+    }
+}
+
+private func nonzeroBox(ofSlice k: Int, in source: UnsafeBufferPointer<Float>, shape: VolumeShape) -> VoxelBox? {
+    var left = shape.x
+    var right = -1
+    var top = -1
+    var bottom = -1
+    for j in 0..<shape.y {
+        let row = shape.offset(0, j, k)
+        var i = 0
+        // Until something is found, the whole row counts; later only what lies outside the columns found.
+        let limit = max(left, 0)
+        while i < limit, source[row + i] == 0 { i += 1 }
+        var end = shape.x - 1
+        while end > right, source[row + end] == 0 { end -= 1 }
+        var occupied = i < limit || end > right
+        if i < limit { left = i }
+        if end > right { right = end }
+        if !occupied {
+            var inside = left
+            while inside <= right, source[row + inside] == 0 { inside += 1 }
+            occupied = inside <= right
+        }
+        if occupied {
+            if top < 0 { top = j }
+            bottom = j
+        }
+    }
+    guard top >= 0 else { return nil }
+    return VoxelBox(lower: SIMD3(left, top, k), upper: SIMD3(right + 1, bottom + 1, k + 1))
+}

@@ -1,0 +1,74 @@
+public import NocturneCore
+
+/// How a part of a stored volume is walked in another axis order: no voxel is copied.
+///
+/// Voxel (i, j, k) of the view is element `origin + i * step.x + j * step.y + k * step.z` of the stored volume.
+public struct VoxelView: Hashable, Sendable {
+    public let shape: VolumeShape
+    public let origin: Int
+    /// Elements from a voxel to its neighbour along each axis of the view; negative where an axis is walked backwards.
+    public let step: SIMD3<Int>
+    /// The elements of the stored volume.
+    public let storedCount: Int
+
+    /// The whole stored volume, rearranged.
+    public init(stored: VolumeShape, orientation: AxisOrientation = .stored) {
+        let steps = [1, stored.x, stored.sliceCount]
+        var origin = 0
+        var step = SIMD3(0, 0, 0)
+        for axis in 0..<3 {
+            let from = orientation.source[axis]
+            step[axis] = orientation.reversed[axis] ? -steps[from] : steps[from]
+            if orientation.reversed[axis] { origin += steps[from] * (stored[from] - 1) }
+        }
+        self.init(shape: orientation.shape(from: stored), origin: origin, step: step, storedCount: stored.count)
+    }
+
+    private init(shape: VolumeShape, origin: Int, step: SIMD3<Int>, storedCount: Int) {
+        self.shape = shape
+        self.origin = origin
+        self.step = step
+        self.storedCount = storedCount
+    }
+
+    /// The part inside `box`, whose indices are those of this view.
+    public func cropped(to box: VoxelBox) throws(NumericsError) -> VoxelView {
+        guard box.fits(in: shape) else {
+            throw .shape("the box \(box.lower)..<\(box.upper) does not lie in a grid of \(shape)")
+        }
+        let start = origin + box.lower.x * step.x + box.lower.y * step.y + box.lower.z * step.z
+        return VoxelView(shape: box.shape, origin: start, step: step, storedCount: storedCount)
+    }
+
+    func offset(_ i: Int, _ j: Int, _ k: Int) -> Int { origin + i * step.x + j * step.y + k * step.z }
+
+    /// The same voxels, walked in the order in which they lie in memory.
+    var inMemoryOrder: VoxelView {
+        let axes = [0, 1, 2].sorted { abs(step[$0]) < abs(step[$1]) }
+        var start = origin
+        var steps = SIMD3(0, 0, 0)
+        for (new, old) in axes.enumerated() {
+            steps[new] = abs(step[old])
+            if step[old] < 0 { start += step[old] * (shape[old] - 1) }
+        }
+        return VoxelView(
+            shape: VolumeShape(x: shape[axes[0]], y: shape[axes[1]], z: shape[axes[2]]),
+            origin: start,
+            step: steps,
+            storedCount: storedCount
+        )
+    }
+}
+
+extension AxisOrientation {
+    /// The rearrangement that undoes this one.
+    public var inverse: AxisOrientation {
+        var source = [0, 0, 0]
+        var reversed = [false, false, false]
+        for axis in 0..<3 {
+            source[self.source[axis]] = axis
+            reversed[self.source[axis]] = self.reversed[axis]
+        }
+        return AxisOrientation(source: source, reversed: reversed)
+    }
+}

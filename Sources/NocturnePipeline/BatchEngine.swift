@@ -1,0 +1,304 @@
+import CPosix
+import Foundation
+import NocturneConcurrency
+
+/// How a run ended.
+public struct BatchOutcome: Sendable {
+    public let counts: BatchCounts
+    public let mode: RunControl.Mode
+    /// The largest sum of leases there was.
+    public let peakLeasedBytes: Int
+}
+
+/// What a run needs to know besides the recipe.
+public struct BatchOptions: Sendable {
+    public var output: OutputFolder
+    public var description: BatchDescription
+    public var threads: Int
+    /// The memory budget; nil for 80 % of what is there.
+    public var memoryBytes: Int?
+    public var retryFailed: Bool
+    public var overwrite: Bool
+    public var failFast: Bool
+    /// How the engine before this one died, when a supervisor starts it anew.
+    public var previousDeath: String?
+
+    public init(
+        output: OutputFolder,
+        description: BatchDescription,
+        threads: Int,
+        memoryBytes: Int? = nil,
+        retryFailed: Bool = false,
+        overwrite: Bool = false,
+        failFast: Bool = false,
+        previousDeath: String? = nil
+    ) {
+        self.output = output
+        self.description = description
+        self.threads = threads
+        self.memoryBytes = memoryBytes
+        self.retryFailed = retryFailed
+        self.overwrite = overwrite
+        self.failFast = failFast
+        self.previousDeath = previousDeath
+    }
+}
+
+/// The root of the tree of actors: builds it, owns the one task group, and takes it down.
+///
+/// A run: lock the output folder, open the journal, discover, take stock, then scheduler and stages side by side until
+/// the last item has ended, then the account.
+public struct BatchEngine<R: Recipe>: Sendable {
+    private let recipe: R
+    private let options: BatchOptions
+    private let control: RunControl
+    private let progress: ProgressReporter
+
+    public init(recipe: R, options: BatchOptions, control: RunControl, progress: ProgressReporter) {
+        self.recipe = recipe
+        self.options = options
+        self.control = control
+        self.progress = progress
+    }
+
+    /// Runs the batch to its end, or until it is stopped.
+    /// - Throws: ``BatchError`` for faults of the batch itself; faults of items are in the account.
+    public func run() async throws -> BatchOutcome {
+        let output = options.output
+        try output.create()
+        let lock = try BatchLock(output)
+        defer { withExtendedLifetime(lock) {} }
+        let journal = try Journal(path: output.journal)
+        defer { journal.close() }
+        try agree(with: journal)
+
+        let pool = ComputePool(width: options.threads)
+        let blocking = BlockingPool(width: 4)
+        defer {
+            blocking.shutdown()
+            pool.shutdown()
+        }
+        return try await work(journal, pool, blocking)
+    }
+
+    /// Compares with the description of an earlier run in the same folder.
+    private func agree(with journal: Journal) throws {
+        let encoded = String(decoding: try StableJSON.encodeLine(options.description), as: UTF8.self)
+        if let text = try journal.setting("description"),
+            let earlier = try? JSONDecoder().decode(BatchDescription.self, from: Data(text.utf8))
+        {
+            let differences = options.description.differences(from: earlier)
+            guard differences.isEmpty || options.overwrite else {
+                throw BatchError(
+                    .optionsDiffer,
+                    path: options.output.path,
+                    detail: "this folder holds another batch: " + differences.joined(separator: "; ")
+                        + ". Give --overwrite to go on with the new options, or another output folder."
+                )
+            }
+            if text == encoded { return }
+        }
+        try journal.setSetting("description", encoded)
+    }
+
+    private func work(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool) async throws -> BatchOutcome {
+        let output = options.output
+        let reading = MemoryReading.take()
+        let baseline = reading.residentBytes ?? 0
+        let total = options.memoryBytes ?? MemoryBudget.defaultTotal(reading)
+        let shared = try recipe.sharedBytes(threads: options.threads)
+        guard baseline + shared < total else {
+            throw BatchError(
+                .modelUnusable,
+                path: "",
+                detail: "the engine alone needs \(ByteCount(baseline + shared)), the budget is \(ByteCount(total))"
+            )
+        }
+        let budget = MemoryBudget(totalBytes: total)
+        let sharedLease = try await budget.lease(bytes: baseline + shared)
+        defer { sharedLease.release() }
+        let gate = PressureGate()
+        let facts = RunFacts(
+            startedAt: Timestamp.now(),
+            hostName: ProcessInfo.processInfo.hostName,
+            threads: options.threads,
+            budgetBytes: total,
+            version: options.description.version
+        )
+        let scheduler = Scheduler(
+            recipe: recipe,
+            journal: journal,
+            output: output,
+            budget: budget,
+            control: control,
+            progress: progress,
+            pool: pool,
+            failFast: options.failFast
+        )
+
+        await progress.emit(BatchEvent(.batchStarted))
+        let request = DiscoveryRequest(
+            inputs: options.description.inputs,
+            include: options.description.include,
+            exclude: options.description.exclude,
+            pruned: [output.path]
+        )
+        let flag = control.flag(for: "")
+        let discovery = try await blocking.run { [recipe] in
+            try recipe.discover(request, scope: ComputeScope(pool: pool, flag: flag))
+        }
+        let known = try journal.items()
+        guard !discovery.items.isEmpty || !known.isEmpty else {
+            throw BatchError(
+                .nothingMatched,
+                path: options.description.inputs.joined(separator: " "),
+                detail: "no input was found"
+                    + (discovery.notes.isEmpty ? "" : " (" + discovery.notes.joined(separator: "; ") + ")")
+            )
+        }
+        try await scheduler.takeStock(
+            discovery,
+            planner: WorkPlanner(retryFailed: options.retryFailed, previousDeath: options.previousDeath)
+        )
+
+        if await scheduler.hasWork {
+            await runTree(
+                scheduler,
+                budget: budget,
+                gate: gate,
+                pool: pool,
+                blocking: blocking,
+                facts: facts,
+                available: total - baseline - shared
+            )
+            await scheduler.settleLeftovers()
+        }
+        let counts = try account(journal, changed: await scheduler.changedAnything)
+        await progress.emit(
+            BatchEvent(.batchFinished, done: counts.completed, total: counts.inputs, failed: counts.failed)
+        )
+        await progress.close()
+        return BatchOutcome(counts: counts, mode: control.mode, peakLeasedBytes: budget.snapshot().peakLeased)
+    }
+
+    /// The account is a function of the journal, so an untouched journal needs no new one.
+    private func account(_ journal: Journal, changed: Bool) throws -> BatchCounts {
+        let output = options.output
+        let written = [output.account, output.statistics, output.retryList].allSatisfy(FileSystem.exists)
+        let fresh = try journal.setting("accountWritten") == "yes"
+        if !changed && written && fresh {
+            return BatchCounts(of: try journal.items())
+        }
+        try journal.setSetting("accountWritten", "no")
+        let counts = try Account(output: output, journal: journal, description: options.description).write()
+        try journal.setSetting("accountWritten", "yes")
+        return counts
+    }
+
+    /// Scheduler, stages and watch, side by side, until the last report.
+    private func runTree(
+        _ scheduler: Scheduler<R>,
+        budget: MemoryBudget,
+        gate: PressureGate,
+        pool: ComputePool,
+        blocking: BlockingPool,
+        facts: RunFacts,
+        available: Int
+    ) async {
+        // Two items between any two stages: enough that neither waits for the other, little enough to stay bounded.
+        let requests = BoundedChannel<Flight<Void>>(items: 2)
+        let loaded = BoundedChannel<Flight<R.Loaded>>(items: 2)
+        let prepared = BoundedChannel<Flight<R.Prepared>>(items: 2)
+        let inferred = BoundedChannel<Flight<R.Inference.Inferred>>(items: 2)
+        let finished = BoundedChannel<Flight<R.Finished>>(items: 2)
+        let meshed = BoundedChannel<Flight<R.Meshed>>(items: 16)
+        let reports = BoundedChannel<ItemReport>(items: 64)
+        let surroundings = StageSurroundings(
+            pool: pool,
+            blocking: blocking,
+            reports: reports,
+            progress: progress,
+            gate: gate,
+            isTransient: { [recipe] in recipe.isTransient($0) || ($0 as? FileFault)?.isTransient == true }
+        )
+
+        let loader = Loader(
+            recipe: recipe,
+            line: StageLine(stage: .load, input: requests, output: loaded, surroundings: surroundings)
+        )
+        let preprocessor = Preprocessor(
+            recipe: recipe,
+            line: StageLine(stage: .prepare, input: loaded, output: prepared, surroundings: surroundings)
+        )
+        let inference = TiledInference(
+            recipe: recipe,
+            line: StageLine(stage: .infer, input: prepared, output: inferred, surroundings: surroundings)
+        )
+        let postprocessor = Postprocessor(
+            recipe: recipe,
+            line: StageLine(stage: .finish, input: inferred, output: finished, surroundings: surroundings)
+        )
+        let mesher = Mesher(
+            recipe: recipe,
+            line: StageLine(stage: .mesh, input: finished, output: meshed, surroundings: surroundings)
+        )
+        let committer = Committer(output: options.output, blocking: blocking) { try await scheduler.record($0) }
+        let writer = Writer(
+            recipe: recipe,
+            input: meshed,
+            surroundings: surroundings,
+            committer: committer,
+            facts: facts
+        )
+
+        await withTaskGroup(of: Void.self) { group in
+            let watch = Task { await watchMemory(budget, gate) }
+            let tree = Task {
+                await withTaskGroup(of: Void.self) { stages in
+                    stages.addTask { await scheduler.admit(into: requests, available: available) }
+                    stages.addTask { await loader.run() }
+                    stages.addTask { await preprocessor.run() }
+                    stages.addTask { await inference.run() }
+                    stages.addTask { await postprocessor.run() }
+                    stages.addTask { await mesher.run() }
+                    stages.addTask { await writer.run() }
+                    stages.addTask { await scheduler.listen(to: reports) }
+                }
+            }
+            control.onCancel { tree.cancel() }
+            group.addTask { await tree.value }
+            await group.waitForAll()
+            watch.cancel()
+            await watch.value
+        }
+    }
+
+    /// Looks at the machine's memory once a second, tells budget and gate, and gives a sign of life every half minute.
+    private func watchMemory(_ budget: MemoryBudget, _ gate: PressureGate) async {
+        var machine = PressureStateMachine(budgetBytes: budget.total)
+        var seconds = 0
+        while !Task.isCancelled {
+            do { try await Task.sleep(for: .seconds(1)) } catch { return }
+            seconds += 1
+            let reading = MemoryReading.take()
+            if let change = machine.observe(reading) {
+                gate.setLevel(change.to)
+                budget.setAdmitting(change.to == .normal)
+                if change.to != .normal { cposix_trim_heap() }
+                await progress.emit(
+                    BatchEvent(
+                        .pressure,
+                        reason: "\(change.from) to \(change.to): \(change.reason)",
+                        residentBytes: reading.residentBytes,
+                        leasedBytes: budget.snapshot().leased
+                    )
+                )
+            }
+            if seconds % 30 == 0 {
+                await progress.emit(
+                    BatchEvent(.heartbeat, residentBytes: reading.residentBytes, leasedBytes: budget.snapshot().leased)
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// A fault of the batch itself, not of an item: it ends the run.
+public struct BatchError: Error, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        case outputUnwritable
+        case outputInUse
+        case notABatch
+        case optionsDiffer
+        case journalUnusable
+        case nothingMatched
+        case inputMissing
+        case unknownItem
+        case modelUnusable
+    }
+
+    public let code: Code
+    public let path: String
+    public let detail: String
+
+    public init(_ code: Code, path: String, detail: String) {
+        self.code = code
+        self.path = path
+        self.detail = detail
+    }
+
+    public var description: String { path.isEmpty ? detail : "\(path): \(detail)" }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import NocturneConcurrency
+
+/// An item whose files are all written, waiting to be made real.
+struct PendingCommit: Sendable {
+    let id: Int64
+    let name: String
+    /// The complete folder in staging.
+    let folder: String
+    let product: ItemProduct
+}
+
+/// Makes written items real: flush, rename into place, flush the parent, journal.
+///
+/// Items that arrive while a commit is under way wait, and go together in the next one: one flush of the disk and one
+/// transaction of the journal for all of them. Each call returns when its item is durable.
+actor Committer {
+    private let output: OutputFolder
+    private let blocking: BlockingPool
+    private let record: @Sendable ([PendingCommit]) async throws -> Void
+    private var waiting: [(commit: PendingCommit, continuation: CheckedContinuation<Void, any Error>)] = []
+    private var busy = false
+
+    /// - Parameter record: journals the items as completed, durably, in one transaction.
+    init(
+        output: OutputFolder,
+        blocking: BlockingPool,
+        record: @escaping @Sendable ([PendingCommit]) async throws -> Void
+    ) {
+        self.output = output
+        self.blocking = blocking
+        self.record = record
+    }
+
+    func commit(_ commit: PendingCommit) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            waiting.append((commit, continuation))
+            guard !busy else { return }
+            busy = true
+            Task { await self.drain() }
+        }
+    }
+
+    private func drain() async {
+        while !waiting.isEmpty {
+            let group = waiting
+            waiting = []
+            do {
+                try await makeReal(group.map(\.commit))
+                for entry in group { entry.continuation.resume() }
+            } catch {
+                await settleSingly(group, after: error)
+            }
+        }
+        busy = false
+    }
+
+    /// A fault in a group may be one item's alone: each is tried again by itself, so that the others get through.
+    private func settleSingly(
+        _ group: [(commit: PendingCommit, continuation: CheckedContinuation<Void, any Error>)],
+        after error: any Error
+    ) async {
+        if group.count == 1 {
+            group[0].continuation.resume(throwing: error)
+            return
+        }
+        for entry in group {
+            do {
+                try await makeReal([entry.commit])
+                entry.continuation.resume()
+            } catch {
+                entry.continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    private func makeReal(_ group: [PendingCommit]) async throws {
+        let output = output
+        try await blocking.run {
+            if group.count == 1 {
+                try flushOneByOne(group[0].folder)
+            } else {
+                try FileSystem.flushAll(holding: output.staging)
+            }
+            for commit in group where FileSystem.exists(commit.folder) {
+                if try FileSystem.putInPlace(commit.folder, at: output.item(commit.name)) {
+                    FileSystem.remove(commit.folder)
+                }
+            }
+            try FileSystem.flush(output.path)
+        }
+        try await record(group)
+        await blocking.run {
+            for commit in group { FileSystem.remove(output.staging(commit.name)) }
+        }
+    }
+}
+
+/// Flushes every file and folder of an item.
+private func flushOneByOne(_ folder: String) throws(FileFault) {
+    var folders: Set<String> = []
+    for file in FileSystem.files(below: folder) {
+        try FileSystem.flush(folder + "/" + file)
+        var parent = file
+        while let slash = parent.lastIndex(of: "/") {
+            parent = String(parent[..<slash])
+            folders.insert(parent)
+        }
+    }
+    for inner in folders.sorted() { try FileSystem.flush(folder + "/" + inner) }
+    try FileSystem.flush(folder)
+}

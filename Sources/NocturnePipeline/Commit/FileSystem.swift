@@ -1,0 +1,170 @@
+import CPosix
+public import NocturneCore
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A file operation failed; says which file and the system's words.
+public struct FileFault: Error, Sendable, CustomStringConvertible {
+    public let operation: String
+    public let path: String
+    public let code: Int32
+
+    public init(operation: String, path: String, code: Int32) {
+        self.operation = operation
+        self.path = path
+        self.code = code
+    }
+
+    public var description: String { "\(path): cannot \(operation): \(errnoText(code))" }
+
+    /// Whether it may go away by itself.
+    public var isTransient: Bool {
+        [EIO, ENOSPC, EDQUOT, EAGAIN, EINTR, ENFILE, EMFILE, ESTALE, ETIMEDOUT].contains(code)
+    }
+}
+
+/// The few system calls that the commit protocol stands on.
+public enum FileSystem {
+    /// Writes a file whole and flushes it, under a temporary name until it is there.
+    public static func replace(_ path: String, with bytes: [UInt8], flush: Bool = true) throws(FileFault) {
+        let temporary = path + ".part"
+        try write(temporary, bytes, flush: flush)
+        guard cposix_rename(temporary, path, 0) == 0 else {
+            throw FileFault(operation: "rename", path: path, code: errno)
+        }
+    }
+
+    /// Writes a file whole.
+    public static func write(_ path: String, _ bytes: [UInt8], flush: Bool = false) throws(FileFault) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw FileFault(operation: "create", path: path, code: errno) }
+        defer { close(descriptor) }
+        var offset = 0
+        while offset < bytes.count {
+            let written = bytes.withUnsafeBytes {
+                Glibc.write(descriptor, $0.baseAddress! + offset, bytes.count - offset)
+            }
+            if written < 0 {
+                if errno == EINTR { continue }
+                throw FileFault(operation: "write", path: path, code: errno)
+            }
+            offset += written
+        }
+        if flush, fsync(descriptor) != 0 { throw FileFault(operation: "flush", path: path, code: errno) }
+    }
+
+    /// Reads a file whole; for files of known small size.
+    public static func read(_ path: String, limit: Int = 64 << 20) throws(FileFault) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFault(operation: "open", path: path, code: errno) }
+        defer { close(descriptor) }
+        var result: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileFault(operation: "read", path: path, code: errno)
+            }
+            if count == 0 { return result }
+            result.append(contentsOf: chunk[0..<count])
+            guard result.count <= limit else { throw FileFault(operation: "read", path: path, code: EFBIG) }
+        }
+    }
+
+    /// Flushes a file or folder.
+    public static func flush(_ path: String) throws(FileFault) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFault(operation: "open", path: path, code: errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw FileFault(operation: "flush", path: path, code: errno) }
+    }
+
+    /// Flushes the whole file system that holds `path`: one wait for any number of files.
+    public static func flushAll(holding path: String) throws(FileFault) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFault(operation: "open", path: path, code: errno) }
+        defer { close(descriptor) }
+        let code = cposix_syncfs(descriptor)
+        guard code == 0 else { throw FileFault(operation: "flush", path: path, code: code) }
+    }
+
+    /// Size in bytes, or nil when there is no such regular file.
+    public static func size(_ path: String) -> Int? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int(status.st_size)
+    }
+
+    public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    public static func makeFolder(_ path: String) throws(FileFault) {
+        if mkdir(path, 0o777) != 0, errno != EEXIST {
+            throw FileFault(operation: "make the folder", path: path, code: errno)
+        }
+    }
+
+    /// Removes a file or a whole folder; what is not there is no fault.
+    public static func remove(_ path: String) {
+        if unlink(path) == 0 || errno == ENOENT { return }
+        for entry in entries(path) { remove(path + "/" + entry) }
+        rmdir(path)
+    }
+
+    /// The names in a folder, sorted; empty when it cannot be read.
+    public static func entries(_ path: String) -> [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Moves a folder to its final name in one step; what was there before changes places with it.
+    /// - Returns: whether something was there, which now lies at `from`.
+    public static func putInPlace(_ from: String, at final: String) throws(FileFault) -> Bool {
+        let exchange = exists(final)
+        let code = cposix_rename(from, final, exchange ? 1 : 0)
+        guard code == 0 else { throw FileFault(operation: "rename into place", path: final, code: code) }
+        return exchange
+    }
+
+    /// The SHA-256 of a file, read in pieces.
+    public static func digest(_ path: String) throws(FileFault) -> (bytes: Int, digest: ContentDigest) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFault(operation: "open", path: path, code: errno) }
+        defer { close(descriptor) }
+        var digester = ContentDigester()
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        var total = 0
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileFault(operation: "read", path: path, code: errno)
+            }
+            if count == 0 { break }
+            chunk.withUnsafeBytes { digester.update(UnsafeRawBufferPointer(rebasing: $0[0..<count])) }
+            total += count
+        }
+        return (total, digester.finish())
+    }
+
+    /// Every regular file below a folder, as sorted relative paths.
+    public static func files(below folder: String, prefix: String = "") -> [String] {
+        entries(folder).flatMap { name -> [String] in
+            let path = folder + "/" + name
+            var status = stat()
+            guard lstat(path, &status) == 0 else { return [] }
+            if status.st_mode & S_IFMT == S_IFDIR { return files(below: path, prefix: prefix + name + "/") }
+            return status.st_mode & S_IFMT == S_IFREG ? [prefix + name] : []
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Where things lie in a batch's output folder.
+public struct OutputFolder: Sendable {
+    public let path: String
+
+    public init(_ path: String) {
+        self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+
+    public var hidden: String { path + "/.nocturne" }
+    public var journal: String { hidden + "/journal.sqlite" }
+    public var lock: String { hidden + "/lock" }
+    public var requests: String { hidden + "/requests" }
+    public var staging: String { hidden + "/staging" }
+    public var account: String { path + "/batch.json" }
+    public var statistics: String { path + "/statistics.csv" }
+    public var retryList: String { path + "/retry.txt" }
+    public var events: String { path + "/events.jsonl" }
+
+    public func item(_ name: String) -> String { path + "/" + name }
+    public func staging(_ name: String) -> String { staging + "/" + name }
+
+    /// Whether this folder holds a batch.
+    public var holdsBatch: Bool { access(journal, F_OK) == 0 }
+
+    /// Makes the folder and its hidden part.
+    /// - Throws: ``BatchError`` naming what cannot be written.
+    public func create() throws(BatchError) {
+        for folder in [path, hidden, staging] {
+            do {
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            } catch {
+                throw BatchError(
+                    .outputUnwritable,
+                    path: path,
+                    detail: "the output folder cannot be made: \(reason(of: error))"
+                )
+            }
+        }
+        guard access(path, W_OK) == 0, access(hidden, W_OK) == 0 else {
+            throw BatchError(
+                .outputUnwritable,
+                path: path,
+                detail: "the output folder cannot be written: \(errnoText())"
+            )
+        }
+        chmod(staging, 0o700)
+    }
+
+    private func reason(of error: any Error) -> String {
+        let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        if let underlying, underlying.domain == NSPOSIXErrorDomain {
+            return String(cString: strerror(Int32(underlying.code)))
+        }
+        return errnoText()
+    }
+}
+
+/// The system's words for the last error.
+func errnoText(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

@@ -1,0 +1,248 @@
+import Foundation
+internal import GRDB
+import NocturneCore
+
+/// One item as the journal knows it.
+public struct JournalItem: Sendable {
+    public var id: Int64
+    public var key: String
+    public var name: String
+    public var source: String
+    public var path: String
+    public var fingerprint: String
+    public var state: ItemState
+    public var reason: String?
+    /// How often the engine died with this item in flight.
+    public var deaths: Int
+    public var notes: [String]
+}
+
+/// The batch's SQLite file: the only truth about what is done. The scheduler is its only writer.
+///
+/// Completions are durable when the call returns (`synchronous=FULL`, WAL: one flush a transaction, whatever the number
+/// of items in it). Marks that an item was started are not flushed: a killed process loses nothing that was written,
+/// and after a power cut an item that was in flight is simply pending.
+public final class Journal: Sendable {
+    private let queue: DatabaseQueue
+
+    /// Opens or creates the file.
+    /// - Throws: ``BatchError`` when SQLite will not, naming the file.
+    public init(path: String) throws {
+        do {
+            var configuration = Configuration()
+            configuration.busyMode = .timeout(5)
+            queue = try DatabaseQueue(path: path, configuration: configuration)
+            // Set after opening: GRDB's own set-up would change it back.
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
+            }
+            try queue.write { db in try Journal.createTables(db) }
+        } catch {
+            throw BatchError(.journalUnusable, path: path, detail: "\(error)")
+        }
+    }
+
+    private static func createTables(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+                CREATE TABLE IF NOT EXISTS item (
+                    id INTEGER PRIMARY KEY,
+                    key TEXT NOT NULL UNIQUE,
+                    name TEXT NOT NULL UNIQUE,
+                    source TEXT NOT NULL,
+                    path TEXT NOT NULL,
+                    fingerprint TEXT NOT NULL,
+                    state TEXT NOT NULL,
+                    reason TEXT,
+                    deaths INTEGER NOT NULL DEFAULT 0,
+                    notes TEXT NOT NULL DEFAULT '[]',
+                    statistics TEXT NOT NULL DEFAULT '[]',
+                    files TEXT NOT NULL DEFAULT '[]',
+                    changed TEXT
+                );
+                """
+        )
+    }
+
+    // MARK: Settings
+
+    public func setting(_ key: String) throws -> String? {
+        try queue.read { db in try String.fetchOne(db, sql: "SELECT value FROM setting WHERE key = ?", arguments: [key])
+        }
+    }
+
+    public func setSetting(_ key: String, _ value: String) throws {
+        try queue.write { db in
+            try db.execute(sql: "INSERT OR REPLACE INTO setting VALUES (?, ?)", arguments: [key, value])
+        }
+    }
+
+    // MARK: Reading
+
+    /// Every item, in the order of discovery.
+    public func items() throws -> [JournalItem] {
+        try queue.read { db in
+            try Row.fetchCursor(
+                db,
+                sql:
+                    "SELECT id, key, name, source, path, fingerprint, state, reason, deaths, notes FROM item ORDER BY id"
+            ).map { try Journal.item($0) }.array()
+        }
+    }
+
+    private static func item(_ row: Row) throws -> JournalItem {
+        JournalItem(
+            id: row[0],
+            key: row[1],
+            name: row[2],
+            source: row[3],
+            path: row[4],
+            fingerprint: row[5],
+            state: ItemState(rawValue: row[6]) ?? .pending,
+            reason: row[7],
+            deaths: row[8],
+            notes: try decode([String].self, row[9])
+        )
+    }
+
+    /// The files recorded for each completed item, by id.
+    public func files() throws -> [Int64: [ItemFile]] {
+        try column("files", of: [ItemFile].self)
+    }
+
+    /// The statistics recorded for each completed item, by id.
+    public func statistics() throws -> [Int64: [Statistic]] {
+        try column("statistics", of: [Statistic].self)
+    }
+
+    private func column<Value: Decodable>(_ name: String, of: [Value].Type) throws -> [Int64: [Value]] {
+        try queue.read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: "SELECT id, \(name) FROM item WHERE state = 'completed' AND \(name) != '[]'"
+            )
+            let decoder = JSONDecoder()
+            var result: [Int64: [Value]] = [:]
+            result.reserveCapacity(rows.count)
+            for row in rows {
+                let text: String = row[1]
+                result[row[0]] = try decoder.decode([Value].self, from: Data(text.utf8))
+            }
+            return result
+        }
+    }
+
+    // MARK: Writing
+
+    /// Adds items that are new, and brings those that changed up to date, in one transaction.
+    public func record(_ entries: [JournalEntry]) throws {
+        guard !entries.isEmpty else { return }
+        try queue.write { db in
+            let insert = try db.makeStatement(
+                sql: """
+                    INSERT INTO item (key, name, source, path, fingerprint, state, reason, deaths) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                    ON CONFLICT (key) DO UPDATE SET source = excluded.source, path = excluded.path,
+                        fingerprint = excluded.fingerprint, state = excluded.state, reason = excluded.reason,
+                        deaths = excluded.deaths, files = '[]', statistics = '[]', notes = '[]'
+                    """
+            )
+            for entry in entries {
+                try insert.execute(arguments: [
+                    entry.item.key, entry.name, entry.item.source, entry.item.path, entry.item.fingerprint.hex,
+                    entry.state.rawValue, entry.reason, entry.deaths,
+                ])
+            }
+        }
+    }
+
+    /// Marks items as in flight, without a flush.
+    public func markStarted(_ ids: [Int64]) throws {
+        try queue.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = NORMAL")
+            defer { try? db.execute(sql: "PRAGMA synchronous = FULL") }
+            try db.inTransaction {
+                let statement = try db.makeStatement(
+                    sql: "UPDATE item SET state = 'started', reason = NULL WHERE id = ?"
+                )
+                for id in ids { try statement.execute(arguments: [id]) }
+                return .commit
+            }
+        }
+    }
+
+    /// Records items as completed with all their files. Durable when it returns.
+    public func complete(_ products: [(id: Int64, product: ItemProduct)], at time: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let rows = try products.map { entry in
+            (
+                entry.id, try encode(entry.product.files, encoder), try encode(entry.product.statistics, encoder),
+                try encode(entry.product.notes, encoder)
+            )
+        }
+        try queue.write { db in
+            let statement = try db.makeStatement(
+                sql: """
+                    UPDATE item SET state = 'completed', reason = NULL, deaths = 0, files = ?, statistics = ?, notes = ?,
+                        changed = ? WHERE id = ?
+                    """
+            )
+            for (id, files, statistics, notes) in rows {
+                try statement.execute(arguments: [files, statistics, notes, time, id])
+            }
+        }
+    }
+
+    /// Records another end (or a return to pending) with its reason. Durable when it returns.
+    public func settle(_ ids: [Int64], as state: ItemState, reason: String?, at time: String) throws {
+        guard !ids.isEmpty else { return }
+        try queue.write { db in
+            let statement = try db.makeStatement(sql: "UPDATE item SET state = ?, reason = ?, changed = ? WHERE id = ?")
+            for id in ids { try statement.execute(arguments: [state.rawValue, reason, time, id]) }
+        }
+    }
+
+    /// Adds a death to items that were in flight when the engine died.
+    public func addDeath(_ ids: [Int64]) throws {
+        try queue.write { db in
+            for id in ids { try db.execute(sql: "UPDATE item SET deaths = deaths + 1 WHERE id = ?", arguments: [id]) }
+        }
+    }
+
+    public func close() { try? queue.close() }
+}
+
+/// A row to be written by ``Journal/record(_:)``.
+public struct JournalEntry: Sendable {
+    public var item: DiscoveredItem
+    public var name: String
+    public var state: ItemState
+    public var reason: String?
+    public var deaths: Int
+
+    public init(item: DiscoveredItem, name: String, state: ItemState, reason: String?, deaths: Int = 0) {
+        self.item = item
+        self.name = name
+        self.state = state
+        self.reason = reason
+        self.deaths = deaths
+    }
+}
+
+extension RowCursor {
+    fileprivate func array() throws -> [Row] { try Array(self) }
+}
+
+extension MapCursor {
+    fileprivate func array() throws -> [Element] { try Array(self) }
+}
+
+private func encode(_ value: some Encodable, _ encoder: JSONEncoder) throws -> String {
+    String(decoding: try encoder.encode(value), as: UTF8.self)
+}
+
+private func decode<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> Value {
+    if text == "[]", let empty = [String]() as? Value { return empty }
+    return try JSONDecoder().decode(type, from: Data(text.utf8))
+}

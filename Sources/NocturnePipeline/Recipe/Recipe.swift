@@ -1,0 +1,95 @@
+public import NocturneConcurrency
+import NocturneCore
+
+/// What to do for one kind of model, as synchronous functions, one per stage.
+///
+/// The stages know budgets, channels, cancellation and progress; a recipe knows kidneys, books or skin. Every function
+/// runs on a compute thread (``discover(_:scope:)`` and ``write(_:into:_:)`` too), may share loops through the context's
+/// scope, looks at its flag at least once a second, and throws an error whose description names the file and the fact.
+public protocol Recipe: Sendable {
+    associatedtype Loaded: Sendable
+    associatedtype Prepared: Sendable
+    associatedtype Inference: InferenceRun
+    associatedtype Finished: Sendable
+    associatedtype Meshed: Sendable
+
+    /// Walks the inputs, reading no pixels.
+    func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery
+
+    /// Memory that all items share while the batch runs: weights and the engine's workspace.
+    func sharedBytes(threads: Int) throws -> Int
+
+    /// What an item will need, from the header facts in its `source`.
+    func plan(source: String, threads: Int) throws -> ItemPlan
+
+    func load(_ item: RecipeItem, _ context: StageContext) throws -> Loaded
+    func prepare(_ loaded: consuming Loaded, _ item: RecipeItem, _ context: StageContext) throws -> Prepared
+    func startInference(_ prepared: consuming Prepared, _ item: RecipeItem, _ context: StageContext) throws -> Inference
+    func finish(_ inferred: consuming Inference.Inferred, _ item: RecipeItem, _ context: StageContext) throws
+        -> Finished
+    func mesh(_ finished: consuming Finished, _ item: RecipeItem, _ context: StageContext) throws -> Meshed
+
+    /// Writes everything but `run.json` into the folder, which exists and is empty. The files are flushed by the writer.
+    func write(_ meshed: consuming Meshed, into folder: String, _ item: RecipeItem, _ context: StageContext) throws
+        -> ItemProduct
+
+    /// Whether the error may go away by itself (input/output errors, a full disk), so that trying again makes sense.
+    func isTransient(_ error: any Error) -> Bool
+
+    /// Whether a file with this content is a finished result of `fingerprint`, and which files belong to it: how a folder
+    /// that was renamed into place but never journaled is recognised.
+    func adopt(folder: String, fingerprint: String) throws -> ItemProduct?
+}
+
+/// Inference of one item, a tile at a time, so that it can be paused, cancelled and checkpointed between tiles.
+///
+/// It is used by one stage at a time; `Sendable` only so that it can travel from the stage to the compute threads.
+public protocol InferenceRun: AnyObject, Sendable {
+    associatedtype Inferred: Sendable
+    /// Tiles in all, and those behind us (including what a checkpoint saved).
+    var stepCount: Int { get }
+    var stepsDone: Int { get }
+    /// Does one tile.
+    func step(_ context: StageContext) throws
+    /// Keeps what is finished, if it is worth it, or whenever there is something when `force` is set.
+    func checkpoint(force: Bool, _ context: StageContext) throws
+    /// The result, once every step is done.
+    func finish(_ context: StageContext) throws -> Inferred
+}
+
+/// The inputs and filters of a batch.
+public struct DiscoveryRequest: Sendable {
+    public var inputs: [String]
+    public var include: [String]
+    public var exclude: [String]
+    /// Folders not to be walked: the output folder.
+    public var pruned: [String]
+
+    public init(inputs: [String], include: [String] = [], exclude: [String] = [], pruned: [String] = []) {
+        self.inputs = inputs
+        self.include = include
+        self.exclude = exclude
+        self.pruned = pruned
+    }
+}
+
+/// The item as a recipe sees it.
+public struct RecipeItem: Sendable {
+    public let name: String
+    public let source: String
+    public let path: String
+    public let fingerprint: String
+}
+
+/// What a recipe's function may use.
+public struct StageContext: Sendable {
+    /// The idle compute threads and the item's cancellation flag.
+    public let scope: ComputeScope
+    /// The item's folder in staging, for checkpoints. Not created until somebody needs it.
+    public let staging: String
+
+    public init(scope: ComputeScope, staging: String) {
+        self.scope = scope
+        self.staging = staging
+    }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import NocturneCore
+
+/// The numbers of a batch. They add up to the inputs.
+public struct BatchCounts: Sendable, Codable, Hashable {
+    public var inputs = 0
+    public var completed = 0
+    public var failed = 0
+    public var skipped = 0
+    public var cancelled = 0
+    public var quarantined = 0
+    public var notReached = 0
+
+    public init() {}
+
+    public init(of items: [JournalItem]) {
+        inputs = items.count
+        for item in items {
+            switch item.state {
+            case .completed: completed += 1
+            case .failed: failed += 1
+            case .skipped: skipped += 1
+            case .cancelled: cancelled += 1
+            case .quarantined: quarantined += 1
+            case .pending, .started: notReached += 1
+            }
+        }
+    }
+}
+
+/// `batch.json`, `statistics.csv` and `retry.txt`: functions of the journal alone, with no time in them.
+struct Account {
+    let output: OutputFolder
+    let journal: Journal
+    let description: BatchDescription
+
+    struct Report: Codable {
+        struct Entry: Codable {
+            let item: String
+            let state: String
+            let source: String
+            @Nullable var reason: String?
+            let notes: [String]
+        }
+        let schemaVersion: Int
+        let disclaimer: String
+        let version: String
+        let models: [BatchDescription.Model]
+        let options: [String: String]
+        let counts: BatchCounts
+        let items: [Entry]
+    }
+
+    /// Rewrites all three, each in one step.
+    func write() throws -> BatchCounts {
+        let items = try journal.items()
+        let counts = BatchCounts(of: items)
+        let report = Report(
+            schemaVersion: 1,
+            disclaimer: Disclaimer.text,
+            version: description.version,
+            models: description.models,
+            options: description.options,
+            counts: counts,
+            items: items.map { item in
+                Report.Entry(
+                    item: item.name,
+                    state: Account.word(for: item.state),
+                    source: item.path,
+                    reason: item.reason,
+                    notes: item.notes
+                )
+            }
+        )
+        try FileSystem.replace(output.account, with: try StableJSON.encode(report))
+        try FileSystem.replace(output.statistics, with: Array(try statistics(items).utf8))
+        let retry = items.filter { ![.completed, .skipped].contains($0.state) }.map(\.path)
+        var seen: Set<String> = []
+        let lines = retry.filter { seen.insert($0).inserted }
+        try FileSystem.replace(output.retryList, with: Array(lines.map { $0 + "\n" }.joined().utf8))
+        return counts
+    }
+
+    private func statistics(_ items: [JournalItem]) throws -> String {
+        let rows = try journal.statistics()
+        var text = "item,label,measure,value,unit\n"
+        for item in items {
+            for row in rows[item.id] ?? [] {
+                text += csv(item.name) + "," + csv(row.label) + "," + csv(row.measure) + ","
+                text += (row.value.map { "\($0)" } ?? "") + "," + csv(row.unit) + "\n"
+            }
+        }
+        return text
+    }
+
+    /// A field of comma-separated values, quoted where it must be (RFC 4180).
+    private func csv(_ field: String) -> String {
+        guard field.contains(where: { ",\"\n\r".contains($0) }) else { return field }
+        return "\"" + field.replacing("\"", with: "\"\"") + "\""
+    }
+
+    /// The word for a state in an account of a run that has ended.
+    static func word(for state: ItemState) -> String {
+        state == .pending || state == .started ? "notReached" : state.rawValue
+    }
+}
+
+/// What the whole batch has in common: kept in the journal, and compared when a run comes back.
+public struct BatchDescription: Sendable, Codable, Equatable {
+    public struct Model: Sendable, Codable, Equatable {
+        public var id: String
+        public var name: String
+        public var version: String
+        public var digest: String
+
+        public init(id: String, name: String, version: String, digest: String) {
+            self.id = id
+            self.name = name
+            self.version = version
+            self.digest = digest
+        }
+    }
+
+    /// Nocturne's own version.
+    public var version: String
+    public var models: [Model]
+    /// Every option that can change a result, by its command-line name.
+    public var options: [String: String]
+    public var inputs: [String]
+    public var include: [String]
+    public var exclude: [String]
+    /// The folders of the model packages, to find them again on `resume`.
+    public var modelPaths: [String]
+
+    public init(
+        version: String,
+        models: [Model],
+        options: [String: String],
+        inputs: [String],
+        include: [String],
+        exclude: [String],
+        modelPaths: [String]
+    ) {
+        self.version = version
+        self.models = models
+        self.options = options
+        self.inputs = inputs
+        self.include = include
+        self.exclude = exclude
+        self.modelPaths = modelPaths
+    }
+
+    /// What differs from an earlier run, in words; empty when it is the same batch.
+    public func differences(from earlier: BatchDescription) -> [String] {
+        var result: [String] = []
+        for key in Set(options.keys).union(earlier.options.keys).sorted() where options[key] != earlier.options[key] {
+            result.append("--\(key) was \(earlier.options[key] ?? "not given"), now \(options[key] ?? "not given")")
+        }
+        if models != earlier.models {
+            let words: ([Model]) -> String = {
+                $0.map { "\($0.id) \($0.version) (\($0.digest.prefix(8)))" }.joined(separator: ", ")
+            }
+            result.append("the model was \(words(earlier.models)), now \(words(models))")
+        }
+        if inputs != earlier.inputs {
+            result.append(
+                "the inputs were \(earlier.inputs.joined(separator: " ")), now \(inputs.joined(separator: " "))"
+            )
+        }
+        if include != earlier.include { result.append("--include differs") }
+        if exclude != earlier.exclude { result.append("--exclude differs") }
+        return result
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The one right to work on an output folder, held by an open descriptor: it goes with the process, however that ends.
+public final class BatchLock: Sendable {
+    private let descriptor: Int32
+
+    /// - Throws: ``BatchError`` with `outputInUse`, naming the holder's process id.
+    public init(_ output: OutputFolder) throws(BatchError) {
+        let descriptor = open(output.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            throw BatchError(.outputUnwritable, path: output.path, detail: "the lock cannot be made: \(errnoText())")
+        }
+        // A run that was just killed may need a moment to die: ask for up to a second.
+        var attempt = 0
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            attempt += 1
+            if attempt > 20 {
+                close(descriptor)
+                let holder = BatchLock.holder(of: output).map { "process \($0)" } ?? "another process"
+                throw BatchError(.outputInUse, path: output.path, detail: "\(holder) is working on this batch")
+            }
+            usleep(50_000)
+        }
+        self.descriptor = descriptor
+        ftruncate(descriptor, 0)
+        let text = "\(getpid())\n"
+        _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// The process that works on the batch now; nil when none does.
+    public static func holder(of output: OutputFolder) -> Int32? {
+        let descriptor = open(output.lock, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        if flock(descriptor, LOCK_SH | LOCK_NB) == 0 { return nil }
+        guard let text = try? FileSystem.read(output.lock) else { return nil }
+        return Int32(String(decoding: text, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+}

@@ -1,0 +1,161 @@
+import NocturneCore
+
+/// An item that is to be worked on.
+struct Work: Sendable {
+    let id: Int64
+    let name: String
+    let source: String
+    let path: String
+    let fingerprint: String
+    /// In flight when the engine died: goes first, and alone.
+    let suspect: Bool
+    var retries = 0
+}
+
+/// What discovery and the journal together say is to be done: pure decisions, no files, no clock.
+public struct WorkPlanner {
+    /// What to do about one discovered item.
+    struct Decision {
+        var entry: JournalEntry
+        var work: Bool
+        var suspect = false
+        /// Something to tell the user.
+        var note: String?
+        /// Completed before, files intact: nothing is written for it.
+        var reused = false
+    }
+
+    /// Whether failed, cancelled and quarantined items are to be tried again.
+    var retryFailed: Bool
+    /// How the engine died before this start; nil when it did not.
+    var previousDeath: String?
+
+    public init(retryFailed: Bool, previousDeath: String?) {
+        self.retryFailed = retryFailed
+        self.previousDeath = previousDeath
+    }
+
+    /// The names that items of a new batch would get, and what there is to say about them.
+    public func preview(_ discovered: [DiscoveredItem]) -> (
+        items: [(item: DiscoveredItem, name: String)], notes: [String]
+    ) {
+        let decisions = decide(discovered, known: [:]) { _ in false }
+        return (decisions.map { ($0.entry.item, $0.entry.name) }, decisions.compactMap(\.note))
+    }
+
+    /// Names that cannot be an item's folder.
+    static let reservedNames: Set<String> = ["batch.json", "statistics.csv", "retry.txt", "events.jsonl"]
+
+    /// One decision for every discovered item, in order. `isIntact` tells whether a completed item's files are there.
+    func decide(
+        _ discovered: [DiscoveredItem],
+        known: [String: JournalItem],
+        isIntact: (JournalItem) -> Bool
+    ) -> [Decision] {
+        var taken = Set(known.values.map { $0.name.lowercased() }).union(Self.reservedNames)
+        return discovered.map { item in
+            if let before = known[item.key] { return decide(item, before: before, isIntact: isIntact) }
+            let (name, note) = uniqueName(for: item, taken: &taken)
+            return fresh(item, name: name, note: note)
+        }
+    }
+
+    private func fresh(_ item: DiscoveredItem, name: String, deaths: Int = 0, note: String? = nil) -> Decision {
+        switch item.problem {
+        case .refused(let reason):
+            return Decision(
+                entry: JournalEntry(item: item, name: name, state: .failed, reason: reason),
+                work: false,
+                note: note
+            )
+        case .setAside(let reason):
+            return Decision(
+                entry: JournalEntry(item: item, name: name, state: .skipped, reason: reason),
+                work: false,
+                note: note
+            )
+        case nil:
+            return Decision(
+                entry: JournalEntry(item: item, name: name, state: .pending, reason: nil, deaths: deaths),
+                work: true,
+                note: note
+            )
+        }
+    }
+
+    private func decide(_ item: DiscoveredItem, before: JournalItem, isIntact: (JournalItem) -> Bool) -> Decision {
+        let same = item.fingerprint.hex == before.fingerprint
+        guard same, item.problem == nil else {
+            let note =
+                same || item.problem != nil
+                ? nil : "\(before.name): the source, the model or the options changed; done anew"
+            return fresh(item, name: before.name, note: before.state == .completed ? note : nil)
+        }
+        func keep(_ state: ItemState, _ reason: String?) -> Decision {
+            var decision = Decision(
+                entry: JournalEntry(item: item, name: before.name, state: state, reason: reason, deaths: before.deaths),
+                work: false
+            )
+            decision.reused = true
+            return decision
+        }
+        switch before.state {
+        case .completed:
+            if isIntact(before) { return keep(.completed, nil) }
+            return fresh(
+                item,
+                name: before.name,
+                note: "\(before.name): files are missing or changed in size; done anew"
+            )
+        case .failed, .cancelled, .quarantined:
+            return retryFailed ? fresh(item, name: before.name) : keep(before.state, before.reason)
+        case .skipped, .pending:
+            return fresh(item, name: before.name, deaths: before.deaths)
+        case .started:
+            guard let previousDeath else { return fresh(item, name: before.name, deaths: before.deaths) }
+            let deaths = before.deaths + 1
+            if deaths >= 2 {
+                var decision = keep(.quarantined, "the engine died twice with this item in flight: \(previousDeath)")
+                decision.reused = false
+                decision.entry.deaths = deaths
+                return decision
+            }
+            var decision = fresh(item, name: before.name, deaths: deaths)
+            decision.suspect = true
+            return decision
+        }
+    }
+
+    /// The wished name, or with six digits of the key's digest where it is taken: the same in every run.
+    private func uniqueName(for item: DiscoveredItem, taken: inout Set<String>) -> (String, String?) {
+        var name = Self.safeName(item.name)
+        var note: String?
+        if taken.contains(name.lowercased()) {
+            let digest = ContentDigest.of(item.key).hex
+            var digits = 6
+            let wished = name
+            repeat {
+                name = "\(wished)-\(digest.prefix(digits))"
+                digits += 2
+            } while taken.contains(name.lowercased()) && digits <= 64
+            note = "\(item.path): another input is called \(wished) too; this one becomes \(name)"
+        }
+        taken.insert(name.lowercased())
+        return (name, note)
+    }
+
+    /// A folder name that every file system takes, without a leading dot.
+    static func safeName(_ wished: String) -> String {
+        var name = String(
+            wished.map { character in
+                let allowed = character.isLetter || character.isNumber || "._-@+=".contains(character)
+                return allowed ? character : "_"
+            }
+        )
+        while name.hasPrefix(".") || name.hasPrefix("-") { name.removeFirst() }
+        while name.hasSuffix(".") { name.removeLast() }
+        // File systems count bytes: 255 at most, with room for a suffix.
+        while name.utf8.count > 180 { name.removeLast() }
+        return name.isEmpty ? "item" : name
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+
+/// What every stage does around its own work: take an item, run it, time it, give memory back, and pass it on; or end it.
+///
+/// A bad item is a value that travels to the report, never an error that ends the stage.
+struct StageLine<Input: Sendable, Output: Sendable>: Sendable {
+    let stage: Stage
+    let input: BoundedChannel<Flight<Input>>
+    let output: BoundedChannel<Flight<Output>>
+    let surroundings: StageSurroundings
+
+    /// Takes items until the channel ends, then ends the next one. Returns early when the task is cancelled.
+    func run(workers: Int = 1, _ body: @escaping @Sendable (Flight<Input>) async throws -> Output) async {
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<workers {
+                group.addTask {
+                    while let flight = try? await input.receive() {
+                        guard let result = await surroundings.attempt(stage, flight, body) else { continue }
+                        do {
+                            try await output.send(Flight(item: flight.item, payload: result), cost: 0)
+                        } catch {
+                            await surroundings.end(flight.item, .interrupted)
+                        }
+                    }
+                }
+            }
+        }
+        output.finish()
+    }
+}
+
+/// What the stages share.
+struct StageSurroundings: Sendable {
+    let pool: ComputePool
+    let blocking: BlockingPool
+    let reports: BoundedChannel<ItemReport>
+    let progress: ProgressReporter
+    let gate: PressureGate
+    let isTransient: @Sendable (any Error) -> Bool
+
+    /// Runs one item's work, timed. Nil when the item ended here, and was reported.
+    func attempt<Input, Output>(
+        _ stage: Stage,
+        _ flight: Flight<Input>,
+        _ body: @Sendable (Flight<Input>) async throws -> Output
+    ) async -> Output? {
+        let item = flight.item
+        if item.flag.isCancelled {
+            await end(item, .interrupted)
+            return nil
+        }
+        let start = ContinuousClock.now
+        do {
+            let result = try await body(flight)
+            item.record(stage, seconds: (ContinuousClock.now - start).inSeconds)
+            if let next = stage.next { item.lease.shrink(to: item.plan.peak(from: next)) }
+            return result
+        } catch {
+            if item.flag.isCancelled || error is CancellationError || error is CancelledError {
+                await end(item, .interrupted)
+            } else {
+                await end(item, .failed(reason: "\(error)", stage: stage, transient: isTransient(error)))
+            }
+            return nil
+        }
+    }
+
+    /// Gives the item's memory back and tells the scheduler.
+    func end(_ item: InFlightItem, _ end: ItemReport.End) async {
+        item.lease.release()
+        // The scheduler settles what was never reported, so a report lost to cancellation loses nothing.
+        try? await reports.send(ItemReport(item: item, end: end), cost: 0)
+    }
+}
+
+extension Stage {
+    var next: Stage? {
+        let all = Stage.allCases
+        let index = all.firstIndex(of: self)! + 1
+        return index < all.count ? all[index] : nil
+    }
+}
+
+extension Duration {
+    /// Seconds as a floating-point number.
+    var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) * 1e-18
+    }
+}

@@ -1,0 +1,77 @@
+internal import NocturneConcurrency
+internal import NocturneCore
+
+/// Finds background that one label encloses, and gives it that label.
+///
+/// One search over the background inside the common bounding box of the labels serves all of them: background that
+/// reaches the box's border has a neighbour outside every label, so it is nobody's cavity, and two cavities never touch
+/// through a face, so filling one does not change another.
+enum CavityFilling {
+    typealias Sum = (cavities: Int, voxels: Int)
+
+    /// What lies around a background component.
+    private enum Surroundings: Equatable {
+        case unseen
+        case one(UInt16)
+        /// Different labels, or the border of the box.
+        case open
+
+        mutating func add(_ value: UInt16) {
+            switch self {
+            case .unseen: self = .one(value)
+            case .one(let seen) where seen != value: self = .open
+            default: break
+            }
+        }
+    }
+
+    static func fill(
+        _ values: Set<UInt16>,
+        in box: VoxelBox,
+        of labels: inout VoxelBuffer<UInt16>,
+        shape: VolumeShape,
+        scope: ComputeScope
+    ) throws(CancelledError) -> [UInt16: Sum] {
+        let background = try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
+            try ConnectedComponents(voxels, shape, box, 0, .faces, scope)
+        }
+        var around = [Surroundings](repeating: .unseen, count: background.components.count)
+        background.forEachRun { component, _, run, row in
+            let (j, k) = background.runs.place(ofRow: row)
+            if Int(run.begin) == box.lower.x || Int(run.end) == box.upper.x || j == box.lower.y || j == box.upper.y - 1
+                || k == box.lower.z || k == box.upper.z - 1
+            {
+                around[component] = .open
+            }
+        }
+        guard around.contains(.unseen) else { return [:] }
+        try scope.check()
+
+        labels.withUnsafeBufferPointer { voxels in
+            background.forEachRun { component, run, _, _ in
+                guard around[component] != .open else { return }
+                around[component].add(voxels[run.lowerBound - 1])
+                around[component].add(voxels[run.upperBound])
+                for step in [-shape.x, shape.x, -shape.sliceCount, shape.sliceCount] {
+                    for voxel in run where voxels[voxel + step] != 0 { around[component].add(voxels[voxel + step]) }
+                }
+            }
+        }
+        try scope.check()
+
+        var filled: [UInt16: Sum] = [:]
+        for (component, surroundings) in zip(background.components, around) {
+            guard case .one(let value) = surroundings, values.contains(value) else { continue }
+            filled[value, default: (0, 0)].cavities += 1
+            filled[value, default: (0, 0)].voxels += component.voxelCount
+        }
+        labels.withUnsafeMutableBufferPointer { voxels in
+            background.forEachRun { component, run, _, _ in
+                if case .one(let value) = around[component], values.contains(value) {
+                    voxels[run].update(repeating: value)
+                }
+            }
+        }
+        return filled
+    }
+}

@@ -1,0 +1,150 @@
+public import NocturneConcurrency
+public import NocturneCore
+
+/// Cleans label maps in place: small components, all but the largest component, cavities.
+///
+/// Time and extra memory are those of ``ConnectedComponents``, twice when cavities are filled. The result does not
+/// depend on the number of threads.
+public enum LabelCleaner {
+    /// Follows the rules in this order: minimum volume, keep largest, fill holes.
+    ///
+    /// So the largest component goes too when it is below the minimum. Voxels that are removed become background before
+    /// cavities are looked for: a speck in a cavity is filled over once it was removed.
+    /// - Parameters:
+    ///   - labels: `geometry.shape.count` labels, i fastest; changed in place.
+    ///   - geometry: gives the volume of a voxel.
+    /// - Returns: what was done, one element for every label the rules name but 0, ascending.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; the labels may then be half cleaned.
+    public static func apply(
+        _ rules: PostprocessRules,
+        to labels: inout VoxelBuffer<UInt16>,
+        geometry: VolumeGeometry,
+        scope: ComputeScope
+    ) throws(CancelledError) -> [LabelCleaning] {
+        precondition(labels.count == geometry.shape.count, "voxels do not fill the shape")
+        let named = rules.labels
+        guard !named.isEmpty else { return [] }
+        var report = named.map { LabelCleaning(value: $0) }
+        let place = Dictionary(uniqueKeysWithValues: named.enumerated().map { ($1, $0) })
+
+        let found = try ConnectedComponents(
+            of: labels,
+            shape: geometry.shape,
+            connectivity: rules.connectivity,
+            scope: scope
+        )
+        let kept = keptComponents(found.components, rules, voxelVolume: geometry.voxelVolume)
+        for (index, component) in found.components.enumerated() {
+            guard let entry = place[component.value] else { continue }
+            report[entry].componentsFound += 1
+            if !kept[index] {
+                report[entry].componentsRemoved += 1
+                report[entry].voxelsRemoved += component.voxelCount
+            }
+        }
+        try scope.check()
+        if kept.contains(false) {
+            labels.withUnsafeMutableBufferPointer { labels in
+                found.forEachRun { component, voxels, _, _ in
+                    if !kept[component] { labels[voxels].update(repeating: 0) }
+                }
+            }
+        }
+        try scope.check()
+
+        let fillable = Set(rules.fillHoles).subtracting([0])
+        if !fillable.isEmpty, let box = box(of: fillable, in: found, kept: kept) {
+            let filled = try CavityFilling.fill(fillable, in: box, of: &labels, shape: geometry.shape, scope: scope)
+            for (value, sum) in filled {
+                guard let entry = place[value] else { continue }
+                report[entry].cavitiesFilled = sum.cavities
+                report[entry].voxelsFilled = sum.voxels
+            }
+        }
+        return report
+    }
+
+    /// Keeps the largest component of each label; of equal ones, the one whose first voxel comes first.
+    @discardableResult
+    public static func keepLargest(
+        _ values: [UInt16],
+        in labels: inout VoxelBuffer<UInt16>,
+        geometry: VolumeGeometry,
+        connectivity: Connectivity = .faces,
+        scope: ComputeScope
+    ) throws(CancelledError) -> [LabelCleaning] {
+        let rules = PostprocessRules(keepLargest: values, connectivity: connectivity)
+        return try apply(rules, to: &labels, geometry: geometry, scope: scope)
+    }
+
+    /// Removes the components of each label that are below its minimum, in mm³. One of exactly the minimum stays.
+    @discardableResult
+    public static func removeSmall(
+        below minimumVolumeMm3: [UInt16: Double],
+        in labels: inout VoxelBuffer<UInt16>,
+        geometry: VolumeGeometry,
+        connectivity: Connectivity = .faces,
+        scope: ComputeScope
+    ) throws(CancelledError) -> [LabelCleaning] {
+        let rules = PostprocessRules(minimumVolumeMm3: minimumVolumeMm3, connectivity: connectivity)
+        return try apply(rules, to: &labels, geometry: geometry, scope: scope)
+    }
+
+    /// Fills the cavities of each label.
+    ///
+    /// A cavity is a component of background voxels joined through faces that does not reach the border of the volume
+    /// and whose face neighbours all have that one label. A cavity that other labels also border, or in which another
+    /// label lies, stays as it is: no label is ever overwritten. In a volume one voxel thin every voxel is at the
+    /// border, and nothing is filled.
+    @discardableResult
+    public static func fillHoles(
+        of values: [UInt16],
+        in labels: inout VoxelBuffer<UInt16>,
+        geometry: VolumeGeometry,
+        scope: ComputeScope
+    ) throws(CancelledError) -> [LabelCleaning] {
+        try apply(PostprocessRules(fillHoles: values), to: &labels, geometry: geometry, scope: scope)
+    }
+
+    /// Which components stay under the first two rules.
+    private static func keptComponents(
+        _ components: [ConnectedComponents.Component],
+        _ rules: PostprocessRules,
+        voxelVolume: Double
+    ) -> [Bool] {
+        // A hair's breadth, so that ten voxels of 0.1 mm³ are not below 1 mm³.
+        let slack = 1 - 1e-9
+        var kept = components.map { component in
+            guard let minimum = rules.minimumVolumeMm3[component.value] else { return true }
+            return !(Double(component.voxelCount) * voxelVolume < minimum * slack)
+        }
+        let single = Set(rules.keepLargest)
+        var largest: [UInt16: Int] = [:]
+        for (index, component) in components.enumerated() where kept[index] && single.contains(component.value) {
+            if let best = largest[component.value] {
+                if component.voxelCount > components[best].voxelCount {
+                    kept[best] = false
+                    largest[component.value] = index
+                } else {
+                    kept[index] = false
+                }
+            } else {
+                largest[component.value] = index
+            }
+        }
+        return kept
+    }
+
+    /// The box around what is left of some labels; nil when nothing is.
+    private static func box(of values: Set<UInt16>, in found: ConnectedComponents, kept: [Bool]) -> VoxelBox? {
+        var box: VoxelBox?
+        let wanted = found.components.indices.map { kept[$0] && values.contains(found.components[$0].value) }
+        found.forEachRun { component, _, run, row in
+            guard wanted[component] else { return }
+            let (j, k) = found.runs.place(ofRow: row)
+            let ends = VoxelBox(lower: SIMD3(Int(run.begin), j, k), upper: SIMD3(Int(run.end), j + 1, k + 1))
+            box = box?.union(ends) ?? ends
+        }
+        return box
+    }
+}

@@ -1,0 +1,128 @@
+internal import NocturneConcurrency
+internal import NocturneCore
+
+/// Joins touching runs of one value into components with a union-find over runs.
+///
+/// The root of a component is always its first run in storage order (the larger root is hung below the smaller), so the
+/// forest's roots, and the numbers made from them, do not depend on the order in which runs were joined: slabs are
+/// joined by different threads, then the seams between them. Source of the method: Rosenfeld and Pfaltz, "Sequential
+/// operations in digital picture processing", J. ACM 13 (1966), over runs as in He, Chao and Suzuki, "A run-based
+/// two-scan labeling algorithm", IEEE Trans. Image Process. 17 (2008).
+struct RunUnion {
+    private let runs: LabelRuns
+    private let connectivity: Connectivity
+
+    /// The component of every run, numbered from 0 in the order of first voxels, and how many there are.
+    ///
+    /// Extra memory: 4 bytes a run.
+    /// - Throws: ``CancelledError`` when the flag is raised; it is looked at every slice.
+    static func components(
+        of runs: LabelRuns,
+        connectivity: Connectivity,
+        scope: ComputeScope
+    ) throws(CancelledError) -> (ofRun: [UInt32], count: Int) {
+        let union = RunUnion(runs: runs, connectivity: connectivity)
+        var parents = Array(0..<UInt32(runs.runs.count))
+        try parents.withUnsafeMutableBufferPointer { parents throws(CancelledError) in
+            guard let base = parents.baseAddress else { return }
+            try union.join(SharedPointer(base: base), scope)
+        }
+        try scope.check()
+        var count = 0
+        // A parent comes before its child, so its number is already there.
+        for run in parents.indices {
+            if parents[run] == UInt32(run) {
+                parents[run] = UInt32(count)
+                count += 1
+            } else {
+                parents[run] = parents[Int(parents[run])]
+            }
+        }
+        return (parents, count)
+    }
+
+    private func join(_ parents: SharedPointer<UInt32>, _ scope: ComputeScope) throws(CancelledError) {
+        let slices = runs.region.shape.z
+        let slicesInSlab = 8
+        let slabs = (slices + slicesInSlab - 1) / slicesInSlab
+        try scope.forEach(slabs) { slab in
+            for slice in slab * slicesInSlab..<min(slices, (slab + 1) * slicesInSlab) where !scope.flag.isCancelled {
+                joinRows(inside: slice, parents.base)
+                if slice > slab * slicesInSlab { joinRows(of: slice, withSliceBefore: parents.base) }
+            }
+        }
+        for slab in 1..<max(slabs, 1) {
+            try scope.check()
+            joinRows(of: slab * slicesInSlab, withSliceBefore: parents.base)
+        }
+    }
+
+    private func joinRows(inside slice: Int, _ parents: UnsafeMutablePointer<UInt32>) {
+        let rows = runs.region.shape.y
+        for row in slice * rows + 1..<max((slice + 1) * rows, slice * rows + 1) {
+            join(row, row - 1, connectivity.reachInNextRow, parents)
+        }
+    }
+
+    private func joinRows(of slice: Int, withSliceBefore parents: UnsafeMutablePointer<UInt32>) {
+        let rows = runs.region.shape.y
+        for j in 0..<rows {
+            let row = slice * rows + j
+            guard runs.rowStart[row] < runs.rowStart[row + 1] else { continue }
+            join(row, row - rows, connectivity.reachInNextRow, parents)
+            if let reach = connectivity.reachInDiagonalRow {
+                if j > 0 { join(row, row - rows - 1, reach, parents) }
+                if j + 1 < rows { join(row, row - rows + 1, reach, parents) }
+            }
+        }
+    }
+
+    /// Joins the runs of two rows that come within `reach` columns of each other.
+    private func join(_ rowA: Int, _ rowB: Int, _ reach: Int, _ parents: UnsafeMutablePointer<UInt32>) {
+        var a = Int(runs.rowStart[rowA])
+        var b = Int(runs.rowStart[rowB])
+        let endA = Int(runs.rowStart[rowA + 1])
+        let endB = Int(runs.rowStart[rowB + 1])
+        runs.runs.withUnsafeBufferPointer { runs in
+            while a < endA, b < endB {
+                let runA = runs[a]
+                let runB = runs[b]
+                joinIfTouching(a, runA, b, runB, reach, parents)
+                if runA.end < runB.end {
+                    a += 1
+                } else if runB.end < runA.end {
+                    b += 1
+                } else {
+                    // Both end here, so each may still reach the other's successor across the corner.
+                    if b + 1 < endB { joinIfTouching(a, runA, b + 1, runs[b + 1], reach, parents) }
+                    a += 1
+                }
+            }
+        }
+    }
+
+    private func joinIfTouching(
+        _ a: Int,
+        _ runA: LabelRun,
+        _ b: Int,
+        _ runB: LabelRun,
+        _ reach: Int,
+        _ parents: UnsafeMutablePointer<UInt32>
+    ) {
+        guard runA.value == runB.value, Int(runA.begin) < Int(runB.end) + reach, Int(runB.begin) < Int(runA.end) + reach
+        else { return }
+        let rootA = Self.root(of: UInt32(a), parents)
+        let rootB = Self.root(of: UInt32(b), parents)
+        if rootA < rootB { parents[Int(rootB)] = rootA } else { parents[Int(rootA)] = rootB }
+    }
+
+    /// The root, halving the path on the way.
+    private static func root(of run: UInt32, _ parents: UnsafeMutablePointer<UInt32>) -> UInt32 {
+        var run = run
+        while parents[Int(run)] != run {
+            parents[Int(run)] = parents[Int(parents[Int(run)])]
+            run = parents[Int(run)]
+        }
+        return run
+    }
+}

@@ -1,0 +1,62 @@
+public import NocturneCore
+
+/// Whether a structure lies wholly in the volume.
+public enum LabelStatus: String, Hashable, Sendable, Codable, CaseIterable {
+    case complete
+    /// A voxel lies in the outermost layer: part of the structure may be outside.
+    case touchesBorder
+    /// No voxel has the label. A volume of 0 then means "not found", not "nothing there".
+    case absent
+}
+
+/// What the image shows inside a label, in the image's unit (Hounsfield units for CT).
+public struct IntensitySummary: Hashable, Sendable, Codable {
+    public var mean: Double
+    /// Of the population: divided by the number of voxels.
+    public var standardDeviation: Double
+    public var minimum: Double
+    public var maximum: Double
+
+    public init(mean: Double, standardDeviation: Double, minimum: Double, maximum: Double) {
+        self.mean = mean
+        self.standardDeviation = standardDeviation
+        self.minimum = minimum
+        self.maximum = maximum
+    }
+}
+
+/// The size, place and intensity of one label.
+public struct LabelMeasurement: Hashable, Sendable, Codable {
+    public var value: UInt16
+    public var voxelCount: Int
+    /// Voxels times the volume of a voxel.
+    public var volumeMm3: Double
+    public var volumeMl: Double { volumeMm3 / 1000 }
+    /// Nil without an image, and when the label has no voxel of finite intensity.
+    public var intensity: IntensitySummary?
+    /// The mean of the voxel centres in RAS+ mm; nil when absent.
+    public var centroid: SIMD3<Double>?
+    /// In voxel indices, the upper end not belonging to it; nil when absent.
+    public var boundingBox: VoxelBox?
+    public var status: LabelStatus
+
+    public init(
+        value: UInt16,
+        voxelCount: Int,
+        volumeMm3: Double,
+        intensity: IntensitySummary?,
+        centroid: SIMD3<Double>?,
+        boundingBox: VoxelBox?,
+        status: LabelStatus
+    ) {
+        self.value = value
+        self.voxelCount = voxelCount
+        self.volumeMm3 = volumeMm3
+        self.intensity = intensity
+        self.centroid = centroid
+        self.boundingBox = boundingBox
+        self.status = status
+    }
+
+    public var touchesBorder: Bool { status == .touchesBorder }
+}

@@ -1,0 +1,143 @@
+public import NocturneConcurrency
+public import NocturneCore
+
+/// Measures labels: size, place, intensity.
+public enum LabelMeasurer {
+    /// Measures all `values` in one pass over the voxels, in double precision.
+    ///
+    /// The volume is cut into fixed parts of about a million voxels that threads share; their sums are merged in order,
+    /// so the result is bit-identical for any number of threads. Time is linear in the voxels. Extra memory: 128 KiB,
+    /// and under 200 bytes for every label present in each part.
+    /// - Parameters:
+    ///   - labels: the label map.
+    ///   - image: intensities on the same grid; nil measures none. Voxels that are not finite count for size and place
+    ///     but not for intensity.
+    ///   - values: the labels to measure; 0 measures the background.
+    /// - Returns: one measurement for every element of `values`, in that order.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is looked at about every million voxels.
+    public static func measure(
+        labels: LabelVolume,
+        image: Volume?,
+        values: [UInt16],
+        scope: ComputeScope
+    ) throws(CancelledError) -> [LabelMeasurement] {
+        let geometry = labels.geometry
+        precondition(image == nil || image?.geometry.shape == geometry.shape, "image and labels have different shapes")
+        let wanted = Array(Set(values)).sorted()
+        guard !wanted.isEmpty else { return [] }
+        // The place of each label in `wanted`, or -1.
+        var places = [Int32](repeating: -1, count: 1 << 16)
+        for (place, value) in wanted.enumerated() { places[Int(value)] = Int32(place) }
+
+        let tallies: [LabelTally]
+        if let image {
+            tallies = try image.voxels.withUnsafeBufferPointer { image throws(CancelledError) in
+                try tally(labels, VoxelReader(base: image.baseAddress!), places, wanted.count, scope)
+            }
+        } else {
+            tallies = try tally(labels, nil, places, wanted.count, scope)
+        }
+        return values.map { value in
+            measurement(of: value, tallies[Int(places[Int(value)])], geometry)
+        }
+    }
+
+    private static func measurement(
+        of value: UInt16,
+        _ tally: LabelTally,
+        _ geometry: VolumeGeometry
+    ) -> LabelMeasurement {
+        guard tally.count > 0 else {
+            return LabelMeasurement(
+                value: value,
+                voxelCount: 0,
+                volumeMm3: 0,
+                intensity: nil,
+                centroid: nil,
+                boundingBox: nil,
+                status: .absent
+            )
+        }
+        let sums = tally.indexSums
+        let meanIndex = SIMD3(Double(sums.x), Double(sums.y), Double(sums.z)) / Double(tally.count)
+        let seen = tally.intensity
+        return LabelMeasurement(
+            value: value,
+            voxelCount: tally.count,
+            volumeMm3: Double(tally.count) * geometry.voxelVolume,
+            intensity: seen.count == 0
+                ? nil
+                : IntensitySummary(
+                    mean: seen.mean,
+                    standardDeviation: (seen.squares / Double(seen.count)).squareRoot(),
+                    minimum: seen.minimum,
+                    maximum: seen.maximum
+                ),
+            centroid: geometry.affine(meanIndex),
+            boundingBox: tally.box,
+            status: tally.box.touchesBorder(of: geometry.shape) ? .touchesBorder : .complete
+        )
+    }
+
+    private static func tally(
+        _ labels: LabelVolume,
+        _ image: VoxelReader<Float>?,
+        _ places: [Int32],
+        _ count: Int,
+        _ scope: ComputeScope
+    ) throws(CancelledError) -> [LabelTally] {
+        let shape = labels.geometry.shape
+        let rows = shape.y * shape.z
+        let rowsInPart = max(1, (1 << 20) / shape.x)
+        var parts = [[(place: Int, tally: LabelTally)]](repeating: [], count: (rows + rowsInPart - 1) / rowsInPart)
+        try parts.withUnsafeMutableBufferPointer { parts throws(CancelledError) in
+            let target = SharedPointer(base: parts.baseAddress!)
+            try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
+                let reader = VoxelReader(base: voxels.baseAddress!)
+                try scope.forEachRange(of: rows, by: rowsInPart) { range in
+                    target.base[range.lowerBound / rowsInPart] = tallyRows(range, shape, reader, image, places, count)
+                }
+            }
+        }
+        var total = [LabelTally](repeating: LabelTally(), count: count)
+        for part in parts {
+            for entry in part { total[entry.place].merge(entry.tally) }
+        }
+        return total
+    }
+
+    private static func tallyRows(
+        _ rows: Range<Int>,
+        _ shape: VolumeShape,
+        _ labels: VoxelReader<UInt16>,
+        _ image: VoxelReader<Float>?,
+        _ places: [Int32],
+        _ count: Int
+    ) -> [(place: Int, tally: LabelTally)] {
+        var tallies = [LabelTally](repeating: LabelTally(), count: count)
+        let backgroundWanted = places[0] >= 0
+        for row in rows {
+            let line = labels.base + row * shape.x
+            var any: UInt16 = 0
+            for i in 0..<shape.x { any |= line[i] }
+            guard any != 0 || backgroundWanted else { continue }
+            let (j, k) = (row % shape.y, row / shape.y)
+            var i = 0
+            while i < shape.x {
+                let value = line[i]
+                let begin = i
+                i += 1
+                while i < shape.x, line[i] == value { i += 1 }
+                let place = Int(places[Int(value)])
+                guard place >= 0 else { continue }
+                tallies[place].addRun(begin..<i, j, k)
+                if let image {
+                    tallies[place].intensity.add(
+                        UnsafeBufferPointer(start: image.base + row * shape.x + begin, count: i - begin)
+                    )
+                }
+            }
+        }
+        return tallies.indices.compactMap { tallies[$0].count > 0 ? ($0, tallies[$0]) : nil }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import NocturneConcurrency
+import NocturnePipeline
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A regular file below the inputs.
+struct FoundFile: Sendable, Hashable {
+    let path: String
+    /// The path below the input that was named.
+    let name: String
+    /// The last part of the input's own path, for files that lie directly in it.
+    let root: String
+
+    /// The last part of the folder the file lies in.
+    var folderName: String {
+        let parts = name.split(separator: "/")
+        return parts.count > 1 ? String(parts[parts.count - 2]) : root
+    }
+
+    /// The folder's whole path.
+    var folderPath: String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
+
+    var fileName: String { String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...]) }
+}
+
+/// Walks the inputs: every regular file once, in the order of paths.
+struct FileWalk {
+    let request: DiscoveryRequest
+    let flag: CancellationFlag
+    private var seenFolders: Set<FileIdentity> = []
+    private(set) var files: [FoundFile] = []
+    private(set) var notes: [String] = []
+
+    private struct FileIdentity: Hashable {
+        let device: UInt
+        let inode: UInt
+    }
+
+    init(request: DiscoveryRequest, flag: CancellationFlag) {
+        self.request = request
+        self.flag = flag
+    }
+
+    /// - Throws: ``BatchError`` when an input is not there; ``CancelledError``.
+    mutating func run() throws {
+        for input in request.inputs {
+            let root = (input as NSString).lastPathComponent
+            var status = stat()
+            guard stat(input, &status) == 0 else {
+                throw BatchError(.inputMissing, path: input, detail: String(cString: strerror(errno)))
+            }
+            if status.st_mode & S_IFMT == S_IFDIR {
+                try walk(input, below: "", root: root, status)
+            } else {
+                take(FoundFile(path: input, name: root, root: (input as NSString).deletingLastPathComponent))
+            }
+        }
+        var seen: Set<String> = []
+        files = files.filter { seen.insert($0.path).inserted }
+        files.sort { $0.path < $1.path }
+    }
+
+    private mutating func walk(_ folder: String, below: String, root: String, _ status: stat) throws {
+        try flag.check()
+        // Links may lead in circles: each folder is visited once.
+        guard seenFolders.insert(FileIdentity(device: UInt(status.st_dev), inode: UInt(status.st_ino))).inserted else {
+            return
+        }
+        if request.pruned.contains(where: { samePlace(folder, $0) }) || FileSystem.exists(folder + "/.nocturne") {
+            notes.append("\(folder) is an output folder and is not searched")
+            return
+        }
+        if access(folder, R_OK | X_OK) != 0 {
+            notes.append("\(folder) cannot be read: \(String(cString: strerror(errno)))")
+            return
+        }
+        for entry in FileSystem.entries(folder) where !entry.hasPrefix(".") {
+            let path = folder + "/" + entry
+            let name = below.isEmpty ? entry : below + "/" + entry
+            var inner = stat()
+            guard stat(path, &inner) == 0 else {
+                notes.append("\(path) cannot be read: \(String(cString: strerror(errno)))")
+                continue
+            }
+            if inner.st_mode & S_IFMT == S_IFDIR {
+                try walk(path, below: name, root: root, inner)
+            } else if inner.st_mode & S_IFMT == S_IFREG {
+                take(FoundFile(path: path, name: name, root: root))
+            }
+        }
+    }
+
+    private mutating func take(_ file: FoundFile) {
+        func matches(_ glob: String) -> Bool {
+            fnmatch(glob, file.name, 0) == 0 || fnmatch(glob, file.fileName, 0) == 0
+        }
+        guard request.include.isEmpty || request.include.contains(where: matches) else { return }
+        guard !request.exclude.contains(where: matches) else { return }
+        files.append(file)
+    }
+
+    private func samePlace(_ a: String, _ b: String) -> Bool {
+        var first = stat()
+        var second = stat()
+        guard stat(a, &first) == 0, stat(b, &second) == 0 else { return false }
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    }
+}

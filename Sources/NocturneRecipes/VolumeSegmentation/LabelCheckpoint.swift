@@ -1,0 +1,110 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturnePipeline
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Finished label slices of an item in work, kept in staging so that a long volume goes on from its last slab.
+///
+/// `labels.u16` holds the slices, `checkpoint.json` how many of them count and what they belong to. The second is
+/// replaced only after the first was flushed, so what it says is always there.
+struct LabelCheckpoint {
+    private struct State: Codable {
+        var fingerprint: String
+        var instructionSet: String
+        var slices: Int
+        var sha256: String
+    }
+
+    private let folder: String
+    private let fingerprint: String
+    private let instructionSet: String
+    private let shape: VolumeShape
+    private var saved = 0
+    private var lastSave = ContinuousClock.now
+    /// Small volumes are done before this; writing their slices would cost more than inferring them again.
+    private static let interval = Duration.seconds(4)
+
+    init(folder: String, fingerprint: String, instructionSet: String, shape: VolumeShape) {
+        self.folder = folder
+        self.fingerprint = fingerprint
+        self.instructionSet = instructionSet
+        self.shape = shape
+    }
+
+    private var labelsPath: String { folder + "/labels.u16" }
+    private var statePath: String { folder + "/checkpoint.json" }
+
+    /// Fills in the slices of an earlier attempt; what does not belong to this item, or is damaged, is not used.
+    /// - Returns: the number of slices that are known.
+    mutating func restore(into labels: inout VoxelBuffer<UInt16>, scope: ComputeScope) throws -> Int {
+        guard let text = try? FileSystem.read(statePath, limit: 1 << 16),
+            let state = try? JSONDecoder().decode(State.self, from: Data(text)),
+            state.fingerprint == fingerprint, state.instructionSet == instructionSet,
+            state.slices > 0, state.slices <= shape.z,
+            let descriptor = Optional(open(labelsPath, O_RDONLY | O_CLOEXEC)), descriptor >= 0
+        else { return 0 }
+        defer { close(descriptor) }
+        let wanted = state.slices * shape.sliceCount * 2
+        var digester = ContentDigester()
+        let intact = try labels.withUnsafeMutableBufferPointer { labels throws -> Bool in
+            let bytes = UnsafeMutableRawBufferPointer(labels)
+            var offset = 0
+            while offset < wanted {
+                try scope.check()
+                let count = pread(descriptor, bytes.baseAddress! + offset, min(1 << 22, wanted - offset), off_t(offset))
+                if count <= 0 { return false }
+                digester.update(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]))
+                offset += count
+            }
+            return digester.finish().hex == state.sha256
+        }
+        guard intact else {
+            labels.clear()
+            return 0
+        }
+        saved = state.slices
+        return saved
+    }
+
+    /// Keeps the slices finished since the last call, every few seconds or when forced.
+    mutating func save(_ labels: borrowing VoxelBuffer<UInt16>, finishedSlices: Int, force: Bool, of total: Int) throws
+    {
+        guard finishedSlices > saved, finishedSlices < total else { return }
+        guard force || ContinuousClock.now - lastSave > LabelCheckpoint.interval else { return }
+        try FileSystem.makeFolder(folder)
+        let descriptor = open(labelsPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileFault(operation: "create", path: labelsPath, code: errno) }
+        defer { close(descriptor) }
+        let end = finishedSlices * shape.sliceCount * 2
+        let start = saved * shape.sliceCount * 2
+        let digest = try labels.withUnsafeBufferPointer { labels throws -> ContentDigest in
+            let bytes = UnsafeRawBufferPointer(labels)
+            var offset = start
+            while offset < end {
+                let count = pwrite(descriptor, bytes.baseAddress! + offset, end - offset, off_t(offset))
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    throw FileFault(operation: "write", path: labelsPath, code: errno)
+                }
+                offset += count
+            }
+            var digester = ContentDigester()
+            digester.update(UnsafeRawBufferPointer(rebasing: bytes[0..<end]))
+            return digester.finish()
+        }
+        guard fsync(descriptor) == 0 else { throw FileFault(operation: "flush", path: labelsPath, code: errno) }
+        let state = State(
+            fingerprint: fingerprint,
+            instructionSet: instructionSet,
+            slices: finishedSlices,
+            sha256: digest.hex
+        )
+        try FileSystem.replace(statePath, with: try StableJSON.encode(state))
+        saved = finishedSlices
+        lastSave = ContinuousClock.now
+    }
+}

@@ -1,0 +1,38 @@
+public import NocturneCore
+
+/// The options of a run that change what comes out.
+public struct SegmentationOptions: Sendable, Hashable {
+    public enum Meshes: String, Sendable, CaseIterable { case stl, obj, none }
+
+    /// The labels to keep, by name; nil for all.
+    public var labels: [String]?
+    public var meshes: Meshes
+    public var frame: PatientFrame
+    /// Distance of neighbouring tiles as a share of the patch; nil for the package's own.
+    public var tileStep: Double?
+    /// Whether mirrored passes are left out even where the package asks for them.
+    public var disablesMirroring: Bool
+
+    public init(
+        labels: [String]? = nil,
+        meshes: Meshes = .stl,
+        frame: PatientFrame = .lps,
+        tileStep: Double? = nil,
+        disablesMirroring: Bool = false
+    ) {
+        self.labels = labels
+        self.meshes = meshes
+        self.frame = frame
+        self.tileStep = tileStep
+        self.disablesMirroring = disablesMirroring
+    }
+
+    /// By their command-line names: for fingerprints, accounts and the comparison with an earlier run.
+    public var words: [String: String] {
+        var words = ["meshes": meshes.rawValue, "frame": frame.rawValue]
+        if let labels { words["labels"] = labels.sorted().joined(separator: ",") }
+        if let tileStep { words["step-size"] = "\(tileStep)" }
+        if disablesMirroring { words["disable-tta"] = "yes" }
+        return words
+    }
+}

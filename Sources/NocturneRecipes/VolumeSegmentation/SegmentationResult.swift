@@ -1,0 +1,117 @@
+import NocturneCore
+import NocturneInference
+import NocturnePipeline
+
+/// `result.json` of a segmented volume: a function of input, model and options, with nothing of when and where.
+struct SegmentationResult: Codable {
+    struct Source: Codable {
+        let format: String
+        let name: String
+        let files: Int
+        @Nullable var modality: String?
+        let shape: [Int]
+        let spacingMm: [Double]
+        let orientation: String
+        /// Rows of the map from voxel indices (i, j, k) to RAS+ millimetres.
+        let affineRas: [[Double]]
+    }
+
+    struct Model: Codable {
+        let id: String
+        let name: String
+        let version: String
+        let description: String
+        let digest: String
+    }
+
+    struct Engine: Codable {
+        let name: String
+        let precision: String
+        let instructionSet: String
+    }
+
+    struct Intensity: Codable {
+        let mean: Double
+        let standardDeviation: Double
+        let minimum: Double
+        let maximum: Double
+    }
+
+    struct Box: Codable {
+        /// First and last voxel index, both belonging to it.
+        let lower: [Int]
+        let upper: [Int]
+    }
+
+    struct Cleaning: Codable {
+        let componentsFound: Int
+        let componentsRemoved: Int
+        let voxelsRemoved: Int
+        let voxelsFilled: Int
+    }
+
+    struct Mesh: Codable {
+        let file: String
+        let frame: String
+        let triangles: Int
+        let areaMm2: Double
+        let volumeMm3: Double
+    }
+
+    struct Label: Codable {
+        let value: Int
+        let name: String
+        let color: String
+        @Nullable var code: Code?
+        let status: String
+        let voxelCount: Int
+        @Nullable var volumeMm3: Double?
+        @Nullable var volumeMl: Double?
+        @Nullable var intensity: Intensity?
+        @Nullable var centroidRasMm: [Double]?
+        @Nullable var boundingBox: Box?
+        let touchesBorder: Bool
+        @Nullable var cleaning: Cleaning?
+        @Nullable var mesh: Mesh?
+    }
+
+    struct Code: Codable {
+        let scheme: String
+        let value: String
+        let meaning: String
+    }
+
+    let schemaVersion: Int
+    let disclaimer: String
+    let item: String
+    let fingerprint: String
+    let source: Source
+    let model: Model
+    let engine: Engine
+    let options: [String: String]
+    let labels: [Label]
+    let files: [ItemFile]
+    let notes: [String]
+
+    /// Rows for the table of the cohort.
+    var statistics: [Statistic] {
+        labels.flatMap { label -> [Statistic] in
+            func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
+                Statistic(label: label.name, measure: measure, value: value, unit: unit)
+            }
+            let present = label.voxelCount > 0
+            return [
+                row("voxelCount", Double(label.voxelCount), "1"),
+                row("volume", label.volumeMl, "ml"),
+                row("intensityMean", label.intensity?.mean, "stored unit"),
+                row("intensityStandardDeviation", label.intensity?.standardDeviation, "stored unit"),
+                row("intensityMinimum", label.intensity?.minimum, "stored unit"),
+                row("intensityMaximum", label.intensity?.maximum, "stored unit"),
+                row("centroidRasX", label.centroidRasMm?[0], "mm"),
+                row("centroidRasY", label.centroidRasMm?[1], "mm"),
+                row("centroidRasZ", label.centroidRasMm?[2], "mm"),
+                row("touchesBorder", present ? (label.touchesBorder ? 1 : 0) : nil, "1"),
+            ]
+        }
+    }
+}

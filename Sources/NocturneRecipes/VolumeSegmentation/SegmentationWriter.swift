@@ -1,0 +1,196 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneMesh
+import NocturnePipeline
+import NocturnePostprocess
+
+/// Writes what a segmented volume leaves behind, and recognises it again.
+struct SegmentationWriter {
+    let model: SegmentationModel
+    let options: SegmentationOptions
+    let labels: [ModelLabel]
+    let meshed: VolumeSegmentation.MeshedVolume
+    let item: RecipeItem
+
+    private var finished: VolumeSegmentation.FinishedVolume { meshed.finished }
+
+    func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+        var written = ["segmentation.nii.gz"]
+        try writeLabels(to: folder + "/segmentation.nii.gz", scope: scope)
+        let meshes = try writeMeshes(into: folder, scope: scope)
+        written += meshes.values.map(\.file).sorted()
+        let files = try written.map { path in
+            let (bytes, digest) = try FileSystem.digest(folder + "/" + path)
+            return ItemFile(path: path, bytes: bytes, sha256: digest.hex)
+        }
+        let notes = notes()
+        let result = SegmentationResult(
+            schemaVersion: 1,
+            disclaimer: Disclaimer.text,
+            item: item.name,
+            fingerprint: item.fingerprint,
+            source: source(),
+            model: SegmentationResult.Model(
+                id: model.package.id,
+                name: model.package.name,
+                version: model.package.version,
+                description: model.package.description,
+                digest: model.package.digest.hex
+            ),
+            engine: SegmentationResult.Engine(
+                name: model.engineName,
+                precision: model.precision.rawValue,
+                instructionSet: model.instructionSet
+            ),
+            options: options.words,
+            labels: labels.map { entry(for: $0, mesh: meshes[$0.value]) },
+            files: files,
+            notes: notes
+        )
+        let bytes = try StableJSON.encode(result)
+        try FileSystem.write(folder + "/result.json", bytes)
+        var digester = ContentDigester()
+        digester.update(bytes)
+        let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
+        return ItemProduct(files: files + [own], statistics: result.statistics, notes: notes)
+    }
+
+    // MARK: Files
+
+    private func writeLabels(to path: String, scope: ComputeScope) throws {
+        var codes: (qform: Int, sform: Int)?
+        if finished.source.format == .nifti {
+            let header = try NIfTIReader.readHeader(at: finished.source.files[0])
+            codes = (header.qformCode, header.sformCode)
+        }
+        let names = labels.map {
+            NIfTILabel(value: $0.value, name: $0.name, red: $0.color.red, green: $0.color.green, blue: $0.color.blue)
+        }
+        try NIfTIWriter.writeLabels(finished.labels, names: names, codes: codes, to: path, scope: scope)
+    }
+
+    private func writeMeshes(into folder: String, scope: ComputeScope) throws -> [UInt16: SegmentationResult.Mesh] {
+        guard options.meshes != .none, !meshed.surfaces.isEmpty else { return [:] }
+        try FileSystem.makeFolder(folder + "/meshes")
+        var entries: [UInt16: SegmentationResult.Mesh] = [:]
+        for label in labels {
+            guard let surface = meshed.surfaces[label.value], !surface.isEmpty else { continue }
+            let file = "meshes/\(label.name).\(options.meshes.rawValue)"
+            let path = folder + "/" + file
+            if options.meshes == .obj {
+                try OBJWriter.write(surface, frame: options.frame, name: label.name, to: path, scope: scope)
+            } else {
+                try STLWriter.write(surface, frame: options.frame, name: label.name, to: path, scope: scope)
+            }
+            let measures = MeshMeasures(of: surface)
+            entries[label.value] = SegmentationResult.Mesh(
+                file: file,
+                frame: options.frame.rawValue.uppercased(),
+                triangles: surface.triangles.count,
+                areaMm2: rounded(measures.area),
+                volumeMm3: rounded(measures.signedVolume)
+            )
+        }
+        return entries
+    }
+
+    // MARK: The result
+
+    private func source() -> SegmentationResult.Source {
+        let geometry = finished.source.geometry
+        let spacing = geometry.spacing
+        return SegmentationResult.Source(
+            format: finished.source.format.rawValue,
+            name: finished.source.name,
+            files: finished.source.files.count,
+            modality: finished.source.modality,
+            shape: [geometry.shape.x, geometry.shape.y, geometry.shape.z],
+            spacingMm: [spacing.x, spacing.y, spacing.z],
+            orientation: geometry.orientationCode,
+            affineRas: Array(geometry.affine.rows.prefix(3))
+        )
+    }
+
+    private func entry(for label: ModelLabel, mesh: SegmentationResult.Mesh?) -> SegmentationResult.Label {
+        let measured = finished.measurements.first { $0.value == label.value }
+        let cleaning = finished.cleaning.first { $0.value == label.value }
+        let present = (measured?.voxelCount ?? 0) > 0
+        return SegmentationResult.Label(
+            value: Int(label.value),
+            name: label.name,
+            color: label.color.description,
+            code: label.code.map { .init(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) },
+            status: measured?.status.rawValue ?? LabelStatus.absent.rawValue,
+            voxelCount: measured?.voxelCount ?? 0,
+            volumeMm3: present ? measured.map { rounded($0.volumeMm3) } : nil,
+            volumeMl: present ? measured.map { rounded($0.volumeMl) } : nil,
+            intensity: measured?.intensity.map {
+                .init(
+                    mean: rounded($0.mean),
+                    standardDeviation: rounded($0.standardDeviation),
+                    minimum: $0.minimum,
+                    maximum: $0.maximum
+                )
+            },
+            centroidRasMm: measured?.centroid.map { [rounded($0.x), rounded($0.y), rounded($0.z)] },
+            boundingBox: measured?.boundingBox.map(box),
+            touchesBorder: measured?.touchesBorder ?? false,
+            cleaning: cleaning.map {
+                .init(
+                    componentsFound: $0.componentsFound,
+                    componentsRemoved: $0.componentsRemoved,
+                    voxelsRemoved: $0.voxelsRemoved,
+                    voxelsFilled: $0.voxelsFilled
+                )
+            },
+            mesh: mesh
+        )
+    }
+
+    private func box(_ box: VoxelBox) -> SegmentationResult.Box {
+        .init(
+            lower: [box.lower.x, box.lower.y, box.lower.z],
+            upper: [box.upper.x - 1, box.upper.y - 1, box.upper.z - 1]
+        )
+    }
+
+    private func notes() -> [String] {
+        var notes = finished.notes
+        let absent = labels.filter { label in finished.measurements.first { $0.value == label.value }?.voxelCount == 0 }
+        if !absent.isEmpty { notes.append("not found: " + absent.map(\.name).joined(separator: ", ")) }
+        let cut = labels.filter { label in
+            finished.measurements.first { $0.value == label.value }?.touchesBorder == true
+        }
+        if !cut.isEmpty {
+            notes.append(
+                "touches the border of the volume, measures are of the visible part: "
+                    + cut.map(\.name).joined(separator: ", ")
+            )
+        }
+        return notes
+    }
+
+    /// Six digits after the point: below what any measure means, above what a float sum's order could change.
+    private func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
+
+    // MARK: Recognising
+
+    /// The product of a folder that holds a whole result of `fingerprint`: every file there, with its recorded digest.
+    static func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
+        let bytes = try FileSystem.read(folder + "/result.json")
+        guard let result = try? JSONDecoder().decode(SegmentationResult.self, from: Data(bytes)),
+            result.fingerprint == fingerprint, FileSystem.exists(folder + "/run.json")
+        else { return nil }
+        for file in result.files {
+            let (size, digest) = try FileSystem.digest(folder + "/" + file.path)
+            guard size == file.bytes, digest.hex == file.sha256 else { return nil }
+        }
+        var digester = ContentDigester()
+        digester.update(bytes)
+        let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
+        return ItemProduct(files: result.files + [own], statistics: result.statistics, notes: result.notes)
+    }
+}

@@ -1,0 +1,251 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturnePipeline
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Finds the volumes below the inputs from names and headers, and says of every other file why it is none.
+struct VolumeDiscovery {
+    let models: [SegmentationModel]
+    let options: SegmentationOptions
+    let scope: ComputeScope
+
+    /// One volume, or one file that should have been one.
+    private struct Found: Sendable {
+        var key: String
+        var name: String
+        var path: String
+        var files: [FoundFile]
+        var volume: Result<VolumeFacts, Refusal>
+        var order: String
+    }
+
+    struct VolumeFacts: Sendable {
+        var format: VolumeSource.Format
+        var geometry: VolumeGeometry
+        var modality: String?
+        var seriesInstanceUID: String?
+    }
+
+    struct Refusal: Error {
+        var problem: ItemProblem
+    }
+
+    func run(_ request: DiscoveryRequest) throws -> Discovery {
+        var walk = FileWalk(request: request, flag: scope.flag)
+        try walk.run()
+        var found: [Found] = []
+        let isNIfTI = walk.files.map { VolumeDiscovery.isNIfTIName($0.fileName) }
+        let nifti = zip(walk.files, isNIfTI).filter(\.1).map(\.0)
+        let others = zip(walk.files, isNIfTI).filter { !$0.1 }.map(\.0)
+        found += try niftiVolumes(nifti)
+        found += try dicomVolumes(others, besides: Set(nifti.map(\.path)))
+        found.sort { $0.order < $1.order }
+        return Discovery(items: try items(found), notes: walk.notes)
+    }
+
+    // MARK: NIfTI
+
+    static func isNIfTIName(_ name: String) -> Bool {
+        let lower = name.lowercased()
+        return [".nii", ".nii.gz", ".hdr", ".hdr.gz"].contains { lower.hasSuffix($0) }
+    }
+
+    private static func stem(_ name: String) -> String {
+        let lower = name.lowercased()
+        for ending in [".nii.gz", ".hdr.gz", ".nii", ".hdr"] where lower.hasSuffix(ending) {
+            return String(name.dropLast(ending.count))
+        }
+        return name
+    }
+
+    private func niftiVolumes(_ files: [FoundFile]) throws -> [Found] {
+        let headers = Mutex([Int: Result<VolumeFacts, Refusal>]())
+        try scope.forEach(files.count) { index in
+            let result: Result<VolumeFacts, Refusal>
+            do throws(NIfTIError) {
+                let header = try NIfTIReader.readHeader(at: files[index].path)
+                result = .success(VolumeFacts(format: .nifti, geometry: header.geometry))
+            } catch {
+                result = .failure(Refusal(problem: .refused(error.detail)))
+            }
+            headers.withLock { $0[index] = result }
+        }
+        return headers.withLock { headers in
+            files.indices.map { index in
+                let file = files[index]
+                return Found(
+                    key: "nifti:" + file.path,
+                    name: VolumeDiscovery.stem(file.fileName),
+                    path: file.path,
+                    files: [file],
+                    volume: headers[index] ?? .failure(Refusal(problem: .refused("was not looked at"))),
+                    order: file.path
+                )
+            }
+        }
+    }
+
+    // MARK: DICOM
+
+    private func dicomVolumes(_ files: [FoundFile], besides nifti: Set<String>) throws -> [Found] {
+        let byPath = Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0) })
+        let scan = try DICOMScanner.scan(paths: files.map(\.path), scope: scope)
+        var seriesInFolder: [String: Int] = [:]
+        for series in scan.series {
+            if let file = series.slices.first.flatMap({ byPath[$0.path] }) {
+                seriesInFolder[file.folderPath, default: 0] += 1
+            }
+        }
+        var found: [Found] = []
+        for series in scan.series {
+            let slices = series.slices.compactMap { byPath[$0.path] }
+            guard let first = slices.min(by: { $0.path < $1.path }) else { continue }
+            var name = first.folderName
+            if seriesInFolder[first.folderPath, default: 0] > 1 {
+                name += series.slices.first?.seriesNumber.map { "_s\($0)" } ?? "_series"
+            }
+            found.append(
+                Found(
+                    key: "dicom:\(first.folderPath):\(series.seriesInstanceUID)",
+                    name: name,
+                    path: first.folderPath,
+                    files: slices,
+                    volume: VolumeDiscovery.facts(series),
+                    order: first.path
+                )
+            )
+        }
+        for entry in scan.setAside {
+            guard let file = byPath[entry.path] else { continue }
+            found.append(single(file, VolumeDiscovery.problem(entry.reason, several: false)))
+        }
+        for path in scan.notDICOM {
+            guard let file = byPath[path], !VolumeDiscovery.isImageOfPair(file, nifti) else { continue }
+            let reason = FileSystem.size(path) == 0 ? "the file is empty" : "neither DICOM nor NIfTI"
+            found.append(
+                single(
+                    file,
+                    access(path, R_OK) == 0
+                        ? .setAside(reason) : .refused("cannot be read: \(String(cString: strerror(errno)))")
+                )
+            )
+        }
+        return found
+    }
+
+    private func single(_ file: FoundFile, _ problem: ItemProblem) -> Found {
+        Found(
+            key: "file:" + file.path,
+            name: file.fileName,
+            path: file.path,
+            files: [file],
+            volume: .failure(Refusal(problem: problem)),
+            order: file.path
+        )
+    }
+
+    /// Whether the file is the image of a NIfTI pair whose header is an item of its own.
+    private static func isImageOfPair(_ file: FoundFile, _ nifti: Set<String>) -> Bool {
+        for (image, header) in [(".img.gz", ".hdr"), (".img", ".hdr")] where file.path.hasSuffix(image) {
+            let stem = file.path.dropLast(image.count)
+            return nifti.contains(stem + header) || nifti.contains(stem + header + ".gz")
+        }
+        return false
+    }
+
+    private static func facts(_ series: DICOMSeries) -> Result<VolumeFacts, Refusal> {
+        if let problem = series.problem {
+            return .failure(Refusal(problem: self.problem(problem, several: series.slices.count > 1)))
+        }
+        guard let geometry = series.geometry else {
+            return .failure(Refusal(problem: .refused("the series has no geometry")))
+        }
+        return .success(
+            VolumeFacts(
+                format: .dicom,
+                geometry: geometry,
+                modality: series.modality,
+                seriesInstanceUID: series.seriesInstanceUID
+            )
+        )
+    }
+
+    /// What is no CT or MR volume at all is set aside; what is one and cannot be used is refused.
+    private static func problem(_ error: DICOMReadError, several: Bool) -> ItemProblem {
+        let aside: Set<DICOMReadError.Code> = [.notAnImageClass, .localizer, .mediaDirectory, .colour]
+        return aside.contains(error.code) ? .setAside(error.detail) : .refused(error.detail)
+    }
+
+    // MARK: Items
+
+    private func items(_ found: [Found]) throws -> [DiscoveredItem] {
+        let stamps = Mutex([Int: String]())
+        try scope.forEach(found.count) { index in
+            let stamp = found[index].files.map(VolumeDiscovery.stamp).joined(separator: "\n")
+            stamps.withLock { $0[index] = stamp }
+        }
+        let words = options.words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\n")
+        return try stamps.withLock { stamps in
+            try models.flatMap { model in
+                try found.indices.map { try item(found[$0], stamps[$0] ?? "", words, model) }
+            }
+        }
+    }
+
+    private func item(_ found: Found, _ stamp: String, _ words: String, _ model: SegmentationModel) throws
+        -> DiscoveredItem
+    {
+        let id = model.package.id
+        let text = [
+            "nocturne 1", model.package.digest.hex, model.engineName, model.precision.rawValue, words, stamp,
+        ].joined(separator: "\n")
+        var item = DiscoveredItem(
+            key: models.count > 1 ? "\(found.key)|\(id)" : found.key,
+            name: models.count > 1 ? "\(found.name)@\(id)" : found.name,
+            source: "{}",
+            path: found.path,
+            fingerprint: ContentDigest.of(text)
+        )
+        switch found.volume {
+        case .failure(let refusal): item.problem = refusal.problem
+        case .success(let facts):
+            let wanted = model.package.modalities
+            if let modality = facts.modality, !wanted.isEmpty, !wanted.contains(modality) {
+                item.problem = .setAside("modality \(modality); \(id) takes \(wanted.joined(separator: ", "))")
+            } else if facts.geometry.shape.z < 2 {
+                item.problem = .refused("a single slice is no volume")
+            }
+            let source = VolumeSource(
+                format: facts.format,
+                model: id,
+                files: found.files.map(\.path),
+                name: facts.format == .dicom
+                    ? (found.files.first.map { ($0.name as NSString).deletingLastPathComponent } ?? "")
+                    : found.files[0].name,
+                geometry: facts.geometry,
+                modality: facts.modality,
+                seriesInstanceUID: facts.seriesInstanceUID
+            )
+            item.source = try source.encoded
+        }
+        return item
+    }
+
+    /// What tells whether a file is still the same: name, size, time of change, and the content where it is small.
+    private static func stamp(_ file: FoundFile) -> String {
+        var status = stat()
+        guard stat(file.path, &status) == 0 else { return "\(file.name) gone" }
+        var text = "\(file.name) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
+        if status.st_size <= 64 << 10, let digest = try? FileSystem.digest(file.path) {
+            text += " \(digest.digest.hex)"
+        }
+        return text
+    }
+}

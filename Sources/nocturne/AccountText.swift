@@ -1,0 +1,29 @@
+import Foundation
+import NocturnePipeline
+
+/// The account in words.
+enum AccountText {
+    static func summary(_ counts: BatchCounts, output: OutputFolder, seconds: Double?) -> String {
+        var parts = ["\(counts.completed) completed"]
+        for (count, word) in [
+            (counts.failed, "failed"), (counts.skipped, "skipped"), (counts.cancelled, "cancelled"),
+            (counts.quarantined, "quarantined"), (counts.notReached, "not reached"),
+        ] where count > 0 {
+            parts.append("\(count) \(word)")
+        }
+        let time = seconds.map { " in \(duration($0))" } ?? ""
+        var text = "\(counts.inputs) inputs: \(parts.joined(separator: ", "))\(time).\n"
+        text += "The account is \(output.account)"
+        if counts.failed + counts.cancelled + counts.quarantined + counts.notReached > 0 {
+            text += ", what did not complete is in \(output.retryList)"
+        }
+        return text
+    }
+
+    static func duration(_ seconds: Double) -> String {
+        if seconds < 10 { return "\((seconds * 10).rounded() / 10) s" }
+        if seconds < 120 { return "\(Int(seconds.rounded())) s" }
+        if seconds < 7200 { return "\(Int((seconds / 60).rounded())) min" }
+        return "\((seconds / 360).rounded() / 10) h"
+    }
+}

@@ -1,0 +1,157 @@
+import ArgumentParser
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneInference
+import NocturnePipeline
+import NocturneRecipes
+
+/// How much memory and how many threads: what never changes a result.
+struct ResourceArguments: ParsableArguments {
+    @Option(help: "The memory budget, such as 8G. Default: 80 % of what is there.")
+    var memory: String?
+
+    @Option(name: [.customShort("j"), .long], help: "Compute threads. Default: one a core.")
+    var threads: Int?
+
+    func memoryBytes() throws -> Int? {
+        guard let memory else { return nil }
+        guard let count = ByteCount(memory), count.bytes > 0 else {
+            throw ValidationError("--memory takes a size such as 8G or 500M, not \(memory)")
+        }
+        return count.bytes
+    }
+
+    func width() throws -> Int {
+        if let threads {
+            guard (1...1024).contains(threads) else { throw ValidationError("--threads takes a number from 1 to 1024") }
+            return threads
+        }
+        return max(1, ProcessInfo.processInfo.activeProcessorCount)
+    }
+}
+
+/// What a run shows.
+struct OutputArguments: ParsableArguments {
+    @Flag(help: "Events as JSON lines on standard output.")
+    var json = false
+
+    @Flag(name: [.short, .long], help: "No progress, only errors.")
+    var quiet = false
+}
+
+/// The inputs, the models, and every option that can change a result.
+struct BatchArguments: ParsableArguments {
+    @Argument(help: "Files and folders to work through.")
+    var inputs: [String] = []
+
+    @Option(
+        name: [.customShort("m"), .long],
+        parsing: .singleValue,
+        help: "A model package: a folder or a name. May be given again."
+    )
+    var model: [String] = []
+
+    @Option(help: "A file with one input a line; - for standard input.")
+    var list: String?
+
+    @Option(
+        parsing: .singleValue,
+        help: "Take only files whose name or path below the input fits this pattern. May be given again."
+    )
+    var include: [String] = []
+
+    @Option(parsing: .singleValue, help: "Leave out files that fit this pattern. May be given again.")
+    var exclude: [String] = []
+
+    @Option(help: "auto, builtin or openvino.")
+    var engine = "auto"
+
+    @Option(help: "exact, float32 or bfloat16.")
+    var precision = InferencePrecision.float32.rawValue
+
+    @Option(help: "Only these labels, separated by commas.")
+    var labels: String?
+
+    @Option(help: "stl, obj or none.")
+    var meshes = SegmentationOptions.Meshes.stl.rawValue
+
+    @Option(help: "The frame of mesh coordinates: lps or ras.")
+    var frame = PatientFrame.lps.rawValue
+
+    @Option(help: "Distance of neighbouring tiles as a share of the patch. Default: the package's own.")
+    var stepSize: Double?
+
+    @Flag(name: .customLong("disable-tta"), help: "No mirrored passes, even where the package has them.")
+    var disableTTA = false
+
+    /// The inputs named directly and in the list, as absolute paths.
+    func allInputs() throws -> [String] {
+        var all = inputs
+        if let list {
+            let text: String
+            if list == "-" {
+                text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
+            } else {
+                guard let data = FileManager.default.contents(atPath: list) else {
+                    throw BatchError(.inputMissing, path: list, detail: "the list cannot be read")
+                }
+                text = String(decoding: data, as: UTF8.self)
+            }
+            all += text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+                .filter { !$0.isEmpty && !$0.hasPrefix("#") }
+        }
+        guard !all.isEmpty else { throw ValidationError("name at least one input: a file, a folder, or --list") }
+        return all.map(absolutePath)
+    }
+
+    func segmentationOptions() throws -> SegmentationOptions {
+        guard let meshes = SegmentationOptions.Meshes(rawValue: meshes) else {
+            throw ValidationError("--meshes takes stl, obj or none, not \(meshes)")
+        }
+        guard let frame = PatientFrame(rawValue: frame) else {
+            throw ValidationError("--frame takes lps or ras, not \(frame)")
+        }
+        if let stepSize, !(stepSize > 0 && stepSize <= 1) {
+            throw ValidationError("--step-size takes a number above 0 and at most 1, not \(stepSize)")
+        }
+        return SegmentationOptions(
+            labels: labels?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) },
+            meshes: meshes,
+            frame: frame,
+            tileStep: stepSize,
+            disablesMirroring: disableTTA
+        )
+    }
+
+    /// The batch these arguments describe, with its models named by their folders.
+    func description() throws -> BatchDescription {
+        guard !model.isEmpty else { throw ValidationError("name a model with --model") }
+        guard InferencePrecision(rawValue: precision) != nil else {
+            throw ValidationError("--precision takes exact, float32 or bfloat16, not \(precision)")
+        }
+        guard ["auto", "builtin", "openvino"].contains(engine) else {
+            throw ValidationError("--engine takes auto, builtin or openvino, not \(engine)")
+        }
+        var words = try segmentationOptions().words
+        words["engine"] = engine
+        words["precision"] = precision
+        let packages = try model.map { try LoadedModels.package($0) }
+        return BatchDescription(
+            version: Nocturne.version,
+            models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
+            options: words,
+            inputs: try allInputs(),
+            include: include,
+            exclude: exclude,
+            modelPaths: packages.map { absolutePath($0.folder) }
+        )
+    }
+}
+
+/// A path that does not depend on the folder the command was given in.
+func absolutePath(_ path: String) -> String {
+    let expanded = (path as NSString).expandingTildeInPath
+    let whole = expanded.hasPrefix("/") ? expanded : FileManager.default.currentDirectoryPath + "/" + expanded
+    return (whole as NSString).standardizingPath
+}

@@ -1,0 +1,109 @@
+import ArgumentParser
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneInference
+import NocturnePipeline
+import NocturneRecipes
+
+struct Models: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "The model packages that are there.",
+        discussion:
+            "Looked for in the folders of NOCTURNE_MODELS, separated by colons, and in nocturne/models of the XDG data home.",
+        subcommands: [List.self, Show.self, Check.self]
+    )
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List them.")
+
+        @Argument(help: "More folders to look in.")
+        var folders: [String] = []
+
+        func run() throws {
+            let catalog = ModelCatalog(
+                explicitFolders: folders.map(absolutePath),
+                environment: ProcessInfo.processInfo.environment
+            )
+            let entries = catalog.entries()
+            if entries.isEmpty {
+                print("No packages in \(catalog.searchPath.joined(separator: ", "))")
+                throw NocturneExit.nothingMatched
+            }
+            var rows = [["model", "version", "task", "folder"]]
+            for entry in entries {
+                switch entry.package {
+                case .success(let package):
+                    rows.append([package.id, package.version, package.task.rawValue, entry.folder])
+                case .failure(let error): rows.append([entry.folderName, "-", "broken", "\(error)"])
+                }
+            }
+            print(Terminal.table(rows))
+        }
+    }
+
+    struct Show: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show what a package says of itself.")
+
+        @Argument(help: "A name, or a package folder.")
+        var model: String
+
+        func run() throws {
+            let package = try LoadedModels.package(model)
+            print(
+                "\(package.name) \(package.version) (\(package.id))\n\(package.description)\nLicence: \(package.licence)"
+            )
+            print("Digest: \(package.digest.hex)")
+            if let settings = package.volumeSegmentation {
+                let spacing =
+                    settings.spacing.map { $0.map { "\($0)" }.joined(separator: "×") + " mm" } ?? "the volume's own"
+                print(
+                    "Spacing (z, y, x): \(spacing); patch \(settings.patchSize.map(String.init).joined(separator: "×"))"
+                        + ", step \(settings.tileStep)"
+                )
+            }
+            print(
+                Terminal.table(
+                    [["value", "label", "colour"]] + package.labels.map { ["\($0.value)", $0.name, "\($0.color)"] }
+                )
+            )
+        }
+    }
+
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Verify a package's files, load its networks, and run one patch."
+        )
+
+        @Argument(help: "A name, or a package folder.")
+        var model: String
+
+        @OptionGroup var resources: ResourceArguments
+
+        func run() async throws {
+            let package = try LoadedModels.package(model)
+            let threads = try resources.width()
+            let engine = BuiltinEngine()
+            let loaded: SegmentationModel
+            do {
+                loaded = try SegmentationModel(package: package, engine: engine, precision: .float32)
+            } catch {
+                throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
+            }
+            let recipe = VolumeSegmentation(models: [loaded], options: SegmentationOptions())
+            let pool = ComputePool(width: threads)
+            defer { pool.shutdown() }
+            let seconds = try await pool.run {
+                let scope = ComputeScope(pool: pool, flag: CancellationFlag())
+                // The first run pays for packing the weights.
+                _ = try recipe.secondsPerTile(scope: scope)
+                return try recipe.secondsPerTile(scope: scope)
+            }
+            print("\(package.id) \(package.version): files and digests are right")
+            print(
+                "engine \(engine.name), \(loaded.instructionSet), \(threads) threads: one patch in "
+                    + "\((seconds * 1000).rounded()) ms, \(ByteCount(try recipe.sharedBytes(threads: threads))) of memory"
+            )
+        }
+    }
+}

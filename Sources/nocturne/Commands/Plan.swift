@@ -1,0 +1,122 @@
+import ArgumentParser
+import Foundation
+import NocturneConcurrency
+import NocturnePipeline
+import NocturneRecipes
+
+struct Plan: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show what a run would do: items, memory, tiles, time, and why inputs are set aside."
+    )
+
+    @OptionGroup var batch: BatchArguments
+    @OptionGroup var resources: ResourceArguments
+
+    @Flag(help: "As JSON.")
+    var json = false
+
+    func run() async throws {
+        try await PlanReport(description: try batch.description(), resources: resources, json: json).print()
+    }
+}
+
+/// What a run would do.
+struct PlanReport {
+    let description: BatchDescription
+    let resources: ResourceArguments
+    let json: Bool
+
+    struct Item: Encodable {
+        let item: String
+        let source: String
+        @Nullable var peakBytes: Int?
+        @Nullable var tiles: Int?
+        @Nullable var seconds: Double?
+        let fits: Bool
+        @Nullable var problem: String?
+    }
+
+    struct Report: Encodable {
+        let budgetBytes: Int
+        let engineBytes: Int
+        let secondsPerTile: Double
+        let seconds: Double
+        let items: [Item]
+        let notes: [String]
+    }
+
+    func print() async throws {
+        let recipe = try LoadedModels.recipe(description)
+        let threads = try resources.width()
+        let pool = ComputePool(width: threads)
+        defer { pool.shutdown() }
+        let reading = MemoryReading.take()
+        let budget = try resources.memoryBytes() ?? MemoryBudget.defaultTotal(reading)
+        let shared = try recipe.sharedBytes(threads: threads) + (reading.residentBytes ?? 0)
+        let request = DiscoveryRequest(
+            inputs: description.inputs,
+            include: description.include,
+            exclude: description.exclude
+        )
+        let (discovery, perTile) = try await pool.run {
+            let scope = ComputeScope(pool: pool, flag: CancellationFlag())
+            return (try recipe.discover(request, scope: scope), try recipe.secondsPerTile(scope: scope))
+        }
+        let decisions = WorkPlanner(retryFailed: false, previousDeath: nil).preview(discovery.items)
+        let items = decisions.items.map { entry -> Item in
+            let problem = entry.item.problem.map { problem in
+                switch problem {
+                case .refused(let reason): "refused: \(reason)"
+                case .setAside(let reason): "set aside: \(reason)"
+                }
+            }
+            guard problem == nil, let plan = try? recipe.plan(source: entry.item.source, threads: threads) else {
+                return Item(
+                    item: entry.name,
+                    source: entry.item.path,
+                    peakBytes: nil,
+                    tiles: nil,
+                    seconds: nil,
+                    fits: false,
+                    problem: problem
+                )
+            }
+            return Item(
+                item: entry.name,
+                source: entry.item.path,
+                peakBytes: plan.peak(),
+                tiles: plan.steps,
+                seconds: Double(plan.steps) * perTile,
+                fits: plan.peak() <= budget - shared,
+                problem: nil
+            )
+        }
+        let report = Report(
+            budgetBytes: budget,
+            engineBytes: shared,
+            secondsPerTile: perTile,
+            seconds: items.reduce(0) { $0 + ($1.seconds ?? 0) },
+            items: items,
+            notes: discovery.notes + decisions.notes
+        )
+        if json { try Terminal.printJSON(report) } else { show(report) }
+        if items.allSatisfy({ $0.problem != nil }) { throw NocturneExit.nothingMatched }
+    }
+
+    private func show(_ report: Report) {
+        var rows = [["item", "peak memory", "tiles", "inference", "remark"]]
+        for item in report.items {
+            rows.append([
+                item.item, item.peakBytes.map { "\(ByteCount($0))" } ?? "-", item.tiles.map(String.init) ?? "-",
+                item.seconds.map(AccountText.duration) ?? "-",
+                item.problem ?? (item.fits ? "" : "does not fit into the memory budget"),
+            ])
+        }
+        Swift.print(Terminal.table(rows))
+        for note in report.notes { Swift.print(note) }
+        Swift.print(
+            "Engine and model take \(ByteCount(report.engineBytes)) of a budget of \(ByteCount(report.budgetBytes)); "
+                + "inference about \(AccountText.duration(report.seconds)). Nothing was run."
+        )
+    }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import Foundation
+import NocturnePipeline
+
+struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Say where a batch stands.")
+
+    @Argument(help: "The batch's output folder.")
+    var output: String
+
+    @Flag(help: "As JSON.")
+    var json = false
+
+    @Flag(help: "Say it again every two seconds while a run is at work.")
+    var follow = false
+
+    struct Report: Encodable {
+        let output: String
+        @Nullable var runningProcess: Int?
+        let counts: BatchCounts
+        let inFlight: [String]
+        let failures: [Failure]
+    }
+
+    struct Failure: Encodable {
+        let item: String
+        let state: String
+        @Nullable var reason: String?
+    }
+
+    func run() async throws {
+        let folder = OutputFolder(absolutePath(output))
+        _ = try ExistingBatch.description(of: folder)
+        while true {
+            let report = try report(folder)
+            if json { try Terminal.printJSON(report) } else { print(text(report, folder)) }
+            guard follow, report.runningProcess != nil else { return }
+            try await Task.sleep(for: .seconds(2))
+        }
+    }
+
+    private func report(_ folder: OutputFolder) throws -> Report {
+        let journal = try Journal(path: folder.journal)
+        defer { journal.close() }
+        let items = try journal.items()
+        let holder = BatchLock.holder(of: folder)
+        return Report(
+            output: folder.path,
+            runningProcess: holder.map(Int.init),
+            counts: BatchCounts(of: items),
+            inFlight: holder == nil ? [] : items.filter { $0.state == .started }.map(\.name),
+            failures: items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map {
+                Failure(item: $0.name, state: $0.state.rawValue, reason: $0.reason)
+            }
+        )
+    }
+
+    private func text(_ report: Report, _ folder: OutputFolder) -> String {
+        var lines = [
+            report.runningProcess.map { "Process \($0) is working on it: \(report.inFlight.joined(separator: ", "))" }
+                ?? "No run is at work."
+        ]
+        lines += report.failures.map { "\($0.state) \($0.item): \($0.reason ?? "")" }
+        lines.append(AccountText.summary(report.counts, output: folder, seconds: nil))
+        return lines.joined(separator: "\n")
+    }
+}

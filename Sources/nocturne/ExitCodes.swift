@@ -1,0 +1,41 @@
+import NocturnePipeline
+
+/// What the process tells its caller.
+enum NocturneExit: Int32, Error {
+    case allCompleted = 0
+    case internalError = 1
+    case usage = 2
+    case someFailed = 3
+    case nothingMatched = 4
+    /// Stopped early, safe to resume (EX_TEMPFAIL).
+    case stoppedEarly = 75
+    case interrupted = 130
+    case terminated = 143
+
+    init(_ error: BatchError) {
+        switch error.code {
+        case .nothingMatched: self = .nothingMatched
+        case .journalUnusable: self = .internalError
+        case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .inputMissing, .unknownItem, .modelUnusable:
+            self = .usage
+        }
+    }
+
+    /// For a run that came to its end.
+    init(_ outcome: BatchOutcome, signal: Int32?) {
+        if let signal {
+            self = signal == 2 ? .interrupted : .terminated
+            return
+        }
+        let counts = outcome.counts
+        if counts.notReached > 0 && outcome.mode == .draining {
+            self = .stoppedEarly
+        } else if counts.failed + counts.quarantined + counts.cancelled + counts.notReached > 0 {
+            self = .someFailed
+        } else if counts.completed == 0 {
+            self = .nothingMatched
+        } else {
+            self = .allCompleted
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import NocturneCore
+import NocturneInference
+import NocturnePipeline
+import NocturneRecipes
+
+/// From names on the command line, or from a journal's description, to models in memory.
+enum LoadedModels {
+    static var catalog: ModelCatalog { ModelCatalog(environment: ProcessInfo.processInfo.environment) }
+
+    static func package(_ name: String) throws -> ModelPackage {
+        do {
+            return try catalog.resolve(nameOrPath: name)
+        } catch {
+            throw BatchError(.modelUnusable, path: "", detail: "\(error)")
+        }
+    }
+
+    /// The engine of that name.
+    static func engine(_ name: String) throws -> any InferenceEngine {
+        switch name {
+        case "auto", "builtin": return BuiltinEngine()
+        default:
+            throw BatchError(
+                .modelUnusable,
+                path: "",
+                detail: "the engine \(name) is not part of this version; builtin is"
+            )
+        }
+    }
+
+    /// The recipe a description asks for.
+    static func recipe(_ description: BatchDescription) throws -> VolumeSegmentation {
+        let words = description.options
+        let engine = try engine(words["engine"] ?? "auto")
+        let precision = InferencePrecision(rawValue: words["precision"] ?? "") ?? .float32
+        let options = SegmentationOptions(
+            labels: words["labels"].map { $0.split(separator: ",").map(String.init) },
+            meshes: words["meshes"].flatMap(SegmentationOptions.Meshes.init) ?? .stl,
+            frame: words["frame"].flatMap(PatientFrame.init) ?? .lps,
+            tileStep: words["step-size"].flatMap(Double.init),
+            disablesMirroring: words["disable-tta"] != nil
+        )
+        do {
+            let models = try description.modelPaths.map { path in
+                try SegmentationModel(package: try package(path), engine: engine, precision: precision)
+            }
+            for (model, recorded) in zip(models, description.models) where model.package.digest.hex != recorded.digest {
+                throw BatchError(
+                    .modelUnusable,
+                    path: model.package.folder,
+                    detail: "the package changed: digest \(recorded.digest.prefix(12)) was expected, "
+                        + "\(model.package.digest.hex.prefix(12)) was found"
+                )
+            }
+            try check(options.labels, models)
+            return VolumeSegmentation(models: models, options: options)
+        } catch let error as BatchError {
+            throw error
+        } catch {
+            throw BatchError(.modelUnusable, path: "", detail: "\(error)")
+        }
+    }
+
+    private static func check(_ labels: [String]?, _ models: [SegmentationModel]) throws {
+        let known = Set(models.flatMap { $0.package.labels.map(\.name) })
+        for label in labels ?? [] where !known.contains(label) {
+            throw BatchError(
+                .modelUnusable,
+                path: "",
+                detail: "no model has a label \(label); there are \(known.sorted().joined(separator: ", "))"
+            )
+        }
+    }
+}

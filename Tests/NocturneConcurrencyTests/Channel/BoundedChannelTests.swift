@@ -1,0 +1,165 @@
+import NocturneConcurrency
+import NocturneTestSupport
+import Testing
+
+private struct Fault: Error, Equatable {}
+
+@Suite("BoundedChannel")
+struct BoundedChannelTests {
+    @Test("elements come out in order, then nil for ever")
+    func order() async throws {
+        let channel = BoundedChannel<Int>(items: 10, bytes: 100)
+        for value in 0..<5 { try await channel.send(value, cost: 20) }
+        #expect(channel.occupancy == (5, 100))
+        channel.finish()
+        for value in 0..<5 { #expect(try await channel.receive() == value) }
+        #expect(try await channel.receive() == nil)
+        #expect(try await channel.receive() == nil)
+        await #expect(throws: ChannelFinished.self) { try await channel.send(9) }
+    }
+
+    @Test("a send that waits at finish is still delivered")
+    func finishDrainsWaitingSends() async throws {
+        let channel = BoundedChannel<Int>(items: 1)
+        try await channel.send(1)
+        let task = Task { try await channel.send(2) }
+        #expect(await until { channel.waiting.senders == 1 })
+        channel.finish()
+        var received: [Int] = []
+        while let value = try await channel.receive() { received.append(value) }
+        try await task.value
+        #expect(received == [1, 2])
+    }
+
+    @Test("a cancelled send throws and its element never comes out")
+    func cancelledSend() async throws {
+        let channel = BoundedChannel<Int>(items: 1)
+        try await channel.send(1)
+        let task = Task { try await channel.send(2) }
+        #expect(await until { channel.waiting.senders == 1 })
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        channel.finish()
+        #expect(try await channel.receive() == 1)
+        #expect(try await channel.receive() == nil)
+    }
+
+    @Test("a cancelled receive throws and takes nothing")
+    func cancelledReceive() async throws {
+        let channel = BoundedChannel<Int>(items: 1)
+        let task = Task { try await channel.receive() }
+        #expect(await until { channel.waiting.receivers == 1 })
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        try await channel.send(7)
+        #expect(try await channel.receive() == 7)
+    }
+
+    @Test("a task that was cancelled before neither sends nor receives")
+    func cancelledBefore() async throws {
+        let channel = BoundedChannel<Int>(items: 5)
+        try await channel.send(1)
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            await #expect(throws: CancellationError.self) { try await channel.send(2) }
+            await #expect(throws: CancellationError.self) { try await channel.receive() }
+        }
+        task.cancel()
+        await task.value
+        #expect(channel.occupancy.items == 1)
+    }
+
+    @Test("fail wakes everybody with the error and returns what was left")
+    func failing() async throws {
+        let channel = BoundedChannel<Int>(items: 2)
+        try await channel.send(1)
+        try await channel.send(2)
+        let senders = (3..<6).map { value in Task { try await channel.send(value) } }
+        #expect(await until { channel.waiting.senders == 3 })
+        #expect(channel.fail(Fault()) == [1, 2])
+        for sender in senders { await #expect(throws: Fault.self) { try await sender.value } }
+        await #expect(throws: Fault.self) { try await channel.receive() }
+        #expect(channel.cancel() == [])
+        #expect(channel.occupancy == (0, 0))
+    }
+
+    @Test("cancel wakes receivers that wait")
+    func cancelWakesReceivers() async throws {
+        let channel = BoundedChannel<Int>(items: 2)
+        let receivers = (0..<4).map { _ in Task { try await channel.receive() } }
+        #expect(await until { channel.waiting.receivers == 4 })
+        #expect(channel.cancel() == [])
+        for receiver in receivers { await #expect(throws: CancellationError.self) { try await receiver.value } }
+    }
+
+    @Test("many producers and consumers lose and double nothing", arguments: [1, 3], [1, 4])
+    func storm(items: Int, consumers: Int) async throws {
+        let channel = BoundedChannel<Int>(items: items, bytes: 50)
+        let (producers, each) = (8, 400)
+        let received = try await withThrowingTaskGroup(of: [Int].self) { group in
+            for _ in 0..<consumers {
+                group.addTask {
+                    var mine: [Int] = []
+                    while let value = try await channel.receive() {
+                        mine.append(value)
+                        let (count, bytes) = channel.occupancy
+                        #expect(count <= items && (bytes <= 50 || count == 1))
+                    }
+                    return mine
+                }
+            }
+            try await withThrowingTaskGroup(of: Void.self) { senders in
+                for producer in 0..<producers {
+                    senders.addTask {
+                        for index in 0..<each {
+                            try await channel.send(producer * each + index, cost: (producer * 7 + index) % 60)
+                        }
+                    }
+                }
+                try await senders.waitForAll()
+            }
+            channel.finish()
+            return try await group.reduce(into: [[Int]]()) { $0.append($1) }
+        }
+        #expect(received.flatMap { $0 }.sorted() == Array(0..<producers * each))
+        for mine in received {
+            // One consumer sees each producer's elements in order.
+            for producer in 0..<producers {
+                let part = mine.filter { $0 / each == producer }
+                #expect(part == part.sorted())
+            }
+        }
+    }
+
+    @Test("under a hail of cancellations, what was sent is what was received or left")
+    func cancellationStorm() async throws {
+        for seed in 0..<40 as Range<UInt64> {
+            let channel = BoundedChannel<Int>(items: 2, bytes: 30)
+            let sent = Shared<Set<Int>>([])
+            let received = Shared<[Int]>([])
+            let senders = (0..<30).map { value in
+                Task {
+                    try await channel.send(value, cost: value % 40)
+                    sent.withLock { _ = $0.insert(value) }
+                }
+            }
+            let receivers = (0..<20).map { _ in
+                Task {
+                    if let value = try await channel.receive() { received.withLock { $0.append(value) } }
+                }
+            }
+            var generator = SplitMix64(seed: seed)
+            for task in senders + receivers where generator.int(in: 0...2) == 0 {
+                task.cancel()
+                if generator.int(in: 0...3) == 0 { await Task.yield() }
+            }
+            // Whoever waits after that gets the failure; nobody may be forgotten.
+            for receiver in receivers.shuffled(using: &generator).prefix(5) { receiver.cancel() }
+            let left = channel.cancel()
+            for task in senders + receivers { _ = await task.result }
+            let all = received.withLock { $0 } + left
+            #expect(Set(all).count == all.count)
+            #expect(Set(all) == sent.withLock { $0 })
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import NocturneConcurrency
+import NocturneTestSupport
+import Testing
+
+private let calm = MemoryReading(
+    systemTotalBytes: 1000,
+    systemAvailableBytes: 800,
+    stallPercent: 0,
+    residentBytes: 100
+)
+
+private func reading(available: Int = 800, stall: Double = 0, resident: Int = 100) -> MemoryReading {
+    MemoryReading(
+        systemTotalBytes: 1000,
+        systemAvailableBytes: available,
+        stallPercent: stall,
+        residentBytes: resident
+    )
+}
+
+@Suite("PressureStateMachine")
+struct PressureStateMachineTests {
+    @Test(
+        "each figure alone reaches its level at its mark, and not before",
+        arguments: [
+            (reading(available: 150), PressureLevel.normal), (reading(available: 149), .warning),
+            (reading(available: 50), .warning), (reading(available: 49), .critical),
+            (reading(stall: 10), .normal), (reading(stall: 10.1), .warning),
+            (reading(stall: 40), .warning), (reading(stall: 40.1), .critical),
+            (reading(resident: 190), .normal), (reading(resident: 191), .warning),
+            (reading(resident: 220), .warning), (reading(resident: 221), .critical), (MemoryReading(), .normal),
+        ]
+    )
+    func marks(reading: MemoryReading, level: PressureLevel) {
+        var machine = PressureStateMachine(budgetBytes: 200)
+        let change = machine.observe(reading)
+        #expect(machine.level == level)
+        #expect(change?.to == (level == .normal ? nil : level))
+        #expect(machine.observe(reading) == nil)
+    }
+
+    @Test("the level falls one step at a time, after three calm readings in a row")
+    func hysteresis() {
+        var machine = PressureStateMachine(budgetBytes: 200)
+        #expect(machine.observe(reading(available: 10))?.to == .critical)
+        #expect(machine.observe(calm) == nil)
+        #expect(machine.observe(calm) == nil)
+        // One bad reading starts the count again.
+        #expect(machine.observe(reading(available: 10)) == nil)
+        #expect(machine.observe(calm) == nil)
+        #expect(machine.observe(calm) == nil)
+        #expect(machine.observe(calm)?.to == .warning)
+        #expect(machine.observe(calm) == nil)
+        #expect(machine.observe(calm) == nil)
+        let last = machine.observe(calm)
+        #expect(last?.from == .warning && last?.to == .normal)
+        for _ in 0..<10 { #expect(machine.observe(calm) == nil) }
+    }
+
+    @Test("readings at warning are calm for critical, and not for warning")
+    func fallsToWarning() {
+        var machine = PressureStateMachine(budgetBytes: 200)
+        _ = machine.observe(reading(stall: 90))
+        for _ in 0..<2 { #expect(machine.observe(reading(stall: 20)) == nil) }
+        #expect(machine.observe(reading(stall: 20))?.to == .warning)
+        for _ in 0..<10 { #expect(machine.observe(reading(stall: 20)) == nil) }
+        #expect(machine.level == .warning)
+    }
+
+    @Test("a change says why")
+    func reasons() {
+        var machine = PressureStateMachine(budgetBytes: 200)
+        #expect(
+            machine.observe(reading(available: 100, resident: 195))?.reason
+                == "100 B of 1000 B available, 195 B resident, the budget is 200 B"
+        )
+    }
+
+    @Test("no sequence of readings skips a level downwards or lingers on the way up")
+    func everySequence() {
+        let kinds = [calm, reading(available: 100), reading(available: 10)]
+        for code in 0..<6561 {
+            var machine = PressureStateMachine(budgetBytes: 200)
+            var rest = code
+            for _ in 0..<8 {
+                let kind = rest % 3
+                rest /= 3
+                let before = machine.level
+                let change = machine.observe(kinds[kind])
+                #expect(machine.level.rawValue >= kind)
+                #expect(machine.level.rawValue >= before.rawValue - 1)
+                #expect((change != nil) == (machine.level != before))
+            }
+        }
+    }
+}
+
+private struct GateLedger {
+    var machine = PressureGateStateMachine()
+    var registered: [PressureGateStateMachine.Ticket] = []
+    var waiting: Set<UInt64> = []
+    var nextID: UInt64 = 0
+    var steps: [String] = []
+
+    mutating func register(_ sequence: Int) -> Bool {
+        nextID += 1
+        let ticket = PressureGateStateMachine.Ticket(sequence: sequence, registration: nextID)
+        registered.append(ticket)
+        machine.register(ticket)
+        return true
+    }
+
+    mutating func unregister(_ index: Int) -> Bool {
+        wake(machine.unregister(registered.remove(at: index)))
+    }
+
+    mutating func pass(_ index: Int) -> Bool {
+        nextID += 1
+        switch machine.pass(registered[index], id: nextID) {
+        case .go: return machine.level < .critical || registered[index] == registered.min()
+        case .wait:
+            waiting.insert(nextID)
+            return machine.level == .critical
+        }
+    }
+
+    mutating func cancel(_ id: UInt64) -> Bool { (waiting.remove(id) != nil) == machine.cancel(id: id) }
+
+    mutating func setLevel(_ level: PressureLevel) -> Bool { wake(machine.setLevel(level)) }
+
+    private mutating func wake(_ ids: [UInt64]) -> Bool { ids.allSatisfy { waiting.remove($0) != nil } }
+
+    var fault: String? {
+        if Set(machine.waiters.keys) != waiting { return "the waiters are others" }
+        if machine.level < .critical && !waiting.isEmpty { return "somebody waits below critical" }
+        if machine.waiters.values.contains(where: { $0 == registered.min() }) { return "the oldest waits" }
+        if machine.waiters.values.contains(where: { !registered.contains($0) }) { return "a ticket waits that is gone" }
+        return nil
+    }
+}
+
+@Suite("PressureGate")
+struct PressureGateTests {
+    private func explore(_ ledger: GateLedger, depth: Int, seen: inout Int) -> String? {
+        seen += 1
+        if let fault = ledger.fault { return "\(fault) after \(ledger.steps)" }
+        if depth == 0 { return nil }
+        var inputs: [(String, (inout GateLedger) -> Bool)] = [
+            ("register 1", { ledger in ledger.register(1) }), ("register 2", { ledger in ledger.register(2) }),
+            ("critical", { ledger in ledger.setLevel(.critical) }),
+            ("warning", { ledger in ledger.setLevel(.warning) }),
+            ("late cancel", { ledger in ledger.cancel(999) }),
+        ]
+        for index in ledger.registered.indices {
+            inputs.append(("pass \(index)", { ledger in ledger.pass(index) }))
+            inputs.append(("unregister \(index)", { ledger in ledger.unregister(index) }))
+        }
+        for id in ledger.waiting { inputs.append(("cancel \(id)", { ledger in ledger.cancel(id) })) }
+        for (name, input) in inputs {
+            var next = ledger
+            next.steps.append(name)
+            guard input(&next) else { return "wrong answer after \(next.steps)" }
+            if let fault = explore(next, depth: depth - 1, seen: &seen) { return fault }
+        }
+        return nil
+    }
+
+    @Test("every sequence of inputs: nobody waits below critical, and the oldest never")
+    func everySequence() {
+        var seen = 0
+        #expect(explore(GateLedger(), depth: 6, seen: &seen) == nil)
+        #expect(seen > 50_000)
+    }
+
+    @Test("at critical the oldest goes on, then the next oldest, and all when it is over")
+    func handsOn() async throws {
+        let gate = PressureGate()
+        let tickets = [3, 1, 2, 4].map { gate.register(sequence: $0) }
+        for ticket in tickets { try await gate.pass(ticket) }
+        gate.setLevel(.critical)
+        try await gate.pass(tickets[1])
+        let passed = Shared<[Int]>([])
+        let tasks = [0, 2, 3].map { index in
+            Task {
+                try await gate.pass(tickets[index])
+                passed.withLock { $0.append(tickets[index].sequence) }
+            }
+        }
+        #expect(await until { gate.waiting == 3 })
+        tickets[1].unregister()
+        try await tasks[1].value
+        #expect(passed.withLock { $0 } == [2])
+        #expect(gate.waiting == 2)
+        gate.setLevel(.warning)
+        for task in tasks { try await task.value }
+        #expect(passed.withLock { $0.sorted() } == [2, 3, 4])
+    }
+
+    @Test("a ticket that is dropped lets the next one through")
+    func dropped() async throws {
+        let gate = PressureGate()
+        gate.setLevel(.critical)
+        var first: PressureTicket? = gate.register(sequence: 1)
+        let second = gate.register(sequence: 2)
+        let task = Task { try await gate.pass(second) }
+        #expect(await until { gate.waiting == 1 })
+        #expect(first?.sequence == 1)
+        first = nil
+        try await task.value
+        try await gate.pass(second)
+    }
+
+    @Test("a cancelled pass throws and leaves nobody behind")
+    func cancellation() async throws {
+        let gate = PressureGate()
+        gate.setLevel(.critical)
+        let first = gate.register(sequence: 1)
+        let second = gate.register(sequence: 2)
+        let task = Task { try await gate.pass(second) }
+        #expect(await until { gate.waiting == 1 })
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(gate.waiting == 0)
+        first.unregister()
+        try await gate.pass(second)
+    }
+}

@@ -1,0 +1,191 @@
+import NocturneCore
+import NocturneTestSupport
+import Testing
+
+/// The 48 ways in which index axes can lie along patient axes: the world axis of each index axis, and its sign.
+let axisAlignments: [(axes: [Int], signs: [Double])] = {
+    let permutations = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
+    return permutations.flatMap { axes in
+        (0..<8).map { bits in (axes, (0..<3).map { bits >> $0 & 1 == 0 ? 1.0 : -1.0 }) }
+    }
+}()
+
+private func alignedAffine(_ axes: [Int], _ signs: [Double]) -> Affine {
+    let spacing = [0.7, 1.3, 2.9]
+    let columns = (0..<3).map { index -> SIMD3<Double> in
+        var column = SIMD3<Double>.zero
+        column[axes[index]] = signs[index] * spacing[index]
+        return column
+    }
+    return Affine(
+        columnI: columns[0],
+        columnJ: columns[1],
+        columnK: columns[2],
+        translation: SIMD3(-31, 17, 230)
+    )
+}
+
+private func rotation(_ axis: SIMD3<Double>, degrees: Double) -> Affine {
+    // Rodrigues' formula.
+    let unit = axis / length(axis)
+    let angle = degrees * Double.pi / 180
+    let (c, s) = (cosine(angle), cosine(angle - Double.pi / 2))
+    func turned(_ v: SIMD3<Double>) -> SIMD3<Double> {
+        v * c + cross(unit, v) * s + unit * (dot(unit, v) * (1 - c))
+    }
+    return Affine(
+        columnI: turned(SIMD3(1, 0, 0)),
+        columnJ: turned(SIMD3(0, 1, 0)),
+        columnK: turned(SIMD3(0, 0, 1)),
+        translation: .zero
+    )
+}
+
+/// By its series, so that the test needs no platform's mathematics.
+private func cosine(_ x: Double) -> Double {
+    var (term, sum) = (1.0, 1.0)
+    for n in 1..<20 {
+        term *= -x * x / Double((2 * n - 1) * 2 * n)
+        sum += term
+    }
+    return sum
+}
+
+@Suite("AxisOrientation and VolumeGeometry")
+struct OrientationTests {
+    private let shape = VolumeShape(x: 4, y: 5, z: 7)
+
+    @Test("there are 48 axis alignments, with 48 codes")
+    func codes() {
+        let codes = axisAlignments.map { AxisOrientation(of: alignedAffine($0.axes, $0.signs)).code }
+        #expect(Set(codes).count == 48)
+        for (index, alignment) in axisAlignments.enumerated() {
+            let letters = (0..<3).map { axis -> Character in
+                Array(alignment.signs[axis] > 0 ? "RAS" : "LPI")[alignment.axes[axis]]
+            }
+            #expect(codes[index] == String(letters))
+        }
+    }
+
+    @Test("every aligned grid becomes RAS, and every voxel keeps its place in the patient")
+    func canonical() {
+        for alignment in axisAlignments {
+            let stored = VolumeGeometry(shape: shape, affine: alignedAffine(alignment.axes, alignment.signs))
+            let orientation = AxisOrientation(of: stored.affine)
+            let canonical = orientation.geometry(from: stored)
+            #expect(canonical.orientationCode == "RAS")
+            #expect(canonical.shape.count == shape.count)
+            #expect(canonical.affine.determinant > 0)
+            #expect(AxisOrientation(of: canonical.affine).changesNothing)
+            for axis in 0..<3 { #expect(canonical.affine.column(axis)[axis] > 0) }
+            expectSamePlaces(orientation, stored, canonical)
+        }
+    }
+
+    @Test("grids turned by less than the tie keep the code of the aligned grid", arguments: [5.0, 20, 30])
+    func oblique(degrees: Double) {
+        let turn = rotation(SIMD3(1, -2, 0.5), degrees: degrees)
+        for alignment in axisAlignments {
+            let aligned = alignedAffine(alignment.axes, alignment.signs)
+            let stored = VolumeGeometry(shape: shape, affine: turn.composed(with: aligned))
+            let orientation = AxisOrientation(of: stored.affine)
+            #expect(orientation == AxisOrientation(of: aligned))
+            expectSamePlaces(orientation, stored, orientation.geometry(from: stored))
+        }
+    }
+
+    @Test("any oblique grid has one answer, a permutation with the best sum of cosines")
+    func randomGrids() {
+        var generator = SplitMix64(seed: 5)
+        for _ in 0..<300 {
+            let stored = VolumeGeometry(shape: shape, affine: randomAffine(&generator))
+            let orientation = AxisOrientation(of: stored.affine)
+            #expect(Set(orientation.source) == [0, 1, 2])
+            func score(_ source: [Int]) -> Double {
+                (0..<3).reduce(0.0) { sum, axis in
+                    let column = stored.affine.column(source[axis])
+                    return sum + abs(column[axis]) / length(column)
+                }
+            }
+            for other in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+                #expect(score(orientation.source) >= score(other) - 1e-8)
+            }
+            expectSamePlaces(orientation, stored, orientation.geometry(from: stored))
+        }
+    }
+
+    @Test("at a tie of 45 degrees the first permutation is taken")
+    func tie() {
+        let turn = rotation(SIMD3(0, 0, 1), degrees: 45)
+        #expect(AxisOrientation(of: turn).source == [0, 1, 2])
+        #expect(
+            AxisOrientation(of: Affine(columnI: .zero, columnJ: .zero, columnK: .zero, translation: .zero)).source
+                == [0, 1, 2]
+        )
+    }
+
+    @Test("stored indices and rearranged ones pair up one to one")
+    func bijection() {
+        for alignment in axisAlignments {
+            let orientation = AxisOrientation(of: alignedAffine(alignment.axes, alignment.signs))
+            let canonical = orientation.shape(from: shape)
+            var seen: Set<Int> = []
+            for k in 0..<canonical.z {
+                for j in 0..<canonical.y {
+                    for i in 0..<canonical.x {
+                        let (x, y, z) = orientation.storedIndex(of: (i, j, k), in: shape)
+                        #expect(x >= 0 && x < shape.x && y >= 0 && y < shape.y && z >= 0 && z < shape.z)
+                        seen.insert(shape.offset(x, y, z))
+                    }
+                }
+            }
+            #expect(seen.count == shape.count)
+        }
+    }
+
+    private func expectSamePlaces(_ orientation: AxisOrientation, _ stored: VolumeGeometry, _ turned: VolumeGeometry) {
+        for index in [(0, 0, 0), (1, 0, 0), (0, 2, 1), (turned.shape.x - 1, turned.shape.y - 1, turned.shape.z - 1)] {
+            let source = orientation.storedIndex(of: index, in: stored.shape)
+            let here = turned.affine(SIMD3(Double(index.0), Double(index.1), Double(index.2)))
+            let there = stored.affine(SIMD3(Double(source.0), Double(source.1), Double(source.2)))
+            #expect(length(here - there) < 1e-9)
+        }
+    }
+
+    @Test("spacing and voxel volume of a sheared, left-handed grid")
+    func spacing() {
+        let affine = Affine(
+            columnI: SIMD3(-2, 0, 0),
+            columnJ: SIMD3(0, 3, 4),
+            columnK: SIMD3(0, 0, 1),
+            translation: .zero
+        )
+        let geometry = VolumeGeometry(shape: shape, affine: affine)
+        #expect(geometry.spacing == SIMD3(2, 5, 1))
+        #expect(geometry.voxelVolume == 6)
+        #expect(affine.determinant == -6)
+    }
+
+    @Test("grids match when every corner does")
+    func matches() {
+        let shape = VolumeShape(x: 101, y: 5, z: 7)
+        let geometry = Phantom.geometry(shape, spacing: SIMD3(0.5, 1, 2))
+        #expect(geometry.matches(geometry))
+        var other = geometry
+        other.affine.translation.x += 0.0009
+        #expect(geometry.matches(other))
+        other.affine.translation.x += 0.0009
+        #expect(!geometry.matches(other))
+        #expect(geometry.matches(other, tolerance: 0.01))
+        // A small error of spacing adds up to the far corner.
+        other = geometry
+        other.affine.columnI.x += 0.00002
+        #expect(!geometry.matches(other))
+        other = geometry
+        other.shape = VolumeShape(x: 5, y: 101, z: 7)
+        #expect(!geometry.matches(other))
+        other = geometry
+        other.affine.translation.z = .nan
+        #expect(!geometry.matches(other))
+    }
+}

@@ -1,0 +1,178 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneTestSupport
+import Testing
+
+@Suite("A DICOM series that is no volume says why")
+struct SeriesTriageTests {
+    /// The problem of a series of `slices`, whose reading must fail alike.
+    private func problem(_ slices: [TestSlice]) throws -> DICOMReadError {
+        let series = try onlySeries(slices)
+        #expect(series.geometry == nil)
+        let problem = try #require(series.problem)
+        #expect(throws: problem) { try DICOMReader.readVolume(series, scope: .serial()) }
+        #expect(!problem.path.isEmpty && problem.description.contains(problem.detail))
+        return problem
+    }
+
+    @Test("a missing slice is named with its gap")
+    func gap() throws {
+        var slices = TestSlice.stack(20)
+        slices.remove(at: 12)
+        let problem = try problem(slices)
+        #expect(problem.code == .missingSlices)
+        #expect(problem.detail == "gap of 3.0 mm between slices 12 and 13, elsewhere 1.5 mm: slices are missing")
+    }
+
+    @Test("a step that is not whole is uneven, not missing")
+    func uneven() throws {
+        var slices = TestSlice.stack(6)
+        slices[5].position.z += 0.7
+        let problem = try problem(slices)
+        #expect(problem.code == .spacingNotUniform)
+        #expect(problem.detail.contains("step of 2.2 mm between slices 5 and 6, elsewhere 1.5 mm"))
+    }
+
+    @Test("steps that drift by small amounts of one sign are uneven")
+    func drift() throws {
+        var slices = TestSlice.stack(201, step: 1)
+        for k in 101..<201 { slices[k].position.z += 0.008 * Double(k - 100) }
+        #expect(try problem(slices).code == .spacingNotUniform)
+    }
+
+    @Test("copies of one object are told from different slices at one place")
+    func duplicates() throws {
+        var slices = TestSlice.stack(4)
+        slices.append(slices[2])
+        let copies = try problem(slices)
+        #expect(copies.code == .duplicateSlices)
+        #expect(copies.detail.contains("5 slices share 4 positions"))
+        #expect(copies.detail.contains("copies of one object"))
+
+        var echoes = TestSlice.stack(4) + TestSlice.stack(4)
+        for k in echoes.indices {
+            echoes[k].instance = k + 1
+            echoes[k].change = { $0.text(0x0018_0086, "IS", k < 4 ? "1" : "2") }
+        }
+        let twice = try problem(echoes)
+        #expect(twice.code == .duplicateSlices)
+        #expect(twice.detail.contains("8 slices share 4 positions"))
+        #expect(twice.detail.contains("EchoNumbers"))
+        #expect(!twice.detail.contains("copies"))
+    }
+
+    @Test("a single slice has no step")
+    func singleSlice() throws {
+        #expect(try problem(TestSlice.stack(1)).code == .singleSlice)
+    }
+
+    @Test("another orientation, matrix or pixel spacing within the series")
+    func differences() throws {
+        var turned = TestSlice.stack(4)
+        turned[3].row = SIMD3(0, 1, 0)
+        turned[3].column = SIMD3(0, 0, -1)
+        let orientation = try problem(turned)
+        #expect(orientation.code == .orientationsDiffer)
+        #expect(orientation.detail.contains("90.0°"))
+
+        var wider = TestSlice.stack(4)
+        wider[1].change = { $0.short(0x0028_0011, 4) }
+        #expect(try problem(wider).code == .matricesDiffer)
+
+        var spaced = TestSlice.stack(4)
+        spaced[1].spacing = (2.0, 0.51)
+        #expect(try problem(spaced).code == .pixelSpacingsDiffer)
+
+        var skewed = TestSlice.stack(4)
+        for k in skewed.indices { skewed[k].column = SIMD3(0.1, 1, 0) }
+        #expect(try problem(skewed).code == .orientationInvalid)
+    }
+
+    @Test("a leaning stack is sheared, by so many degrees")
+    func sheared() throws {
+        var slices = TestSlice.stack(10, step: 3)
+        for k in slices.indices { slices[k].position.y += Double(k) }
+        let problem = try problem(slices)
+        #expect(problem.code == .sheared)
+        #expect(problem.detail.contains("18.4349°"))
+
+        var pushed = TestSlice.stack(10)
+        pushed[4].position.x += 2
+        let sideways = try self.problem(pushed)
+        #expect(sideways.code == .sheared)
+        #expect(sideways.detail == "slice 5 is shifted sideways by 2.0 mm against the others")
+    }
+
+    @Test(
+        "missing elements are named by keyword and tag",
+        arguments: [
+            (UInt32(0x0028_0010), "Rows (0028,0010)"), (0x0028_0011, "Columns (0028,0011)"),
+            (0x0028_0100, "BitsAllocated (0028,0100)"), (0x0028_0101, "BitsStored (0028,0101)"),
+            (0x0028_0103, "PixelRepresentation (0028,0103)"), (0x0028_0004, "PhotometricInterpretation (0028,0004)"),
+            (0x0020_0032, "ImagePositionPatient (0020,0032)"), (0x0020_0037, "ImageOrientationPatient (0020,0037)"),
+            (0x0028_0030, "PixelSpacing (0028,0030)"),
+        ]
+    )
+    func missing(tag: UInt32, name: String) throws {
+        var slices = TestSlice.stack(3)
+        slices[1].change = { $0.remove(tag) }
+        let problem = try problem(slices)
+        #expect(problem.code == .missingElement)
+        #expect(problem.detail.hasPrefix(name))
+    }
+
+    @Test(
+        "numbers that are none count as missing",
+        arguments: ["", "1\\2", "a\\b\\c", "1\\2\\nan", "1\\2\\inf", "1\\2\\3\\4"]
+    )
+    func unreadableNumbers(value: String) throws {
+        var slices = TestSlice.stack(3)
+        slices[2].change = { $0.text(0x0020_0032, "DS", value) }
+        #expect(try problem(slices).code == .missingElement)
+    }
+
+    @Test("objects of other kinds are told by what they are")
+    func otherKinds() throws {
+        func code(_ change: @escaping (inout DICOMDataSet) -> Void) throws -> DICOMReadError.Code {
+            var slices = TestSlice.stack(3)
+            for k in slices.indices { slices[k].change = change }
+            return try problem(slices).code
+        }
+        #expect(try code { $0.text(0x0008_0016, "UI", "1.2.840.10008.5.1.4.1.1.66.4") } == .notAnImageClass)
+        #expect(try code { $0.text(0x0008_0016, "UI", "1.2.840.10008.5.1.4.1.1.4.1") } == .multiFrame)
+        #expect(try code { $0.text(0x0028_0008, "IS", "12") } == .multiFrame)
+        #expect(try code { $0.text(0x0008_0008, "CS", "ORIGINAL\\PRIMARY\\M\\ND\\MOSAIC") } == .mosaic)
+        #expect(try code { $0.text(0x0008_0008, "CS", "ORIGINAL\\PRIMARY\\LOCALIZER") } == .localizer)
+        #expect(try code { $0.short(0x0028_0002, 3) } == .colour)
+        #expect(try code { $0.text(0x0028_0004, "CS", "RGB") } == .colour)
+        #expect(try code { $0.text(0x0028_0004, "CS", "PALETTE COLOR") } == .colour)
+        #expect(try code { $0.short(0x0028_0100, 12) } == .unsupportedPixels)
+        #expect(try code { $0.short(0x0028_0102, 16) } == .unsupportedPixels)
+        #expect(try code { $0.short(0x0028_0103, 7) } == .unsupportedPixels)
+        #expect(try code { $0.text(0x0028_1053, "DS", "0") } == .unsupportedPixels)
+        #expect(try code { $0.short(0x0028_0010, 65535) } == .wrongPixelLength)
+    }
+
+    @Test("no class but modality CT, MR or PT is an image")
+    func modalityAlone() throws {
+        var slices = TestSlice.stack(3)
+        for k in slices.indices {
+            slices[k].change = {
+                $0.remove(0x0008_0016)
+                $0.remove(0x0008_0018)
+            }
+        }
+        #expect(try onlySeries(slices).problem == nil)
+    }
+
+    @Test("an unknown transfer syntax is named")
+    func unknownSyntax() throws {
+        let file = DICOMDataSet.preamble("1.2.840.10008.1.2.4.202") + TestSlice().dataSet.encoded(.explicit)
+        try withScan(["a": file]) { scan in
+            let problem = try #require(scan.series.first?.problem)
+            #expect(problem.code == .unsupportedPixels)
+            #expect(problem.detail.contains("1.2.840.10008.1.2.4.202"))
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneTestSupport
+import Testing
+
+/// Single objects of the shared data; without it nothing is checked, and a notice says so.
+@Suite("Real DICOM objects of all transfer syntaxes")
+struct SharedObjectTests {
+    /// Lossy streams whose last bit hangs on the decoder's rounding; compared by range and mean only.
+    static let lossy = ["1.2.840.10008.1.2.4.50", "1.2.840.10008.1.2.4.51", "1.2.840.10008.1.2.4.91"]
+
+    /// The decoder of DCMTK 3.6.7 does not take JPEG-LS of fewer than 8 bits.
+    static let beyondDCMTK = ["JLSL_08_07_0_1F.dcm"]
+
+    @Test(
+        "stored values are pydicom's",
+        arguments: ["transfer-syntaxes/ct-512", "transfer-syntaxes/mr-mosaic-9", "pydicom-small", "mr-12bit/in"]
+    )
+    func storedValues(folder: String) throws {
+        guard let files = sharedFiles(folder), let all = DICOMFacts.all else { return }
+        var compared = 0
+        for path in files.sorted() {
+            let name = (path as NSString).lastPathComponent
+            guard let fact = all["\(folder)/\(name)"]?.first, let digest = fact.pixelDigest, fact.samples == 1,
+                (fact.frames ?? 1) == 1, [8, 16, 32].contains(fact.bitsAllocated ?? 0)
+            else { continue }
+            let object = try DICOMObject.readHeader(path: path)
+            guard object.pixelRepresentation != nil else { continue }  // float pixel data
+            if Self.beyondDCMTK.contains(name) {
+                #expect(throws: DICOMReadError.self) { try DICOMReader.storedValues(of: object) }
+                continue
+            }
+            let values = try DICOMReader.storedValues(of: object)
+            compared += 1
+            if Self.lossy.contains(object.transferSyntaxUID) {
+                let mean = values.reduce(0.0) { $0 + Double($1) } / Double(values.count)
+                let output = mean * (object.rescaleSlope ?? 1) + (object.rescaleIntercept ?? 0)
+                #expect(abs(output - (fact.rescaledMean ?? .nan)) < 0.01 * abs(object.rescaleSlope ?? 1), "\(name)")
+                #expect(abs(Double(values.min() ?? 0) - (fact.storedMinimum ?? .nan)) <= 1, "\(name)")
+                #expect(abs(Double(values.max() ?? 0) - (fact.storedMaximum ?? .nan)) <= 1, "\(name)")
+            } else {
+                #expect(DICOMFacts.digest([values]) == digest, "\(name)")
+            }
+        }
+        print("notice: \(compared) objects of \(folder) compared")
+        #expect(compared > 0)
+    }
+
+    @Test(
+        "12-bit lossy JPEG, which pydicom does not decode, gives SimpleITK's Hounsfield units",
+        arguments: ["JPEGProcess10_12", "JPEGProcess2_4", "JPEGProcess6_8"]
+    )
+    func twelveBitJPEG(name: String) throws {
+        guard let files = sharedFiles("transfer-syntaxes/ct-512") else { return }
+        let path = try #require(files.first { $0.contains(name) })
+        let object = try DICOMObject.readHeader(path: path)
+        let slope = try #require(object.rescaleSlope)
+        let values = try DICOMReader.storedValues(of: object).map {
+            Double($0) * slope + (object.rescaleIntercept ?? 0)
+        }
+        let mean: Double = values.reduce(0, +) / Double(values.count)
+        #expect(isClose(values.min() ?? 0, -3052.88, absolute: 0.01))
+        #expect(isClose(values.max() ?? 0, 1369.66, absolute: 0.01))
+        #expect(isClose(mean, -950.109, absolute: 0.001))
+    }
+
+    @Test("no corrupt file does harm", arguments: ["fuzz/dicom", "pydicom-small"])
+    func corruptFiles(folder: String) throws {
+        guard let files = sharedFiles(folder, deep: true) else { return }
+        let scan = try DICOMScanner.scan(paths: files, scope: .serial())
+        let inSeries = scan.series.reduce(0) { $0 + $1.slices.count }
+        #expect(inSeries + scan.setAside.count + scan.notDICOM.count == files.count)
+        for aside in scan.setAside { #expect(!aside.reason.detail.isEmpty && aside.reason.path == aside.path) }
+        for series in scan.series {
+            #expect((series.problem == nil) == (series.geometry != nil))
+            _ = try? DICOMReader.readVolume(series, scope: .serial())
+            for object in series.slices { _ = try? DICOMReader.storedValues(of: object) }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneTestSupport
+import Testing
+
+@Suite("The place of NIfTI volumes in the patient")
+struct NIfTIGeometryTests {
+    private func header(_ file: HandmadeNIfTI) throws -> NIfTIHeader {
+        try TemporaryFolder.with { folder in
+            let bytes = file.file([Double](repeating: 0, count: file.voxelCount))
+            return try NIfTIReader.readHeader(at: folder.write(bytes, to: "a.nii").path)
+        }
+    }
+
+    private func close(_ a: Affine, _ b: Affine, _ tolerance: Double) -> Bool {
+        zip(a.rows.joined(), b.rows.joined()).allSatisfy { abs($0 - $1) <= tolerance }
+    }
+
+    @Test("The s-form is taken first, then the q-form, then the spacing alone")
+    func choice() throws {
+        var file = HandmadeNIfTI()
+        file.pixelDimensions = [-1, 0.5, -0.75, 2]
+        file.quaternion = [0, 0, 1]
+        file.quaternionOffset = [1, 2, 3]
+        file.sform = [[0, 0, 2, 1], [0.5, 0, 0, 2], [0, 0.75, 0, 3]]
+        (file.qformCode, file.sformCode) = (1, 1)
+        let both = try header(file)
+        #expect(both.geometry.affine == Affine(rows: file.sform))
+        #expect(both.formsDisagree)
+        // A half turn about z, the third axis mirrored: (-x, -y, -z).
+        let turned = Affine(rows: [[-0.5, 0, 0, 1], [0, -0.75, 0, 2], [0, 0, -2, 3]])
+        #expect(both.qform.map { close($0, turned, 1e-12) } == true)
+        #expect(both.sform == Affine(rows: file.sform))
+        file.sformCode = 0
+        let quaternion = try header(file)
+        #expect(close(quaternion.geometry.affine, turned, 1e-12))
+        #expect(quaternion.sform == nil && !quaternion.formsDisagree)
+        file.qformCode = 0
+        #expect(try header(file).geometry.affine == Affine.scaling(SIMD3(0.5, 0.75, 2)))
+        #expect(try header(file).qform == nil)
+    }
+
+    @Test("Metres and micrometres become millimetres", arguments: [(1, 1000.0), (2, 1), (3, 0.001), (0, 1), (10, 1)])
+    func units(code: Int, factor: Double) throws {
+        for version in NIfTIVersion.allCases {
+            var file = HandmadeNIfTI(version: version)
+            file.units = code
+            let sform = try header(file).geometry.affine
+            let expected = Affine(rows: file.sform.map { $0.map { $0 * factor } })
+            #expect(close(sform, expected, 1e-12 * factor))
+            (file.qformCode, file.sformCode) = (1, 0)
+            file.quaternionOffset = [4, 5, 6]
+            let qform = try header(file).geometry
+            #expect(
+                close(
+                    qform.affine,
+                    Affine(rows: [
+                        [0.5 * factor, 0, 0, 4 * factor], [0, 0.75 * factor, 0, 5 * factor],
+                        [0, 0, 2 * factor, 6 * factor],
+                    ]),
+                    1e-12 * factor
+                )
+            )
+        }
+    }
+
+    /// Rotations about three axes, with every half and quarter turn among them.
+    static let rotations: [Affine] = {
+        var all: [Affine] = []
+        let angles = [0, 0.3, .pi / 2, 2, .pi, -.pi / 2, -3.1]
+        for a in angles {
+            for b in angles {
+                for c in angles {
+                    func turn(_ angle: Double, _ u: Int, _ v: Int) -> Affine {
+                        var rows = (0..<3).map { r in (0..<4).map { $0 == r ? 1.0 : 0.0 } }
+                        (rows[u][u], rows[u][v], rows[v][u], rows[v][v]) = (
+                            cos(angle), -sin(angle), sin(angle), cos(angle)
+                        )
+                        return Affine(rows: rows)
+                    }
+                    all.append(turn(a, 0, 1).composed(with: turn(b, 1, 2)).composed(with: turn(c, 2, 0)))
+                }
+            }
+        }
+        return all
+    }()
+
+    @Test("Rotations, mirrors and spacings survive a q-form alone")
+    func quaternionRoundTrip() throws {
+        try TemporaryFolder.with { folder in
+            let shape = VolumeShape(x: 2, y: 3, z: 4)
+            let labels = try FrozenVoxels([UInt16](repeating: 1, count: shape.count))
+            let path = folder("a.nii").path
+            for rotation in Self.rotations {
+                for mirror in [1.0, -1.0] {
+                    var affine = rotation.composed(with: .scaling(SIMD3(0.7, 1.3, 2.5 * mirror)))
+                    affine.translation = SIMD3(-120.5, 33.25, 700)
+                    let geometry = VolumeGeometry(shape: shape, affine: affine)
+                    try NIfTIWriter.writeLabels(
+                        LabelVolume(geometry: geometry, voxels: labels),
+                        names: [],
+                        codes: (1, 0),
+                        to: path,
+                        scope: .serial()
+                    )
+                    let read = try NIfTIReader.readHeader(at: path)
+                    #expect((read.qformCode, read.sformCode) == (1, 0))
+                    // Near half turns the three float32 parts hardly tell the fourth: that is NIfTI's precision.
+                    #expect(read.geometry.matches(geometry, tolerance: 0.007))
+                }
+            }
+        }
+    }
+
+    @Test("A q-form that float32 cannot hold well enough gives its code to the s-form")
+    func quaternionPrecision() throws {
+        try TemporaryFolder.with { folder in
+            // 0.0005 from a half turn: the q-form would be off by half a millimetre at the far corners.
+            let angle = Double.pi - 0.0005
+            let (c, s) = (cos(angle), sin(angle))
+            let affine = Affine(rows: [[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0]])
+            let shape = VolumeShape(x: 1000, y: 1000, z: 2)
+            let labels = LabelVolume(
+                geometry: VolumeGeometry(shape: shape, affine: affine),
+                voxels: try FrozenVoxels([UInt16](repeating: 0, count: shape.count))
+            )
+            let path = folder("a.nii.gz").path
+            try NIfTIWriter.writeLabels(labels, names: [], codes: (1, 0), to: path, scope: .serial())
+            let read = try NIfTIReader.readHeader(at: path)
+            #expect((read.qformCode, read.sformCode) == (0, 1))
+            #expect(read.geometry.matches(labels.geometry, tolerance: 1e-3))
+        }
+    }
+
+    @Test("A sheared grid has no q-form and keeps its s-form", arguments: [(1, 0), (1, 2), (0, 0)])
+    func shear(qform: Int, sform: Int) throws {
+        try TemporaryFolder.with { folder in
+            let shape = VolumeShape(x: 10, y: 20, z: 30)
+            let affine = Affine(rows: [[-0.5, 0, 0, 10], [0, 0.5, 0.8, 20], [0, 0, 2.4, 30]])
+            let labels = LabelVolume(
+                geometry: VolumeGeometry(shape: shape, affine: affine),
+                voxels: try FrozenVoxels([UInt16](repeating: 0, count: shape.count))
+            )
+            let path = folder("a.nii.gz").path
+            try NIfTIWriter.writeLabels(labels, names: [], codes: (qform, sform), to: path, scope: .serial())
+            let read = try NIfTIReader.readHeader(at: path)
+            #expect(read.qformCode == 0)
+            #expect(read.sformCode == max(sform, 1))
+            #expect(close(read.geometry.affine, affine, 1e-6))
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneTestSupport
+import Testing
+
+@Suite("NIfTI files that must be refused")
+struct NIfTIHostileTests {
+    private func fault(_ bytes: [UInt8], _ name: String = "a.nii") throws -> NIfTIError? {
+        try TemporaryFolder.with { folder in
+            let path = try folder.write(bytes, to: name).path
+            return niftiFault { _ = try NIfTIReader.readVolume(at: path, scope: .serial()) }
+        }
+    }
+
+    private func fault(_ change: (inout HandmadeNIfTI) -> Void) throws -> NIfTIError? {
+        var file = HandmadeNIfTI()
+        change(&file)
+        return try fault(file.header() + [UInt8](repeating: 0, count: 4096))
+    }
+
+    @Test("A file cut anywhere is refused", arguments: NIfTIVersion.allCases)
+    func everyPrefix(version: NIfTIVersion) throws {
+        try TemporaryFolder.with { folder in
+            let file = HandmadeNIfTI(version: version)
+            let whole = file.file((0..<file.voxelCount).map(Double.init))
+            let zipped = storedGzip(whole)
+            for (bytes, name) in [(whole, "a.nii"), (zipped, "a.nii.gz")] {
+                let url = folder(name)
+                for count in 0..<bytes.count {
+                    try Data(bytes[..<count]).write(to: url)
+                    let fault = niftiFault { _ = try NIfTIReader.readVolume(at: url.path, scope: .serial()) }
+                    // One byte of gzip's two is not gzip yet.
+                    #expect(fault?.code == .truncated, "\(count) bytes of \(name)")
+                }
+                try Data(bytes).write(to: url)
+                #expect(niftiFault { _ = try NIfTIReader.readVolume(at: url.path, scope: .serial()) } == nil)
+            }
+            let short = try folder.write(Array(whole.dropLast(3)), to: "b.nii").path
+            let text = niftiFault { _ = try NIfTIReader.readHeader(at: short) }?.description
+            #expect(text == "\(short): the voxels end after 117 of 120 bytes")
+        }
+    }
+
+    @Test("Damage in a gzip stream is found by its checksum")
+    func corruptGzip() throws {
+        let file = HandmadeNIfTI()
+        let zipped = storedGzip(file.file((0..<file.voxelCount).map(Double.init)))
+        for place in [15 + 360, zipped.count - 8, zipped.count - 1] {
+            var bytes = zipped
+            bytes[place] ^= 0x10
+            #expect(try fault(bytes, "a.nii.gz")?.code == .corruptCompression, "byte \(place)")
+        }
+    }
+
+    @Test("What is no NIfTI file is refused by what it is")
+    func foreign() throws {
+        let text = try #require(try fault(Array("<html>Moved</html>".utf8), "a.nii.gz"))
+        #expect(text.code == .notNIfTI)
+        #expect(text.detail.hasPrefix("not a NIfTI file: the text \"<html>Moved</"))
+        #expect(try fault([])?.detail == "the file is empty")
+        #expect(try fault([UInt8](repeating: 7, count: 1000))?.code == .notNIfTI)
+        #expect(try fault(storedGzip([UInt8](repeating: 7, count: 1000)))?.code == .notNIfTI)
+        var analyze = HandmadeNIfTI().header()
+        analyze.replaceSubrange(344..<348, with: [0, 0, 0, 0])
+        #expect(try fault(analyze)?.detail.contains("Analyze") == true)
+        var translated = HandmadeNIfTI(version: .nifti2).header()
+        translated.replaceSubrange(8..<12, with: [10, 26, 10, 0])
+        #expect(try fault(translated)?.code == .notNIfTI)
+    }
+
+    @Test("What is not there, a folder, or half a pair cannot be read")
+    func unreadable() throws {
+        try TemporaryFolder.with { folder in
+            func fault(_ path: String) -> NIfTIError? { niftiFault { _ = try NIfTIReader.readHeader(at: path) } }
+            #expect(fault(folder("none.nii").path)?.detail == "cannot be opened: No such file or directory")
+            #expect(fault(folder.path)?.detail == "is a folder, not a file")
+            let pair = HandmadeNIfTI(isPair: true)
+            let header = try folder.write(pair.header(), to: "alone.hdr").path
+            #expect(fault(header)?.code == .unreadable)
+            #expect(fault(header)?.detail.contains("alone.img beside it is missing") == true)
+            let image = try folder.write([0], to: "lonely.img").path
+            #expect(fault(image)?.detail.contains("lonely.hdr beside it is missing") == true)
+            try folder.write([0, 0], to: "alone.img")
+            #expect(fault(header)?.code == .truncated)
+            let pipe = folder("pipe.nii").path
+            #expect(mkfifo(pipe, 0o600) == 0)
+            #expect(fault(pipe)?.detail == "is not an ordinary file")
+        }
+    }
+
+    @Test(
+        "Other voxel types are refused by name",
+        arguments: [
+            (1, "binary"), (32, "complex64"), (128, "RGB24"), (1536, "float128"), (1792, "complex128"),
+            (2048, "complex256"), (2304, "RGBA32"), (0, "unknown"), (77, "code 77"), (-4, "code -4"),
+        ]
+    )
+    func types(code: Int, name: String) throws {
+        let fault = try fault { $0.dataType = code }
+        #expect(fault?.code == .unsupportedDataType)
+        #expect(fault?.detail == "voxels of type \(name) are not supported")
+    }
+
+    @Test(
+        "Dimensions that make no volume are refused",
+        arguments: [
+            ([0, 5, 4, 3], NIfTIError.Code.invalidDimensions), ([8, 5, 4, 3], .invalidDimensions),
+            ([-1, 5, 4, 3], .invalidDimensions), ([3, 0, 4, 3], .invalidDimensions),
+            ([3, 5, -4, 3], .invalidDimensions),
+            ([4, 5, 4, 3, 0], .invalidDimensions), ([3, 32767, 32767, 32767], .invalidDimensions),
+            ([2, 5, 4, 3], .notThreeDimensional), ([1, 5, 4, 3], .notThreeDimensional),
+            ([3, 5, 4, 1], .notThreeDimensional), ([3, 1, 5, 4], .notThreeDimensional),
+            ([4, 5, 4, 3, 2], .notThreeDimensional), ([5, 5, 4, 3, 1, 3], .notThreeDimensional),
+            ([3, 2000, 2000, 2000], .truncated),
+        ]
+    )
+    func dimensions(dimensions: [Int], code: NIfTIError.Code) throws {
+        #expect(try fault { $0.dimensions = dimensions }?.code == code)
+    }
+
+    @Test("Sizes that overflow, and gzip files that cannot hold them, are refused before memory is taken")
+    func absurd() throws {
+        let huge = HandmadeNIfTI(version: .nifti2, dimensions: [3, Int.max, Int.max, 4])
+        #expect(try fault(huge.header())?.code == .invalidDimensions)
+        let large = HandmadeNIfTI(dimensions: [3, 2000, 2000, 2000])
+        let refusal = try fault(storedGzip(large.header()), "a.nii.gz")
+        #expect(refusal?.code == .truncated)
+        #expect(refusal?.detail.contains("cannot hold the 16000000000 bytes") == true)
+        for offset in [-1, 100, Double(Int64.max)] {
+            let misplaced = HandmadeNIfTI(version: .nifti2, dataOffset: min(offset, 0x1p62))
+            #expect(try fault(misplaced.header())?.code == .invalidDataOffset)
+        }
+        #expect(try fault { $0.dataOffset = .nan }?.code == .invalidDataOffset)
+        #expect(try fault { $0.dataOffset = 1e30 }?.code == .invalidDataOffset)
+    }
+
+    @Test("Spacing that is zero or not finite is refused", arguments: [0, .nan, .infinity])
+    func spacing(value: Double) throws {
+        for axis in 1...3 {
+            #expect(try fault { $0.pixelDimensions[axis] = value }?.code == .invalidSpacing)
+        }
+    }
+
+    @Test("An affine that is singular or not finite is refused")
+    func affine() throws {
+        #expect(try fault { $0.sform[1][3] = .nan }?.code == .invalidAffine)
+        #expect(try fault { $0.sform[2] = $0.sform[1] }?.code == .invalidAffine)
+        #expect(try fault { $0.sform = $0.sform.map { _ in [0, 0, 0, 0] } }?.code == .invalidAffine)
+        #expect(
+            try fault {
+                ($0.qformCode, $0.sformCode) = (1, 0)
+                $0.quaternion[0] = .nan
+            }?.code == .invalidAffine
+        )
+        #expect(
+            try fault {
+                $0.slope = 2
+                $0.intercept = .nan
+            }?.code == .invalidScaling
+        )
+    }
+
+    @Test("A thousand random damages are refused or read, never more")
+    func fuzz() throws {
+        try TemporaryFolder.with { folder in
+            var generator = SplitMix64(seed: 17)
+            let url = folder("a.nii")
+            for round in 0..<1000 {
+                var file = HandmadeNIfTI(version: round & 1 == 0 ? .nifti1 : .nifti2)
+                file.extensions = [NIfTIExtension(code: 6, bytes: [UInt8](repeating: 32, count: 8))]
+                var bytes = file.file((0..<file.voxelCount).map(Double.init))
+                if round & 2 != 0 { bytes = storedGzip(bytes) }
+                for _ in 0..<(1 + round % 4) {
+                    bytes[Int(generator.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: generator.next())
+                }
+                try Data(bytes).write(to: url)
+                do {
+                    let read = try NIfTIReader.readVolume(at: url.path, scope: .serial())
+                    #expect(read.volume.voxels.count == read.header.shape.count)
+                } catch let fault as NIfTIError {
+                    #expect(fault.description.hasPrefix(url.path))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneTestSupport
+import Testing
+
+@Suite("Reading NIfTI")
+struct NIfTIReaderTests {
+    /// Values that the type can hold, with its ends.
+    static func values(of type: NIfTIDataType, count: Int) -> [Double] {
+        let ends: [Double] =
+            switch type {
+            case .uint8: [0, 255]
+            case .int8: [-128, 127]
+            case .uint16: [0, 65535]
+            case .int16: [-32768, 32767]
+            case .uint32: [0, 4_294_967_295]
+            case .int32: [-2_147_483_648, 2_147_483_647]
+            case .uint64: [0, 9_007_199_254_740_992]
+            case .int64: [-9_007_199_254_740_992, 9_007_199_254_740_992]
+            case .float32: [-3.25e7, 1.5e-20]
+            case .float64: [-1.000000001, 1e30]
+            }
+        return (0..<count).map { $0 < 2 ? ends[$0] : Double($0 % 100) }
+    }
+
+    @Test("Every type, byte order, version and container gives the same volume", arguments: NIfTIDataType.allCases)
+    func matrix(type: NIfTIDataType) throws {
+        try TemporaryFolder.with { folder in
+            for version in NIfTIVersion.allCases {
+                for order in NIfTIByteOrder.allCases {
+                    for container in 0..<6 {
+                        var file = HandmadeNIfTI(version: version, byteOrder: order, isPair: container >= 2)
+                        file.dataType = type.rawValue
+                        let values = Self.values(of: type, count: file.voxelCount)
+                        let path = try Self.write(file, values, container, folder)
+                        let read = try NIfTIReader.readVolume(at: path, scope: .serial())
+                        let header = read.header
+                        #expect(header.version == version)
+                        #expect(header.byteOrder == order)
+                        #expect(header.dataType == type)
+                        #expect(header.shape == VolumeShape(x: 5, y: 4, z: 3))
+                        #expect(header.summary == "by hand")
+                        #expect(header.geometry.affine == Affine(rows: file.sform))
+                        #expect((header.qformCode, header.sformCode) == (0, 2))
+                        #expect(read.volume.voxels.array() == values.map { Float($0) })
+                        #expect(read.nonFiniteCount == 0)
+                        #expect(try NIfTIReader.readHeader(at: path) == header)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Plain, gzip, pair, pair of gzip, gzip under plain names, and a pair asked for by its image.
+    static func write(
+        _ file: HandmadeNIfTI,
+        _ values: [Double],
+        _ container: Int,
+        _ folder: TemporaryFolder
+    ) throws -> String {
+        let (header, voxels) = (file.header(), file.voxels(values))
+        let name = "v\(file.version.rawValue)-\(file.byteOrder)-\(file.dataType)-\(container)"
+        switch container {
+        case 0: return try folder.write(header + voxels, to: name + ".nii").path
+        case 1: return try folder.write(storedGzip(header + voxels), to: name + ".nii.gz").path
+        case 2:
+            try folder.write(voxels, to: name + ".img")
+            return try folder.write(header, to: name + ".hdr").path
+        case 3:
+            try folder.write(storedGzip(voxels), to: name + ".img.gz")
+            return try folder.write(storedGzip(header), to: name + ".hdr.gz").path
+        case 4:
+            try folder.write(storedGzip(voxels), to: name + ".img")
+            return try folder.write(storedGzip(header), to: name + ".hdr").path
+        default:
+            try folder.write(header, to: name + ".hdr")
+            return try folder.write(voxels, to: name + ".img").path
+        }
+    }
+
+    @Test("Scaling is computed in double and rounded once", arguments: NIfTIDataType.allCases)
+    func scaling(type: NIfTIDataType) throws {
+        try TemporaryFolder.with { folder in
+            for order in NIfTIByteOrder.allCases {
+                var file = HandmadeNIfTI(version: .nifti2, byteOrder: order, dataType: type.rawValue)
+                (file.slope, file.intercept) = (0.1, -1024.3)
+                let values = Self.values(of: type, count: file.voxelCount)
+                let path = try folder.write(file.file(values), to: "\(order).nii").path
+                let read = try NIfTIReader.readVolume(at: path, scope: .serial())
+                let stored = type == .float32 ? values.map { Double(Float($0)) } : values
+                #expect(read.volume.voxels.array() == stored.map { Float($0 * 0.1 + -1024.3) })
+                #expect((read.header.scalingSlope, read.header.scalingIntercept) == (0.1, -1024.3))
+            }
+        }
+    }
+
+    @Test(
+        "A slope that is zero or not finite means no scaling, whatever the intercept",
+        arguments: [0, .nan, .infinity]
+    )
+    func noScaling(slope: Double) throws {
+        try TemporaryFolder.with { folder in
+            var file = HandmadeNIfTI()
+            (file.slope, file.intercept) = (slope, 100)
+            let values = (0..<file.voxelCount).map(Double.init)
+            let path = try folder.write(file.file(values), to: "a.nii").path
+            let read = try NIfTIReader.readVolume(at: path, scope: .serial())
+            #expect(!read.header.hasScaling)
+            #expect(read.volume.voxels.array() == values.map { Float($0) })
+        }
+    }
+
+    @Test("Voxels that are not finite are counted and kept")
+    func nonFinite() throws {
+        try TemporaryFolder.with { folder in
+            for type in [NIfTIDataType.float32, .float64] {
+                let file = HandmadeNIfTI(dataType: type.rawValue)
+                var values = (0..<file.voxelCount).map(Double.init)
+                (values[3], values[10], values[59]) = (.nan, .infinity, -.infinity)
+                let path = try folder.write(file.file(values), to: "\(type).nii").path
+                let read = try NIfTIReader.readVolume(at: path, scope: .serial())
+                #expect(read.nonFiniteCount == 3)
+                #expect(read.volume.voxels[3].isNaN)
+                #expect(read.volume.voxels[59] == -.infinity)
+            }
+        }
+    }
+
+    @Test("Extensions, intent and units come with the header")
+    func extensions() throws {
+        try TemporaryFolder.with { folder in
+            for version in NIfTIVersion.allCases {
+                for order in NIfTIByteOrder.allCases {
+                    var file = HandmadeNIfTI(version: version, byteOrder: order)
+                    file.extensions = [
+                        NIfTIExtension(code: 6, bytes: Array("comment!".utf8)),
+                        NIfTIExtension(code: 30, bytes: (0..<40).map { UInt8($0) }),
+                    ]
+                    (file.intentCode, file.intentName, file.units) = (1002, "organs", 10)
+                    let values = (0..<file.voxelCount).map(Double.init)
+                    let path = try folder.write(file.file(values), to: "a.nii").path
+                    let read = try NIfTIReader.readVolume(at: path, scope: .serial())
+                    #expect(read.header.extensions == file.extensions)
+                    #expect((read.header.intentCode, read.header.intentName) == (1002, "organs"))
+                    #expect(read.header.unitsCode == 10)
+                    #expect(read.volume.voxels.array() == values.map { Float($0) })
+                }
+            }
+        }
+    }
+
+    @Test(
+        "A damaged extension ends the list and does no other harm",
+        arguments: [0, 8, 20, -16, 1 << 20, Int(Int32.max)]
+    )
+    func damagedExtension(size: Int) throws {
+        try TemporaryFolder.with { folder in
+            var file = HandmadeNIfTI()
+            file.extensions = [NIfTIExtension(code: 6, bytes: [UInt8](repeating: 1, count: 24))]
+            var bytes = file.file((0..<file.voxelCount).map(Double.init))
+            for index in 0..<4 { bytes[352 + index] = UInt8(truncatingIfNeeded: size >> (8 * index)) }
+            let read = try NIfTIReader.readVolume(at: folder.write(bytes, to: "a.nii").path, scope: .serial())
+            #expect(read.header.extensions.isEmpty)
+            #expect(read.volume.voxels[59] == 59)
+        }
+    }
+
+    @Test("Dimensions of one behind the third are no matter; bytes behind the voxels neither")
+    func tolerated() throws {
+        try TemporaryFolder.with { folder in
+            var file = HandmadeNIfTI()
+            file.dimensions = [5, 5, 4, 3, 1, 1]
+            let values = (0..<file.voxelCount).map(Double.init)
+            let plain = file.file(values)
+            for (name, bytes) in [
+                ("plain.nii", plain + [1, 2, 3]), ("inside.nii.gz", storedGzip(plain + [1, 2, 3])),
+                ("behind.nii.gz", storedGzip(plain) + [0, 0, 7]),
+                ("members.nii.gz", storedGzip(Array(plain[..<400])) + storedGzip(Array(plain[400...]))),
+            ] {
+                let read = try NIfTIReader.readVolume(at: folder.write(bytes, to: name).path, scope: .serial())
+                #expect(read.volume.voxels.array() == values.map { Float($0) }, "\(name)")
+            }
+        }
+    }
+
+    @Test("Label maps are read from every type", arguments: NIfTIDataType.allCases)
+    func labels(type: NIfTIDataType) throws {
+        try TemporaryFolder.with { folder in
+            for order in NIfTIByteOrder.allCases {
+                for slope in [0.0, 2.0] {
+                    var file = HandmadeNIfTI(byteOrder: order, dataType: type.rawValue)
+                    file.slope = slope
+                    let values = (0..<file.voxelCount).map { Double($0 * 2) }
+                    let path = try folder.write(file.file(values), to: "a.nii").path
+                    let read = try NIfTIReader.readLabels(at: path, scope: .serial())
+                    #expect(read.labels.voxels.array() == values.map { UInt16(slope == 0 ? $0 : $0 * slope) })
+                    #expect(read.labels.geometry == read.header.geometry)
+                }
+            }
+        }
+    }
+
+    @Test("What is no label is refused by its place", arguments: [-1, 65536, 0.5, 1e300, .nan, .infinity])
+    func notLabels(value: Double) throws {
+        try TemporaryFolder.with { folder in
+            let file = HandmadeNIfTI(dataType: NIfTIDataType.float64.rawValue)
+            var values = [Double](repeating: 65535, count: file.voxelCount)
+            values[5 * 4 + 7] = value
+            let path = try folder.write(file.file(values), to: "a.nii").path
+            let fault = niftiFault { _ = try NIfTIReader.readLabels(at: path, scope: .serial()) }
+            #expect(fault?.code == .notLabels)
+            #expect(fault?.description.contains("voxel (2, 1, 1)") == true)
+        }
+    }
+
+    @Test("A raised flag stops reading")
+    func cancelled() throws {
+        try TemporaryFolder.with { folder in
+            let file = HandmadeNIfTI()
+            let path = try folder.write(storedGzip(file.file([Double](repeating: 1, count: 60))), to: "a.nii.gz").path
+            let flag = CancellationFlag()
+            flag.cancel()
+            #expect(niftiFault { _ = try NIfTIReader.readVolume(at: path, scope: .serial(flag)) }?.code == .cancelled)
+            #expect(niftiFault { _ = try NIfTIReader.readLabels(at: path, scope: .serial(flag)) }?.code == .cancelled)
+        }
+    }
+}

@@ -1,0 +1,453 @@
+import CNocturneKernels
+import NocturneTestSupport
+import Testing
+
+/// Every class of layer, on every instruction set this processor has, against sums of products written down as they are
+/// in the books.
+struct ConvolutionKernelTests {
+    @Test(arguments: ConvolutionLayer.all)
+    func agreesWithTheDefinition(_ layer: ConvolutionLayer) throws {
+        var random = SplitMix64(seed: 1)
+        let task = ConvolutionTask(layer, random: &random)
+        let expected = task.sumsOfProducts()
+        // Rounding grows with the number of terms, not with how far they happen to cancel out.
+        let scale = max(expected.lazy.map(abs).max() ?? 0, 0.1 * Double(layer.depth).squareRoot())
+        for way in ConvolutionWay.available {
+            let (output, _) = try #require(task.run(way))
+            #expect(difference(output, expected).largest <= 1e-5 * scale, "\(way)")
+        }
+    }
+
+    @Test(arguments: ConvolutionLayer.all)
+    func theOrderOfChunksIsOfNoConsequence(_ layer: ConvolutionLayer) throws {
+        var random = SplitMix64(seed: 2)
+        let task = ConvolutionTask(layer, random: &random)
+        for way in ConvolutionWay.available {
+            let (forwards, sums) = try #require(task.run(way))
+            let (backwards, others) = try #require(task.run(way, backwards: true))
+            #expect(forwards == backwards, "\(way)")
+            #expect(sums == others, "\(way)")
+        }
+    }
+
+    @Test(arguments: ConvolutionLayer.all)
+    func statisticsAreOfWhatWasWritten(_ layer: ConvolutionLayer) throws {
+        var random = SplitMix64(seed: 3)
+        let task = ConvolutionTask(layer, random: &random)
+        for way in ConvolutionWay.available {
+            let (output, sums) = try #require(task.run(way))
+            var expected = [Double](repeating: 0, count: 2 * layer.cout)
+            for (index, value) in output.enumerated() {
+                expected[index % layer.cout] += Double(value)
+                expected[layer.cout + index % layer.cout] += Double(value) * Double(value)
+            }
+            #expect(difference(sums, expected).relative < 1e-12, "\(way)")
+        }
+    }
+
+    @Test
+    func chunksDoNotDependOnAnythingButTheLayer() throws {
+        let layer = ConvolutionLayer("", size: [24, 24, 24], cin: 64, cout: 64, kernel: [3, 3, 3])
+        let weights = [Float](repeating: 0, count: layer.weightCount)
+        let counts = try ConvolutionWay.available.map { way in
+            try (0..<2).map { _ in
+                let plan = try #require(nk_conv_plan_create([layer.description(way)], weights, nil))
+                defer { nk_conv_plan_destroy(plan) }
+                return nk_conv_chunk_count(plan)
+            }
+        }
+        #expect(counts.allSatisfy { $0[0] == $0[1] && $0[0] > 1 })
+    }
+
+    @Test
+    func nonsenseGivesNoPlan() {
+        let layer = ConvolutionLayer("", size: [4, 4, 4], cin: 4, cout: 4, kernel: [3, 3, 3])
+        let weights = [Float](repeating: 0, count: layer.weightCount)
+        let changes: [(inout nk_conv_desc) -> Void] = [
+            { $0.groups = 3 }, { $0.cin = 0 }, { $0.out_x = 0 }, { $0.stride_y = 0 }, { $0.dilation_z = -1 },
+            { $0.kz = 1 << 25 }, { $0.isa = 77 },
+        ]
+        for change in changes {
+            var description = layer.description(ConvolutionWay(isa: 0))
+            change(&description)
+            #expect(nk_conv_plan_create(&description, weights, nil) == nil)
+        }
+    }
+
+    @Test
+    func countsOperations() throws {
+        let layer = ConvolutionLayer("", size: [8, 8, 8], cin: 3, cout: 5, kernel: [3, 3, 3])
+        let weights = [Float](repeating: 0, count: layer.weightCount)
+        let plan = try #require(nk_conv_plan_create([layer.description(ConvolutionWay(isa: 0))], weights, nil))
+        defer { nk_conv_plan_destroy(plan) }
+        #expect(nk_conv_plan_operations(plan) == Double(2 * 512 * 27 * 3 * 5))
+    }
+}
+
+/// How to compute: an instruction set, with or without minimal filtering.
+struct ConvolutionWay: CustomStringConvertible, Sendable {
+    var isa: Int
+
+    var description: String {
+        let names = [1: "baseline", 2: "AVX2", 3: "AVX-512"]
+        return (names[isa & 0xff] ?? "\(isa)") + (isa & Int(NK_CONV_DIRECT) == 0 ? "" : ", direct")
+    }
+
+    static let available = [
+        Int(NK_CONV_ISA_BASELINE), Int(NK_CONV_ISA_AVX2), Int(NK_CONV_ISA_AVX512),
+        Int(NK_CONV_ISA_AVX2) | Int(NK_CONV_DIRECT), Int(NK_CONV_ISA_AVX512) | Int(NK_CONV_DIRECT),
+    ].filter { nk_conv_isa_available(Int32($0)) != 0 }.map(ConvolutionWay.init)
+}
+
+/// A layer's geometry; axes are z, y, x.
+struct ConvolutionLayer: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var size: [Int]
+    var cin, cout: Int
+    var kernel: [Int]
+    var stride = [1, 1, 1]
+    var pad: [Int]
+    var dilation = [1, 1, 1]
+    var groups = 1
+    var transposed = false
+    var output: [Int]
+    /// Channels of the sources.
+    var sources: [Int]
+
+    /// Without `pad`, half the kernel's reach. `extra` adds to the output at the far end.
+    init(
+        _ name: String,
+        size: [Int],
+        cin: Int,
+        cout: Int,
+        kernel: [Int],
+        stride: [Int] = [1, 1, 1],
+        pad: [Int]? = nil,
+        dilation: [Int] = [1, 1, 1],
+        groups: Int = 1,
+        transposed: Bool = false,
+        extra: [Int] = [0, 0, 0],
+        sources: [Int]? = nil
+    ) {
+        testDescription = name
+        (self.size, self.cin, self.cout, self.kernel, self.stride) = (size, cin, cout, kernel, stride)
+        (self.dilation, self.groups, self.transposed) = (dilation, groups, transposed)
+        let padding = pad ?? (0..<3).map { transposed ? 0 : (kernel[$0] - 1) * dilation[$0] / 2 }
+        self.pad = padding
+        output = (0..<3).map { axis in
+            let reach = (kernel[axis] - 1) * dilation[axis]
+            let regular =
+                transposed
+                ? (size[axis] - 1) * stride[axis] - 2 * padding[axis] + reach + 1
+                : (size[axis] + 2 * padding[axis] - reach - 1) / stride[axis] + 1
+            return regular + extra[axis]
+        }
+        self.sources = sources ?? [cin]
+    }
+
+    var taps: Int { kernel[0] * kernel[1] * kernel[2] }
+    var depth: Int { taps * cin / groups }
+    var weightCount: Int { depth * cout }
+
+    func description(_ way: ConvolutionWay) -> nk_conv_desc {
+        func three(_ values: [Int]) -> (Int32, Int32, Int32) { (Int32(values[0]), Int32(values[1]), Int32(values[2])) }
+        var result = nk_conv_desc()
+        (result.in_z, result.in_y, result.in_x) = three(size)
+        (result.out_z, result.out_y, result.out_x) = three(output)
+        (result.cin, result.cout) = (Int32(cin), Int32(cout))
+        (result.kz, result.ky, result.kx) = three(kernel)
+        (result.stride_z, result.stride_y, result.stride_x) = three(stride)
+        (result.pad_z, result.pad_y, result.pad_x) = three(pad)
+        (result.dilation_z, result.dilation_y, result.dilation_x) = three(dilation)
+        (result.groups, result.transposed, result.isa) = (Int32(groups), transposed ? 1 : 0, Int32(way.isa))
+        return result
+    }
+
+    static let all: [ConvolutionLayer] = [
+        .init("3 × 3 × 3", size: [5, 7, 19], cin: 32, cout: 32, kernel: [3, 3, 3]),
+        .init("odd channels", size: [4, 5, 17], cin: 19, cout: 37, kernel: [3, 3, 3]),
+        .init("wide rows", size: [2, 3, 230], cin: 8, cout: 4, kernel: [3, 3, 3]),
+        .init("many channels", size: [3, 3, 3], cin: 320, cout: 40, kernel: [3, 3, 3]),
+        .init("minimal filtering", size: [4, 16, 28], cin: 32, cout: 32, kernel: [3, 3, 3]),
+        .init("minimal filtering, ragged", size: [3, 13, 23], cin: 21, cout: 35, kernel: [3, 3, 3], pad: [0, 2, 0]),
+        .init("minimal filtering, in two dimensions", size: [1, 33, 30], cin: 48, cout: 24, kernel: [1, 3, 3]),
+        .init(
+            "minimal filtering, strided planes",
+            size: [9, 12, 16],
+            cin: 32,
+            cout: 32,
+            kernel: [3, 3, 3],
+            stride: [2, 1, 1]
+        ),
+        .init(
+            "minimal filtering, several goes",
+            size: [2, 24, 24],
+            cin: 96,
+            cout: 33,
+            kernel: [3, 3, 3],
+            sources: [40, 56]
+        ),
+        .init("one channel in", size: [6, 7, 33], cin: 1, cout: 32, kernel: [3, 3, 3]),
+        .init("three channels in", size: [1, 9, 31], cin: 3, cout: 20, kernel: [1, 7, 7], stride: [1, 2, 2]),
+        .init("four channels in", size: [5, 6, 9], cin: 4, cout: 8, kernel: [3, 3, 3], sources: [1, 2, 1]),
+        .init("one channel out", size: [5, 6, 15], cin: 33, cout: 1, kernel: [1, 1, 1]),
+        .init("1 × 1 × 1", size: [5, 6, 15], cin: 64, cout: 70, kernel: [1, 1, 1], sources: [24, 40]),
+        .init("1 × 1 × 1, strided", size: [5, 7, 15], cin: 32, cout: 48, kernel: [1, 1, 1], stride: [2, 2, 2]),
+        .init("strided", size: [9, 10, 11], cin: 24, cout: 32, kernel: [3, 3, 3], stride: [2, 2, 2]),
+        .init("strided, anisotropic", size: [5, 12, 29], cin: 16, cout: 16, kernel: [1, 3, 3], stride: [1, 2, 3]),
+        .init(
+            "stride beyond the kernel",
+            size: [9, 10, 20],
+            cin: 16,
+            cout: 16,
+            kernel: [2, 2, 2],
+            stride: [3, 3, 3]
+        ),
+        .init("anisotropic", size: [4, 8, 12], cin: 17, cout: 16, kernel: [1, 3, 3], stride: [1, 1, 2]),
+        .init("5 × 5 × 5", size: [6, 6, 6], cin: 6, cout: 10, kernel: [5, 5, 5]),
+        .init("even kernel", size: [6, 6, 6], cin: 16, cout: 16, kernel: [2, 4, 2], extra: [1, 1, 1]),
+        .init("dilated", size: [7, 9, 12], cin: 16, cout: 24, kernel: [3, 3, 3], dilation: [1, 2, 3]),
+        .init(
+            "dilated and strided",
+            size: [7, 9, 20],
+            cin: 16,
+            cout: 8,
+            kernel: [3, 3, 3],
+            stride: [1, 2, 2],
+            dilation: [2, 1, 3]
+        ),
+        .init("one dimension", size: [1, 1, 300], cin: 24, cout: 24, kernel: [1, 1, 5]),
+        .init("cropped", size: [6, 7, 9], cin: 8, cout: 8, kernel: [3, 3, 3], pad: [-1, 0, -1]),
+        .init("much padding", size: [2, 3, 4], cin: 8, cout: 8, kernel: [3, 3, 3], pad: [4, 3, 5]),
+        .init("groups", size: [4, 6, 9], cin: 36, cout: 24, kernel: [3, 3, 3], groups: 4),
+        .init("groups of one in, two out", size: [4, 6, 9], cin: 6, cout: 12, kernel: [3, 3, 3], groups: 6),
+        .init("depthwise", size: [5, 7, 23], cin: 35, cout: 35, kernel: [3, 3, 3], groups: 35, sources: [20, 15]),
+        .init(
+            "depthwise, strided",
+            size: [1, 9, 23],
+            cin: 16,
+            cout: 16,
+            kernel: [1, 5, 5],
+            stride: [1, 2, 2],
+            groups: 16
+        ),
+        .init("three sources", size: [3, 4, 18], cin: 40, cout: 16, kernel: [3, 3, 3], sources: [7, 20, 13]),
+        .init(
+            "transposed 2 × 2 × 2",
+            size: [3, 4, 17],
+            cin: 40,
+            cout: 33,
+            kernel: [2, 2, 2],
+            stride: [2, 2, 2],
+            transposed: true
+        ),
+        .init(
+            "transposed 1 × 2 × 2",
+            size: [3, 6, 6],
+            cin: 32,
+            cout: 16,
+            kernel: [1, 2, 2],
+            stride: [1, 2, 2],
+            transposed: true
+        ),
+        .init(
+            "transposed 3 × 3 × 3, stride 2",
+            size: [3, 4, 9],
+            cin: 20,
+            cout: 16,
+            kernel: [3, 3, 3],
+            stride: [2, 2, 2],
+            pad: [1, 1, 1],
+            transposed: true,
+            extra: [1, 1, 1]
+        ),
+        .init(
+            "transposed, dilated",
+            size: [3, 4, 6],
+            cin: 8,
+            cout: 9,
+            kernel: [3, 2, 3],
+            stride: [2, 3, 1],
+            pad: [1, 0, 2],
+            dilation: [2, 1, 2],
+            transposed: true
+        ),
+        .init(
+            "transposed, stride beyond the kernel",
+            size: [3, 4, 5],
+            cin: 8,
+            cout: 8,
+            kernel: [1, 2, 2],
+            stride: [2, 3, 3],
+            transposed: true,
+            extra: [1, 1, 1]
+        ),
+        .init(
+            "transposed, groups",
+            size: [3, 4, 5],
+            cin: 12,
+            cout: 8,
+            kernel: [2, 2, 2],
+            stride: [2, 2, 2],
+            groups: 4,
+            transposed: true
+        ),
+        .init(
+            "transposed, depthwise",
+            size: [3, 4, 5],
+            cin: 20,
+            cout: 20,
+            kernel: [3, 3, 3],
+            stride: [2, 2, 2],
+            pad: [1, 1, 1],
+            groups: 20,
+            transposed: true
+        ),
+    ]
+}
+
+/// A layer with numbers: sources with prologues, weights, bias, residual and activation.
+struct ConvolutionTask {
+    let layer: ConvolutionLayer
+    private var sources: [(data: [Float], scale: [Float], shift: [Float], slope: Float)] = []
+    private let weights, bias, residual: [Float]
+    private let slope: Float = 0.1
+
+    init(_ layer: ConvolutionLayer, random: inout SplitMix64) {
+        self.layer = layer
+        let voxels = layer.size[0] * layer.size[1] * layer.size[2]
+        for (index, channels) in layer.sources.enumerated() {
+            let data = random.floats(voxels * channels)
+            // The second has no scale.
+            let scale = index == 1 ? [] : random.floats(channels, in: 0.5..<1.5)
+            let shift = index == 1 ? [] : random.floats(channels)
+            sources.append((data, scale, shift, [0.01, 1, 0][index]))
+        }
+        weights = random.floats(layer.weightCount)
+        bias = random.floats(layer.cout)
+        residual = random.floats(layer.output[0] * layer.output[1] * layer.output[2] * layer.cout)
+    }
+
+    /// The concatenated input after the prologues.
+    private func input() -> [Double] {
+        let voxels = layer.size[0] * layer.size[1] * layer.size[2]
+        var result: [Double] = []
+        result.reserveCapacity(voxels * layer.cin)
+        for voxel in 0..<voxels {
+            for (source, channels) in zip(sources, layer.sources) {
+                for channel in 0..<channels {
+                    var value = Double(source.data[voxel * channels + channel])
+                    if !source.scale.isEmpty {
+                        value = value * Double(source.scale[channel]) + Double(source.shift[channel])
+                    }
+                    result.append(value < 0 ? value * Double(source.slope) : value)
+                }
+            }
+        }
+        return result
+    }
+
+    /// What should come out.
+    func sumsOfProducts() -> [Double] {
+        let (size, out, kernel) = (layer.size, layer.output, layer.kernel)
+        let (cin, cout, taps) = (layer.cin, layer.cout, layer.taps)
+        let (groupIn, groupOut) = (cin / layer.groups, cout / layer.groups)
+        var result = [Double](repeating: 0, count: residual.count)
+        let input = input()
+        // Along the axes: which output meets which input at a tap.
+        func pairs(_ axis: Int, _ tap: Int) -> [(input: Int, output: Int)] {
+            let shift = tap * layer.dilation[axis] - layer.pad[axis]
+            return layer.transposed
+                ? (0..<size[axis]).map { ($0, $0 * layer.stride[axis] + shift) }.filter { 0..<out[axis] ~= $0.1 }
+                : (0..<out[axis]).map { ($0 * layer.stride[axis] + shift, $0) }.filter { 0..<size[axis] ~= $0.0 }
+        }
+        result.withUnsafeMutableBufferPointer { result in
+            input.withUnsafeBufferPointer { input in
+                weights.withUnsafeBufferPointer { weights in
+                    for tap in 0..<taps {
+                        let place = [tap / kernel[2] / kernel[1], tap / kernel[2] % kernel[1], tap % kernel[2]]
+                        let (zs, ys, xs) = (pairs(0, place[0]), pairs(1, place[1]), pairs(2, place[2]))
+                        for z in zs {
+                            for y in ys {
+                                for x in xs {
+                                    let from = ((z.input * size[1] + y.input) * size[2] + x.input) * cin
+                                    let to = ((z.output * out[1] + y.output) * out[2] + x.output) * cout
+                                    for o in 0..<cout {
+                                        let first = o / groupOut * groupIn
+                                        var sum = 0.0
+                                        for i in 0..<groupIn {
+                                            let weight =
+                                                layer.transposed
+                                                ? ((first + i) * groupOut + o % groupOut) * taps + tap
+                                                : (o * groupIn + i) * taps + tap
+                                            sum += input[from + first + i] * Double(weights[weight])
+                                        }
+                                        result[to + o] += sum
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            for index in result.indices {
+                let value = result[index] + Double(bias[index % cout]) + Double(residual[index])
+                result[index] = value < 0 ? value * Double(slope) : value
+            }
+        }
+        return result
+    }
+
+    /// The output and its merged statistics; nil when there is no plan.
+    func run(_ way: ConvolutionWay, backwards: Bool = false) -> (output: [Float], sums: [Double])? {
+        var description = layer.description(way)
+        guard let plan = nk_conv_plan_create(&description, weights, bias) else { return nil }
+        defer { nk_conv_plan_destroy(plan) }
+        let chunks = Int(nk_conv_chunk_count(plan))
+        var output = [Float](repeating: .nan, count: residual.count)
+        var rows = [Double](repeating: .nan, count: chunks * 2 * layer.cout)
+        var sums = [Double](repeating: .nan, count: 2 * layer.cout)
+        // What is left from the chunk before must not show.
+        var scratch = [UInt8](repeating: 0xff, count: nk_conv_scratch_bytes(plan))
+
+        var structs: [nk_conv_source] = []
+        func withSources(_ index: Int, _ body: () -> Void) {
+            guard index < sources.count else { return body() }
+            let source = sources[index]
+            source.data.withUnsafeBufferPointer { data in
+                source.scale.withUnsafeBufferPointer { scale in
+                    source.shift.withUnsafeBufferPointer { shift in
+                        let none = source.scale.isEmpty
+                        structs.append(
+                            nk_conv_source(
+                                data: data.baseAddress!,
+                                channels: Int32(layer.sources[index]),
+                                scale: none ? nil : scale.baseAddress,
+                                shift: none ? nil : shift.baseAddress,
+                                slope: source.slope
+                            )
+                        )
+                        withSources(index + 1, body)
+                    }
+                }
+            }
+        }
+        withSources(0) {
+            for chunk in backwards ? Array((0..<chunks).reversed()) : Array(0..<chunks) {
+                nk_conv_run_chunk(
+                    plan,
+                    structs,
+                    Int32(structs.count),
+                    residual,
+                    &output,
+                    slope,
+                    &rows,
+                    Int32(chunk),
+                    &scratch
+                )
+            }
+        }
+        nk_conv_merge_stats(plan, rows, &sums)
+        return (output, sums)
+    }
+}

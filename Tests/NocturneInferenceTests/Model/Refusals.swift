@@ -1,0 +1,127 @@
+import NocturneInference
+import Testing
+
+/// A change to the good document, and how it has to be refused.
+struct Refusal: Sendable, CustomTestStringConvertible {
+    let path: String
+    let text: String?
+    let code: ModelPackageError.Code
+    let key: String?
+
+    init(_ path: String, _ text: String?, _ code: ModelPackageError.Code, _ key: String?) {
+        self.path = path
+        self.text = text
+        self.code = code
+        self.key = key
+    }
+
+    var testDescription: String { "\(path) = \(text?.prefix(60) ?? "nothing")" }
+}
+
+extension Refusal {
+    private static let volume = "volumeSegmentation"
+    static let all: [Refusal] = [
+        Refusal("schemaVersion", "2", .unknownSchemaVersion, "schemaVersion"),
+        Refusal("schemaVersion", nil, .missingKey, "schemaVersion"),
+        Refusal("schemaVersion", "\"1\"", .wrongType, "schemaVersion"),
+        Refusal("id", nil, .missingKey, "id"), Refusal("id", "3", .wrongType, "id"),
+        Refusal("id", "null", .wrongType, "id"),
+        Refusal("id", "\"a b\"", .invalidValue, "id"), Refusal("id", "\"\"", .invalidValue, "id"),
+        Refusal("id", "\"../x\"", .invalidValue, "id"),
+        Refusal("name", "\"\"", .invalidValue, "name"), Refusal("version", "\"\"", .invalidValue, "version"),
+        Refusal("licence", "\"\"", .invalidValue, "licence"), Refusal("licence", nil, .missingKey, "licence"),
+        Refusal("task", "\"magic\"", .invalidValue, "task"),
+        Refusal("files", "[]", .invalidValue, "files"), Refusal("files", "{}", .wrongType, "files"),
+        Refusal("files.0.path", "\"../network.onnx\"", .unsafePath, "files[0].path"),
+        Refusal("files.0.path", "\"nets/../../network.onnx\"", .unsafePath, "files[0].path"),
+        Refusal("files.0.path", "\"/etc/passwd\"", .unsafePath, "files[0].path"),
+        Refusal("files.0.path", "\"./network.onnx\"", .unsafePath, "files[0].path"),
+        Refusal("files.0.path", "\"nets//network.onnx\"", .unsafePath, "files[0].path"),
+        Refusal("files.0.path", "\"nets/network.onnx/\"", .unsafePath, "files[0].path"),
+        Refusal("files.0.path", "\"..\\\\network.onnx\"", .unsafePath, "files[0].path"),
+        Refusal("files.0.path", "\"a\\u0000b\"", .unsafePath, "files[0].path"),
+        Refusal("files.0.path", "\"\"", .unsafePath, "files[0].path"),
+        Refusal("files.0.sha256", "\"abc\"", .invalidValue, "files[0].sha256"),
+        Refusal("files.0.bytes", "0", .invalidValue, "files[0].bytes"),
+        Refusal("files.0.bytes", "-5", .invalidValue, "files[0].bytes"),
+        Refusal("files.0.bytes", "1.5", .wrongType, "files[0].bytes"),
+        Refusal("files.0.bytes", "9223372036854775807", .invalidValue, "files[0].bytes"),
+        Refusal("files.1", PackageBuilder.fileEntry, .duplicate, "files[1].path"),
+        Refusal("channels", "[]", .invalidValue, "channels"), Refusal("channels", nil, .invalidValue, "channels"),
+        Refusal("channels.0.name", "\"\"", .invalidValue, "channels[0].name"),
+        Refusal(
+            "channels.1",
+            #"{"name": "CT", "normalization": {"scheme": "none"}}"#,
+            .duplicate,
+            "channels[1].name"
+        ),
+        Refusal("channels.0.normalization", nil, .missingKey, "channels[0].normalization"),
+        Refusal("channels.0.normalization.scheme", "\"CT\"", .invalidValue, "channels[0].normalization.scheme"),
+        Refusal("channels.0.normalization.mean", nil, .missingKey, "channels[0].normalization.mean"),
+        Refusal("channels.0.normalization.mean", "1e300", .invalidValue, "channels[0].normalization.mean"),
+        Refusal(
+            "channels.0.normalization.standardDeviation",
+            "0",
+            .invalidValue,
+            "channels[0].normalization.standardDeviation"
+        ),
+        Refusal("channels.0.normalization.upperBound", "-200", .invalidValue, "channels[0].normalization.upperBound"),
+        Refusal("labels", "[]", .invalidValue, "labels"),
+        Refusal("labels.0.value", "0", .invalidValue, "labels[0].value"),
+        Refusal("labels.0.value", "65536", .invalidValue, "labels[0].value"),
+        Refusal("labels.0.value", "-1", .invalidValue, "labels[0].value"),
+        Refusal("labels.0.value", "7", .duplicate, "labels[1].value"),
+        Refusal("labels.1.name", "\"left_kidney\"", .duplicate, "labels[1].name"),
+        Refusal("labels.1.name", "\"Left_Kidney\"", .duplicate, "labels[1].name"),
+        Refusal("labels.1.name", "\".hidden\"", .invalidValue, "labels[1].name"),
+        Refusal("labels.1.name", "\"a/b\"", .invalidValue, "labels[1].name"),
+        Refusal("labels.1.name", "\"Blase ü\"", .invalidValue, "labels[1].name"),
+        Refusal("labels.1.color", "\"red\"", .invalidValue, "labels[1].color"),
+        Refusal("labels.1.color", "\"#12345\"", .invalidValue, "labels[1].color"),
+        Refusal("labels.1.color", "\"#+12345\"", .invalidValue, "labels[1].color"),
+        Refusal("labels.0.code.meaning", nil, .missingKey, "labels[0].code.meaning"),
+        Refusal(volume, nil, .missingKey, volume),
+        Refusal("\(volume).orientation", "\"LPS\"", .invalidValue, "\(volume).orientation"),
+        Refusal("\(volume).spacing", "[1, 1]", .invalidValue, "\(volume).spacing"),
+        Refusal("\(volume).spacing", "[1, 0, 1]", .invalidValue, "\(volume).spacing"),
+        Refusal("\(volume).spacing", "[1, -1, 1]", .invalidValue, "\(volume).spacing"),
+        Refusal("\(volume).spacing", "[1, 1e9, 1]", .invalidValue, "\(volume).spacing"),
+        Refusal("\(volume).patchSize", "[64, 64]", .invalidValue, "\(volume).patchSize"),
+        Refusal("\(volume).patchSize", "[64, 0, 64]", .invalidValue, "\(volume).patchSize"),
+        Refusal("\(volume).patchSize", "[64, 1025, 64]", .invalidValue, "\(volume).patchSize"),
+        Refusal("\(volume).patchSize", nil, .missingKey, "\(volume).patchSize"),
+        Refusal("\(volume).tileStep", "0", .invalidValue, "\(volume).tileStep"),
+        Refusal("\(volume).tileStep", "1.01", .invalidValue, "\(volume).tileStep"),
+        Refusal("\(volume).mirroringAxes", "[0, 0]", .invalidValue, "\(volume).mirroringAxes"),
+        Refusal("\(volume).mirroringAxes", "[3]", .invalidValue, "\(volume).mirroringAxes"),
+        Refusal("\(volume).resampling.imageOrder", "2", .invalidValue, "\(volume).resampling.imageOrder"),
+        Refusal("\(volume).resampling.logitsOrder", "-1", .invalidValue, "\(volume).resampling.logitsOrder"),
+        Refusal("\(volume).networks", "[]", .invalidValue, "\(volume).networks"),
+        Refusal("\(volume).networks.0", "\"other.onnx\"", .unknownName, "\(volume).networks[0]"),
+        Refusal("\(volume).networks.1", "\"nets/network.onnx\"", .duplicate, "\(volume).networks[1]"),
+        Refusal(
+            "\(volume).postprocessing.keepLargest.0",
+            "\"spleen\"",
+            .unknownName,
+            "\(volume).postprocessing.keepLargest"
+        ),
+        Refusal(
+            "\(volume).postprocessing.fillHoles.1",
+            "\"bladder\"",
+            .duplicate,
+            "\(volume).postprocessing.fillHoles"
+        ),
+        Refusal(
+            "\(volume).postprocessing.minimumVolumeMm3.spleen",
+            "5",
+            .unknownName,
+            "\(volume).postprocessing.minimumVolumeMm3"
+        ),
+        Refusal(
+            "\(volume).postprocessing.minimumVolumeMm3.bladder",
+            "-5",
+            .invalidValue,
+            "\(volume).postprocessing.minimumVolumeMm3.bladder"
+        ),
+    ]
+}

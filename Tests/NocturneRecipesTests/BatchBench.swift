@@ -1,0 +1,127 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturnePipeline
+import NocturneRecipes
+import NocturneTestSupport
+import Synchronization
+
+/// A batch in a fresh folder: inputs to be written, runs to be made, results to be looked at.
+final class BatchBench: Sendable {
+    let folder: TemporaryFolder
+    let model: String
+
+    init(model: String = "threshold") throws {
+        folder = try TemporaryFolder("nocturne-batch")
+        self.model = Fixtures.url("Models/\(model)").path
+        try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
+    }
+
+    var input: String { folder("in").path }
+    var output: OutputFolder { OutputFolder(folder("out").path) }
+
+    /// Writes a volume with a box of ones and zeros elsewhere, as int16.
+    @discardableResult
+    func addBox(
+        _ name: String,
+        shape: VolumeShape = VolumeShape(x: 20, y: 18, z: 24),
+        at lower: Int = 4,
+        edge: Int = 8,
+        affine: Affine = .identity
+    ) throws -> URL {
+        var voxels = try VoxelBuffer<Float>(count: shape.count)
+        for k in lower..<lower + edge {
+            for j in lower..<lower + edge {
+                for i in lower..<lower + edge { voxels[shape.offset(i, j, k)] = 1 }
+            }
+        }
+        let volume = Volume(geometry: VolumeGeometry(shape: shape, affine: affine), voxels: voxels.frozen())
+        let url = folder("in/\(name)")
+        try FileManager.default.createDirectory(
+            at: url.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        try NIfTIWriter.writeVolume(volume, as: .int16, codes: (1, 1), to: url.path, scope: .serial())
+        return url
+    }
+
+    func description(_ options: SegmentationOptions = SegmentationOptions(), inputs: [String]? = nil) throws
+        -> BatchDescription
+    {
+        let package = try ModelPackage.load(folder: model)
+        return BatchDescription(
+            version: "0.0.0",
+            models: [.init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)],
+            options: options.words,
+            inputs: inputs ?? [input],
+            include: [],
+            exclude: [],
+            modelPaths: [model]
+        )
+    }
+
+    /// Runs the batch in this process. `observe` sees every event.
+    @discardableResult
+    func run(
+        _ options: SegmentationOptions = SegmentationOptions(),
+        output: OutputFolder? = nil,
+        threads: Int = 2,
+        memoryBytes: Int? = 2 << 30,
+        retryFailed: Bool = false,
+        overwrite: Bool = false,
+        previousDeath: String? = nil,
+        control: RunControl = RunControl(),
+        observe: @escaping @Sendable (BatchEvent, RunControl) -> Void = { _, _ in }
+    ) async throws -> BatchOutcome {
+        let package = try ModelPackage.load(folder: model)
+        let loaded = try SegmentationModel(package: package, engine: BuiltinEngine(), precision: .float32)
+        let recipe = VolumeSegmentation(models: [loaded], options: options)
+        let output = output ?? self.output
+        try output.create()
+        let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))
+        let batch = BatchOptions(
+            output: output,
+            description: try description(options),
+            threads: threads,
+            memoryBytes: memoryBytes,
+            retryFailed: retryFailed,
+            overwrite: overwrite,
+            previousDeath: previousDeath
+        )
+        return try await BatchEngine(recipe: recipe, options: batch, control: control, progress: progress).run()
+    }
+
+    private struct Observer: ProgressView {
+        let control: RunControl
+        let observe: @Sendable (BatchEvent, RunControl) -> Void
+        func show(_ event: BatchEvent, _ status: ProgressStatus) { observe(event, control) }
+        func refresh(_ status: ProgressStatus) {}
+        func close() {}
+    }
+
+    /// Every file that has to be the same in two runs, with its digest.
+    func tree(_ output: OutputFolder? = nil) throws -> [String: String] {
+        let root = (output ?? self.output).path
+        var result: [String: String] = [:]
+        for file in FileSystem.files(below: root)
+        where !file.hasPrefix(".nocturne/") && !file.hasSuffix("run.json") && file != "events.jsonl" {
+            result[file] = try FileSystem.digest(root + "/" + file).digest.hex
+        }
+        return result
+    }
+
+    /// The reason the account gives for an item that did not complete.
+    func reason(_ item: String) throws -> String? {
+        let journal = try Journal(path: output.journal)
+        defer { journal.close() }
+        return try journal.items().first { $0.name == item }?.reason
+    }
+
+    func state(_ item: String) throws -> ItemState? {
+        let journal = try Journal(path: output.journal)
+        defer { journal.close() }
+        return try journal.items().first { $0.name == item }?.state
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturnePipeline
+import NocturneRecipes
+import NocturneTestSupport
+import Synchronization
+import Testing
+
+@Suite("Stopping and going on")
+struct ResumeTests {
+    private func bench(items: Int) throws -> BatchBench {
+        let bench = try BatchBench(model: "classes-4")
+        for index in 0..<items { try bench.addBox("v\(index).nii", shape: VolumeShape(x: 40, y: 40, z: 80 + index)) }
+        return bench
+    }
+
+    @Test("Cancelled after any number of items, a resumed batch ends as an undisturbed one", arguments: [0, 1, 3])
+    func cancel(after completed: Int) async throws {
+        let bench = try bench(items: 5)
+        let whole = OutputFolder(bench.folder("whole").path)
+        _ = try await bench.run(output: whole)
+        let seen = Mutex(0)
+        let first = try await bench.run { event, control in
+            if event.event == .itemStarted && completed == 0 { control.cancel() }
+            if event.event == .itemCompleted,
+                seen.withLock({
+                    $0 += 1; return $0
+                }) == completed
+            {
+                control.cancel()
+            }
+        }
+        #expect(first.counts.completed < 5)
+        #expect(first.counts.notReached == 5 - first.counts.completed)
+        let started = Mutex(0)
+        let second = try await bench.run { event, _ in
+            if event.event == .itemStarted { started.withLock { $0 += 1 } }
+        }
+        #expect(second.counts.completed == 5)
+        // What was committed is not done again.
+        #expect(started.withLock { $0 } == 5 - first.counts.completed)
+        #expect(try bench.tree() == bench.tree(whole))
+    }
+
+    @Test("A finished batch that is run again does nothing")
+    func again() async throws {
+        let bench = try bench(items: 2)
+        try await bench.run()
+        let before = try bench.tree()
+        let started = Mutex(0)
+        let outcome = try await bench.run { event, _ in
+            if event.event == .itemStarted { started.withLock { $0 += 1 } }
+        }
+        #expect(outcome.counts.completed == 2 && started.withLock { $0 } == 0)
+        #expect(try bench.tree() == before)
+    }
+
+    @Test("A folder renamed into place but not journaled is recognised, not done again")
+    func adoption() async throws {
+        let bench = try bench(items: 1)
+        try await bench.run()
+        let before = try bench.tree()
+        for suffix in ["", "-wal", "-shm"] { FileSystem.remove(bench.output.journal + suffix) }
+        let started = Mutex(0)
+        let outcome = try await bench.run { event, _ in
+            if event.event == .itemStarted { started.withLock { $0 += 1 } }
+        }
+        #expect(outcome.counts.completed == 1 && started.withLock { $0 } == 0)
+        #expect(try bench.tree() == before)
+    }
+
+    @Test("A result that was damaged is not recognised, and a missing one is done again")
+    func damage() async throws {
+        let bench = try bench(items: 2)
+        try await bench.run()
+        let before = try bench.tree()
+        FileSystem.remove(bench.output.item("v0") + "/segmentation.nii.gz")
+        #expect(try BatchVerification(bench.output).run().faults.count == 1)
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 2)
+        #expect(try bench.tree() == before)
+        #expect(try BatchVerification(bench.output).run().faults == [])
+    }
+
+    @Test("A changed source is done again, and only that one")
+    func changedSource() async throws {
+        let bench = try bench(items: 2)
+        try await bench.run()
+        try bench.addBox("v0.nii", shape: VolumeShape(x: 40, y: 40, z: 81), at: 6)
+        let names = Mutex([String]())
+        try await bench.run { event, _ in
+            if event.event == .itemStarted, let item = event.item { names.withLock { $0.append(item) } }
+        }
+        #expect(names.withLock { $0 } == ["v0"])
+    }
+
+    @Test("One item can be cancelled by name; it stays so until it is tried again")
+    func oneItem() async throws {
+        let bench = try bench(items: 3)
+        let control = RunControl()
+        control.cancel(item: "v1")
+        let outcome = try await bench.run(control: control)
+        #expect(outcome.counts.completed == 2 && outcome.counts.cancelled == 1)
+        #expect(try await bench.run().counts.cancelled == 1)
+        #expect(try await bench.run(retryFailed: true).counts.completed == 3)
+    }
+
+    @Test("After a death the item in flight gets one more attempt, then it is quarantined")
+    func quarantine() async throws {
+        let bench = try bench(items: 2)
+        // As the journal looks when the engine died with v0 in flight.
+        func markStarted() throws {
+            let journal = try Journal(path: bench.output.journal)
+            defer { journal.close() }
+            try journal.markStarted(try journal.items().filter { $0.name == "v0" }.map(\.id))
+        }
+        let stopAtOnce: @Sendable (BatchEvent, RunControl) -> Void = { event, control in
+            if event.event == .itemStarted { control.cancel() }
+        }
+        _ = try await bench.run(observe: stopAtOnce)
+        try markStarted()
+        _ = try await bench.run(previousDeath: "signal 11", observe: stopAtOnce)
+        #expect(try bench.state("v0") == .pending)
+        try markStarted()
+        let outcome = try await bench.run(previousDeath: "signal 11")
+        #expect(outcome.counts.quarantined == 1 && outcome.counts.completed == 1)
+        #expect(try bench.reason("v0")?.contains("signal 11") == true)
+        #expect(try await bench.run(retryFailed: true).counts.completed == 2)
+    }
+
+    @Test("Draining finishes what is in flight and admits nothing new")
+    func drain() async throws {
+        let bench = try bench(items: 12)
+        let outcome = try await bench.run { event, control in
+            if event.event == .itemStarted { control.drain() }
+        }
+        #expect(outcome.mode == .draining)
+        #expect(outcome.counts.completed >= 1 && outcome.counts.notReached >= 1)
+        #expect(outcome.counts.completed + outcome.counts.notReached == 12)
+    }
+
+    @Test("Two runs on one folder: the second is refused with the first one's process id")
+    func locked() async throws {
+        let bench = try bench(items: 1)
+        try bench.output.create()
+        let lock = try BatchLock(bench.output)
+        defer { withExtendedLifetime(lock) {} }
+        await #expect { try await bench.run() } throws: {
+            ($0 as? BatchError)?.code == .outputInUse
+                && "\($0)".contains("\(ProcessInfo.processInfo.processIdentifier)")
+        }
+    }
+}

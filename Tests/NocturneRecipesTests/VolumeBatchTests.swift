@@ -1,0 +1,177 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturnePipeline
+import NocturneRecipes
+import NocturneTestSupport
+import Synchronization
+import Testing
+
+@Suite("A batch of volumes")
+struct VolumeBatchTests {
+    @Test("Labels, surface and measures of a box are those of the box")
+    func box() async throws {
+        let bench = try BatchBench()
+        let affine = Affine(
+            columnI: SIMD3(-1, 0, 0),
+            columnJ: SIMD3(0, 0, 1),
+            columnK: SIMD3(0, 1, 0),
+            translation: SIMD3(10, -20, 30)
+        )
+        try bench.addBox("one.nii.gz", affine: affine)
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 1 && outcome.counts.inputs == 1)
+
+        let folder = bench.output.item("one")
+        let (header, labels) = try NIfTIReader.readLabels(at: folder + "/segmentation.nii.gz", scope: .serial())
+        #expect(header.geometry.affine == affine)
+        #expect(header.intentCode == 1002 && header.qformCode == 1 && header.sformCode == 1)
+        let shape = labels.geometry.shape
+        var wrong = 0
+        for k in 0..<shape.z {
+            for j in 0..<shape.y {
+                for i in 0..<shape.x {
+                    let inside = [i, j, k].allSatisfy { (4..<12).contains($0) }
+                    if (labels.voxels[shape.offset(i, j, k)] == 1) != inside { wrong += 1 }
+                }
+            }
+        }
+        #expect(wrong == 0)
+
+        let surface = try STLReader.read(at: folder + "/meshes/above.stl")
+        #expect(surface.frame == .lps)
+        let middle =
+            surface.mesh.vertices.reduce(SIMD3<Double>.zero) { $0 + SIMD3<Double>($1) }
+            / Double(surface.mesh.vertices.count)
+        #expect(length(middle - affine(SIMD3(7.5, 7.5, 7.5))) < 0.05)
+
+        let result = try JSONSerialization.jsonObject(
+            with: Data(contentsOf: URL(fileURLWithPath: folder + "/result.json"))
+        )
+        let label = ((result as? [String: Any])?["labels"] as? [[String: Any]])?.first
+        #expect(label?["voxelCount"] as? Int == 512)
+        #expect(label?["volumeMm3"] as? Double == 512)
+        #expect((label?["intensity"] as? [String: Any])?["mean"] as? Double == 1)
+        #expect(label?["touchesBorder"] as? Bool == false)
+    }
+
+    @Test("Every written result and account fits its schema")
+    func schemas() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("a.nii")
+        try bench.addBox("touching.nii", at: 0)
+        try bench.addBox("empty.nii", edge: 0)
+        try bench.folder.write("not an image", to: "in/text.nii.gz")
+        try await bench.run()
+        func schema(_ name: String) throws -> JSONSchema {
+            try JSONSchema(
+                Data(contentsOf: Checkout.folder.appendingPathComponent("Samples/Schemas/\(name).schema.json"))
+            )
+        }
+        for item in ["a", "touching", "empty"] {
+            let url = URL(fileURLWithPath: bench.output.item(item) + "/result.json")
+            #expect(try schema("result").faults(in: Data(contentsOf: url)) == [])
+        }
+        let account = try Data(contentsOf: URL(fileURLWithPath: bench.output.account))
+        #expect(try schema("batch").faults(in: account) == [])
+        // The schema is able to refuse.
+        let damaged = String(decoding: account, as: UTF8.self).replacingOccurrences(of: "\"inputs\"", with: "\"input\"")
+        #expect(try schema("batch").faults(in: Data(damaged.utf8)).count == 2)
+    }
+
+    @Test("The tree is the same to the byte for 1, 2 and 5 threads and for any budget")
+    func sameForAll() async throws {
+        let bench = try BatchBench(model: "classes-16")
+        for index in 0..<4 { try bench.addBox("v\(index).nii.gz", shape: VolumeShape(x: 40, y: 36, z: 70 - index)) }
+        var trees: [[String: String]] = []
+        for (threads, memory) in [(1, 2 << 30), (2, 2 << 30), (5, 2 << 30), (2, 400 << 20)] {
+            let output = OutputFolder(bench.folder("out-\(threads)-\(memory >> 20)").path)
+            let outcome = try await bench.run(output: output, threads: threads, memoryBytes: memory)
+            #expect(outcome.counts.completed == 4)
+            trees.append(try bench.tree(output))
+        }
+        #expect(trees[0].count > 10)
+        for tree in trees.dropFirst() { #expect(tree == trees[0]) }
+    }
+
+    @Test("Bad inputs get their reasons, and the others are done")
+    func badInputs() async throws {
+        let bench = try BatchBench()
+        let good = try bench.addBox("good.nii")
+        let bytes = Array(try Data(contentsOf: good))
+        try bench.folder.write("this is a text", to: "in/text.nii.gz")
+        try bench.folder.write([], to: "in/empty.nii")
+        try bench.folder.write(Array(bytes.dropLast(100)), to: "in/truncated.nii")
+        var zero = bytes
+        zero.replaceSubrange(80..<84, with: [0, 0, 0, 0])
+        try bench.folder.write(zero, to: "in/zero-spacing.nii")
+        var absurd = bytes
+        for offset in [42, 44, 46] { absurd.replaceSubrange(offset..<offset + 2, with: [0xff, 0x7f]) }
+        try bench.folder.write(absurd, to: "in/absurd.nii")
+        try bench.folder.write("hello", to: "in/readme.txt")
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 1)
+        #expect(outcome.counts.failed == 5)
+        #expect(outcome.counts.skipped == 1)
+        #expect(outcome.counts.inputs == 7)
+        for item in ["text", "empty", "truncated", "zero-spacing", "absurd"] {
+            #expect(try bench.reason(item)?.isEmpty == false)
+        }
+        #expect(try bench.reason("truncated")?.contains("ends after") == true)
+        #expect(try bench.reason("zero-spacing")?.contains("spacing") == true)
+        let retry = try String(contentsOfFile: bench.output.retryList, encoding: .utf8)
+        #expect(retry.split(separator: "\n").count == 5)
+    }
+
+    @Test("Two inputs of one name are both done")
+    func sameName() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("a/ct.nii")
+        try bench.addBox("b/ct.nii", at: 5)
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 2)
+        let folders = FileSystem.entries(bench.output.path).filter { $0.hasPrefix("ct") }
+        #expect(folders.count == 2)
+    }
+
+    @Test("An output folder inside the input folder is not searched")
+    func outputInside() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("one.nii")
+        let output = OutputFolder(bench.input + "/results")
+        _ = try await bench.run(output: output)
+        let again = try await bench.run(output: output)
+        #expect(again.counts.inputs == 1 && again.counts.completed == 1)
+    }
+
+    @Test("An empty folder is told as nothing matched")
+    func nothing() async throws {
+        let bench = try BatchBench()
+        await #expect { try await bench.run() } throws: { ($0 as? BatchError)?.code == .nothingMatched }
+    }
+
+    @Test("Other options in the same folder are refused, and done anew with overwrite")
+    func otherOptions() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("one.nii")
+        try await bench.run()
+        await #expect { try await bench.run(SegmentationOptions(meshes: .obj)) } throws: {
+            ($0 as? BatchError)?.code == .optionsDiffer && "\($0)".contains("--meshes was stl, now obj")
+        }
+        let outcome = try await bench.run(SegmentationOptions(meshes: .obj), overwrite: true)
+        #expect(outcome.counts.completed == 1)
+        #expect(FileSystem.exists(bench.output.item("one") + "/meshes/above.obj"))
+        #expect(!FileSystem.exists(bench.output.item("one") + "/meshes/above.stl"))
+    }
+
+    @Test("An item that needs more than the budget fails with the bytes, and the others go on")
+    func tooLarge() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("small.nii")
+        try bench.addBox("large.nii", shape: VolumeShape(x: 400, y: 400, z: 200))
+        let outcome = try await bench.run(memoryBytes: 240 << 20)
+        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1)
+        #expect(try bench.reason("large")?.contains("the budget leaves") == true)
+    }
+}
