@@ -76,7 +76,9 @@ let package = Package(
             [
                 "NocturneCore", "NocturneConcurrency", "CNocturneKernels",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
-            ]
+            ],
+            // What the generated Swift beside it was made from.
+            exclude: ["Graph/onnx.proto"]
         ),
         room("NocturnePostprocess", ["NocturneCore", "NocturneConcurrency"]),
         room("NocturneMesh", ["NocturneCore", "NocturneConcurrency"]),

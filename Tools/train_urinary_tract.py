@@ -2,6 +2,10 @@
 
     python Tools/train_urinary_tract.py                 # trains, then exports
     python Tools/train_urinary_tract.py --export-only   # exports the last checkpoint again
+    # The second stage goes on from the checkpoint of the first, with more ureters that lack contrast beside vessels
+    # that have it:
+    python Tools/train_urinary_tract.py --start FIRST.pt --checkpoint SECOND.pt --hard 0.6 --focus 5 --rate 1e-3 \\
+        --phantoms 200 --steps 1200 --batch 1
 
 A 3-D U-Net at 3 mm in RAS, axes z, y, x. Training volumes are rendered at a random spacing and resampled as the
 pipeline does. Patches are never flipped: the sides must be told apart. No medical use.
@@ -21,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from model_package import label, recipe, write_package
-from phantoms.anatomy import FIELD_OF_VIEW, LABELS, draw
+from phantoms.anatomy import FIELD_OF_VIEW, LABELS, Anatomy, draw
 from phantoms.phantom import make_grid, render, render_labels
 from reference_pipeline import normalise, resample_linear, resampled_shape
 
@@ -101,14 +105,37 @@ def training_volume(seed: int) -> tuple[NDArray[np.float16], NDArray[np.uint8]]:
     return np.pad(image, padding).astype(np.float16), np.ascontiguousarray(np.pad(labels, padding))
 
 
+def dark_ureters(anatomy: Anatomy) -> list[int]:
+    """Labels of the ureters without contrast while the vessels have it: they are easily taken for one another."""
+    if anatomy.vessels[0].values[0] < 80:
+        return []
+    return [LABELS[name] for name, ureter in anatomy.ureters.items() if ureter.values.mean() < 80]
+
+
+def training_seeds(phantoms: int, hard: float | None) -> list[int]:
+    """The first seeds; with `hard`, of which that share has a dark ureter and the rest has none."""
+    if hard is None:
+        return [FIRST_SEED + n for n in range(phantoms)]
+    wanted = {True: round(phantoms * hard), False: phantoms - round(phantoms * hard)}
+    chosen: list[int] = []
+    seed = FIRST_SEED
+    while len(chosen) < phantoms:
+        kind = bool(dark_ureters(draw(seed)))
+        if wanted[kind] > 0:
+            wanted[kind] -= 1
+            chosen.append(seed)
+        seed += 1
+    return chosen
+
+
 def training_patch(
-    image: NDArray[np.float16], labels: NDArray[np.uint8], rng: np.random.Generator
+    image: NDArray[np.float16], labels: NDArray[np.uint8], around: list[int], rng: np.random.Generator
 ) -> tuple[Tensor, Tensor]:
-    """A patch (1, z, y, x) and its labels (z, y, x); two thirds lie around a voxel of a random label."""
+    """A patch (1, z, y, x) and its labels (z, y, x); two thirds lie around a voxel of a label drawn from `around`."""
     room = np.array(labels.shape) - PATCH
     start = rng.integers(0, room + 1)
     if rng.random() < 2 / 3:
-        voxels = np.flatnonzero(labels == rng.integers(1, len(LABELS) + 1))
+        voxels = np.flatnonzero(labels == around[rng.integers(0, len(around))])
         if len(voxels):
             center = np.array(np.unravel_index(rng.choice(voxels), labels.shape))
             start = np.clip(center - np.array(PATCH) // 2 + rng.integers(-8, 9, 3), 0, room)
@@ -139,23 +166,38 @@ def cached_volume(seed: int, folder: Path) -> tuple[NDArray[np.float16], NDArray
         return stored["image"], stored["labels"]
 
 
-def train(steps: int, batch: int, phantoms: int, checkpoint: Path, start: Path | None) -> None:
-    """Trains from scratch, or on from the weights of `start`; writes a running mean of the weights to `checkpoint`."""
+def train(
+    steps: int,
+    batch: int,
+    phantoms: int,
+    checkpoint: Path,
+    start: Path | None,
+    rate: float,
+    hard: float | None,
+    focus: int,
+) -> None:
+    """Trains from scratch, or on from the weights of `start`; writes a running mean of the weights to `checkpoint`.
+
+    `rate` is the highest learning rate, `hard` the share of phantoms with a dark ureter (None: as they come) and
+    `focus` how many more times than another label a dark ureter is drawn as the middle of a patch.
+    """
     torch.manual_seed(20)
     rng = np.random.default_rng(20)
     started = time.monotonic()
-    volumes = [cached_volume(FIRST_SEED + n, checkpoint.with_suffix(".phantoms")) for n in range(phantoms)]
+    seeds = training_seeds(phantoms, hard)
+    volumes = [cached_volume(seed, checkpoint.with_suffix(".phantoms")) for seed in seeds]
+    around = [list(LABELS.values()) + dark_ureters(draw(seed)) * focus for seed in seeds]
     print(f"{phantoms} phantoms in {time.monotonic() - started:.0f} s", flush=True)
     model = UNet()
     if start is not None:
         model.load_state_dict(torch.load(start, weights_only=True))
     mean = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.98))
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2.5e-3, total_steps=steps, pct_start=0.08)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.08)
     recent = 0.0
     for step in range(1, steps + 1):
         picks = rng.integers(0, phantoms, batch)
-        patches = [training_patch(*volumes[n], rng) for n in picks]
+        patches = [training_patch(*volumes[n], around[n], rng) for n in picks]
         images, targets = torch.stack([p[0] for p in patches]), torch.stack([p[1] for p in patches])
         with torch.autocast("cpu", torch.bfloat16):
             logits = model(images)
@@ -215,12 +257,24 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--checkpoint", type=Path, default=Path(tempfile.gettempdir()) / "urinary-tract-ct.pt")
     parser.add_argument("--start", type=Path, help="weights to go on from")
+    parser.add_argument("--rate", type=float, default=2.5e-3, help="highest learning rate; falls to zero at the end")
+    parser.add_argument("--hard", type=float, help="share of phantoms with a dark ureter (see dark_ureters)")
+    parser.add_argument("--focus", type=int, default=0, help="how many more times a dark ureter is drawn")
     parser.add_argument("--export-only", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.use_deterministic_algorithms(True)
     if not options.export_only:
-        train(options.steps, options.batch, options.phantoms, options.checkpoint, options.start)
+        train(
+            options.steps,
+            options.batch,
+            options.phantoms,
+            options.checkpoint,
+            options.start,
+            options.rate,
+            options.hard,
+            options.focus,
+        )
     export(options.checkpoint)
 
 

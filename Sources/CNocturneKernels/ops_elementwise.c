@@ -5,20 +5,21 @@
 #include <math.h>
 #include <string.h>
 
+/* The output may be an input, element for element, which a compiler cannot know to be harmless. */
+#define NK_VECTORISE _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
+
+static inline float leaky(float y, float slope) { return y < 0 ? slope * y : y; }
+
 NK_CLONES
 void nk_affine_rows(
     const float *in, const float *scale, const float *shift, float slope, float *out, size_t rows, size_t channels) {
     for (size_t row = 0; row < rows; row++, in += channels, out += channels) {
         if (scale) {
-            for (size_t c = 0; c < channels; c++) {
-                float y = in[c] * scale[c] + shift[c];
-                out[c] = y < 0 ? slope * y : y;
-            }
+            NK_VECTORISE
+            for (size_t c = 0; c < channels; c++) out[c] = leaky(in[c] * scale[c] + shift[c], slope);
         } else {
-            for (size_t c = 0; c < channels; c++) {
-                float y = in[c];
-                out[c] = y < 0 ? slope * y : y;
-            }
+            NK_VECTORISE
+            for (size_t c = 0; c < channels; c++) out[c] = leaky(in[c], slope);
         }
     }
 }
@@ -26,17 +27,29 @@ void nk_affine_rows(
 NK_CLONES
 void nk_sum_rows(
     const nk_affine_operand *a, const nk_affine_operand *b, float slope, float *out, size_t rows, size_t channels) {
-    const float *first = a->data, *second = b->data;
-    for (size_t row = 0; row < rows; row++, first += channels, second += channels, out += channels) {
-        for (size_t c = 0; c < channels; c++) {
-            float x = first[c];
-            if (a->scale) x = x * a->scale[c] + a->shift[c];
-            x = x < 0 ? a->slope * x : x;
-            float y = second[c];
-            if (b->scale) y = y * b->scale[c] + b->shift[c];
-            y = y < 0 ? b->slope * y : y;
-            float sum = x + y;
-            out[c] = sum < 0 ? slope * sum : sum;
+    /* Addition commutes, so one order of the operands is enough. */
+    if (!a->scale && b->scale) {
+        const nk_affine_operand *other = a;
+        a = b;
+        b = other;
+    }
+    const float *x = a->data, *y = b->data;
+    const float *xs = a->scale, *xt = a->shift, *ys = b->scale, *yt = b->shift;
+    const float x_slope = a->slope, y_slope = b->slope;
+    for (size_t row = 0; row < rows; row++, x += channels, y += channels, out += channels) {
+        if (ys) {
+            NK_VECTORISE
+            for (size_t c = 0; c < channels; c++) {
+                out[c] = leaky(leaky(x[c] * xs[c] + xt[c], x_slope) + leaky(y[c] * ys[c] + yt[c], y_slope), slope);
+            }
+        } else if (xs) {
+            NK_VECTORISE
+            for (size_t c = 0; c < channels; c++) {
+                out[c] = leaky(leaky(x[c] * xs[c] + xt[c], x_slope) + leaky(y[c], y_slope), slope);
+            }
+        } else {
+            NK_VECTORISE
+            for (size_t c = 0; c < channels; c++) out[c] = leaky(leaky(x[c], x_slope) + leaky(y[c], y_slope), slope);
         }
     }
 }
@@ -46,6 +59,7 @@ void nk_channel_sums(const float *in, size_t rows, size_t channels, double *sums
     double *squares = sums + channels;
     memset(sums, 0, 2 * channels * sizeof(double));
     for (size_t row = 0; row < rows; row++, in += channels) {
+        NK_VECTORISE
         for (size_t c = 0; c < channels; c++) {
             double x = in[c];
             sums[c] += x;
@@ -70,9 +84,9 @@ static inline float exponential(float x) {
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
     union {
-        int32_t bits;
+        uint32_t bits;
         float value;
-    } power = {.bits = ((int32_t)whole + 127) << 23};
+    } power = {.bits = ((uint32_t)(int32_t)whole + 127) << 23};
     return p * power.value;
 }
 
@@ -83,7 +97,16 @@ static inline float bounded(float x, float low, float high) {
     return y > high ? high : y;
 }
 
+/* For functions of the mathematical library, which are called one by one. */
+#define NK_EACH(expression)                \
+    for (size_t i = 0; i < count; i++) {   \
+        float x = in[i];                   \
+        out[i] = (expression);             \
+    }                                      \
+    break
+
 #define NK_LOOP(expression)                \
+    NK_VECTORISE                           \
     for (size_t i = 0; i < count; i++) {   \
         float x = in[i];                   \
         out[i] = (expression);             \
@@ -99,16 +122,16 @@ void nk_unary(int32_t kind, const float *in, float *out, size_t count, float p, 
         case NK_UNARY_HARD_SIGMOID: NK_LOOP(bounded(p * x + q, 0, 1));
         case NK_UNARY_HARD_SWISH: NK_LOOP(x * bounded(x * (1.0f / 6) + 0.5f, 0, 1));
         case NK_UNARY_SILU: NK_LOOP(x * sigmoid(x));
-        case NK_UNARY_EXP: NK_LOOP(expf(x));
-        case NK_UNARY_SQRT: NK_LOOP(sqrtf(x));
-        case NK_UNARY_TANH: NK_LOOP(tanhf(x));
+        case NK_UNARY_EXP: NK_EACH(expf(x));
+        case NK_UNARY_SQRT: NK_EACH(sqrtf(x));
+        case NK_UNARY_TANH: NK_EACH(tanhf(x));
         case NK_UNARY_ABS: NK_LOOP(fabsf(x));
         case NK_UNARY_NEG: NK_LOOP(-x);
         case NK_UNARY_RECIPROCAL: NK_LOOP(1.0f / x);
-        case NK_UNARY_LOG: NK_LOOP(logf(x));
-        case NK_UNARY_ERF: NK_LOOP(erff(x));
-        case NK_UNARY_ELU: NK_LOOP(x < 0 ? p * (expf(x) - 1) : x);
-        case NK_UNARY_SOFTPLUS: NK_LOOP(x > 20 ? x : log1pf(expf(x)));
+        case NK_UNARY_LOG: NK_EACH(logf(x));
+        case NK_UNARY_ERF: NK_EACH(erff(x));
+        case NK_UNARY_ELU: NK_EACH(x < 0 ? p * (expf(x) - 1) : x);
+        case NK_UNARY_SOFTPLUS: NK_EACH(x > 20 ? x : log1pf(expf(x)));
         case NK_UNARY_FLOOR: NK_LOOP(floorf(x));
         case NK_UNARY_CEIL: NK_LOOP(ceilf(x));
         case NK_UNARY_TRUNCATE: NK_LOOP(truncf(x));
@@ -118,12 +141,14 @@ void nk_unary(int32_t kind, const float *in, float *out, size_t count, float p, 
 
 #define NK_PAIRS(expression)                                        \
     if (da == 1 && db == 1) {                                       \
+        NK_VECTORISE                                                \
         for (size_t i = 0; i < count; i++) {                        \
             float x = a[i], y = b[i];                               \
             out[i] = (expression);                                  \
         }                                                           \
     } else if (da == 1 && db == 0) {                                \
         float y = b[0];                                             \
+        NK_VECTORISE                                                \
         for (size_t i = 0; i < count; i++) {                        \
             float x = a[i];                                         \
             out[i] = (expression);                                  \
@@ -144,7 +169,12 @@ static void pairs(
         case NK_BINARY_SUB: NK_PAIRS(x - y);
         case NK_BINARY_MUL: NK_PAIRS(x *y);
         case NK_BINARY_DIV: NK_PAIRS(x / y);
-        case NK_BINARY_POW: NK_PAIRS(y == 2 ? x * x : powf(x, y));
+        case NK_BINARY_POW:
+            for (size_t i = 0; i < count; i++) {
+                float x = a[(ptrdiff_t)i * da], y = b[(ptrdiff_t)i * db];
+                out[i] = y == 2 ? x * x : powf(x, y);
+            }
+            break;
         case NK_BINARY_MIN: NK_PAIRS(x < y ? x : y);
         case NK_BINARY_MAX: NK_PAIRS(x > y ? x : y);
         case NK_BINARY_PRELU: NK_PAIRS(x < 0 ? x * y : x);

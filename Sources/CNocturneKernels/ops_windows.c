@@ -9,12 +9,12 @@
 static inline int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 
 NK_CLONES
-static void take_largest(float *best, const float *values, size_t count) {
+static void take_largest(float *restrict best, const float *restrict values, size_t count) {
     for (size_t c = 0; c < count; c++) best[c] = values[c] > best[c] ? values[c] : best[c];
 }
 
 NK_CLONES
-static void add_up(float *sum, const float *values, size_t count) {
+static void add_up(float *restrict sum, const float *restrict values, size_t count) {
     for (size_t c = 0; c < count; c++) sum[c] += values[c];
 }
 
@@ -65,7 +65,7 @@ void nk_pool(const nk_pool_desc *d, const float *in, float *out, size_t begin, s
 }
 
 NK_CLONES
-static void blend(float *out, const float *const *corners, const float *weights, size_t count) {
+static void blend(float *restrict out, const float *const *corners, const float *weights, size_t count) {
     for (size_t c = 0; c < count; c++) {
         float sum = weights[0] * corners[0][c];
         for (int corner = 1; corner < 8; corner++) sum += weights[corner] * corners[corner][c];

@@ -22,6 +22,8 @@ public struct BatchOptions: Sendable {
     public var failFast: Bool
     /// How the engine before this one died, when a supervisor starts it anew.
     public var previousDeath: String?
+    /// Resident bytes of the process before the run, which the budget has to cover too; nil to ask the system.
+    public var processBytes: Int?
 
     public init(
         output: OutputFolder,
@@ -31,7 +33,8 @@ public struct BatchOptions: Sendable {
         retryFailed: Bool = false,
         overwrite: Bool = false,
         failFast: Bool = false,
-        previousDeath: String? = nil
+        previousDeath: String? = nil,
+        processBytes: Int? = nil
     ) {
         self.output = output
         self.description = description
@@ -41,6 +44,7 @@ public struct BatchOptions: Sendable {
         self.overwrite = overwrite
         self.failFast = failFast
         self.previousDeath = previousDeath
+        self.processBytes = processBytes
     }
 }
 
@@ -104,7 +108,7 @@ public struct BatchEngine<R: Recipe>: Sendable {
     private func work(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool) async throws -> BatchOutcome {
         let output = options.output
         let reading = MemoryReading.take()
-        let baseline = reading.residentBytes ?? 0
+        let baseline = options.processBytes ?? reading.residentBytes ?? 0
         let total = options.memoryBytes ?? MemoryBudget.defaultTotal(reading)
         let shared = try recipe.sharedBytes(threads: options.threads)
         guard baseline + shared < total else {
@@ -114,9 +118,9 @@ public struct BatchEngine<R: Recipe>: Sendable {
                 detail: "the engine alone needs \(ByteCount(baseline + shared)), the budget is \(ByteCount(total))"
             )
         }
-        let budget = MemoryBudget(totalBytes: total)
-        let sharedLease = try await budget.lease(bytes: baseline + shared)
-        defer { sharedLease.release() }
+        // Only items lease: what the process and the engine need is set apart, so that "nothing is leased" means that
+        // nothing is in flight, and one item is then admitted whatever the pressure.
+        let budget = MemoryBudget(totalBytes: total - baseline - shared)
         let gate = PressureGate()
         let facts = RunFacts(
             startedAt: Timestamp.now(),
@@ -169,7 +173,7 @@ public struct BatchEngine<R: Recipe>: Sendable {
                 pool: pool,
                 blocking: blocking,
                 facts: facts,
-                available: total - baseline - shared
+                processBudget: total
             )
             await scheduler.settleLeftovers()
         }
@@ -203,7 +207,7 @@ public struct BatchEngine<R: Recipe>: Sendable {
         pool: ComputePool,
         blocking: BlockingPool,
         facts: RunFacts,
-        available: Int
+        processBudget: Int
     ) async {
         // Two items between any two stages: enough that neither waits for the other, little enough to stay bounded.
         let requests = BoundedChannel<Flight<Void>>(items: 2)
@@ -252,10 +256,10 @@ public struct BatchEngine<R: Recipe>: Sendable {
         )
 
         await withTaskGroup(of: Void.self) { group in
-            let watch = Task { await watchMemory(budget, gate) }
+            let watch = Task { await watchMemory(budget, gate, processBudget: processBudget) }
             let tree = Task {
                 await withTaskGroup(of: Void.self) { stages in
-                    stages.addTask { await scheduler.admit(into: requests, available: available) }
+                    stages.addTask { await scheduler.admit(into: requests) }
                     stages.addTask { await loader.run() }
                     stages.addTask { await preprocessor.run() }
                     stages.addTask { await inference.run() }
@@ -274,8 +278,8 @@ public struct BatchEngine<R: Recipe>: Sendable {
     }
 
     /// Looks at the machine's memory once a second, tells budget and gate, and gives a sign of life every half minute.
-    private func watchMemory(_ budget: MemoryBudget, _ gate: PressureGate) async {
-        var machine = PressureStateMachine(budgetBytes: budget.total)
+    private func watchMemory(_ budget: MemoryBudget, _ gate: PressureGate, processBudget: Int) async {
+        var machine = PressureStateMachine(budgetBytes: processBudget)
         var seconds = 0
         while !Task.isCancelled {
             do { try await Task.sleep(for: .seconds(1)) } catch { return }

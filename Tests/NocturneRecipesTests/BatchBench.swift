@@ -88,7 +88,9 @@ final class BatchBench: Sendable {
             memoryBytes: memoryBytes,
             retryFailed: retryFailed,
             overwrite: overwrite,
-            previousDeath: previousDeath
+            previousDeath: previousDeath,
+            // The other tests' memory is not this batch's.
+            processBytes: 64 << 20
         )
         return try await BatchEngine(recipe: recipe, options: batch, control: control, progress: progress).run()
     }

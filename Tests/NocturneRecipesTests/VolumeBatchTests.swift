@@ -118,7 +118,7 @@ struct VolumeBatchTests {
         for item in ["text", "empty", "truncated", "zero-spacing", "absurd"] {
             #expect(try bench.reason(item)?.isEmpty == false)
         }
-        #expect(try bench.reason("truncated")?.contains("ends after") == true)
+        #expect(try bench.reason("truncated")?.contains("end after") == true)
         #expect(try bench.reason("zero-spacing")?.contains("spacing") == true)
         let retry = try String(contentsOfFile: bench.output.retryList, encoding: .utf8)
         #expect(retry.split(separator: "\n").count == 5)
@@ -169,8 +169,14 @@ struct VolumeBatchTests {
     func tooLarge() async throws {
         let bench = try BatchBench()
         try bench.addBox("small.nii")
-        try bench.addBox("large.nii", shape: VolumeShape(x: 400, y: 400, z: 200))
-        let outcome = try await bench.run(memoryBytes: 240 << 20)
+        // A header that promises 4 GB, and a sparse file that keeps the promise.
+        let large = try bench.addBox("large.nii")
+        let file = try FileHandle(forUpdating: large)
+        try file.seek(toOffset: 42)
+        try file.write(contentsOf: Data([2000, 2000, 1000].flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }))
+        try file.truncate(atOffset: 352 + 2 * 4_000_000_000)
+        try file.close()
+        let outcome = try await bench.run(memoryBytes: 4 << 30)
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1)
         #expect(try bench.reason("large")?.contains("the budget leaves") == true)
     }

@@ -1,45 +1,172 @@
 import Foundation
+import NocturnePipeline
+import NocturneTestSupport
 import Testing
-
-/// Runs the built tool.
-struct Tool {
-    static let path: String = {
-        // The test bundle and the tool are built into the same folder.
-        let bundle = Bundle.allBundles.map(\.bundlePath).first { $0.hasSuffix(".xctest") } ?? Bundle.main.bundlePath
-        let folder = (bundle as NSString).deletingLastPathComponent
-        return folder + "/nocturne"
-    }()
-
-    let status: Int32
-    let output: String
-    let errors: String
-
-    init(_ arguments: [String], environment: [String: String] = [:]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Tool.path)
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        let out = Pipe()
-        let err = Pipe()
-        process.standardOutput = out
-        process.standardError = err
-        try process.run()
-        let output = out.fileHandleForReading.readDataToEndOfFile()
-        let errors = err.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        status = process.terminationStatus
-        self.output = String(decoding: output, as: UTF8.self)
-        self.errors = String(decoding: errors, as: UTF8.self)
-    }
-}
 
 @Suite("The command line")
 struct CommandLineTests {
     @Test("Wrong usage is told on standard error, with code 2")
     func usage() throws {
-        let tool = try Tool(["run", "--no-such-option"])
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii")
+        for (arguments, words) in [
+            (["run", "--output", bench.output, "--no-such-option"], "--no-such-option"),
+            (["run", bench.input, "--output", bench.output], "--model"),
+            (["run", bench.input, "--model", "nowhere", "--output", bench.output], "nowhere"),
+            (["run", bench.input, "--model", bench.model(), "--output", bench.output, "--labels", "spleen"], "spleen"),
+            (["run", bench.input, "--model", bench.model(), "--output", bench.output, "--memory", "much"], "much"),
+            (["run", bench.input + "/gone", "--model", bench.model(), "--output", bench.output], "No such file"),
+            (["resume", bench.input], "holds no batch"),
+        ] {
+            let tool = try Tool(arguments)
+            #expect(tool.status == 2, "\(arguments)")
+            #expect(tool.output.isEmpty)
+            #expect(tool.errors.contains(words), "\(tool.errors)")
+        }
+    }
+
+    @Test("An output folder that cannot be made is told")
+    func unwritable() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii")
+        try bench.folder.write("a file", to: "taken")
+        let tool = try Tool(
+            ["run", bench.input, "--model", bench.model(), "--output", bench.folder("taken/out").path])
         #expect(tool.status == 2)
-        #expect(tool.output.isEmpty)
-        #expect(tool.errors.contains("--no-such-option"))
+        #expect(tool.errors.contains("cannot be made"))
+    }
+
+    @Test("A model whose digest is wrong is refused with both digests")
+    func digest() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii")
+        let copy = bench.folder("model")
+        try FileManager.default.copyItem(at: Fixtures.url("Models/threshold"), to: copy)
+        var bytes = try Data(contentsOf: copy.appendingPathComponent("network.onnx"))
+        bytes[bytes.count - 1] ^= 1
+        try bytes.write(to: copy.appendingPathComponent("network.onnx"))
+        let tool = try Tool(["run", bench.input, "--model", copy.path, "--output", bench.output])
+        #expect(tool.status == 2)
+        #expect(tool.errors.contains("network.onnx"))
+        #expect(!FileSystem.exists(bench.output + "/a"))
+    }
+
+    @Test("A night from plan to verify")
+    func night() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii")
+        try bench.addVolume("b.nii")
+        try bench.folder.write("no volume", to: "in/broken.nii.gz")
+
+        let plan = try Tool(["plan", bench.input, "--model", bench.model(), "--json"])
+        #expect(plan.status == 0)
+        #expect((try plan.json()["items"] as? [[String: Any]])?.count == 3)
+        #expect(!FileSystem.exists(bench.output))
+
+        let run = try bench.run()
+        #expect(run.status == 3)
+        #expect(run.errors.contains("3 inputs: 2 completed, 1 failed"))
+        #expect(!run.errors.contains("\u{1B}"))
+        #expect(run.output.isEmpty)
+
+        let status = try Tool(["status", bench.output, "--json"])
+        let counts = try status.json()["counts"] as? [String: Any]
+        #expect(counts?["completed"] as? Int == 2 && counts?["failed"] as? Int == 1)
+
+        #expect(try Tool(["verify", bench.output]).status == 0)
+        let labels = URL(fileURLWithPath: bench.output + "/a/segmentation.nii.gz")
+        var bytes = try Data(contentsOf: labels)
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: labels)
+        let verify = try Tool(["verify", bench.output])
+        #expect(verify.status == 3 && verify.output.contains("a/segmentation.nii.gz"))
+    }
+
+    @Test("Nothing matched is code 4, and says so")
+    func nothing() throws {
+        let bench = try ToolBench()
+        let tool = try bench.run()
+        #expect(tool.status == 4)
+        #expect(tool.errors.contains("no input"))
+        try bench.folder.write("hello", to: "in/readme.txt")
+        #expect(try bench.run().status == 4)
+    }
+
+    @Test("What Nocturne sees is told without a model")
+    func inspect() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii", 20, 30, 40)
+        try bench.folder.write("no volume", to: "in/broken.nii.gz")
+        let tool = try Tool(["inspect", bench.input])
+        #expect(tool.status == 0)
+        #expect(tool.output.contains("20×30×40 voxels of 1.0×1.0×1.0 mm, RAS"))
+        #expect(tool.output.contains("not taken: "))
+    }
+
+    @Test("Interrupted, it leaves with 130, tells the truth, and goes on", arguments: [SIGINT, SIGTERM])
+    func interrupt(signal: Int32) throws {
+        let bench = try ToolBench()
+        for index in 0..<6 { try bench.addVolume("v\(index).nii", 160, 160, 160) }
+        let start = ["run", bench.input, "--model", bench.model("classes-16"), "--output", bench.output]
+        let tool = try Tool(start, signal: signal, in: bench.output + "/events.jsonl")
+        #expect(tool.status == (signal == SIGINT ? 130 : 143))
+        #expect(tool.errors.contains("nocturne resume"))
+        let status = try Tool(["status", bench.output, "--json"])
+        let counts = try status.json()["counts"] as? [String: Any]
+        let completed = counts?["completed"] as? Int ?? -1
+        #expect(completed < 6 && completed + (counts?["notReached"] as? Int ?? -1) == 6)
+        #expect(try Tool(["resume", bench.output]).status == 0)
+        #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
+    @Test("Killed, the whole process tree is gone, and a resume ends as an undisturbed run")
+    func killed() throws {
+        let bench = try ToolBench()
+        for index in 0..<3 { try bench.addVolume("v\(index).nii", 120, 120, 120) }
+        let start = ["run", bench.input, "--model", bench.model("classes-16"), "--output"]
+        #expect(try Tool(start + [bench.folder("whole").path]).status == 0)
+        let tool = try Tool(
+            start + [bench.output],
+            signal: SIGKILL,
+            after: "itemCompleted",
+            in: bench.output + "/events.jsonl"
+        )
+        #expect(tool.status == -SIGKILL)
+        #expect(try Tool(["resume", bench.output]).status == 0)
+        for item in ["v0", "v1", "v2"] {
+            for file in FileSystem.files(below: bench.output + "/" + item) where file != "run.json" {
+                let path = "/\(item)/\(file)"
+                #expect(
+                    try FileSystem.digest(bench.output + path).digest
+                        == FileSystem.digest(bench.folder("whole").path + path).digest
+                )
+            }
+        }
+        for file in ["batch.json", "statistics.csv", "retry.txt"] {
+            #expect(
+                try FileSystem.read(bench.output + "/" + file)
+                    == FileSystem.read(bench.folder("whole").path + "/" + file)
+            )
+        }
+    }
+
+    @Test("Memory does not grow with classes times the volume, and the prediction holds")
+    func peak() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii", 128, 128, 256)
+        var peaks: [Int] = []
+        for model in ["classes-4", "classes-64"] {
+            let output = bench.folder(model).path
+            let tool = try Tool(
+                ["run", bench.input, "--model", bench.model(model), "--output", output, "--meshes", "none"])
+            #expect(tool.status == 0)
+            let run = try JSONSerialization.jsonObject(
+                with: Data(contentsOf: URL(fileURLWithPath: output + "/v/run.json"))
+            )
+            peaks.append((run as? [String: Any])?["peakResidentBytes"] as? Int ?? 0)
+        }
+        let whole = 60 * 128 * 128 * 256 * 4
+        #expect(peaks[0] > 0)
+        #expect(peaks[1] - peaks[0] < whole / 4, "grew by \(peaks[1] - peaks[0]) of \(whole)")
     }
 }

@@ -1,9 +1,9 @@
 """Nocturne against PyTorch on nnU-Net's plain 3-D U-Net: five stages from 32 features, patch 96x96x96, float32.
 
-    python unet96.py --nocturne ../../.build/release/nocturne [--rounds 5] [--threads 2] [--patch 96]
+    python unet96.py --nocturne ../../.build/release/nocturne [--rounds 5] [--threads 2] [--patch 96] [--save]
 
 Exports the network (random weights) to ONNX, then runs PyTorch and `nocturne models bench` alternately, so that a busy
-machine hurts both, compares their outputs' speed, and appends a table to RESULTS.md beside this file. Needs torch and onnx.
+machine hurts both, and prints a table, which --save appends to RESULTS.md beside this file. Needs torch and onnx.
 `--nocturne` is the command up to `models bench`; `--bench` replaces all of it ("{onnx}", "{patch}", "{threads}" and
 "{repeats}" are filled in).
 """
@@ -43,6 +43,7 @@ def main():
     parser.add_argument("--patch", type=int, default=96)
     parser.add_argument("--save", action="store_true", help="append to RESULTS.md")
     options = parser.parse_args()
+    load = os.getloadavg()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     network = PlainUNet(3, 1, 2, [32, 64, 128, 256, 320]).eval()
@@ -55,37 +56,47 @@ def main():
             nocturne=options.nocturne, onnx=path, patch=patch, threads=options.threads, repeats=2
         ).split()
         network(x)
-        torch_seconds, nocturne_seconds, last = [], [], None
+        torch_seconds, nocturne_seconds, torch_work, nocturne_work, last = [], [], [], [], None
         for _ in range(options.rounds):
             for _ in range(2):
-                start = time.perf_counter()
+                start, begin = time.perf_counter(), time.process_time()
                 network(x)
                 torch_seconds.append(time.perf_counter() - start)
+                torch_work.append(time.process_time() - begin)
             last = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
             nocturne_seconds += last["seconds"]
+            nocturne_work += last["processorSeconds"]
             print(f"torch {torch_seconds[-2:]}  nocturne {last['seconds']}", file=sys.stderr, flush=True)
     work = last["convolutionOperations"] / 1e9
 
-    def row(name, seconds):
+    def row(name, seconds, processor_seconds):
         ordered = sorted(seconds)
         median = ordered[len(ordered) // 2]
-        return f"| {name} | {ordered[0]:.3f} | {median:.3f} | {work / ordered[0]:.0f} | {work / median:.0f} |"
+        return (
+            f"| {name} | {ordered[0]:.3f} | {median:.3f} | {work / ordered[0]:.0f} |"
+            f" {min(processor_seconds):.3f} |"
+        )
 
     ratio = sorted(torch_seconds)[len(torch_seconds) // 2] / sorted(nocturne_seconds)[len(nocturne_seconds) // 2]
+    by_processor = min(torch_work) / min(nocturne_work)
+    threads = f"{options.threads} thread" + ("" if options.threads == 1 else "s")
     text = "\n".join(
         [
-            f"## {datetime.date.today()}: plain 3-D U-Net, patch {options.patch}³, {work:.0f} GFLOP, {options.threads} threads",
+            f"## {datetime.date.today()}: plain 3-D U-Net, patch {options.patch}³, {work:.0f} GFLOP, {threads}",
             "",
             f"{processor()}, {platform.system()} {platform.release()}; PyTorch {torch.__version__}; Nocturne engine"
-            f" {last['engine']}, {last['instructionSet']}; {options.rounds} rounds of two runs each, alternating.",
+            f" {last['engine']}, {last['instructionSet']}.",
+            f"{options.rounds} rounds of two runs each, alternating. Load average {load[0]:.1f} before and"
+            f" {os.getloadavg()[0]:.1f} after, on {os.cpu_count()} cores.",
             "",
-            "| engine | best s | median s | GFLOP/s, best | GFLOP/s, median |",
+            "| engine | best s | median s | GFLOP/s, best | processor s, best |",
             "| --- | --- | --- | --- | --- |",
-            row("PyTorch float32", torch_seconds),
-            row("Nocturne builtin float32", nocturne_seconds),
+            row("PyTorch float32", torch_seconds, torch_work),
+            row("Nocturne builtin float32", nocturne_seconds, nocturne_work),
             "",
-            f"Nocturne is {min(torch_seconds) / min(nocturne_seconds):.2f} times as fast by the best run, {ratio:.2f} times by"
-            f" the median. Workspace {last['workspaceBytes'] / 2**20:.0f} MiB, weights {last['weightBytes'] / 2**20:.0f} MiB.",
+            f"Nocturne is {min(torch_seconds) / min(nocturne_seconds):.2f} times as fast by the best run, {ratio:.2f} times"
+            f" by the median, {by_processor:.2f} times by processor time.",
+            f"Workspace {last['workspaceBytes'] / 2**20:.0f} MiB, weights {last['weightBytes'] / 2**20:.0f} MiB.",
             "",
         ]
     )

@@ -59,7 +59,10 @@ struct NIfTIHeaderEncoder {
             tolerance: spacing.min() / 100
         )
         var (qformCode, sformCode) = codes
-        if qformCode <= 0, sformCode <= 0 { (qformCode, sformCode) = (1, 1) }
+        // A grid of spacing alone may stay without a form, as its source was: readers differ in what they make of that,
+        // but each makes the same of both files.
+        let isPlain = affine == .scaling(spacing)
+        if qformCode <= 0, sformCode <= 0, !isPlain { (qformCode, sformCode) = (1, 1) }
         if !fits {
             if sformCode <= 0 { sformCode = qformCode }
             qformCode = 0

@@ -29,8 +29,8 @@ public enum NIfTIWriter {
     ///
     /// - Parameters:
     ///   - names: in any order; written by value. Label 0 is named "???" when it is not among them.
-    ///   - codes: the form codes of the image that was segmented. Nil (a DICOM source), or both 0, gives 1 and 1
-    ///     (scanner coordinates). The q-form carries rotation and mirroring only: where it would misplace a corner by
+    ///   - codes: the form codes of the image that was segmented. Nil (a DICOM source) gives 1 and 1
+    ///     (scanner coordinates), and so do two zeros unless the grid is one of spacing alone, which then stays so. The q-form carries rotation and mirroring only: where it would misplace a corner by
     ///     more than a hundredth of the smallest spacing its code is 0, and the s-form takes its code if it had none.
     ///   - compressed: whether to write gzip; nil decides by an ending `.gz`, which a temporary name may lack.
     /// - Throws: ``NIfTIError`` with code `cannotWrite` naming the system's reason, `invalidAffine`, `outOfMemory`, or

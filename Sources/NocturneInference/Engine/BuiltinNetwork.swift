@@ -4,8 +4,12 @@ internal import Synchronization
 
 /// A network of the builtin engine. Plans are made once a shape and shared by its sessions.
 final class BuiltinNetwork: LoadedNetwork {
+    /// Each plan holds a packed copy of the weights, so only the last few are remembered.
+    private static let rememberedPlans = 3
+
     private let graph: NetworkGraph
-    private let plans = Mutex<[[String: [Int]]: ExecutionPlan]>([:])
+    /// Oldest first.
+    private let plans = Mutex<[(shapes: [String: [Int]], plan: ExecutionPlan)]>([])
     let instructionSet: String
 
     init(_ graph: NetworkGraph) {
@@ -19,7 +23,7 @@ final class BuiltinNetwork: LoadedNetwork {
     /// The weights as read, and packed for the plans there are; before there is one, as if there were.
     var weightBytes: Int {
         let constants = graph.constantBytes
-        let packed = plans.withLock { $0.values.reduce(0) { $0 + $1.packedBytes } }
+        let packed = plans.withLock { $0.reduce(0) { $0 + $1.plan.packedBytes } }
         return constants + (packed > 0 ? packed : constants)
     }
 
@@ -40,9 +44,10 @@ final class BuiltinNetwork: LoadedNetwork {
     private func plan(_ shapes: [String: [Int]]) throws -> ExecutionPlan {
         // Made under the lock, so that two callers do not pack the same weights.
         try plans.withLock { plans in
-            if let plan = plans[shapes] { return plan }
+            if let known = plans.first(where: { $0.shapes == shapes }) { return known.plan }
             let plan = try ExecutionPlan(graph, inputShapes: shapes)
-            plans[shapes] = plan
+            if plans.count >= Self.rememberedPlans { plans.removeFirst() }
+            plans.append((shapes, plan))
             return plan
         }
     }
@@ -50,9 +55,30 @@ final class BuiltinNetwork: LoadedNetwork {
     /// Asked of the kernels with a convolution of one voxel, so that the answer is theirs.
     private static func chosenInstructionSet() -> String {
         var desc = nk_conv_desc(
-            in_z: 1, in_y: 1, in_x: 1, out_z: 1, out_y: 1, out_x: 1, cin: 1, cout: 1, kz: 1, ky: 1, kx: 1, stride_z: 1,
-            stride_y: 1, stride_x: 1, pad_z: 0, pad_y: 0, pad_x: 0, dilation_z: 1, dilation_y: 1, dilation_x: 1, groups: 1,
-            transposed: 0, isa: Int32(NK_CONV_ISA_AUTO))
+            in_z: 1,
+            in_y: 1,
+            in_x: 1,
+            out_z: 1,
+            out_y: 1,
+            out_x: 1,
+            cin: 1,
+            cout: 1,
+            kz: 1,
+            ky: 1,
+            kx: 1,
+            stride_z: 1,
+            stride_y: 1,
+            stride_x: 1,
+            pad_z: 0,
+            pad_y: 0,
+            pad_x: 0,
+            dilation_z: 1,
+            dilation_y: 1,
+            dilation_x: 1,
+            groups: 1,
+            transposed: 0,
+            isa: Int32(NK_CONV_ISA_AUTO)
+        )
         guard let plan = nk_conv_plan_create(&desc, [1], nil) else { return "baseline" }
         defer { nk_conv_plan_destroy(plan) }
         switch Int(nk_conv_plan_isa(plan)) {

@@ -33,7 +33,9 @@ final class BuiltinSession: NetworkSession {
     var workspaceBytes: Int { workspace.byteCount + scratch.byteCount }
 
     func run(
-        input: UnsafeBufferPointer<Float>, output: UnsafeMutableBufferPointer<Float>, scope: ComputeScope
+        input: UnsafeBufferPointer<Float>,
+        output: UnsafeMutableBufferPointer<Float>,
+        scope: ComputeScope
     ) throws {
         guard plan.inputs.count == 1, plan.outputs.count >= 1 else {
             throw mismatch("it has \(plan.inputs.count) inputs, and one was given")
@@ -73,7 +75,9 @@ final class BuiltinSession: NetworkSession {
     }
 
     private func run(
-        inputs: [UnsafePointer<Float>], outputs: [UnsafeMutablePointer<Float>], scope: ComputeScope
+        inputs: [UnsafePointer<Float>],
+        outputs: [UnsafeMutablePointer<Float>],
+        scope: ComputeScope
     ) throws {
         if scope.width > width {
             scratch = try VoxelBuffer(count: max(plan.scratchBytes, 1) * scope.width)
@@ -87,7 +91,9 @@ final class BuiltinSession: NetworkSession {
                     case .workspace: UnsafeMutableRawPointer(base + plan.layout.offsets[index])
                     case .constant(let values):
                         // Read only; the pointer's type is the common one.
-                        values.withUnsafeBufferPointer { UnsafeMutableRawPointer(mutating: $0.baseAddress ?? .init(outputs[0])) }
+                        values.withUnsafeBufferPointer {
+                            UnsafeMutableRawPointer(mutating: $0.baseAddress ?? .init(outputs[0]))
+                        }
                     case .input(let number): UnsafeMutableRawPointer(mutating: inputs[number])
                     case .output(let number): UnsafeMutableRawPointer(outputs[number])
                     }

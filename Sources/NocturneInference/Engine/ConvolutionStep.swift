@@ -10,7 +10,11 @@ final class ConvolutionPlan: @unchecked Sendable {
     let packedBytes: Int
 
     init(
-        _ parameters: ConvolutionParameters, input: [Int], output: [Int], title: String, path: String
+        _ parameters: ConvolutionParameters,
+        input: [Int],
+        output: [Int],
+        title: String,
+        path: String
     ) throws(ModelFormatError) {
         let i = Lowering.three(input, filler: 1)
         let o = Lowering.three(output, filler: 1)
@@ -19,12 +23,30 @@ final class ConvolutionPlan: @unchecked Sendable {
         let pad = Lowering.three(parameters.padBefore, filler: 0)
         let dilation = Lowering.three(parameters.dilation, filler: 1)
         var desc = nk_conv_desc(
-            in_z: i[0], in_y: i[1], in_x: i[2], out_z: o[0], out_y: o[1], out_x: o[2],
-            cin: Int32(clamping: parameters.inputChannels), cout: Int32(clamping: parameters.outputChannels),
-            kz: kernel[0], ky: kernel[1], kx: kernel[2], stride_z: stride[0], stride_y: stride[1], stride_x: stride[2],
-            pad_z: pad[0], pad_y: pad[1], pad_x: pad[2], dilation_z: dilation[0], dilation_y: dilation[1],
-            dilation_x: dilation[2], groups: Int32(clamping: parameters.groups), transposed: parameters.transposed ? 1 : 0,
-            isa: Int32(NK_CONV_ISA_AUTO))
+            in_z: i[0],
+            in_y: i[1],
+            in_x: i[2],
+            out_z: o[0],
+            out_y: o[1],
+            out_x: o[2],
+            cin: Int32(clamping: parameters.inputChannels),
+            cout: Int32(clamping: parameters.outputChannels),
+            kz: kernel[0],
+            ky: kernel[1],
+            kx: kernel[2],
+            stride_z: stride[0],
+            stride_y: stride[1],
+            stride_x: stride[2],
+            pad_z: pad[0],
+            pad_y: pad[1],
+            pad_x: pad[2],
+            dilation_z: dilation[0],
+            dilation_y: dilation[1],
+            dilation_x: dilation[2],
+            groups: Int32(clamping: parameters.groups),
+            transposed: parameters.transposed ? 1 : 0,
+            isa: Int32(NK_CONV_ISA_AUTO)
+        )
         let handle: OpaquePointer? =
             if let bias = parameters.bias {
                 nk_conv_plan_create(&desc, parameters.weights, bias)
@@ -32,7 +54,10 @@ final class ConvolutionPlan: @unchecked Sendable {
                 nk_conv_plan_create(&desc, parameters.weights, nil)
             }
         guard let handle else {
-            throw .shapeMismatch(network: path, reason: "\(title): the kernels cannot run a layer of \(input) to \(output)")
+            throw .shapeMismatch(
+                network: path,
+                reason: "\(title): the kernels cannot run a layer of \(input) to \(output)"
+            )
         }
         self.handle = handle
         chunkCount = Int(nk_conv_chunk_count(handle))
@@ -63,7 +88,9 @@ struct ConvolutionStep: Step {
     let outputShape: [Int]
     let title: String
 
-    var reads: [Int] { sources.flatMap { [$0.stored.buffer] + ($0.affine.map { [$0] } ?? []) } + (residual.map { [$0] } ?? []) }
+    var reads: [Int] {
+        sources.flatMap { [$0.stored.buffer] + ($0.affine.map { [$0] } ?? []) } + (residual.map { [$0] } ?? [])
+    }
     var writes: [Int] { [output] + (statistics.map { [$0.chunks, $0.merged] } ?? []) }
     // Slots start on a cache line.
     var scratchBytes: Int { (plan.scratchBytes + 63) / 64 * 64 }
@@ -78,8 +105,11 @@ struct ConvolutionStep: Step {
                 let affine = piece.affine.map { run.floats($0) + item * 2 * piece.channels }
                 return nk_conv_source(
                     data: run.floats(piece.stored.buffer) + item * inputVoxels * piece.channels,
-                    channels: Int32(piece.channels), scale: affine.map { UnsafePointer($0) },
-                    shift: affine.map { UnsafePointer($0 + piece.channels) }, slope: piece.slope)
+                    channels: Int32(piece.channels),
+                    scale: affine.map { UnsafePointer($0) },
+                    shift: affine.map { UnsafePointer($0 + piece.channels) },
+                    slope: piece.slope
+                )
             }
             nonisolated(unsafe) let sources = list
             nonisolated(unsafe) let added = residual.map { UnsafePointer(run.floats($0) + item * outputCount) }
@@ -88,7 +118,16 @@ struct ConvolutionStep: Step {
             try run.scope.forEach(plan.chunkCount) { chunk in
                 run.scratch.withSlot { scratch in
                     nk_conv_run_chunk(
-                        plan.handle, sources, Int32(sources.count), added, out, slope, rows, Int32(chunk), scratch)
+                        plan.handle,
+                        sources,
+                        Int32(sources.count),
+                        added,
+                        out,
+                        slope,
+                        rows,
+                        Int32(chunk),
+                        scratch
+                    )
                 }
             }
             if let statistics, let rows {

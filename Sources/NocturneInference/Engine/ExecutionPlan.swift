@@ -37,12 +37,16 @@ final class ExecutionPlan: Sendable {
             spans[index].first = 0
         }
         guard let layout = WorkspacePlanner.layout(spans) else {
-            throw ModelFormatError.shapeMismatch(network: graph.path, reason: "the shape needs more memory than there can be")
+            throw ModelFormatError.shapeMismatch(
+                network: graph.path,
+                reason: "the shape needs more memory than there can be"
+            )
         }
         self.layout = layout
         let largest = steps.map(\.scratchBytes).max() ?? 0
         scratchBytes = (largest + 4095) / 4096 * 4096
-        packedBytes = steps.reduce(0) { $0 + $1.packedBytes }
+        packedBytes =
+            steps.reduce(0) { $0 + $1.packedBytes }
             + places.reduce(0) { total, place in
                 if case .constant(let values) = place { return total + values.byteCount }
                 return total

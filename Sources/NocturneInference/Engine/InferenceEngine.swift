@@ -115,7 +115,9 @@ public protocol NetworkSession: AnyObject {
     /// - Throws: `CancelledError`; ``ModelFormatError`` when the buffers do not have the shapes' sizes or the network has
     ///   more inputs.
     func run(
-        input: UnsafeBufferPointer<Float>, output: UnsafeMutableBufferPointer<Float>, scope: ComputeScope
+        input: UnsafeBufferPointer<Float>,
+        output: UnsafeMutableBufferPointer<Float>,
+        scope: ComputeScope
     ) throws
 
     /// Runs a network with any number of inputs and outputs, by name.

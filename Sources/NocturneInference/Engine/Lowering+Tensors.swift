@@ -7,28 +7,44 @@ extension Lowering {
         let target = Stored(buffer: inPlace ? source.buffer : workspace(floatsOf: shape), strides: source.strides)
         append(
             UnaryStep(
-                function, source: source.buffer, target: target.buffer, count: shape.reduce(1, *), title: operation.title))
+                function,
+                source: source.buffer,
+                target: target.buffer,
+                count: shape.reduce(1, *),
+                title: operation.title
+            )
+        )
         settle(operation.output, .stored(target))
     }
 
     mutating func lowerBinary(_ operation: Operation, _ function: BinaryFunction) throws {
         let shape = graph.shapes[operation.output]
         let sources = try operation.inputs.map { ($0, try stored($0)) }
-        let isChannelsLast = (3...5).contains(shape.count) && sources.contains { value, source in
-            graph.shapes[value] == shape && !Self.same(source.strides, Extents.strides(shape), shape)
-        }
+        let isChannelsLast =
+            (3...5).contains(shape.count)
+            && sources.contains { value, source in
+                graph.shapes[value] == shape && !Self.same(source.strides, Extents.strides(shape), shape)
+            }
         let strides = isChannelsLast ? Self.channelsLastStrides(shape) : Extents.strides(shape)
         // Overwriting is safe where each element is read just before it is written in the same place.
         let isShared = sources[0].1.buffer == sources[1].1.buffer
-        let free = isShared ? nil : sources.first { value, source in
-            graph.shapes[value] == shape && Self.same(source.strides, strides, shape)
-                && canOverwrite(source.buffer, by: operation)
-        }
+        let free =
+            isShared
+            ? nil
+            : sources.first { value, source in
+                graph.shapes[value] == shape && Self.same(source.strides, strides, shape)
+                    && canOverwrite(source.buffer, by: operation)
+            }
         let target = Stored(buffer: free?.1.buffer ?? workspace(floatsOf: shape), strides: strides)
         append(
             BinaryStep(
-                function, operands: sources.map { ($0.1, graph.shapes[$0.0]) }, target: target, shape: shape,
-                title: operation.title))
+                function,
+                operands: sources.map { ($0.1, graph.shapes[$0.0]) },
+                target: target,
+                shape: shape,
+                title: operation.title
+            )
+        )
         settle(operation.output, .stored(target))
     }
 
@@ -43,8 +59,15 @@ extension Lowering {
         let target = Stored(buffer: workspace(floatsOf: output), strides: strides)
         append(
             MoveStep(
-                parameters, source: source, sourceShape: input, target: target, targetOffset: 0, shape: output,
-                title: operation.title))
+                parameters,
+                source: source,
+                sourceShape: input,
+                target: target,
+                targetOffset: 0,
+                shape: output,
+                title: operation.title
+            )
+        )
         settle(operation.output, .stored(target))
     }
 
@@ -63,16 +86,30 @@ extension Lowering {
             let move = MoveParameters(axes: order.map { .init(input: $0, map: .line(start: 0, step: 1)) })
             append(
                 MoveStep(
-                    move, source: source, sourceShape: shape, target: target, targetOffset: 0, shape: moved,
-                    title: operation.title))
+                    move,
+                    source: source,
+                    sourceShape: shape,
+                    target: target,
+                    targetOffset: 0,
+                    shape: moved,
+                    title: operation.title
+                )
+            )
             source = target
         }
         let result = graph.shapes[operation.output]
         let target = Stored(buffer: workspace(floatsOf: result), strides: Extents.strides(result))
         append(
             RowsStep(
-                .reduce(kind), source: source.buffer, target: target.buffer, outer: shape.reduce(1, *) / (n * inner), n: n,
-                inner: inner, title: operation.title))
+                .reduce(kind),
+                source: source.buffer,
+                target: target.buffer,
+                outer: shape.reduce(1, *) / (n * inner),
+                n: n,
+                inner: inner,
+                title: operation.title
+            )
+        )
         settle(operation.output, .stored(target))
     }
 
@@ -91,8 +128,15 @@ extension Lowering {
         let target = Stored(buffer: inPlace ? source.buffer : workspace(floatsOf: shape), strides: source.strides)
         append(
             RowsStep(
-                .softmax(logarithm: logarithm), source: source.buffer, target: target.buffer, outer: outer, n: shape[axis],
-                inner: inner, title: operation.title))
+                .softmax(logarithm: logarithm),
+                source: source.buffer,
+                target: target.buffer,
+                outer: outer,
+                n: shape[axis],
+                inner: inner,
+                title: operation.title
+            )
+        )
         settle(operation.output, .stored(target))
     }
 
@@ -103,8 +147,16 @@ extension Lowering {
         let target = Stored(buffer: workspace(floatsOf: shape), strides: Extents.strides(shape))
         append(
             ProductStep(
-                parameters, a: a.buffer, left: left, b: b.buffer, right: right, target: target.buffer, shape: shape,
-                title: operation.title))
+                parameters,
+                a: a.buffer,
+                left: left,
+                b: b.buffer,
+                right: right,
+                target: target.buffer,
+                shape: shape,
+                title: operation.title
+            )
+        )
         settle(operation.output, .stored(target))
     }
 }

@@ -12,8 +12,12 @@ extension Lowering {
         let sources = try pieces(operation.inputs[0])
         let residual = operation.inputs.count > 1 ? try channelsLast(operation.inputs[1]).buffer : nil
         let plan = try ConvolutionPlan(
-            parameters, input: Array(input.dropFirst(2)), output: Array(output.dropFirst(2)), title: operation.title,
-            path: path)
+            parameters,
+            input: Array(input.dropFirst(2)),
+            output: Array(output.dropFirst(2)),
+            title: operation.title,
+            path: path
+        )
         let target = Stored(buffer: workspace(floatsOf: output), strides: Self.channelsLastStrides(output))
         var statistics: ConvolutionStep.Statistics?
         if isNormalised(operation.output) {
@@ -23,8 +27,17 @@ extension Lowering {
         }
         append(
             ConvolutionStep(
-                plan: plan, sources: sources, residual: residual, output: target.buffer, slope: parameters.slope,
-                statistics: statistics, inputShape: input, outputShape: output, title: operation.title))
+                plan: plan,
+                sources: sources,
+                residual: residual,
+                output: target.buffer,
+                slope: parameters.slope,
+                statistics: statistics,
+                inputShape: input,
+                outputShape: output,
+                title: operation.title
+            )
+        )
         settle(operation.output, .stored(target))
     }
 
@@ -42,7 +55,13 @@ extension Lowering {
         let affine = workspace(bytes: shape[0] * 2 * shape[1] * 4)
         append(
             NormalisationStep(
-                statistics: statistics, affine: affine, parameters: parameters, shape: shape, title: operation.title))
+                statistics: statistics,
+                affine: affine,
+                parameters: parameters,
+                shape: shape,
+                title: operation.title
+            )
+        )
         finish(operation, Piece(stored: source, channels: shape[1], affine: affine, slope: parameters.slope))
     }
 
@@ -108,10 +127,12 @@ extension Lowering {
         var sources: [Stored] = []
         for value in operation.inputs { sources.append(try stored(value)) }
         let isVolume = (3...5).contains(shape.count)
-        let isChannelsLast = isVolume && zip(sources, operation.inputs).contains { source, value in
-            let part = graph.shapes[value]
-            return !Self.same(source.strides, Extents.strides(part), part)
-        }
+        let isChannelsLast =
+            isVolume
+            && zip(sources, operation.inputs).contains { source, value in
+                let part = graph.shapes[value]
+                return !Self.same(source.strides, Extents.strides(part), part)
+            }
         let strides = isChannelsLast ? Self.channelsLastStrides(shape) : Extents.strides(shape)
         let target = Stored(buffer: workspace(floatsOf: shape), strides: strides)
         var first = 0
@@ -119,8 +140,15 @@ extension Lowering {
             let part = graph.shapes[value]
             append(
                 MoveStep(
-                    MoveParameters.identity(part.count), source: source, sourceShape: part, target: target,
-                    targetOffset: first * strides[axis], shape: part, title: operation.title))
+                    MoveParameters.identity(part.count),
+                    source: source,
+                    sourceShape: part,
+                    target: target,
+                    targetOffset: first * strides[axis],
+                    shape: part,
+                    title: operation.title
+                )
+            )
             first += part[axis]
         }
         settle(operation.output, .stored(target))
@@ -132,8 +160,14 @@ extension Lowering {
         let target = Stored(buffer: workspace(floatsOf: output), strides: Self.channelsLastStrides(output))
         append(
             PoolStep(
-                parameters, source: source.buffer, target: target.buffer, input: input, output: output,
-                title: operation.title))
+                parameters,
+                source: source.buffer,
+                target: target.buffer,
+                input: input,
+                output: output,
+                title: operation.title
+            )
+        )
         settle(operation.output, .stored(target))
     }
 
@@ -143,7 +177,14 @@ extension Lowering {
         let target = Stored(buffer: workspace(floatsOf: output), strides: Self.channelsLastStrides(output))
         append(
             InterpolationStep(
-                axes, source: source.buffer, target: target.buffer, input: input, output: output, title: operation.title))
+                axes,
+                source: source.buffer,
+                target: target.buffer,
+                input: input,
+                output: output,
+                title: operation.title
+            )
+        )
         settle(operation.output, .stored(target))
     }
 

@@ -235,8 +235,15 @@ struct Lowering {
             }
             append(
                 MoveStep(
-                    MoveParameters.identity(part.count), source: source, sourceShape: part, target: target,
-                    targetOffset: first, shape: part, title: "concatenation"))
+                    MoveParameters.identity(part.count),
+                    source: source,
+                    sourceShape: part,
+                    target: target,
+                    targetOffset: first,
+                    shape: part,
+                    title: "concatenation"
+                )
+            )
             first += piece.channels
         }
         return target
@@ -246,11 +253,22 @@ struct Lowering {
         let isChannelsLast = shape.count >= 3 && Self.same(source.strides, Self.channelsLastStrides(shape), shape)
         if isChannelsLast, Self.same(target.strides, Extents.strides(shape), shape), shape[1] > 1 {
             return TransposeStep(
-                source: source.buffer, target: target.buffer, batch: shape[0], rows: shape[2...].reduce(1, *),
-                columns: shape[1], title: title)
+                source: source.buffer,
+                target: target.buffer,
+                batch: shape[0],
+                rows: shape[2...].reduce(1, *),
+                columns: shape[1],
+                title: title
+            )
         }
         return MoveStep(
-            MoveParameters.identity(shape.count), source: source, sourceShape: shape, target: target, targetOffset: 0,
-            shape: shape, title: title)
+            MoveParameters.identity(shape.count),
+            source: source,
+            sourceShape: shape,
+            target: target,
+            targetOffset: 0,
+            shape: shape,
+            title: title
+        )
     }
 }

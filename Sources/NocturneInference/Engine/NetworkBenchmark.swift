@@ -1,6 +1,10 @@
 public import NocturneConcurrency
 internal import NocturneCore
 
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
 /// How fast the builtin engine runs a network on this machine.
 public enum NetworkBenchmark {
     public struct Timings: Sendable, Codable {
@@ -12,6 +16,8 @@ public enum NetworkBenchmark {
         public var loadSeconds: Double
         /// One run each, in order. The first touches the workspace's pages.
         public var seconds: [Double]
+        /// Processor time of all threads of the process, for each run: what other work on the machine hardly changes.
+        public var processorSeconds: [Double]
         public var bestSeconds: Double
         /// Floating-point operations of the convolutions, a multiply-add being two.
         public var convolutionOperations: Double
@@ -35,7 +41,11 @@ public enum NetworkBenchmark {
     ///   - repeats: how many runs; at least one is made.
     /// - Throws: ``ModelFormatError``, `CancelledError`.
     public static func run(
-        onnx path: String, patch: [Int], threads: Int, repeats: Int, flag: CancellationFlag = CancellationFlag()
+        onnx path: String,
+        patch: [Int],
+        threads: Int,
+        repeats: Int,
+        flag: CancellationFlag = CancellationFlag()
     ) async throws -> Timings {
         let pool = ComputePool(width: max(threads, 1))
         defer { pool.shutdown() }
@@ -50,13 +60,17 @@ public enum NetworkBenchmark {
         let start = clock.now
         let engine = BuiltinEngine()
         let network = try engine.load(onnx: path, precision: .float32)
-        guard let input = network.inputs.first, input.shape.count == patch.count + 2, let channels = input.shape[1] else {
+        guard let input = network.inputs.first, input.shape.count == patch.count + 2, let channels = input.shape[1]
+        else {
             throw ModelFormatError.shapeMismatch(
-                network: path, reason: "the first input does not take a patch of \(patch.count) axes")
+                network: path,
+                reason: "the first input does not take a patch of \(patch.count) axes"
+            )
         }
         let shape = [1, channels] + patch
         let session = try network.makeSession(inputShape: shape, width: scope.width)
-        guard let builtin = session as? BuiltinSession, let result = session.outputShapes[network.outputs[0].name] else {
+        guard let builtin = session as? BuiltinSession, let result = session.outputShapes[network.outputs[0].name]
+        else {
             throw ModelFormatError.shapeMismatch(network: path, reason: "there is no output")
         }
         let loaded = clock.now
@@ -68,16 +82,19 @@ public enum NetworkBenchmark {
         }
         var output = try VoxelBuffer<Float>(count: result.reduce(1, *))
         var seconds: [Double] = []
+        var processorSeconds: [Double] = []
         var steps: [Step] = []
         for _ in 0..<repeats {
             builtin.stepSeconds = []
             let begin = clock.now
+            let processorBegin = processorTime()
             try noise.withUnsafeBufferPointer { input in
                 try output.withUnsafeMutableBufferPointer { output in
                     try session.run(input: input, output: output, scope: scope)
                 }
             }
             seconds.append(begin.duration(to: clock.now) / .seconds(1))
+            processorSeconds.append(processorTime() - processorBegin)
             let times = builtin.stepSeconds ?? []
             if steps.isEmpty {
                 steps = zip(builtin.stepTitles, times).map { Step(title: $0, seconds: $1) }
@@ -87,10 +104,25 @@ public enum NetworkBenchmark {
         }
         let best = seconds.min() ?? 0
         return Timings(
-            engine: engine.name, instructionSet: network.instructionSet, threads: scope.width, patch: patch,
-            loadSeconds: start.duration(to: loaded) / .seconds(1), seconds: seconds, bestSeconds: best,
+            engine: engine.name,
+            instructionSet: network.instructionSet,
+            threads: scope.width,
+            patch: patch,
+            loadSeconds: start.duration(to: loaded) / .seconds(1),
+            seconds: seconds,
+            processorSeconds: processorSeconds,
+            bestSeconds: best,
             convolutionOperations: builtin.convolutionOperations,
             gigaflopsPerSecond: best > 0 ? builtin.convolutionOperations / best / 1e9 : 0,
-            workspaceBytes: session.workspaceBytes, weightBytes: network.weightBytes, steps: steps)
+            workspaceBytes: session.workspaceBytes,
+            weightBytes: network.weightBytes,
+            steps: steps
+        )
+    }
+
+    private static func processorTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
 }

@@ -27,8 +27,11 @@ struct ChannelSumsStep: Step {
             nonisolated(unsafe) let rows = run.doubles(chunks)
             try run.scope.forEachRange(of: voxels, by: stride) { range in
                 nk_channel_sums(
-                    from + range.lowerBound * channels, range.count, channels,
-                    rows + range.lowerBound / stride * 2 * channels)
+                    from + range.lowerBound * channels,
+                    range.count,
+                    channels,
+                    rows + range.lowerBound / stride * 2 * channels
+                )
             }
             let sums = run.doubles(merged) + item * 2 * channels
             for index in 0..<2 * channels { sums[index] = 0 }
@@ -94,7 +97,8 @@ struct MeanStep: Step {
         for item in 0..<shape[0] {
             for channel in 0..<channels {
                 run.floats(target)[item * channels + channel] = Float(
-                    run.doubles(statistics)[item * 2 * channels + channel] / voxels)
+                    run.doubles(statistics)[item * 2 * channels + channel] / voxels
+                )
             }
         }
     }
@@ -125,8 +129,14 @@ struct AffineStep: Step {
             nonisolated(unsafe) let to = run.floats(output) + item * voxels * channels
             try run.forEachPart(of: voxels, cost: channels) { begin, end in
                 nk_affine_rows(
-                    from + begin * channels, affine, affine.map { $0 + channels }, piece.slope, to + begin * channels,
-                    end - begin, channels)
+                    from + begin * channels,
+                    affine,
+                    affine.map { $0 + channels },
+                    piece.slope,
+                    to + begin * channels,
+                    end - begin,
+                    channels
+                )
             }
         }
     }
@@ -165,13 +175,22 @@ struct SumStep: Step {
     }
 
     private func add(
-        _ run: PlanRun, _ a: Lowering.Piece, _ b: Lowering.Piece, from: Int, rows: Int, channels: Int, item: Int
+        _ run: PlanRun,
+        _ a: Lowering.Piece,
+        _ b: Lowering.Piece,
+        from: Int,
+        rows: Int,
+        channels: Int,
+        item: Int
     ) throws(CancelledError) {
         func operand(_ piece: Lowering.Piece) -> nk_affine_operand {
             let affine = piece.affine.map { run.floats($0) + item * 2 * channels }
             return nk_affine_operand(
-                data: run.floats(piece.stored.buffer) + from, scale: affine.map { UnsafePointer($0) },
-                shift: affine.map { UnsafePointer($0 + channels) }, slope: piece.slope)
+                data: run.floats(piece.stored.buffer) + from,
+                scale: affine.map { UnsafePointer($0) },
+                shift: affine.map { UnsafePointer($0 + channels) },
+                slope: piece.slope
+            )
         }
         nonisolated(unsafe) let first = operand(a)
         nonisolated(unsafe) let second = operand(b)

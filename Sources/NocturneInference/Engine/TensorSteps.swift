@@ -39,8 +39,11 @@ struct BinaryStep: Step {
     let title: String
 
     init(
-        _ function: BinaryFunction, operands: [(stored: Lowering.Stored, shape: [Int])], target: Lowering.Stored,
-        shape: [Int], title: String
+        _ function: BinaryFunction,
+        operands: [(stored: Lowering.Stored, shape: [Int])],
+        target: Lowering.Stored,
+        shape: [Int],
+        title: String
     ) {
         kind = function.kind
         buffers = operands.map(\.stored.buffer)
@@ -157,7 +160,13 @@ struct ProductStep: Step {
     let title: String
 
     init(
-        _ parameters: MatrixProductParameters, a: Int, left: [Int], b: Int, right: [Int], target: Int, shape: [Int],
+        _ parameters: MatrixProductParameters,
+        a: Int,
+        left: [Int],
+        b: Int,
+        right: [Int],
+        target: Int,
+        shape: [Int],
         title: String
     ) {
         self.parameters = parameters
@@ -191,10 +200,20 @@ struct ProductStep: Step {
             let (start, block) = (starts[index / (rows * columns)], index % (rows * columns))
             let (row, column) = (block / columns * blockM, block % columns * blockN)
             nk_matrix_product(
-                parameters.transposeA ? 1 : 0, parameters.transposeB ? 1 : 0, min(blockM, m - row), min(blockN, n - column), k,
-                parameters.alpha, left + start.0 + (parameters.transposeA ? row : row * k), lda,
-                right + start.1 + (parameters.transposeB ? column * k : column), ldb, 0,
-                to + (index / (rows * columns)) * m * n + row * n + column, n)
+                parameters.transposeA ? 1 : 0,
+                parameters.transposeB ? 1 : 0,
+                min(blockM, m - row),
+                min(blockN, n - column),
+                k,
+                parameters.alpha,
+                left + start.0 + (parameters.transposeA ? row : row * k),
+                lda,
+                right + start.1 + (parameters.transposeB ? column * k : column),
+                ldb,
+                0,
+                to + (index / (rows * columns)) * m * n + row * n + column,
+                n
+            )
         }
     }
 }

@@ -15,8 +15,13 @@ struct MoveStep: Step {
     let title: String
 
     init(
-        _ parameters: MoveParameters, source: Lowering.Stored, sourceShape: [Int], target: Lowering.Stored,
-        targetOffset: Int, shape: [Int], title: String
+        _ parameters: MoveParameters,
+        source: Lowering.Stored,
+        sourceShape: [Int],
+        target: Lowering.Stored,
+        targetOffset: Int,
+        shape: [Int],
+        title: String
     ) {
         self.source = source.buffer
         self.target = target.buffer
@@ -61,14 +66,26 @@ struct MoveStep: Step {
         try run.forEachPart(of: dims.reduce(1, *), cost: 2) { begin, end in
             withTables(tables[...], []) { pointers in
                 nk_move(
-                    Int32(dims.count), dims, from, sourceStrides, pointers, to, targetStrides, fill, begin, end)
+                    Int32(dims.count),
+                    dims,
+                    from,
+                    sourceStrides,
+                    pointers,
+                    to,
+                    targetStrides,
+                    fill,
+                    begin,
+                    end
+                )
             }
         }
     }
 
     /// Pins the tables one after another, and calls the body with all pointers.
     private func withTables(
-        _ rest: ArraySlice<[Int]?>, _ pointers: [UnsafePointer<Int>?], _ body: ([UnsafePointer<Int>?]) -> Void
+        _ rest: ArraySlice<[Int]?>,
+        _ pointers: [UnsafePointer<Int>?],
+        _ body: ([UnsafePointer<Int>?]) -> Void
     ) {
         guard let first = rest.first else { return body(pointers) }
         if let table = first {
@@ -120,10 +137,16 @@ struct PoolStep: Step {
         inputCount = input[1...].reduce(1, *)
         outputCount = output[1...].reduce(1, *)
         desc = nk_pool_desc(
-            in: Self.tuple(Array(input[2...]), 1), out: Self.tuple(Array(output[2...]), 1),
-            kernel: Self.tuple(parameters.kernel, 1), stride: Self.tuple(parameters.stride, 1),
-            pad: Self.tuple(parameters.padBefore, 0), dilation: Self.tuple(parameters.dilation, 1),
-            padded: Self.tuple(parameters.padded, 1), channels: Int32(input[1]), mode: parameters.mode)
+            in: Self.tuple(Array(input[2...]), 1),
+            out: Self.tuple(Array(output[2...]), 1),
+            kernel: Self.tuple(parameters.kernel, 1),
+            stride: Self.tuple(parameters.stride, 1),
+            pad: Self.tuple(parameters.padBefore, 0),
+            dilation: Self.tuple(parameters.dilation, 1),
+            padded: Self.tuple(parameters.padded, 1),
+            channels: Int32(input[1]),
+            mode: parameters.mode
+        )
     }
 
     private static func tuple(_ list: [Int], _ filler: Int) -> (Int32, Int32, Int32) {
@@ -175,19 +198,27 @@ struct InterpolationStep: Step {
     var writes: [Int] { [target] }
 
     func run(_ run: PlanRun) throws(CancelledError) {
-        let (inputCount, outputCount) = (input.reduce(channels) { $0 * Int($1) }, output.reduce(channels) { $0 * Int($1) })
+        let (inputCount, outputCount) = (
+            input.reduce(channels) { $0 * Int($1) }, output.reduce(channels) { $0 * Int($1) }
+        )
         for item in 0..<batch {
             nonisolated(unsafe) let from = run.floats(source) + item * inputCount
             nonisolated(unsafe) let to = run.floats(target) + item * outputCount
             try run.forEachPart(
-                of: Int(output[0]) * Int(output[1]), cost: Int(output[2]) * channels * 9
+                of: Int(output[0]) * Int(output[1]),
+                cost: Int(output[2]) * channels * 9
             ) { begin, end in
                 withAxis(0) { l0, h0, w0 in
                     withAxis(1) { l1, h1, w1 in
                         withAxis(2) { l2, h2, w2 in
                             var desc = nk_interpolation(
-                                in: (input[0], input[1], input[2]), out: (output[0], output[1], output[2]),
-                                channels: Int32(channels), low: (l0, l1, l2), high: (h0, h1, h2), weight: (w0, w1, w2))
+                                in: (input[0], input[1], input[2]),
+                                out: (output[0], output[1], output[2]),
+                                channels: Int32(channels),
+                                low: (l0, l1, l2),
+                                high: (h0, h1, h2),
+                                weight: (w0, w1, w2)
+                            )
                             nk_interpolate(&desc, from, to, begin, end)
                         }
                     }
@@ -197,7 +228,8 @@ struct InterpolationStep: Step {
     }
 
     private func withAxis(
-        _ index: Int, _ body: (UnsafePointer<Int32>?, UnsafePointer<Int32>?, UnsafePointer<Float>?) -> Void
+        _ index: Int,
+        _ body: (UnsafePointer<Int32>?, UnsafePointer<Int32>?, UnsafePointer<Float>?) -> Void
     ) {
         axes[index].low.withUnsafeBufferPointer { low in
             axes[index].high.withUnsafeBufferPointer { high in

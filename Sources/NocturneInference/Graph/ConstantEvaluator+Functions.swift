@@ -1,5 +1,5 @@
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #endif
 
 /// The functions of one and two numbers. Integer arithmetic wraps: the numbers come from a file.
@@ -80,7 +80,9 @@ extension ConstantEvaluator {
 
     /// The product of all elements, which is how exporters count voxels.
     func product() throws(ModelFormatError) -> [ConstantTensor]? {
-        guard let tensor = inputs.first ?? nil, let values = tensor.integers, tensor.shape.count <= 1 else { return nil }
+        guard let tensor = inputs.first ?? nil, let values = tensor.integers, tensor.shape.count <= 1 else {
+            return nil
+        }
         let product = values.reduce(Int64(1)) { $0 &* Int64($1) }
         return [ConstantTensor(shape: node.integer("keepdims", 1) != 0 ? [1] : [], integers: [product])]
     }

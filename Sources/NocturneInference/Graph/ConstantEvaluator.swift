@@ -36,7 +36,9 @@ struct ConstantEvaluator {
 
     static func shapeTensor(_ shape: [Int], _ node: NetworkGraph.Node) -> ConstantTensor {
         // Clamped as the format says, for any numbers in the file.
-        func bound(_ value: Int) -> Int { min(max(value < 0 ? max(value, -shape.count) + shape.count : value, 0), shape.count) }
+        func bound(_ value: Int) -> Int {
+            min(max(value < 0 ? max(value, -shape.count) + shape.count : value, 0), shape.count)
+        }
         let start = bound(node.integer("start", 0))
         let end = max(start, bound(node.integer("end", shape.count)))
         let part = shape[start..<end]
@@ -54,7 +56,9 @@ struct ConstantEvaluator {
 
     private func constant() throws(ModelFormatError) -> ConstantTensor {
         if case .tensor(let tensor)? = node.attributes["value"] { return tensor }
-        if case .float(let value)? = node.attributes["value_float"] { return ConstantTensor(shape: [], floats: [value]) }
+        if case .float(let value)? = node.attributes["value_float"] {
+            return ConstantTensor(shape: [], floats: [value])
+        }
         if case .floats(let list)? = node.attributes["value_floats"] {
             return ConstantTensor(shape: [list.count], floats: list)
         }
@@ -98,7 +102,8 @@ struct ConstantEvaluator {
                     if type == 9 { return value == 0 ? 0 : 1 }
                     if value.isNaN { return 0 }
                     return Int64(max(-9e18, min(9e18, value)))
-                })
+                }
+            )
         case .integers(let values) where toFloat:
             return ConstantTensor(shape: tensor.shape, floats: values.map(Float.init))
         case .integers(let values) where type == 9:
@@ -162,7 +167,9 @@ struct ConstantEvaluator {
 
     private func places(_ tensor: ConstantTensor, in shape: [Int]) -> [Int] {
         Extents.places(
-            shape, strides: Extents.broadcastStrides(tensor.shape, Extents.strides(tensor.shape), to: shape))
+            shape,
+            strides: Extents.broadcastStrides(tensor.shape, Extents.strides(tensor.shape), to: shape)
+        )
     }
 
     private func arithmetic() throws(ModelFormatError) -> [ConstantTensor]? {
@@ -172,7 +179,9 @@ struct ConstantEvaluator {
         else { throw failure("operands of shapes \(a.shape) and \(b.shape)") }
         let (left, right) = (places(a, in: shape), places(b, in: shape))
         if case .integers(let first) = a.elements, case .integers(let second) = b.elements {
-            guard node.op != "Div" && node.op != "Mod" || !second.contains(where: { $0 == 0 || $0 == -1 && node.op == "Mod" })
+            guard
+                node.op != "Div" && node.op != "Mod"
+                    || !second.contains(where: { $0 == 0 || $0 == -1 && node.op == "Mod" })
             else { throw failure("division by zero") }
             let list = (0..<count).map { integer(first[left[$0]], second[right[$0]]) }
             return [ConstantTensor(shape: shape, integers: list)]

@@ -83,7 +83,9 @@ enum Extents {
     /// C-order strides.
     static func strides(_ shape: [Int]) -> [Int] {
         var strides = [Int](repeating: 1, count: shape.count)
-        for axis in stride(from: shape.count - 2, through: 0, by: -1) { strides[axis] = strides[axis + 1] * shape[axis + 1] }
+        for axis in stride(from: shape.count - 2, through: 0, by: -1) {
+            strides[axis] = strides[axis + 1] * shape[axis + 1]
+        }
         return strides
     }
 

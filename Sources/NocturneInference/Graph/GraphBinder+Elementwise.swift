@@ -75,7 +75,10 @@ extension GraphBinder {
     }
 
     private mutating func unary(
-        _ node: NetworkGraph.Node, _ kind: Int, _ first: Float = 0, _ second: Float = 0
+        _ node: NetworkGraph.Node,
+        _ kind: Int,
+        _ first: Float = 0,
+        _ second: Float = 0
     ) throws(ModelFormatError) {
         let x = try operand(node, 0)
         let function = UnaryFunction(kind: Int32(kind), first: first, second: second)
@@ -89,7 +92,11 @@ extension GraphBinder {
 
     @discardableResult
     private mutating func emitPair(
-        _ kind: Int, _ a: Int, _ b: Int, _ node: NetworkGraph.Node, last: Bool
+        _ kind: Int,
+        _ a: Int,
+        _ b: Int,
+        _ node: NetworkGraph.Node,
+        last: Bool
     ) throws(ModelFormatError) -> Int {
         guard let shape = Extents.broadcast(bound.shapes[a], bound.shapes[b]) else {
             throw failure(node, "operands of shapes \(bound.shapes[a]) and \(bound.shapes[b])")
@@ -124,7 +131,9 @@ extension GraphBinder {
         let shape = bound.shapes[x]
         guard (3...5).contains(shape.count), constant.shape.count <= shape.count else { return false }
         let aligned = [Int](repeating: 1, count: shape.count - constant.shape.count) + constant.shape
-        guard aligned.indices.allSatisfy({ aligned[$0] == 1 || ($0 == 1 && aligned[1] == shape[1]) }) else { return false }
+        guard aligned.indices.allSatisfy({ aligned[$0] == 1 || ($0 == 1 && aligned[1] == shape[1]) }) else {
+            return false
+        }
         let channels = shape[1]
         let values = constant.floats
         guard values.count == 1 || values.count == channels else { return false }

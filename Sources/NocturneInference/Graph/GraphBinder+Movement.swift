@@ -35,10 +35,14 @@ extension GraphBinder {
 
     /// Moves a constant at once, anything else at run time.
     mutating func move(
-        _ node: NetworkGraph.Node, _ parameters: MoveParameters, shape: [Int], output: Int = 0
+        _ node: NetworkGraph.Node,
+        _ parameters: MoveParameters,
+        shape: [Int],
+        output: Int = 0
     ) throws(ModelFormatError) {
         let value = try value(node, 0)
-        if case .constant(let tensor) = value, let count = Extents.count(shape), count <= ConstantEvaluator.largestCount {
+        if case .constant(let tensor) = value, let count = Extents.count(shape), count <= ConstantEvaluator.largestCount
+        {
             let strides = Extents.strides(tensor.shape)
             var places = [parameters.fixed.reduce(0) { $0 + strides[$1.key] * $1.value }]
             for (axis, extent) in zip(parameters.axes, shape) {
@@ -48,8 +52,10 @@ extension GraphBinder {
                 for place in places {
                     for index in 0..<extent {
                         switch axis.map {
-                        case .line(let start, let stride): next.append(place < 0 ? -1 : place + (start + index * stride) * step)
-                        case .table(let table): next.append(place < 0 || table[index] < 0 ? -1 : place + table[index] * step)
+                        case .line(let start, let stride):
+                            next.append(place < 0 ? -1 : place + (start + index * stride) * step)
+                        case .table(let table):
+                            next.append(place < 0 || table[index] < 0 ? -1 : place + table[index] * step)
                         }
                     }
                 }
@@ -62,7 +68,8 @@ extension GraphBinder {
                 let result = ConstantTensor(shape: shape, floats: filled)
                 if case .integers = tensor.elements {
                     values[node.outputs[output]] = .constant(
-                        ConstantTensor(shape: shape, integers: filled.map { Int64(max(-9e18, min(9e18, $0))) }))
+                        ConstantTensor(shape: shape, integers: filled.map { Int64(max(-9e18, min(9e18, $0))) })
+                    )
                 } else {
                     values[node.outputs[output]] = .constant(result)
                 }
@@ -90,7 +97,9 @@ extension GraphBinder {
         for (index, axis) in axes.enumerated() {
             let extent = shape[axis]
             let step = steps[index]
-            guard step != 0, abs(max(step, -Int.max)) <= Self.largestExtent else { throw failure(node, "a step of \(step)") }
+            guard step != 0, abs(max(step, -Int.max)) <= Self.largestExtent else {
+                throw failure(node, "a step of \(step)")
+            }
             // Numbers from the end are negative; beyond the ends is the ends.
             func place(_ value: Int, _ low: Int, _ high: Int) -> Int {
                 let counted = value < 0 ? max(value, -extent - 1) + extent : value
@@ -136,7 +145,9 @@ extension GraphBinder {
             throw failure(node, "indices that are not integers")
         }
         let places = list.map { $0 < 0 ? max($0, -shape[axis] - 1) + shape[axis] : $0 }
-        guard places.allSatisfy({ $0 >= 0 && $0 < shape[axis] }) else { throw failure(node, "an index is out of range") }
+        guard places.allSatisfy({ $0 >= 0 && $0 < shape[axis] }) else {
+            throw failure(node, "an index is out of range")
+        }
         var parameters = MoveParameters.identity(shape.count)
         let result = Array(shape[..<axis]) + indices.shape + Array(shape[(axis + 1)...])
         if indices.shape.isEmpty {
@@ -159,7 +170,9 @@ extension GraphBinder {
     private mutating func pad(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         var shape = shape(try value(node, 0))
         let rank = shape.count
-        guard let pads = try integers(node, 1) ?? node.integers("pads") else { throw failure(node, "there are no pads") }
+        guard let pads = try integers(node, 1) ?? node.integers("pads") else {
+            throw failure(node, "there are no pads")
+        }
         let axes = try axes(try integers(node, 3) ?? Array(0..<rank), rank: rank, node)
         let limit = Self.largestTable
         guard pads.count == 2 * axes.count, pads.allSatisfy({ $0 >= -limit && $0 <= limit }) else {

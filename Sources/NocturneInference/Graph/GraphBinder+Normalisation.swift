@@ -29,7 +29,10 @@ extension GraphBinder {
     ]
 
     private mutating func normalise(
-        _ node: NetworkGraph.Node, _ x: Int, groups: Int, perGroup: Bool
+        _ node: NetworkGraph.Node,
+        _ x: Int,
+        groups: Int,
+        perGroup: Bool
     ) throws(ModelFormatError) {
         let channels = bound.shapes[x][1]
         guard var scale = try constant(node, 1)?.floats, var shift = try constant(node, 2)?.floats else {
@@ -44,7 +47,11 @@ extension GraphBinder {
             throw failure(node, "\(scale.count) scales for \(channels) channels")
         }
         let parameters = NormalisationParameters(
-            groups: groups, scale: scale, shift: shift, epsilon: node.float("epsilon", 1e-5))
+            groups: groups,
+            scale: scale,
+            shift: shift,
+            epsilon: node.float("epsilon", 1e-5)
+        )
         try emit(.normalise(parameters), [x], shape: bound.shapes[x], node: node)
     }
 

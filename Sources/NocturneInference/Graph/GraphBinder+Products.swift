@@ -8,8 +8,10 @@ extension GraphBinder {
     private mutating func gemm(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         let (a, b) = (try operand(node, 0), try operand(node, 1))
         let parameters = MatrixProductParameters(
-            transposeA: node.integer("transA", 0) != 0, transposeB: node.integer("transB", 0) != 0,
-            alpha: node.float("alpha", 1))
+            transposeA: node.integer("transA", 0) != 0,
+            transposeB: node.integer("transB", 0) != 0,
+            alpha: node.float("alpha", 1)
+        )
         var (left, right) = (bound.shapes[a], bound.shapes[b])
         guard left.count == 2, right.count == 2 else { throw failure(node, "operands of shapes \(left) and \(right)") }
         if parameters.transposeA { left.reverse() }

@@ -37,9 +37,10 @@ extension GraphBinder {
         "Squeeze": { binder, node throws(ModelFormatError) in
             let shape = binder.shape(try binder.value(node, 0))
             let given = try binder.integers(node, 1) ?? node.integers("axes")
-            let dropped = try given.map { list throws(ModelFormatError) in
-                try binder.axes(list, rank: shape.count, node)
-            } ?? shape.indices.filter { shape[$0] == 1 }
+            let dropped =
+                try given.map { list throws(ModelFormatError) in
+                    try binder.axes(list, rank: shape.count, node)
+                } ?? shape.indices.filter { shape[$0] == 1 }
             guard dropped.allSatisfy({ shape[$0] == 1 }) else { throw binder.failure(node, "an axis is longer than 1") }
             try binder.reshape(node, to: shape.indices.filter { !dropped.contains($0) }.map { shape[$0] })
         },
@@ -68,7 +69,8 @@ extension GraphBinder {
     }
 
     /// Fills in the 0 (as before) and -1 (what is left) of a wanted shape.
-    private func resolve(_ wanted: [Int], of shape: [Int], _ node: NetworkGraph.Node) throws(ModelFormatError) -> [Int] {
+    private func resolve(_ wanted: [Int], of shape: [Int], _ node: NetworkGraph.Node) throws(ModelFormatError) -> [Int]
+    {
         guard wanted.count <= 8 else { throw failure(node, "a shape of rank \(wanted.count)") }
         var result: [Int] = []
         var open: Int?

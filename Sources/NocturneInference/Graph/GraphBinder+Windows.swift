@@ -24,7 +24,11 @@ extension GraphBinder {
 
     /// A list attribute of `count` numbers within the bounds.
     private func list(
-        _ node: NetworkGraph.Node, _ key: String, count: Int, fallback: Int, in bounds: ClosedRange<Int>
+        _ node: NetworkGraph.Node,
+        _ key: String,
+        count: Int,
+        fallback: Int,
+        in bounds: ClosedRange<Int>
     ) throws(ModelFormatError) -> [Int] {
         guard let list = node.integers(key) else { return [Int](repeating: fallback, count: count) }
         guard list.count == count, list.allSatisfy(bounds.contains) else {
@@ -39,8 +43,12 @@ extension GraphBinder {
         let dilation = try list(node, "dilations", count: rank, fallback: 1, in: 1...65_536)
         guard kernel.allSatisfy({ (1...65_536).contains($0) }) else { throw failure(node, "a kernel of \(kernel)") }
         var window = Window(
-            kernel: kernel, stride: stride, dilation: dilation, before: [Int](repeating: 0, count: rank),
-            after: [Int](repeating: 0, count: rank))
+            kernel: kernel,
+            stride: stride,
+            dilation: dilation,
+            before: [Int](repeating: 0, count: rank),
+            after: [Int](repeating: 0, count: rank)
+        )
         switch node.string("auto_pad", "NOTSET") {
         case "NOTSET", "":
             let pads = try list(node, "pads", count: 2 * rank, fallback: 0, in: -65_536...65_536)
@@ -61,7 +69,8 @@ extension GraphBinder {
     }
 
     private mutating func weights(
-        _ node: NetworkGraph.Node, rank: Int
+        _ node: NetworkGraph.Node,
+        rank: Int
     ) throws(ModelFormatError) -> (weights: ConstantTensor, bias: [Float]?, groups: Int) {
         guard let weights = try constant(node, 1) else { throw failure(node, "there are no weights") }
         guard weights.shape.count == rank, weights.count > 0 else {
@@ -93,8 +102,17 @@ extension GraphBinder {
             return free / window.stride[axis] + 1
         }
         let parameters = ConvolutionParameters(
-            weights: weights.floats, bias: bias, kernel: window.kernel, stride: window.stride, padBefore: window.before,
-            dilation: window.dilation, groups: groups, inputChannels: shape[1], outputChannels: cout, transposed: false)
+            weights: weights.floats,
+            bias: bias,
+            kernel: window.kernel,
+            stride: window.stride,
+            padBefore: window.before,
+            dilation: window.dilation,
+            groups: groups,
+            inputChannels: shape[1],
+            outputChannels: cout,
+            transposed: false
+        )
         try emit(.convolution(parameters), [x], shape: [shape[0], cout] + extents, node: node)
     }
 
@@ -136,10 +154,21 @@ extension GraphBinder {
                 extents.append(full - pads[axis] - pads[axis + rank])
             }
         }
-        guard extents.allSatisfy({ $0 > 0 }) else { throw failure(node, "nothing is left of an input of shape \(shape)") }
+        guard extents.allSatisfy({ $0 > 0 }) else {
+            throw failure(node, "nothing is left of an input of shape \(shape)")
+        }
         let parameters = ConvolutionParameters(
-            weights: weights.floats, bias: bias, kernel: kernel, stride: stride, padBefore: before, dilation: dilation,
-            groups: groups, inputChannels: shape[1], outputChannels: cout, transposed: true)
+            weights: weights.floats,
+            bias: bias,
+            kernel: kernel,
+            stride: stride,
+            padBefore: before,
+            dilation: dilation,
+            groups: groups,
+            inputChannels: shape[1],
+            outputChannels: cout,
+            transposed: true
+        )
         try emit(.convolution(parameters), [x], shape: [shape[0], cout] + extents, node: node)
     }
 
@@ -168,9 +197,13 @@ extension GraphBinder {
             extents.append(extent)
         }
         let parameters = PoolParameters(
-            kernel: kernel, stride: window.stride, padBefore: window.before,
-            padded: space.indices.map { space[$0] + window.before[$0] + window.after[$0] }, dilation: window.dilation,
-            mode: maximum ? 0 : (node.integer("count_include_pad", 0) != 0 ? 2 : 1))
+            kernel: kernel,
+            stride: window.stride,
+            padBefore: window.before,
+            padded: space.indices.map { space[$0] + window.before[$0] + window.after[$0] },
+            dilation: window.dilation,
+            mode: maximum ? 0 : (node.integer("count_include_pad", 0) != 0 ? 2 : 1)
+        )
         try emit(.pool(parameters), [x], shape: Array(shape.prefix(2)) + extents, node: node)
     }
 }

@@ -14,7 +14,8 @@ struct GraphBinder {
     static let handlers: [String: Handler] = {
         var all: [String: Handler] = [:]
         for group in [
-            windowHandlers, elementwiseHandlers, normalisationHandlers, shapeHandlers, movementHandlers, productHandlers,
+            windowHandlers, elementwiseHandlers, normalisationHandlers, shapeHandlers, movementHandlers,
+            productHandlers,
         ] {
             all.merge(group) { first, _ in first }
         }
@@ -29,14 +30,35 @@ struct GraphBinder {
     let graph: NetworkGraph
     var bound = BoundGraph()
     var values: [String: Value] = [:]
-    /// Forms of operators that are not offered, found on the way.
-    var unsupported: Set<String> = []
 
     init(_ graph: NetworkGraph) { self.graph = graph }
 
-    /// Names of operators that are not offered, sorted.
+    /// Operators, and forms of operators as far as attributes tell, that are not offered; sorted.
     static func unsupportedOperators(_ graph: NetworkGraph) -> [String] {
-        Set(graph.nodes.map(\.op).filter { handlers[$0] == nil }).sorted()
+        var found: Set<String> = []
+        for node in graph.nodes {
+            if handlers[node.op] == nil {
+                found.insert(node.op)
+            } else if let form = unsupportedForm(node) {
+                found.insert("\(node.op) (\(form))")
+            }
+        }
+        return found.sorted()
+    }
+
+    private static func unsupportedForm(_ node: NetworkGraph.Node) -> String? {
+        let mode = node.string("mode", "")
+        switch node.op {
+        case "Resize", "Upsample":
+            if mode != "", mode != "nearest", mode != "linear" { return "mode \(mode)" }
+            if node.string("coordinate_transformation_mode", "") == "tf_crop_and_resize" { return "tf_crop_and_resize" }
+            if node.integer("antialias", 0) != 0 { return "antialias" }
+        case "Pad" where !["", "constant", "reflect", "edge", "wrap"].contains(mode): return "mode \(mode)"
+        case "MaxPool" where node.outputs.count > 1 && !node.outputs[1].isEmpty: return "indices"
+        case "BatchNormalization" where node.integer("training_mode", 0) != 0: return "training"
+        default: break
+        }
+        return nil
     }
 
     static func bind(_ graph: NetworkGraph, inputShapes: [String: [Int]]) throws(ModelFormatError) -> BoundGraph {
@@ -71,7 +93,9 @@ struct GraphBinder {
                 if let extent { return extent }
                 guard axis == 0 else {
                     throw .shapeMismatch(
-                        network: graph.path, reason: "axis \(axis) of the input '\(input.name)' is open, and no shape was given")
+                        network: graph.path,
+                        reason: "axis \(axis) of the input '\(input.name)' is open, and no shape was given"
+                    )
                 }
                 return 1
             }
@@ -83,7 +107,8 @@ struct GraphBinder {
             let expected = input.shape.map { $0.map(String.init) ?? "?" }.joined(separator: "×")
             throw .shapeMismatch(
                 network: graph.path,
-                reason: "the input '\(input.name)' is \(expected), not \(shape.map(String.init).joined(separator: "×"))")
+                reason: "the input '\(input.name)' is \(expected), not \(shape.map(String.init).joined(separator: "×"))"
+            )
         }
         return shape
     }
@@ -173,7 +198,11 @@ struct GraphBinder {
 
     /// Adds an operation and names its result.
     mutating func emit(
-        _ kind: Operation.Kind, _ inputs: [Int], shape: [Int], node: NetworkGraph.Node, output: Int = 0
+        _ kind: Operation.Kind,
+        _ inputs: [Int],
+        shape: [Int],
+        node: NetworkGraph.Node,
+        output: Int = 0
     ) throws(ModelFormatError) {
         let value = try append(kind, inputs, shape: shape, node: node)
         guard output < node.outputs.count else { throw failure(node, "it has no output") }
@@ -182,7 +211,10 @@ struct GraphBinder {
 
     /// Adds an operation within a node's translation.
     mutating func append(
-        _ kind: Operation.Kind, _ inputs: [Int], shape: [Int], node: NetworkGraph.Node
+        _ kind: Operation.Kind,
+        _ inputs: [Int],
+        shape: [Int],
+        node: NetworkGraph.Node
     ) throws(ModelFormatError) -> Int {
         let value = try newValue(shape, title: node.title)
         bound.operations.append(Operation(kind: kind, inputs: inputs, output: value, title: node.title))

@@ -100,7 +100,8 @@ struct GraphFusion {
             guard let maker = soleMaker(gate), case .unary(let inner) = graph.operations[maker].kind,
                 graph.operations[maker].inputs == [x]
             else { continue }
-            let isHard = inner.kind == Int32(NK_UNARY_HARD_SIGMOID) && inner.second == 0.5 && abs(inner.first - 1 / 6) < 1e-7
+            let isHard =
+                inner.kind == Int32(NK_UNARY_HARD_SIGMOID) && inner.second == 0.5 && abs(inner.first - 1 / 6) < 1e-7
             guard inner.kind == Int32(NK_UNARY_SIGMOID) || isHard else { continue }
             let kind = Int32(isHard ? NK_UNARY_HARD_SWISH : NK_UNARY_SILU)
             replace(index, with: .unary(UnaryFunction(kind: kind)), inputs: [x], title: operation.title)
@@ -131,7 +132,9 @@ struct GraphFusion {
         case .channelAffine(let firstScale, let firstShift, let firstSlope) where firstSlope == 1:
             merged = .channelAffine(
                 scale: scale.indices.map { firstScale[$0] * scale[$0] },
-                shift: scale.indices.map { firstShift[$0] * scale[$0] + shift[$0] }, slope: slope)
+                shift: scale.indices.map { firstShift[$0] * scale[$0] + shift[$0] },
+                slope: slope
+            )
         default: return
         }
         replace(index, with: merged, inputs: before.inputs, title: before.title)

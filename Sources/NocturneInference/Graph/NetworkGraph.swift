@@ -60,11 +60,15 @@ extension NetworkGraph.Node {
 }
 
 extension NetworkGraph {
-    /// Sorts nodes so that each comes after what it reads, keeping the file's order where that allows.
+    /// Sorts nodes so that each comes after what it reads; an order that does already is kept, since exporters' orders
+    /// free memory early.
     ///
     /// - Throws: ``ModelFormatError/malformed(path:reason:)`` for cycles, names read but never made, names made twice.
     static func sorted(
-        _ nodes: [Node], known: Set<String>, outputs: [String], path: String
+        _ nodes: [Node],
+        known: Set<String>,
+        outputs: [String],
+        path: String
     ) throws(ModelFormatError) -> [Node] {
         var makers: [String: Int] = [:]
         for (index, node) in nodes.enumerated() {
@@ -76,19 +80,21 @@ extension NetworkGraph {
         }
         var waiting = [Int](repeating: 0, count: nodes.count)
         var readers = [[Int]](repeating: [], count: nodes.count)
+        var isSorted = true
         for (index, node) in nodes.enumerated() {
             for input in node.inputs where !input.isEmpty && !known.contains(input) {
                 guard let maker = makers[input] else {
                     throw .malformed(path: path, reason: "\(node.title) reads '\(input)', which nothing makes")
                 }
                 waiting[index] += 1
+                isSorted = isSorted && maker < index
                 readers[maker].append(index)
             }
         }
         for output in outputs where makers[output] == nil && !known.contains(output) {
             throw .malformed(path: path, reason: "nothing makes the output '\(output)'")
         }
-        if zip(nodes.indices, waiting).allSatisfy({ _, count in count == 0 }) { return nodes }
+        if isSorted { return nodes }
         var order: [Int] = []
         var ready = waiting.indices.filter { waiting[$0] == 0 }
         var next = 0

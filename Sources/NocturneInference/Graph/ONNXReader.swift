@@ -53,10 +53,18 @@ enum ONNXReader {
         let known = Set(constants.keys).union(inputs.map(\.name))
         let sorted = try NetworkGraph.sorted(nodes, known: known, outputs: outputs.map(\.name), path: path)
         return NetworkGraph(
-            path: path, opset: Int(opset), nodes: sorted, constants: constants, inputs: inputs, outputs: outputs)
+            path: path,
+            opset: Int(opset),
+            nodes: sorted,
+            constants: constants,
+            inputs: inputs,
+            outputs: outputs
+        )
     }
 
-    private static func describe(_ values: [ONNXValueInfo], path: String) throws(ModelFormatError) -> [TensorDescription] {
+    private static func describe(_ values: [ONNXValueInfo], path: String) throws(ModelFormatError)
+        -> [TensorDescription]
+    {
         var descriptions: [TensorDescription] = []
         for value in values {
             guard value.hasType, value.type.hasTensorType else {
@@ -65,7 +73,8 @@ enum ONNXReader {
             guard value.type.tensorType.elemType == 1 else {
                 throw .malformed(
                     path: path,
-                    reason: "'\(value.name)' has element type \(value.type.tensorType.elemType); only float32 is taken")
+                    reason: "'\(value.name)' has element type \(value.type.tensorType.elemType); only float32 is taken"
+                )
             }
             var shape: [Int?] = []
             for dimension in value.type.tensorType.shape.dim {
@@ -108,7 +117,11 @@ enum ONNXReader {
         }
         let foreign = !(node.domain.isEmpty || node.domain == "ai.onnx")
         return NetworkGraph.Node(
-            name: node.name, op: foreign ? "\(node.domain).\(node.opType)" : node.opType, inputs: node.input,
-            outputs: node.output, attributes: attributes)
+            name: node.name,
+            op: foreign ? "\(node.domain).\(node.opType)" : node.opType,
+            inputs: node.input,
+            outputs: node.output,
+            attributes: attributes
+        )
     }
 }

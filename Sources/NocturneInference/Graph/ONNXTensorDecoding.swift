@@ -19,7 +19,9 @@ extension ONNXReader {
         func mustHold(_ found: Int) throws(ModelFormatError) {
             guard found == count else {
                 throw .malformed(
-                    path: path, reason: "'\(tensor.name)' of shape \(shape) has \(found) elements instead of \(count)")
+                    path: path,
+                    reason: "'\(tensor.name)' of shape \(shape) has \(found) elements instead of \(count)"
+                )
             }
         }
         let raw = tensor.rawData

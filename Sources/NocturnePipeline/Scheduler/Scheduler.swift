@@ -150,7 +150,8 @@ actor Scheduler<R: Recipe> {
     // MARK: Admitting
 
     /// Admits items one after the other as memory allows, until none is left or the run is to stop.
-    func admit(into requests: BoundedChannel<Flight<Void>>, available: Int) async {
+    func admit(into requests: BoundedChannel<Flight<Void>>) async {
+        let available = budget.total
         defer { requests.finish() }
         while control.mode == .running, let work = await nextWork() {
             if control.wasCancelled(item: work.name) {

@@ -11,7 +11,7 @@ struct Models: ParsableCommand {
         abstract: "The model packages that are there.",
         discussion:
             "Looked for in the folders of NOCTURNE_MODELS, separated by colons, and in nocturne/models of the XDG data home.",
-        subcommands: [List.self, Show.self, Check.self]
+        subcommands: [List.self, Show.self, Check.self, Bench.self]
     )
 
     struct List: ParsableCommand {
@@ -104,6 +104,37 @@ struct Models: ParsableCommand {
                 "engine \(engine.name), \(loaded.instructionSet), \(threads) threads: one patch in "
                     + "\((seconds * 1000).rounded()) ms, \(ByteCount(try recipe.sharedBytes(threads: threads))) of memory"
             )
+        }
+    }
+
+    struct Bench: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Time a network on one patch, and print the timings as JSON."
+        )
+
+        @Argument(help: "An ONNX file.")
+        var network: String
+
+        @Option(help: "Extents of the patch (z, y, x), separated by commas.")
+        var patch: String
+
+        @Option(name: .customLong("repeat"), help: "Timed runs, after one that is not timed.")
+        var repeats = 5
+
+        @OptionGroup var resources: ResourceArguments
+
+        func run() async throws {
+            let extents = patch.split(separator: ",").compactMap { Int($0) }
+            guard !extents.isEmpty, extents.allSatisfy({ (1...4096).contains($0) }), repeats > 0 else {
+                throw ValidationError("--patch takes extents such as 96,96,96, and --repeat a number above 0")
+            }
+            let timings = try await NetworkBenchmark.run(
+                onnx: network,
+                patch: extents,
+                threads: try resources.width(),
+                repeats: repeats
+            )
+            try Terminal.printJSON(timings)
         }
     }
 }

@@ -48,24 +48,34 @@ struct NIfTIWriterTests {
         }
     }
 
-    @Test("No codes, or both zero, become 1 and 1")
+    @Test("No codes become 1 and 1; both zero stay so where spacing alone tells the grid")
     func defaultCodes() throws {
         try TemporaryFolder.with { folder in
             let labels = try Self.labels(VolumeShape(x: 4, y: 4, z: 4), largest: 3)
             let path = folder("a.nii").path
-            for codes in [nil, (0, 0)] as [(Int, Int)?] {
-                try NIfTIWriter.writeLabels(
-                    labels,
-                    names: [],
-                    codes: codes.map { (qform: $0.0, sform: $0.1) },
-                    to: path,
-                    scope: .serial()
+            try NIfTIWriter.writeLabels(labels, names: [], codes: nil, to: path, scope: .serial())
+            var header = try NIfTIReader.readHeader(at: path)
+            #expect((header.qformCode, header.sformCode) == (1, 1))
+
+            let plain = VolumeGeometry(shape: labels.geometry.shape, affine: .scaling(SIMD3(1, 2, 3)))
+            let moved = VolumeGeometry(
+                shape: plain.shape,
+                affine: Affine(
+                    columnI: SIMD3(1, 0, 0),
+                    columnJ: SIMD3(0, 2, 0),
+                    columnK: SIMD3(0, 0, 3),
+                    translation: SIMD3(5, 0, 0)
                 )
-                let header = try NIfTIReader.readHeader(at: path)
-                #expect((header.qformCode, header.sformCode) == (1, 1))
+            )
+            for (geometry, code) in [(plain, 0), (moved, 1)] {
+                let labels = LabelVolume(geometry: geometry, voxels: labels.voxels)
+                try NIfTIWriter.writeLabels(labels, names: [], codes: (0, 0), to: path, scope: .serial())
+                header = try NIfTIReader.readHeader(at: path)
+                #expect((header.qformCode, header.sformCode) == (code, code))
+                #expect(header.geometry.matches(geometry))
             }
             try NIfTIWriter.writeLabels(labels, names: [], codes: (0, 2), to: path, scope: .serial())
-            let header = try NIfTIReader.readHeader(at: path)
+            header = try NIfTIReader.readHeader(at: path)
             #expect((header.qformCode, header.sformCode) == (0, 2))
         }
     }

@@ -129,7 +129,11 @@ struct BuiltinEngineTests {
     @Test("never stores a normalised or concatenated activation of a plain U-Net")
     func fusion() async throws {
         let timings = try await NetworkBenchmark.run(
-            onnx: ONNXFixtures.path("unet3d-plain"), patch: [12, 16, 16], threads: 2, repeats: 2)
+            onnx: ONNXFixtures.path("unet3d-plain"),
+            patch: [12, 16, 16],
+            threads: 2,
+            repeats: 2
+        )
         let passes = timings.steps.filter { step in
             ["normalise", "concatenation", "layout", "channel sums"].contains(step.title)
         }

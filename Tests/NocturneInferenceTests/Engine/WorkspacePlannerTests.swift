@@ -10,8 +10,10 @@ struct WorkspacePlannerTests {
         let spans = (0..<60).map { _ in
             let first = Int.random(in: 0..<80, using: &generator)
             return WorkspacePlanner.Span(
-                bytes: Int.random(in: 0..<5000, using: &generator), first: first,
-                last: first + Int.random(in: 0..<12, using: &generator))
+                bytes: Int.random(in: 0..<5000, using: &generator),
+                first: first,
+                last: first + Int.random(in: 0..<12, using: &generator)
+            )
         }
         let layout = try #require(WorkspacePlanner.layout(spans))
         for (a, first) in spans.enumerated() where first.bytes > 0 {
@@ -21,7 +23,8 @@ struct WorkspacePlannerTests {
                 guard first.first <= second.last, second.first <= first.last else { continue }
                 #expect(
                     layout.offsets[a] + first.bytes <= layout.offsets[b]
-                        || layout.offsets[b] + second.bytes <= layout.offsets[a])
+                        || layout.offsets[b] + second.bytes <= layout.offsets[a]
+                )
             }
         }
         let busiest = (0..<100).map { step in

@@ -27,11 +27,17 @@ struct HostileONNXTests {
     private static let y = B.value("y", dims: [1, 2, 8, 8])
 
     private func oneNode(
-        _ op: String, _ more: [String] = [], tensors: [[UInt8]] = [], attributes: [[UInt8]] = []
+        _ op: String,
+        _ more: [String] = [],
+        tensors: [[UInt8]] = [],
+        attributes: [[UInt8]] = []
     ) -> Data {
         B.model(
-            nodes: [B.node(op, ["x"] + more, ["y"], attributes: attributes)], tensors: tensors, inputs: [Self.x],
-            outputs: [Self.y])
+            nodes: [B.node(op, ["x"] + more, ["y"], attributes: attributes)],
+            tensors: tensors,
+            inputs: [Self.x],
+            outputs: [Self.y]
+        )
     }
 
     @Test("a well-formed file of the same writer is taken")
@@ -57,7 +63,10 @@ struct HostileONNXTests {
 
     @Test(
         "files with changed bytes fail cleanly or load",
-        arguments: ["shape-arithmetic", "conv2d-stride", "pooled-slice-pad", "resize2d-linear-scales", "gather-matrix", "split"])
+        arguments: [
+            "shape-arithmetic", "conv2d-stride", "pooled-slice-pad", "resize2d-linear-scales", "gather-matrix", "split",
+        ]
+    )
     func flipped(name: String) throws {
         let data = try Data(contentsOf: ONNXFixtures.folder.appending(path: name + ".onnx"))
         var generator = SplitMix64(seed: 7)
@@ -77,19 +86,32 @@ struct HostileONNXTests {
             nodes: [
                 B.node("NonMaxSuppression", ["x"], ["a"]), B.node("Relu", ["a"], ["b"]), B.node("LSTM", ["b"], ["c"]),
                 B.node("Gelu", ["c"], ["y"], domain: "com.microsoft"),
-            ], inputs: [Self.x], outputs: [Self.y])
+            ],
+            inputs: [Self.x],
+            outputs: [Self.y]
+        )
         #expect(refusal(data) == .unsupportedOperators(["LSTM", "NonMaxSuppression", "com.microsoft.Gelu"]))
+        let training = B.attribute("training_mode", int: 1)
+        #expect(
+            refusal(oneNode("BatchNormalization", ["x", "x", "x", "x"], attributes: [training]))
+                == .unsupportedOperators(["BatchNormalization (training)"])
+        )
     }
 
     @Test("cycles, values read but never made and values made twice are refused")
     func wiring() {
         let cycle = B.model(
             nodes: [B.node("Add", ["x", "b"], ["a"]), B.node("Relu", ["a"], ["b"]), B.node("Relu", ["b"], ["y"])],
-            inputs: [Self.x], outputs: [Self.y])
+            inputs: [Self.x],
+            outputs: [Self.y]
+        )
         #expect(refusal(cycle)?.description.contains("cycle") == true)
         #expect(refusal(oneNode("Conv", ["w"]))?.description.contains("'w'") == true)
         let twice = B.model(
-            nodes: [B.node("Relu", ["x"], ["y"]), B.node("Relu", ["x"], ["y"])], inputs: [Self.x], outputs: [Self.y])
+            nodes: [B.node("Relu", ["x"], ["y"]), B.node("Relu", ["x"], ["y"])],
+            inputs: [Self.x],
+            outputs: [Self.y]
+        )
         #expect(refusal(twice)?.description.contains("twice") == true)
         let lost = B.model(nodes: [B.node("Relu", ["x"], ["z"])], inputs: [Self.x], outputs: [Self.y])
         #expect(refusal(lost)?.description.contains("'y'") == true)
@@ -100,8 +122,11 @@ struct HostileONNXTests {
     func disorder() throws {
         try use(
             B.model(
-                nodes: [B.node("Relu", ["a"], ["y"]), B.node("Sigmoid", ["x"], ["a"])], inputs: [Self.x],
-                outputs: [Self.y]))
+                nodes: [B.node("Relu", ["a"], ["y"]), B.node("Sigmoid", ["x"], ["a"])],
+                inputs: [Self.x],
+                outputs: [Self.y]
+            )
+        )
     }
 
     @Test("weights in other files are refused, with the tensor's name")
@@ -117,9 +142,11 @@ struct HostileONNXTests {
     @Test(
         "dimensions that the data does not fill are refused before memory is taken",
         arguments: [
-            [1 << 39, 1 << 39, 1, 1], [2, 2, 1, 2], [-1, 2, 1, 1], [Int64.max, 2, 1, 1], [1 << 35, 1, 1, 1], [0, 2, 1, 1],
+            [1 << 39, 1 << 39, 1, 1], [2, 2, 1, 2], [-1, 2, 1, 1], [Int64.max, 2, 1, 1], [1 << 35, 1, 1, 1],
+            [0, 2, 1, 1],
             [1, 1, 1, 1, 1, 1, 1, 1, 4],
-        ] as [[Int64]])
+        ] as [[Int64]]
+    )
     func dimensions(dims: [Int64]) {
         let weights = B.tensor("w", dims: dims, raw: B.floats(4))
         #expect(refusal(oneNode("Conv", ["w"], tensors: [weights])) != nil)
@@ -130,7 +157,10 @@ struct HostileONNXTests {
         let weights = B.tensor("w", dims: [2, 2, 1, 1], type: type, raw: B.floats(4))
         #expect(refusal(oneNode("Conv", ["w"], tensors: [weights])) != nil)
         let input = B.model(
-            nodes: [B.node("Relu", ["x"], ["y"])], inputs: [B.value("x", dims: [1], type: type)], outputs: [Self.y])
+            nodes: [B.node("Relu", ["x"], ["y"])],
+            inputs: [B.value("x", dims: [1], type: type)],
+            outputs: [Self.y]
+        )
         #expect(refusal(input) != nil)
     }
 
@@ -138,9 +168,11 @@ struct HostileONNXTests {
         "absurd attributes of windows are refused",
         arguments: [
             ("strides", [0, 0]), ("strides", [-1, 1]), ("strides", [Int64.max, 1]), ("pads", [Int64.max, 0, 0, 0]),
-            ("pads", [Int64.min, 0, 0, 0]), ("pads", [1, 1]), ("dilations", [Int64.max, Int64.max]), ("dilations", [0, 1]),
+            ("pads", [Int64.min, 0, 0, 0]), ("pads", [1, 1]), ("dilations", [Int64.max, Int64.max]),
+            ("dilations", [0, 1]),
             ("kernel_shape", [5, 5]), ("pads", [-9, 0, 0, 0]),
-        ] as [(String, [Int64])])
+        ] as [(String, [Int64])]
+    )
     func windows(attribute: (String, [Int64])) {
         let weights = B.tensor("w", dims: [2, 2, 3, 3], raw: B.floats(36))
         let changed = B.attribute(attribute.0, ints: attribute.1)
@@ -168,14 +200,17 @@ struct HostileONNXTests {
             ("Pad", [Int64.max, 0, 0, 0, 0, 0, 0, 0]), ("Pad", [0, 0]), ("Pad", [0, 0, -8, 0, 0, 0, 0, 0]),
             ("Squeeze", [1]), ("Squeeze", [Int64.min]), ("Unsqueeze", [9]), ("Unsqueeze", [0, 0]),
             ("Unsqueeze", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), ("ReduceSum", [Int64.max]), ("Split", [Int64.max]),
-        ] as [(String, [Int64])])
+        ] as [(String, [Int64])]
+    )
     func indices(use: (String, [Int64])) {
         #expect(refusal(oneNode(use.0, ["k"], tensors: [B.tensor("k", integers: use.1)])) != nil)
     }
 
     @Test(
         "slices of any numbers are clamped or refused",
-        arguments: [Int64.min, -1, 0, 3, Int64.max], [Int64.min, -1, 0, 3, Int64.max])
+        arguments: [Int64.min, -1, 0, 3, Int64.max],
+        [Int64.min, -1, 0, 3, Int64.max]
+    )
     func slices(start: Int64, step: Int64) throws {
         let tensors = [
             B.tensor("s", integers: [start]), B.tensor("e", integers: [Int64.min / 2]), B.tensor("a", integers: [3]),
@@ -188,10 +223,16 @@ struct HostileONNXTests {
     func constants() {
         let data = B.model(
             nodes: [B.node("ConstantOfShape", ["k"], ["c"]), B.node("Add", ["x", "c"], ["y"])],
-            tensors: [B.tensor("k", integers: [1 << 20, 1 << 20, 1 << 20])], inputs: [Self.x], outputs: [Self.y])
+            tensors: [B.tensor("k", integers: [1 << 20, 1 << 20, 1 << 20])],
+            inputs: [Self.x],
+            outputs: [Self.y]
+        )
         #expect(refusal(data) != nil)
         let huge = B.model(
-            nodes: [B.node("Relu", ["x"], ["y"])], inputs: [B.value("x", dims: [1 << 29, 1 << 29])], outputs: [Self.y])
+            nodes: [B.node("Relu", ["x"], ["y"])],
+            inputs: [B.value("x", dims: [1 << 29, 1 << 29])],
+            outputs: [Self.y]
+        )
         #expect(refusal(huge)?.description.contains("too large") == true)
         let wrong = B.model(nodes: [B.node("Relu", ["x"], ["y"])], inputs: [Self.x], outputs: [Self.y], opset: 99)
         #expect(refusal(wrong)?.description.contains("operator set 99") == true)

@@ -52,7 +52,11 @@ enum ONNXBytes {
     }
 
     static func node(
-        _ op: String, _ inputs: [String], _ outputs: [String], attributes: [[UInt8]] = [], domain: String = ""
+        _ op: String,
+        _ inputs: [String],
+        _ outputs: [String],
+        attributes: [[UInt8]] = [],
+        domain: String = ""
     ) -> [UInt8] {
         message {
             for input in inputs { $0.text(1, input) }
@@ -64,7 +68,8 @@ enum ONNXBytes {
         }
     }
 
-    static func tensor(_ name: String, dims: [Int64], type: Int64 = 1, raw: [UInt8], external: Bool = false) -> [UInt8] {
+    static func tensor(_ name: String, dims: [Int64], type: Int64 = 1, raw: [UInt8], external: Bool = false) -> [UInt8]
+    {
         message {
             for dim in dims { $0.integer(1, dim) }
             $0.integer(2, type)
@@ -76,7 +81,8 @@ enum ONNXBytes {
                     message {
                         $0.text(1, "location")
                         $0.text(2, "../../etc/passwd")
-                    })
+                    }
+                )
                 $0.integer(14, 1)
             }
         }
@@ -84,8 +90,11 @@ enum ONNXBytes {
 
     static func tensor(_ name: String, integers: [Int64]) -> [UInt8] {
         tensor(
-            name, dims: [Int64(integers.count)], type: 7,
-            raw: integers.flatMap { value in (0..<8).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } })
+            name,
+            dims: [Int64(integers.count)],
+            type: 7,
+            raw: integers.flatMap { value in (0..<8).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
+        )
     }
 
     static func floats(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: 4 * count) }
@@ -103,7 +112,11 @@ enum ONNXBytes {
     }
 
     static func model(
-        nodes: [[UInt8]], tensors: [[UInt8]] = [], inputs: [[UInt8]], outputs: [[UInt8]], opset: Int64 = 17
+        nodes: [[UInt8]],
+        tensors: [[UInt8]] = [],
+        inputs: [[UInt8]],
+        outputs: [[UInt8]],
+        opset: Int64 = 17
     ) -> Data {
         let graph = message {
             for node in nodes { $0.data(1, node) }
@@ -117,6 +130,7 @@ enum ONNXBytes {
                 $0.integer(1, 8)
                 $0.data(7, graph)
                 $0.data(8, message { $0.integer(2, opset) })
-            })
+            }
+        )
     }
 }

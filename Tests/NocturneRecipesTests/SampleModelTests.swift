@@ -1,0 +1,73 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturnePipeline
+import NocturneRecipes
+import NocturneTestSupport
+import Testing
+
+@Suite("The sample model on phantoms it has not seen")
+struct SampleModelTests {
+    /// The share of overlap: twice the common voxels over the sum of both.
+    private func dice(_ a: LabelVolume, _ b: LabelVolume, _ value: UInt16) -> Double {
+        var common = 0
+        var sum = 0
+        for index in 0..<a.voxels.count {
+            let inA = a.voxels[index] == value
+            let inB = b.voxels[index] == value
+            if inA && inB { common += 1 }
+            sum += (inA ? 1 : 0) + (inB ? 1 : 0)
+        }
+        return sum == 0 ? 1 : 2 * Double(common) / Double(sum)
+    }
+
+    @Test("Kidneys and bladder overlap by at least 0.90, ureters by 0.60", arguments: [501, 502])
+    func overlap(seed: Int) async throws {
+        let folder = try TemporaryFolder("nocturne-sample")
+        let package = try ModelPackage.load(
+            folder: Checkout.folder.appendingPathComponent("Samples/Models/urinary-tract-ct").path
+        )
+        let model = try SegmentationModel(package: package, engine: BuiltinEngine(), precision: .float32)
+        let options = SegmentationOptions(meshes: .none)
+        let source = Fixtures.url("Phantoms/seed-\(seed).nii.gz").path
+        let output = OutputFolder(folder("out").path)
+        let description = BatchDescription(
+            version: "0.0.0",
+            models: [],
+            options: options.words,
+            inputs: [source],
+            include: [],
+            exclude: [],
+            modelPaths: []
+        )
+        let progress = ProgressReporter(path: nil, view: SilentView())
+        let outcome = try await BatchEngine(
+            recipe: VolumeSegmentation(models: [model], options: options),
+            options: BatchOptions(
+                output: output,
+                description: description,
+                threads: 2,
+                memoryBytes: 2 << 30,
+                processBytes: 64 << 20
+            ),
+            control: RunControl(),
+            progress: progress
+        ).run()
+        #expect(outcome.counts.completed == 1)
+        let found = try NIfTIReader.readLabels(
+            at: output.item("seed-\(seed)") + "/segmentation.nii.gz",
+            scope: .serial()
+        ).labels
+        let truth = try NIfTIReader.readLabels(
+            at: Fixtures.url("Phantoms/seed-\(seed)-labels.nii.gz").path,
+            scope: .serial()
+        ).labels
+        #expect(found.geometry.matches(truth.geometry))
+        for label in package.labels {
+            let overlap = dice(found, truth, label.value)
+            #expect(overlap >= (label.name.hasSuffix("ureter") ? 0.60 : 0.90), "\(label.name): \(overlap)")
+        }
+    }
+}
