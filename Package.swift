@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 /// One list for every target and test: Swift 6 mode, explicit existentials, imports that say who sees them.
@@ -38,7 +38,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
-        // The C and C++ boundary. Each is imported by one Swift module and never shows in a public signature.
+        // The C and C++ boundary: imported internally, never in a public signature.
         .target(name: "CPosix"),
         .target(
             name: "CNocturneKernels",

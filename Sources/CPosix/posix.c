@@ -63,12 +63,10 @@ pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
     signal(SIGUSR1, SIG_DFL);
+    signal(SIGUSR2, SIG_DFL);
     execve(path, argv, envp);
     _exit(127);
 }
-
-extern char **environ;
-char **cposix_environment(void) { return environ; }
 
 int cposix_exit_status(int status, int *code_or_signal) {
     if (WIFEXITED(status)) {
@@ -79,7 +77,4 @@ int cposix_exit_status(int status, int *code_or_signal) {
     return 0;
 }
 
-int cposix_die_with_parent(pid_t expected_parent) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return getppid() == expected_parent ? 0 : ESRCH;
-}
+int cposix_is_ignored(const struct sigaction *action) { return action->sa_handler == SIG_IGN ? 1 : 0; }

@@ -74,7 +74,7 @@ public struct BatchEngine<R: Recipe>: Sendable {
         defer { withExtendedLifetime(lock) {} }
         let journal = try Journal(path: output.journal)
         defer { journal.close() }
-        try agree(with: journal)
+        let changed = try agree(with: journal)
 
         let pool = ComputePool(width: options.threads)
         let blocking = BlockingPool(width: 4)
@@ -82,11 +82,12 @@ public struct BatchEngine<R: Recipe>: Sendable {
             blocking.shutdown()
             pool.shutdown()
         }
-        return try await work(journal, pool, blocking)
+        return try await work(journal, pool, blocking, changed: changed)
     }
 
     /// Compares with the description of an earlier run in the same folder.
-    private func agree(with journal: Journal) throws {
+    /// - Returns: whether the batch goes on with another one.
+    private func agree(with journal: Journal) throws -> Bool {
         let encoded = String(decoding: try StableJSON.encodeLine(options.description), as: UTF8.self)
         if let text = try journal.setting("description"),
             let earlier = try? JSONDecoder().decode(BatchDescription.self, from: Data(text.utf8))
@@ -100,59 +101,112 @@ public struct BatchEngine<R: Recipe>: Sendable {
                         + ". Give --overwrite to go on with the new options, or another output folder."
                 )
             }
-            if text == encoded { return }
+            if text == encoded { return false }
+            try journal.setSetting("description", encoded)
+            return !differences.isEmpty
         }
         try journal.setSetting("description", encoded)
+        return false
     }
 
-    private func work(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool) async throws -> BatchOutcome {
+    private func work(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool, changed: Bool) async throws
+        -> BatchOutcome
+    {
         let output = options.output
-        let reading = MemoryReading.take()
-        let baseline = options.processBytes ?? reading.residentBytes ?? 0
-        let total = options.memoryBytes ?? MemoryBudget.defaultTotal(reading)
-        let shared = try recipe.sharedBytes(threads: options.threads)
-        guard baseline + shared < total else {
-            throw BatchError(
-                .modelUnusable,
-                path: "",
-                detail: "the engine alone needs \(ByteCount(baseline + shared)), the budget is \(ByteCount(total))"
-            )
-        }
-        // Only items lease: what the process and the engine need is set apart, so that "nothing is leased" means that
-        // nothing is in flight, and one item is then admitted whatever the pressure.
-        let budget = MemoryBudget(totalBytes: total - baseline - shared)
-        let gate = PressureGate()
-        let facts = RunFacts(
-            startedAt: Timestamp.now(),
-            hostName: ProcessInfo.processInfo.hostName,
-            threads: options.threads,
-            budgetBytes: total,
-            version: options.description.version
-        )
-        let scheduler = Scheduler(
+        await progress.emit(BatchEvent(.batchStarted))
+        try refuseEndlessDeaths(journal)
+        let discovery = try await discover(journal, pool, blocking)
+        let queue = try await StockTaking(
             recipe: recipe,
             journal: journal,
             output: output,
-            budget: budget,
             control: control,
             progress: progress,
-            pool: pool,
-            failFast: options.failFast
+            threads: options.threads,
+            descriptionChanged: changed
+        ).run(
+            discovery,
+            planner: WorkPlanner(retryFailed: options.retryFailed, previousDeath: options.previousDeath)
         )
+        var peak = 0
+        if !queue.isEmpty {
+            // What the lists of all items take is in this reading.
+            cposix_trim_heap()
+            let reading = MemoryReading.take()
+            let baseline = options.processBytes ?? reading.residentBytes ?? 0
+            let total = options.memoryBytes ?? MemoryBudget.defaultTotal(reading)
+            let engine = baseline + (try recipe.sharedBytes(threads: options.threads))
+            guard engine < total else {
+                throw BatchError(
+                    .modelUnusable,
+                    path: "",
+                    detail: "the engine alone needs \(ByteCount(engine)), the budget is \(ByteCount(total))"
+                )
+            }
+            // Only items lease: what the process and the engine need is set apart, so that "nothing is leased" means
+            // that nothing is in flight, and one item is then admitted whatever the pressure.
+            let budget = MemoryBudget(totalBytes: total - engine)
+            let scheduler = Scheduler(
+                recipe: recipe,
+                queue: queue,
+                journal: journal,
+                output: output,
+                budget: budget,
+                control: control,
+                progress: progress,
+                pool: pool,
+                failFast: options.failFast
+            )
+            let facts = RunFacts(
+                startedAt: Timestamp.now(),
+                hostName: ProcessInfo.processInfo.hostName,
+                threads: options.threads,
+                budgetBytes: total,
+                version: options.description.version,
+                engineBytes: engine,
+                budget: budget
+            )
+            await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts)
+            await scheduler.settleLeftovers()
+            peak = budget.snapshot().peakLeased
+        }
+        let counts = try account(journal)
+        await progress.emit(
+            BatchEvent(.batchFinished, done: counts.completed, total: counts.inputs, failed: counts.failed)
+        )
+        await progress.close()
+        return BatchOutcome(counts: counts, mode: control.mode, peakLeasedBytes: peak)
+    }
 
-        await progress.emit(BatchEvent(.batchStarted))
+    /// Deaths with an item in flight are that item's; those with none, three in a row, end the batch.
+    private func refuseEndlessDeaths(_ journal: Journal) throws {
+        guard let death = options.previousDeath else { return }
+        let blamed = try journal.items().contains { $0.state == .started }
+        let deaths = blamed ? 0 : (Int(try journal.setting("deathsOutsideItems") ?? "") ?? 0) + 1
+        try journal.setSetting("deathsOutsideItems", deaths >= 3 ? "0" : "\(deaths)")
+        guard deaths < 3 else {
+            throw BatchError(
+                .engineDied,
+                path: options.output.path,
+                detail: "the engine died three times while no item was in flight, the last time of \(death)"
+            )
+        }
+    }
+
+    private func discover(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool) async throws -> Discovery {
+        let isNew = try journal.items().isEmpty
         let request = DiscoveryRequest(
             inputs: options.description.inputs,
             include: options.description.include,
             exclude: options.description.exclude,
-            pruned: [output.path]
+            pruned: [options.output.path],
+            toleratesMissing: !isNew
         )
         let flag = control.flag(for: "")
         let discovery = try await blocking.run { [recipe] in
             try recipe.discover(request, scope: ComputeScope(pool: pool, flag: flag))
         }
-        let known = try journal.items()
-        guard !discovery.items.isEmpty || !known.isEmpty else {
+        guard !discovery.items.isEmpty || !isNew else {
             throw BatchError(
                 .nothingMatched,
                 path: options.description.inputs.joined(separator: " "),
@@ -160,42 +214,17 @@ public struct BatchEngine<R: Recipe>: Sendable {
                     + (discovery.notes.isEmpty ? "" : " (" + discovery.notes.joined(separator: "; ") + ")")
             )
         }
-        try await scheduler.takeStock(
-            discovery,
-            planner: WorkPlanner(retryFailed: options.retryFailed, previousDeath: options.previousDeath)
-        )
-
-        if await scheduler.hasWork {
-            await runTree(
-                scheduler,
-                budget: budget,
-                gate: gate,
-                pool: pool,
-                blocking: blocking,
-                facts: facts,
-                processBudget: total
-            )
-            await scheduler.settleLeftovers()
-        }
-        let counts = try account(journal, changed: await scheduler.changedAnything)
-        await progress.emit(
-            BatchEvent(.batchFinished, done: counts.completed, total: counts.inputs, failed: counts.failed)
-        )
-        await progress.close()
-        return BatchOutcome(counts: counts, mode: control.mode, peakLeasedBytes: budget.snapshot().peakLeased)
+        return discovery
     }
 
-    /// The account is a function of the journal, so an untouched journal needs no new one.
-    private func account(_ journal: Journal, changed: Bool) throws -> BatchCounts {
+    /// The account is a function of the journal, which says whether anything was written to it since the last one.
+    private func account(_ journal: Journal) throws -> BatchCounts {
         let output = options.output
         let written = [output.account, output.statistics, output.retryList].allSatisfy(FileSystem.exists)
-        let fresh = try journal.setting("accountWritten") == "yes"
-        if !changed && written && fresh {
-            return BatchCounts(of: try journal.items())
-        }
-        try journal.setSetting("accountWritten", "no")
+        if written, try journal.isAccounted() { return BatchCounts(of: try journal.items()) }
         let counts = try Account(output: output, journal: journal, description: options.description).write()
-        try journal.setSetting("accountWritten", "yes")
+        try FileSystem.flush(output.path)
+        try journal.markAccounted()
         return counts
     }
 
@@ -203,19 +232,20 @@ public struct BatchEngine<R: Recipe>: Sendable {
     private func runTree(
         _ scheduler: Scheduler<R>,
         budget: MemoryBudget,
-        gate: PressureGate,
         pool: ComputePool,
         blocking: BlockingPool,
-        facts: RunFacts,
-        processBudget: Int
+        facts: RunFacts
     ) async {
-        // Two items between any two stages: enough that neither waits for the other, little enough to stay bounded.
+        let gate = PressureGate()
+        // Two items between any two stages: enough that neither waits for the other, little enough to stay bounded; and
+        // never more bytes than the budget.
+        let bytes = budget.total
         let requests = BoundedChannel<Flight<Void>>(items: 2)
-        let loaded = BoundedChannel<Flight<R.Loaded>>(items: 2)
-        let prepared = BoundedChannel<Flight<R.Prepared>>(items: 2)
-        let inferred = BoundedChannel<Flight<R.Inference.Inferred>>(items: 2)
-        let finished = BoundedChannel<Flight<R.Finished>>(items: 2)
-        let meshed = BoundedChannel<Flight<R.Meshed>>(items: 16)
+        let loaded = BoundedChannel<Flight<R.Loaded>>(items: 2, bytes: bytes)
+        let prepared = BoundedChannel<Flight<R.Prepared>>(items: 2, bytes: bytes)
+        let inferred = BoundedChannel<Flight<R.Inference.Inferred>>(items: 2, bytes: bytes)
+        let finished = BoundedChannel<Flight<R.Finished>>(items: 2, bytes: bytes)
+        let meshed = BoundedChannel<Flight<R.Meshed>>(items: 16, bytes: bytes)
         let reports = BoundedChannel<ItemReport>(items: 64)
         let surroundings = StageSurroundings(
             pool: pool,
@@ -256,7 +286,7 @@ public struct BatchEngine<R: Recipe>: Sendable {
         )
 
         await withTaskGroup(of: Void.self) { group in
-            let watch = Task { await watchMemory(budget, gate, processBudget: processBudget) }
+            let watch = Task { await watchMemory(budget, gate, processBudget: facts.budgetBytes) }
             let tree = Task {
                 await withTaskGroup(of: Void.self) { stages in
                     stages.addTask { await scheduler.admit(into: requests) }

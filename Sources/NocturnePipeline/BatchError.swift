@@ -10,6 +10,7 @@ public struct BatchError: Error, Sendable, CustomStringConvertible {
         case inputMissing
         case unknownItem
         case modelUnusable
+        case engineDied
     }
 
     public let code: Code

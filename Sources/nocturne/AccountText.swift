@@ -11,19 +11,12 @@ enum AccountText {
         ] where count > 0 {
             parts.append("\(count) \(word)")
         }
-        let time = seconds.map { " in \(duration($0))" } ?? ""
+        let time = seconds.map { " in \(EventText.duration($0))" } ?? ""
         var text = "\(counts.inputs) inputs: \(parts.joined(separator: ", "))\(time).\n"
         text += "The account is \(output.account)"
         if counts.failed + counts.cancelled + counts.quarantined + counts.notReached > 0 {
             text += ", what did not complete is in \(output.retryList)"
         }
         return text
-    }
-
-    static func duration(_ seconds: Double) -> String {
-        if seconds < 10 { return "\((seconds * 10).rounded() / 10) s" }
-        if seconds < 120 { return "\(Int(seconds.rounded())) s" }
-        if seconds < 7200 { return "\(Int((seconds / 60).rounded())) min" }
-        return "\((seconds / 360).rounded() / 10) h"
     }
 }

@@ -98,7 +98,7 @@ struct BatchArguments: ParsableArguments {
                 }
                 text = String(decoding: data, as: UTF8.self)
             }
-            all += text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            all += text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
                 .filter { !$0.isEmpty && !$0.hasPrefix("#") }
         }
         guard !all.isEmpty else { throw ValidationError("name at least one input: a file, a folder, or --list") }
@@ -137,6 +137,11 @@ struct BatchArguments: ParsableArguments {
         words["engine"] = engine
         words["precision"] = precision
         let packages = try model.map { try LoadedModels.package($0) }
+        for package in packages where packages.filter({ $0.id == package.id }).count > 1 {
+            throw ValidationError(
+                "two models have the id \(package.id): \(packages.map(\.folder).joined(separator: ", "))"
+            )
+        }
         return BatchDescription(
             version: Nocturne.version,
             models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },

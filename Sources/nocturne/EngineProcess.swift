@@ -24,6 +24,7 @@ enum EngineProcess {
         let signals = SignalWatch(control: control, output: request.output)
         defer { withExtendedLifetime(signals) {} }
         let recipe = try LoadedModels.recipe(request.description)
+        let previousDeath = ProcessInfo.processInfo.environment[Supervisor.deathVariable]
         try request.output.create()
         let progress = ProgressReporter(
             path: request.output.events,
@@ -34,13 +35,16 @@ enum EngineProcess {
             description: request.description,
             threads: try request.resources.width(),
             memoryBytes: try request.resources.memoryBytes(),
-            retryFailed: request.retryFailed,
+            // What failed in this very run is not tried again because the engine had to be started anew.
+            retryFailed: request.retryFailed && previousDeath == nil,
             overwrite: request.overwrite,
             failFast: request.failFast,
-            previousDeath: ProcessInfo.processInfo.environment[Supervisor.deathVariable]
+            previousDeath: previousDeath
         )
         let start = Date()
         let outcome: BatchOutcome
+        signals.batchBegins(progress)
+        ControlRequests.take(from: request.output, control)
         do {
             outcome = try await BatchEngine(recipe: recipe, options: options, control: control, progress: progress)
                 .run()
@@ -64,12 +68,18 @@ enum EngineProcess {
 
 /// Signals, as they come: the first asks to stop, the second stops.
 final class SignalWatch: @unchecked Sendable {
-    // Unchecked: sources are made in init and only kept alive afterwards; the signal number has a lock of its own.
+    // Unchecked: sources are made in init and only kept alive afterwards; the rest has a lock of its own.
     private var sources: [any DispatchSourceSignal] = []
-    private let first = Mutex<Int32?>(nil)
+
+    private struct State {
+        var first: Int32?
+        var moment: ContinuousClock.Instant?
+        var progress: ProgressReporter?
+    }
+    private let state = Mutex(State())
 
     /// The first signal that asked to stop.
-    var received: Int32? { first.withLock { $0 } }
+    var received: Int32? { state.withLock { $0.first } }
 
     init(control: RunControl, output: OutputFolder) {
         let queue = DispatchQueue(label: "nocturne.signals")
@@ -80,18 +90,41 @@ final class SignalWatch: @unchecked Sendable {
             source.resume()
             sources.append(source)
         }
-        for number in [SIGINT, SIGTERM, SIGHUP] {
+        // Under nohup a hang-up is to be ignored, and stays so.
+        let stops = Supervisor.ignoresHangUp ? [SIGINT, SIGTERM] : [SIGINT, SIGTERM, SIGHUP]
+        if Supervisor.ignoresHangUp { signal(SIGHUP, SIG_IGN) }
+        for number in stops {
             watch(number) { [self] in
-                let again = first.withLock { first in
-                    defer { first = first ?? number }
-                    return first != nil
+                let now = ContinuousClock.now
+                let (again, echo, progress) = state.withLock { state in
+                    // Service managers signal every process of a group, and the parent hands its own on: one wish.
+                    let echo = state.moment.map { now - $0 < .milliseconds(300) } ?? false
+                    defer {
+                        state.first = state.first ?? number
+                        state.moment = state.moment ?? now
+                    }
+                    return (state.first != nil, echo, state.progress)
                 }
-                // Every file is either whole or not there, and the journal is right at any moment.
-                if again { _exit(number == SIGINT ? 130 : 143) }
+                if echo { return }
+                // Every file is either whole or not there, and the journal is right at any moment. Before the batch has
+                // begun there is nothing to put away.
+                guard !again, let progress else { _exit(number == SIGINT ? 130 : 143) }
                 control.cancel()
+                Task {
+                    await progress.note(
+                        "Stopping: what is in flight is kept as far as it got. Once more to leave at once."
+                    )
+                }
             }
         }
-        watch(SIGUSR1) { control.drain() }
+        watch(SIGUSR1) { [self] in
+            control.drain()
+            let progress = state.withLock { $0.progress }
+            Task { await progress?.note("Finishing what is in flight; nothing new is begun.") }
+        }
         watch(SIGUSR2) { ControlRequests.take(from: output, control) }
     }
+
+    /// From now on the first signal stops the batch instead of the process.
+    func batchBegins(_ progress: ProgressReporter) { state.withLock { $0.progress = progress } }
 }

@@ -15,7 +15,7 @@ enum NocturneExit: Int32, Error {
     init(_ error: BatchError) {
         switch error.code {
         case .nothingMatched: self = .nothingMatched
-        case .journalUnusable: self = .internalError
+        case .journalUnusable, .engineDied: self = .internalError
         case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .inputMissing, .unknownItem, .modelUnusable:
             self = .usage
         }

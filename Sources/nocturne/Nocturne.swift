@@ -24,6 +24,8 @@ struct Nocturne: AsyncParsableCommand {
     )
 
     static func main() async {
+        // A reader that goes away (a pipe into head) is told by the write, not by death.
+        signal(SIGPIPE, SIG_IGN)
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -11,18 +11,44 @@ enum Supervisor {
     /// Whether this process is the child.
     static var isEngine: Bool { ProcessInfo.processInfo.environment[childVariable] != nil }
 
+    private static let hangUpVariable = "NOCTURNE_IGNORE_HANGUP"
+
+    /// Whether the process was started with hang-ups ignored, as `nohup` does; asked before anything is changed.
+    static let ignoresHangUp: Bool = {
+        if isEngine { return ProcessInfo.processInfo.environment[hangUpVariable] != nil }
+        var before = sigaction()
+        sigaction(SIGHUP, nil, &before)
+        return cposix_is_ignored(&before) == 1
+    }()
+
     /// Deaths in a row, each within seconds of the start, after which nothing but a fault of the engine itself is left.
     private static let mostQuickDeaths = 40
 
+    private struct State {
+        var child: pid_t = 0
+        /// The first signal that asked to stop.
+        var stop: Int32?
+    }
+
     /// Runs this very command line in a child until it exits by itself. Does not return.
-    static func run() -> Never {
-        let child = Mutex<pid_t>(0)
+    ///
+    /// - Parameter keepsInput: whether the child reads standard input. It is then read whole once, for every child that
+    ///   may have to be started; otherwise children read nothing.
+    static func run(keepsInput: Bool = false) -> Never {
+        let state = Mutex(State())
+        if keepsInput { keepInput() }
         let queue = DispatchQueue(label: "nocturne.supervisor")
         var sources: [any DispatchSourceSignal] = []
-        for number in [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2] {
+        let forwarded = [SIGINT, SIGTERM, SIGUSR1, SIGUSR2] + (ignoresHangUp ? [] : [SIGHUP])
+        for number in forwarded {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { child.withLock { if $0 > 0 { kill($0, number) } } }
+            source.setEventHandler {
+                state.withLock { state in
+                    if number != SIGUSR1 && number != SIGUSR2 { state.stop = state.stop ?? number }
+                    if state.child > 0 { kill(state.child, number) }
+                }
+            }
             source.resume()
             sources.append(source)
         }
@@ -31,17 +57,27 @@ enum Supervisor {
         var quickDeaths = 0
         while true {
             let start = Date()
-            let pid = spawn(death: death)
+            if let stop = state.withLock({ $0.stop }) { leave(after: stop) }
+            let pid = spawn(death: death, keepsInput: keepsInput)
             guard pid > 0 else {
                 Terminal.error("the engine cannot be started: \(String(cString: strerror(-pid)))")
                 exit(NocturneExit.internalError.rawValue)
             }
-            child.withLock { $0 = pid }
+            state.withLock { state in
+                state.child = pid
+                // A signal that came before there was a child is handed on now.
+                if let stop = state.stop { kill(pid, stop) }
+            }
             var status: Int32 = 0
             while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
-            child.withLock { $0 = 0 }
+            let stop = state.withLock { state in
+                state.child = 0
+                return state.stop
+            }
             var code: Int32 = 0
             if cposix_exit_status(status, &code) == 1 { exit(code) }
+            // Asked to stop before it listened to signals itself.
+            if let stop { leave(after: stop) }
             death = "signal \(code) (\(String(cString: strsignal(code))))"
             quickDeaths = -start.timeIntervalSinceNow < 5 ? quickDeaths + 1 : 0
             if quickDeaths >= mostQuickDeaths {
@@ -52,15 +88,33 @@ enum Supervisor {
         }
     }
 
-    private static func spawn(death: String?) -> pid_t {
+    private static func leave(after signal: Int32) -> Never {
+        exit((signal == SIGINT ? NocturneExit.interrupted : .terminated).rawValue)
+    }
+
+    /// Moves standard input into a file without a name, which every child can read from its start.
+    private static func keepInput() {
+        var template = Array((NSTemporaryDirectory() + "/nocturne-XXXXXX").utf8CString)
+        let file = mkstemp(&template)
+        guard file >= 0 else { return }
+        unlink(template)
+        let input = FileHandle.standardInput.readDataToEndOfFile()
+        try? FileHandle(fileDescriptor: file, closeOnDealloc: false).write(contentsOf: input)
+        dup2(file, 0)
+        close(file)
+    }
+
+    private static func spawn(death: String?, keepsInput: Bool) -> pid_t {
+        if keepsInput { lseek(0, 0, SEEK_SET) }
         var environment = ProcessInfo.processInfo.environment
         environment[childVariable] = "1"
         environment[deathVariable] = death
+        if ignoresHangUp { environment[hangUpVariable] = "1" }
         let arguments = CommandLine.arguments.map { strdup($0) } + [nil]
         let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer {
             for pointer in arguments + variables { free(pointer) }
         }
-        return cposix_spawn("/proc/self/exe", arguments, variables, 0)
+        return cposix_spawn("/proc/self/exe", arguments, variables, keepsInput ? 0 : 1)
     }
 }

@@ -1,8 +1,9 @@
 /* What Swift's Glibc import hides: thread names and stack sizes, process-death signals, renames that exchange, and
-   memory advice. Every symbol is prefixed cposix_. */
+   child processes. Every symbol is prefixed cposix_. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+#include <signal.h>
 #include <sys/types.h>
 
 /* Starts a named thread with the given stack; returns 0 or an errno. */
@@ -20,9 +21,7 @@ void cposix_trim_heap(void);
 /* fork and exec of `path` in a process group of its own, dying with the parent's thread; returns the pid or -errno.
    When detach_input is set, standard input is /dev/null. */
 pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int detach_input);
-/* The environment of this process. */
-char **cposix_environment(void);
 /* WIFEXITED and friends: 1 and the code when the process exited, 0 and the signal when it was killed. */
 int cposix_exit_status(int status, int *code_or_signal);
-/* Makes the caller die with SIGKILL when its parent does; returns 0, or ESRCH when the parent is gone already. */
-int cposix_die_with_parent(pid_t expected_parent);
+/* Whether a disposition is to ignore the signal. */
+int cposix_is_ignored(const struct sigaction *action);

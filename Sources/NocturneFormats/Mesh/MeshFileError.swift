@@ -21,11 +21,14 @@ public struct MeshFileError: Error, Hashable, Sendable, CustomStringConvertible 
     public let code: Code
     public let path: String
     public let detail: String
+    /// The system's number for it (errno), where it was the system that refused.
+    public let systemCode: Int32?
 
-    public init(_ code: Code, path: String, _ detail: String) {
+    public init(_ code: Code, path: String, _ detail: String, systemCode: Int32? = nil) {
         self.code = code
         self.path = path
         self.detail = detail
+        self.systemCode = systemCode
     }
 
     public var description: String { "\(path): \(detail)" }

@@ -15,7 +15,7 @@ struct MeshOutput: ~Copyable {
         do {
             output = try CheckedFileOutput(path: path)
         } catch {
-            throw MeshFileError(.cannotWrite, path: path, error.detail)
+            throw MeshFileError(.cannotWrite, path: path, error.detail, systemCode: error.code)
         }
         buffer.reserveCapacity(MeshOutput.capacity + 4096)
     }
@@ -45,12 +45,16 @@ struct MeshOutput: ~Copyable {
 
     mutating func finish() throws(MeshFileError) {
         try flush()
-        do { try output.close() } catch { throw MeshFileError(.cannotWrite, path: path, error.detail) }
+        do { try output.close() } catch {
+            throw MeshFileError(.cannotWrite, path: path, error.detail, systemCode: error.code)
+        }
     }
 
     private mutating func flush() throws(MeshFileError) {
         if scope.flag.isCancelled { throw MeshFileError(.cancelled, path: path, "cancelled") }
-        do { try output.write(buffer) } catch { throw MeshFileError(.cannotWrite, path: path, error.detail) }
+        do { try output.write(buffer) } catch {
+            throw MeshFileError(.cannotWrite, path: path, error.detail, systemCode: error.code)
+        }
         buffer.removeAll(keepingCapacity: true)
     }
 }

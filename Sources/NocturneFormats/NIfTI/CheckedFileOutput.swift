@@ -5,8 +5,10 @@
 /// What the system said when a file could not be opened, written or closed.
 struct FileOutputFault: Error {
     let detail: String
+    let code: Int32
 
     init(_ what: String, _ code: Int32) {
+        self.code = code
         detail = "\(what): \(systemMessage(code)) (errno \(code))"
     }
 }

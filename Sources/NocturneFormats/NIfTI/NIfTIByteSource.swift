@@ -142,7 +142,9 @@ final class NIfTIByteSource {
         while true {
             let got = Glibc.read(descriptor, destination, min(capacity, 1 << 30))
             if got >= 0 { return got }
-            if errno != EINTR { throw NIfTIError(.unreadable, path: path, "cannot be read: \(systemMessage())") }
+            if errno != EINTR {
+                throw NIfTIError(.unreadable, path: path, "cannot be read: \(systemMessage())", systemCode: errno)
+            }
         }
     }
 

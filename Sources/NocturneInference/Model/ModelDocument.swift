@@ -53,6 +53,7 @@ struct ModelDocument: Decodable {
         let keepLargest: [String]?
         let fillHoles: [String]?
         let minimumVolumeMm3: [String: Double]?
+        let connectivity: WholeNumber?
     }
 
     let id: String

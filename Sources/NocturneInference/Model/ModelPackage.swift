@@ -229,7 +229,16 @@ public struct PostprocessingSettings: Hashable, Sendable {
     /// Components smaller than this many mm³ go.
     public let minimumVolumeMm3: [String: Double]
 
-    package init(keepLargest: [String], fillHoles: [String], minimumVolumeMm3: [String: Double]) {
+    /// What counts as connected: 6 (faces), 18 (edges) or 26 (corners), the default as in nnU-Net.
+    public let connectivity: Int
+
+    package init(
+        keepLargest: [String],
+        fillHoles: [String],
+        minimumVolumeMm3: [String: Double],
+        connectivity: Int = 26
+    ) {
+        self.connectivity = connectivity
         self.keepLargest = keepLargest
         self.fillHoles = fillHoles
         self.minimumVolumeMm3 = minimumVolumeMm3

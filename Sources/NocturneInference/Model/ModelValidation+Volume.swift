@@ -111,6 +111,15 @@ extension ModelValidation {
                 )
             }
         }
-        return PostprocessingSettings(keepLargest: keepLargest, fillHoles: fillHoles, minimumVolumeMm3: volumes)
+        let connectivity = raw?.connectivity?.value ?? 26
+        guard [6, 18, 26].contains(connectivity) else {
+            throw refuse("\(key).connectivity", expected: "6, 18 or 26", found: connectivity)
+        }
+        return PostprocessingSettings(
+            keepLargest: keepLargest,
+            fillHoles: fillHoles,
+            minimumVolumeMm3: volumes,
+            connectivity: connectivity
+        )
     }
 }

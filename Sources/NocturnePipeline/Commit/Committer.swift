@@ -1,6 +1,10 @@
 import Foundation
 import NocturneConcurrency
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// An item whose files are all written, waiting to be made real.
 struct PendingCommit: Sendable {
     let id: Int64
@@ -83,9 +87,13 @@ actor Committer {
                 try FileSystem.flushAll(holding: output.staging)
             }
             for commit in group where FileSystem.exists(commit.folder) {
-                if try FileSystem.putInPlace(commit.folder, at: output.item(commit.name)) {
-                    FileSystem.remove(commit.folder)
+                let final = output.item(commit.name)
+                // Only a result may be replaced: anything else that lies there is somebody's.
+                if FileSystem.exists(final), !FileSystem.exists(final + "/result.json") {
+                    throw FileFault(operation: "replace what is no result of Nocturne", path: final, code: EEXIST)
                 }
+                try FileSystem.putInPlace(commit.folder, at: final, movingOldTo: commit.folder + ".old")
+                FileSystem.remove(commit.folder + ".old")
             }
             try FileSystem.flush(output.path)
         }

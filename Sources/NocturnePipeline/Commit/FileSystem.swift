@@ -127,13 +127,27 @@ public enum FileSystem {
         return names.sorted()
     }
 
-    /// Moves a folder to its final name in one step; what was there before changes places with it.
-    /// - Returns: whether something was there, which now lies at `from`.
-    public static func putInPlace(_ from: String, at final: String) throws(FileFault) -> Bool {
-        let exchange = exists(final)
-        let code = cposix_rename(from, final, exchange ? 1 : 0)
-        guard code == 0 else { throw FileFault(operation: "rename into place", path: final, code: code) }
-        return exchange
+    /// Moves a folder to its final name in one step; what was there before changes places with it, and then lies at `old`.
+    ///
+    /// File systems that cannot exchange names (NFS, some FUSE) get two renames instead: killed between them, the item
+    /// is not there, and is done again.
+    public static func putInPlace(_ from: String, at final: String, movingOldTo old: String) throws(FileFault) {
+        func rename(_ from: String, _ to: String, exchanging: Bool = false) -> Int32 {
+            cposix_rename(from, to, exchanging ? 1 : 0)
+        }
+        func check(_ code: Int32) throws(FileFault) {
+            guard code == 0 else { throw FileFault(operation: "rename into place", path: final, code: code) }
+        }
+        remove(old)
+        guard exists(final) else { return try check(rename(from, final)) }
+        let code = rename(from, final, exchanging: true)
+        if [EINVAL, ENOSYS, EOPNOTSUPP].contains(code) {
+            try check(rename(final, old))
+            try check(rename(from, final))
+        } else {
+            try check(code)
+            try check(rename(from, old))
+        }
     }
 
     /// The SHA-256 of a file, read in pieces.

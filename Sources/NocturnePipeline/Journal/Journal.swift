@@ -7,7 +7,6 @@ public struct JournalItem: Sendable {
     public var id: Int64
     public var key: String
     public var name: String
-    public var source: String
     public var path: String
     public var fingerprint: String
     public var state: ItemState
@@ -78,6 +77,16 @@ public final class Journal: Sendable {
         }
     }
 
+    /// Whether the account was written since the journal last changed.
+    func isAccounted() throws -> Bool { try setting("accounted") == "yes" }
+
+    func markAccounted() throws { try setSetting("accounted", "yes") }
+
+    /// In the same transaction as every change: from now on the account on the disk is old.
+    private static func outdateAccount(_ db: Database) throws {
+        try db.execute(sql: "INSERT OR REPLACE INTO setting VALUES ('accounted', 'no')")
+    }
+
     // MARK: Reading
 
     /// Every item, in the order of discovery.
@@ -86,7 +95,7 @@ public final class Journal: Sendable {
             try Row.fetchCursor(
                 db,
                 sql:
-                    "SELECT id, key, name, source, path, fingerprint, state, reason, deaths, notes FROM item ORDER BY id"
+                    "SELECT id, key, name, path, fingerprint, state, reason, deaths, notes FROM item ORDER BY id"
             ).map { try Journal.item($0) }.array()
         }
     }
@@ -96,13 +105,12 @@ public final class Journal: Sendable {
             id: row[0],
             key: row[1],
             name: row[2],
-            source: row[3],
-            path: row[4],
-            fingerprint: row[5],
-            state: ItemState(rawValue: row[6]) ?? .pending,
-            reason: row[7],
-            deaths: row[8],
-            notes: try decode([String].self, row[9])
+            path: row[3],
+            fingerprint: row[4],
+            state: ItemState(rawValue: row[5]) ?? .pending,
+            reason: row[6],
+            deaths: row[7],
+            notes: try decode([String].self, row[8])
         )
     }
 
@@ -139,6 +147,7 @@ public final class Journal: Sendable {
     public func record(_ entries: [JournalEntry]) throws {
         guard !entries.isEmpty else { return }
         try queue.write { db in
+            try Journal.outdateAccount(db)
             let insert = try db.makeStatement(
                 sql: """
                     INSERT INTO item (key, name, source, path, fingerprint, state, reason, deaths) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -182,6 +191,7 @@ public final class Journal: Sendable {
             )
         }
         try queue.write { db in
+            try Journal.outdateAccount(db)
             let statement = try db.makeStatement(
                 sql: """
                     UPDATE item SET state = 'completed', reason = NULL, deaths = 0, files = ?, statistics = ?, notes = ?,
@@ -198,15 +208,9 @@ public final class Journal: Sendable {
     public func settle(_ ids: [Int64], as state: ItemState, reason: String?, at time: String) throws {
         guard !ids.isEmpty else { return }
         try queue.write { db in
+            try Journal.outdateAccount(db)
             let statement = try db.makeStatement(sql: "UPDATE item SET state = ?, reason = ?, changed = ? WHERE id = ?")
             for id in ids { try statement.execute(arguments: [state.rawValue, reason, time, id]) }
-        }
-    }
-
-    /// Adds a death to items that were in flight when the engine died.
-    public func addDeath(_ ids: [Int64]) throws {
-        try queue.write { db in
-            for id in ids { try db.execute(sql: "UPDATE item SET deaths = deaths + 1 WHERE id = ?", arguments: [id]) }
         }
     }
 

@@ -2,10 +2,10 @@
 public struct BatchEvent: Sendable, Codable {
     public enum Kind: String, Sendable, Codable {
         case batchStarted, batchFinished, note
-        case itemReused, itemStarted, itemCompleted, itemFailed, itemInterrupted, itemSkipped, itemQuarantined,
+        case itemStarted, itemCompleted, itemFailed, itemInterrupted, itemSkipped, itemQuarantined,
             itemRetried
         case itemCancelled
-        case pressure, heartbeat, cancelling, draining
+        case pressure, heartbeat
     }
 
     public var time: String

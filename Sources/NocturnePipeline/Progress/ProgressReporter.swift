@@ -28,7 +28,6 @@ public actor ProgressReporter {
     private var order: [Int64] = []
     private var stepsTotal = 0
     private var stepsDone = 0.0
-    private var stepsReused = 0.0
     private let started = ContinuousClock.now
     private var lastRefresh = ContinuousClock.now
 
@@ -100,7 +99,8 @@ public actor ProgressReporter {
         view.show(event, status)
     }
 
-    func note(_ text: String) { emit(BatchEvent(.note, reason: text)) }
+    /// Something to say that is about no single item.
+    public func note(_ text: String) { emit(BatchEvent(.note, reason: text)) }
 
     public func close() {
         view.close()

@@ -82,7 +82,7 @@ public final class BarView: ProgressView {
 }
 
 /// The plain words for an event.
-enum EventText {
+public enum EventText {
     static func line(_ event: BatchEvent, _ status: ProgressStatus) -> String? {
         let item = event.item ?? ""
         let reason = event.reason.map { ": \($0)" } ?? ""
@@ -97,17 +97,16 @@ enum EventText {
         case .itemSkipped: return "\(item) skipped\(reason)"
         case .note: return event.reason
         case .pressure: return "memory\(reason)"
-        case .cancelling: return "stopping\(reason)"
-        case .draining: return "finishing what is in flight\(reason)"
         case .heartbeat:
             let eta = status.etaSeconds.map { ", about \(duration($0)) left" } ?? ""
             let running = status.running.map { "\($0.name) \(Int($0.share * 100)) %" }.joined(separator: ", ")
             return "\(count) working\(eta)\(running.isEmpty ? "" : ": \(running)")"
-        case .itemStarted, .itemReused, .batchStarted, .batchFinished: return nil
+        case .itemStarted, .batchStarted, .batchFinished: return nil
         }
     }
 
-    static func duration(_ seconds: Double) -> String {
+    /// Seconds in words: tenths below ten, then seconds, minutes, hours.
+    public static func duration(_ seconds: Double) -> String {
         if seconds < 10 { return "\((seconds * 10).rounded() / 10) s" }
         if seconds < 120 { return "\(Int(seconds.rounded())) s" }
         if seconds < 7200 { return "\(Int((seconds / 60).rounded())) min" }

@@ -39,6 +39,16 @@ public struct ItemPlan: Sendable {
         }
     }
 
+    /// Bytes that travel on to the stage after this one: made by then, and still needed.
+    public func bytes(after stage: Stage) -> Int {
+        let index = Stage.allCases.firstIndex(of: stage)!
+        return buffers.reduce(0) { sum, buffer in
+            let first = Stage.allCases.firstIndex(of: buffer.from)!
+            let last = Stage.allCases.firstIndex(of: buffer.through)!
+            return sum + (first <= index && last > index ? buffer.bytes : 0)
+        }
+    }
+
     /// The most that is alive at once from a stage to the end: what the lease must still hold.
     public func peak(from stage: Stage = .load) -> Int {
         let index = Stage.allCases.firstIndex(of: stage)!

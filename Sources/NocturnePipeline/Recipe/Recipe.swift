@@ -4,8 +4,8 @@ import NocturneCore
 /// What to do for one kind of model, as synchronous functions, one per stage.
 ///
 /// The stages know budgets, channels, cancellation and progress; a recipe knows kidneys, books or skin. Every function
-/// runs on a compute thread (``discover(_:scope:)`` and ``write(_:into:_:)`` too), may share loops through the context's
-/// scope, looks at its flag at least once a second, and throws an error whose description names the file and the fact.
+/// runs on a thread of a pool (discovering, loading and writing on one that may wait for the disk, the others on a compute
+/// thread), may share loops through the context's scope, looks at its flag at least once a second, and throws an error whose description names the file and the fact.
 public protocol Recipe: Sendable {
     associatedtype Loaded: Sendable
     associatedtype Prepared: Sendable
@@ -29,7 +29,7 @@ public protocol Recipe: Sendable {
         -> Finished
     func mesh(_ finished: consuming Finished, _ item: RecipeItem, _ context: StageContext) throws -> Meshed
 
-    /// Writes everything but `run.json` into the folder, which exists and is empty. The files are flushed by the writer.
+    /// Writes everything but `run.json` into the folder, which exists and is empty. The files are flushed by the committer.
     func write(_ meshed: consuming Meshed, into folder: String, _ item: RecipeItem, _ context: StageContext) throws
         -> ItemProduct
 
@@ -64,12 +64,21 @@ public struct DiscoveryRequest: Sendable {
     public var exclude: [String]
     /// Folders not to be walked: the output folder.
     public var pruned: [String]
+    /// Whether an input that is not there is a note instead of an error: in a batch that was begun before.
+    public var toleratesMissing: Bool
 
-    public init(inputs: [String], include: [String] = [], exclude: [String] = [], pruned: [String] = []) {
+    public init(
+        inputs: [String],
+        include: [String] = [],
+        exclude: [String] = [],
+        pruned: [String] = [],
+        toleratesMissing: Bool = false
+    ) {
         self.inputs = inputs
         self.include = include
         self.exclude = exclude
         self.pruned = pruned
+        self.toleratesMissing = toleratesMissing
     }
 }
 

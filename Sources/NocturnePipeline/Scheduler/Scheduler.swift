@@ -13,7 +13,7 @@ actor Scheduler<R: Recipe> {
     private let pool: ComputePool
     private let failFast: Bool
 
-    private var queue: [Work] = []
+    private let queue: [Work]
     private var next = 0
     private var retries: [Work] = []
     private var inFlight: [Int64: Work] = [:]
@@ -21,10 +21,10 @@ actor Scheduler<R: Recipe> {
     private var committed: Set<Int64> = []
     private var waiter: CheckedContinuation<Void, Never>?
     private var sequence = 0
-    private(set) var changedAnything = false
 
     init(
         recipe: R,
+        queue: [Work],
         journal: Journal,
         output: OutputFolder,
         budget: MemoryBudget,
@@ -34,6 +34,7 @@ actor Scheduler<R: Recipe> {
         failFast: Bool
     ) {
         self.recipe = recipe
+        self.queue = queue
         self.journal = journal
         self.output = output
         self.budget = budget
@@ -42,110 +43,6 @@ actor Scheduler<R: Recipe> {
         self.pool = pool
         self.failFast = failFast
     }
-
-    // MARK: Taking stock
-
-    /// Brings discovery and journal together and fills the queue.
-    func takeStock(_ discovery: Discovery, planner: WorkPlanner) async throws {
-        let known = Dictionary(uniqueKeysWithValues: try journal.items().map { ($0.key, $0) })
-        let files = try journal.files()
-        let output = output
-        let decisions = planner.decide(discovery.items, known: known) { item in
-            (files[item.id] ?? []).allSatisfy { FileSystem.size(output.item(item.name) + "/" + $0.path) == $0.bytes }
-                && files[item.id] != nil
-        }
-        for note in discovery.notes { await progress.note(note) }
-        for note in decisions.compactMap(\.note) { await progress.note(note) }
-        for decision in decisions where decision.entry.state == .quarantined && !decision.reused {
-            await progress.emit(BatchEvent(.itemQuarantined, item: decision.entry.name, reason: decision.entry.reason))
-        }
-        let changed = decisions.filter { decision in
-            guard !decision.reused else { return false }
-            guard let before = known[decision.entry.item.key] else { return true }
-            return
-                !(before.state == decision.entry.state && before.reason == decision.entry.reason
-                && before.fingerprint == decision.entry.item.fingerprint.hex && before.deaths == decision.entry.deaths)
-        }
-        try journal.record(changed.map(\.entry))
-        changedAnything = !changed.isEmpty
-        try settleVanished(discovery, known: known)
-        try await fillQueue(decisions)
-        try await reportProblems(decisions)
-    }
-
-    /// Items that were to be done, and whose source is no longer found.
-    private func settleVanished(_ discovery: Discovery, known: [String: JournalItem]) throws {
-        let found = Set(discovery.items.map(\.key))
-        let vanished = known.values.filter { !found.contains($0.key) && ($0.state == .pending || $0.state == .started) }
-        guard !vanished.isEmpty else { return }
-        changedAnything = true
-        try journal.settle(
-            vanished.map(\.id),
-            as: .failed,
-            reason: "the source is no longer there",
-            at: Timestamp.now()
-        )
-    }
-
-    private func fillQueue(_ decisions: [WorkPlanner.Decision]) async throws {
-        let ids = Dictionary(uniqueKeysWithValues: try journal.items().map { ($0.key, $0.id) })
-        var adopted: [(Int64, ItemProduct)] = []
-        for decision in decisions where decision.work {
-            let entry = decision.entry
-            guard let id = ids[entry.item.key] else { continue }
-            // A crash between the rename and the journal leaves a finished folder that the journal does not know.
-            if FileSystem.exists(output.item(entry.name) + "/result.json"),
-                let product = try? recipe.adopt(
-                    folder: output.item(entry.name),
-                    fingerprint: entry.item.fingerprint.hex
-                )
-            {
-                adopted.append((id, product))
-                continue
-            }
-            queue.append(
-                Work(
-                    id: id,
-                    name: entry.name,
-                    source: entry.item.source,
-                    path: entry.item.path,
-                    fingerprint: entry.item.fingerprint.hex,
-                    suspect: decision.suspect
-                )
-            )
-        }
-        queue = queue.filter(\.suspect) + queue.filter { !$0.suspect }
-        if !adopted.isEmpty {
-            changedAnything = true
-            try journal.complete(adopted, at: Timestamp.now())
-        }
-        let waiting = Set(queue.map(\.name))
-        for name in FileSystem.entries(output.staging) where !waiting.contains(name) {
-            FileSystem.remove(output.staging(name))
-        }
-        let items = try journal.items()
-        let counts = BatchCounts(of: items)
-        let steps = queue.reduce(0) { $0 + ((try? recipe.plan(source: $1.source, threads: pool.width))?.steps ?? 1) }
-        await progress.begin(
-            total: counts.inputs - counts.skipped,
-            alreadyDone: counts.inputs - counts.skipped - queue.count,
-            failed: counts.failed + counts.quarantined,
-            steps: steps
-        )
-    }
-
-    private func reportProblems(_ decisions: [WorkPlanner.Decision]) async throws {
-        for decision in decisions where !decision.reused && !decision.work {
-            let entry = decision.entry
-            if entry.state == .failed {
-                await progress.emit(BatchEvent(.itemFailed, item: entry.name, reason: entry.reason))
-            } else if entry.state == .skipped {
-                await progress.emit(BatchEvent(.itemSkipped, item: entry.name, reason: entry.reason))
-            }
-        }
-    }
-
-    var hasWork: Bool { !queue.isEmpty }
 
     // MARK: Admitting
 
@@ -163,7 +60,7 @@ actor Scheduler<R: Recipe> {
                 let needed = plan.peak()
                 guard needed <= available else {
                     let words = "needs \(ByteCount(needed)) of memory, the budget leaves \(ByteCount(available))"
-                    await settle(work, .failed, words, .itemFailed)
+                    await fail(work, words)
                     continue
                 }
                 if work.retries > 0 { try await Task.sleep(for: .seconds(1 << (2 * work.retries - 1))) }
@@ -172,10 +69,20 @@ actor Scheduler<R: Recipe> {
                 try await start(work, plan: plan, lease: lease, requests)
             } catch is CancellationError {
                 return
+            } catch let error as JournalFault {
+                // Without the journal nothing can be promised: what is in flight is brought to its end.
+                await progress.note("\(error)")
+                control.drain()
+                return
             } catch {
-                await settle(work, .failed, "\(error)", .itemFailed)
+                await fail(work, "\(error)")
             }
         }
+    }
+
+    private func fail(_ work: Work, _ reason: String) async {
+        await settle(work, .failed, reason, .itemFailed)
+        if failFast { control.cancel() }
     }
 
     private func start(_ work: Work, plan: ItemPlan, lease: MemoryLease, _ requests: BoundedChannel<Flight<Void>>)
@@ -183,9 +90,12 @@ actor Scheduler<R: Recipe> {
     {
         sequence += 1
         let flag = control.flag(for: work.name)
+        do {
+            try journal.markStarted([work.id])
+        } catch {
+            throw JournalFault(underlying: error)
+        }
         inFlight[work.id] = work
-        try journal.markStarted([work.id])
-        changedAnything = true
         let item = InFlightItem(
             id: work.id,
             item: RecipeItem(name: work.name, source: work.source, path: work.path, fingerprint: work.fingerprint),
@@ -237,19 +147,18 @@ actor Scheduler<R: Recipe> {
                 work.id,
                 BatchEvent(.itemCompleted, item: work.name, seconds: (seconds * 1000).rounded() / 1000)
             )
-        case .failed(let reason, let stage, let transient)
-        where transient && work.retries < 2 && control.mode == .running:
+        case .failed(let reason, let stage, let transient) where transient && work.retries < 2:
             var again = work
             again.retries += 1
             retries.append(again)
+            try? journal.settle([work.id], as: .pending, reason: reason, at: Timestamp.now())
             await progress.putBack(
                 work.id,
                 BatchEvent(.itemRetried, item: work.name, reason: "\(stage.rawValue): \(reason)")
             )
         case .failed(let reason, _, _):
-            await settle(work, .failed, reason, .itemFailed)
             FileSystem.remove(output.staging(work.name))
-            if failFast { control.cancel() }
+            await fail(work, reason)
         case .interrupted:
             if control.wasCancelled(item: work.name) {
                 await settle(work, .cancelled, "cancelled on request", .itemCancelled)
@@ -275,10 +184,12 @@ actor Scheduler<R: Recipe> {
             await settle(work, .pending, "interrupted", .itemInterrupted)
         }
         inFlight = [:]
+        for work in queue[next...] where control.wasCancelled(item: work.name) {
+            await settle(work, .cancelled, "cancelled on request", .itemCancelled)
+        }
     }
 
     private func settle(_ work: Work, _ state: ItemState, _ reason: String, _ event: BatchEvent.Kind) async {
-        changedAnything = true
         do {
             try journal.settle([work.id], as: state, reason: reason, at: Timestamp.now())
         } catch {
@@ -286,4 +197,10 @@ actor Scheduler<R: Recipe> {
         }
         await progress.ended(work.id, BatchEvent(event, item: work.name, reason: reason))
     }
+}
+
+/// The journal would not be written.
+private struct JournalFault: Error, CustomStringConvertible {
+    let underlying: any Error
+    var description: String { "the journal cannot be written: \(underlying)" }
 }

@@ -16,18 +16,29 @@ struct StageLine<Input: Sendable, Output: Sendable>: Sendable {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<workers {
                 group.addTask {
-                    while let flight = try? await input.receive() {
-                        guard let result = await surroundings.attempt(stage, flight, body) else { continue }
+                    while let (item, result) = await next(body) {
+                        guard let result else { continue }
+                        // The flight, and with it what the last stage made, is gone by now.
+                        surroundings.giveBack(item, after: stage)
                         do {
-                            try await output.send(Flight(item: flight.item, payload: result), cost: 0)
+                            try await output.send(
+                                Flight(item: item, payload: result),
+                                cost: item.plan.bytes(after: stage)
+                            )
                         } catch {
-                            await surroundings.end(flight.item, .interrupted)
+                            await surroundings.end(item, .interrupted)
                         }
                     }
                 }
             }
         }
         output.finish()
+    }
+
+    /// Takes one item and does its work. Nil at the end of the channel; no result when the item ended here.
+    private func next(_ body: @Sendable (Flight<Input>) async throws -> Output) async -> (InFlightItem, Output?)? {
+        guard let flight = try? await input.receive() else { return nil }
+        return (flight.item, await surroundings.attempt(stage, flight.item) { try await body(flight) })
     }
 }
 
@@ -41,21 +52,19 @@ struct StageSurroundings: Sendable {
     let isTransient: @Sendable (any Error) -> Bool
 
     /// Runs one item's work, timed. Nil when the item ended here, and was reported.
-    func attempt<Input, Output>(
+    func attempt<Output>(
         _ stage: Stage,
-        _ flight: Flight<Input>,
-        _ body: @Sendable (Flight<Input>) async throws -> Output
+        _ item: InFlightItem,
+        _ body: () async throws -> Output
     ) async -> Output? {
-        let item = flight.item
         if item.flag.isCancelled {
             await end(item, .interrupted)
             return nil
         }
         let start = ContinuousClock.now
         do {
-            let result = try await body(flight)
+            let result = try await body()
             item.record(stage, seconds: (ContinuousClock.now - start).inSeconds)
-            if let next = stage.next { item.lease.shrink(to: item.plan.peak(from: next)) }
             return result
         } catch {
             if item.flag.isCancelled || error is CancellationError || error is CancelledError {
@@ -67,11 +76,16 @@ struct StageSurroundings: Sendable {
         }
     }
 
+    /// Shrinks the lease to what the later stages need.
+    func giveBack(_ item: InFlightItem, after stage: Stage) {
+        item.lease.shrink(to: stage.next.map { item.plan.peak(from: $0) } ?? 0)
+    }
+
     /// Gives the item's memory back and tells the scheduler.
     func end(_ item: InFlightItem, _ end: ItemReport.End) async {
         item.lease.release()
         // The scheduler settles what was never reported, so a report lost to cancellation loses nothing.
-        try? await reports.send(ItemReport(item: item, end: end), cost: 0)
+        try? await reports.send(ItemReport(item: item, end: end))
     }
 }
 

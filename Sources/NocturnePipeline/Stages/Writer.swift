@@ -29,11 +29,15 @@ actor Writer<R: Recipe> {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<workers {
                 group.addTask { [self] in
-                    while let flight = try? await input.receive() {
-                        let result = await surroundings.attempt(.write, flight) { flight in
-                            try await self.writeAndCommit(flight)
+                    while let (item, pending) = await writeNext() {
+                        guard let pending else { continue }
+                        // The volume is gone by now: its memory is not needed while the disk is waited for.
+                        surroundings.giveBack(item, after: .write)
+                        let product = await surroundings.attempt(.write, item) {
+                            try await self.committer.commit(pending)
+                            return pending.product
                         }
-                        if let product = result { await surroundings.end(flight.item, .completed(product)) }
+                        if let product { await surroundings.end(item, .completed(product)) }
                     }
                 }
             }
@@ -41,7 +45,13 @@ actor Writer<R: Recipe> {
         surroundings.reports.finish()
     }
 
-    private nonisolated func writeAndCommit(_ flight: Flight<R.Meshed>) async throws -> ItemProduct {
+    /// Takes one item and writes its files. Nil at the end of the channel; nothing to commit when the item ended here.
+    private nonisolated func writeNext() async -> (InFlightItem, PendingCommit?)? {
+        guard let flight = try? await input.receive() else { return nil }
+        return (flight.item, await surroundings.attempt(.write, flight.item) { try await self.write(flight) })
+    }
+
+    private nonisolated func write(_ flight: Flight<R.Meshed>) async throws -> PendingCommit {
         let item = flight.item
         let folder = item.context.staging + "/result"
         let start = ContinuousClock.now
@@ -52,17 +62,10 @@ actor Writer<R: Recipe> {
             let product = try recipe.write(flight.payload, into: folder, item.item, item.context)
             var seconds = item.seconds
             seconds[.write] = (ContinuousClock.now - start).inSeconds
-            try FileSystem.write(
-                folder + "/run.json",
-                facts.report(seconds: seconds, predictedPeakBytes: item.plan.peak())
-            )
+            try FileSystem.write(folder + "/run.json", facts.report(seconds: seconds, itemPeakBytes: item.plan.peak()))
             return product
         }
-        // The memory is not needed while the disk is waited for.
-        item.lease.shrink(to: 0)
-        try item.flag.check()
-        try await committer.commit(PendingCommit(id: item.id, name: item.item.name, folder: folder, product: product))
-        return product
+        return PendingCommit(id: item.id, name: item.item.name, folder: folder, product: product)
     }
 }
 
@@ -73,6 +76,9 @@ struct RunFacts: Sendable {
     let threads: Int
     let budgetBytes: Int
     let version: String
+    /// What the process and the engine take, whatever is in flight.
+    let engineBytes: Int
+    let budget: MemoryBudget
 
     private struct Report: Encodable {
         let schemaVersion = 1
@@ -82,13 +88,15 @@ struct RunFacts: Sendable {
         let version: String
         let threads: Int
         let budgetBytes: Int
+        /// Of this item alone, and of the process with all that was in flight at once so far.
+        let predictedItemPeakBytes: Int
         let predictedPeakBytes: Int
         let residentBytes: Int
         let peakResidentBytes: Int
         let seconds: [String: Double]
     }
 
-    func report(seconds: [Stage: Double], predictedPeakBytes: Int) throws -> [UInt8] {
+    func report(seconds: [Stage: Double], itemPeakBytes: Int) throws -> [UInt8] {
         let memory = ProcessMemory.read()
         let report = Report(
             finishedAt: Timestamp.now(),
@@ -97,7 +105,8 @@ struct RunFacts: Sendable {
             version: version,
             threads: threads,
             budgetBytes: budgetBytes,
-            predictedPeakBytes: predictedPeakBytes,
+            predictedItemPeakBytes: itemPeakBytes,
+            predictedPeakBytes: engineBytes + budget.snapshot().peakLeased,
             residentBytes: memory.resident,
             peakResidentBytes: memory.peak,
             seconds: Dictionary(

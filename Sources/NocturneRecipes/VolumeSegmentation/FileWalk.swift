@@ -50,12 +50,22 @@ struct FileWalk {
             let root = (input as NSString).lastPathComponent
             var status = stat()
             guard stat(input, &status) == 0 else {
+                if request.toleratesMissing {
+                    notes.append("\(input) is not there: \(String(cString: strerror(errno)))")
+                    continue
+                }
                 throw BatchError(.inputMissing, path: input, detail: String(cString: strerror(errno)))
             }
             if status.st_mode & S_IFMT == S_IFDIR {
                 try walk(input, below: "", root: root, status)
             } else {
-                take(FoundFile(path: input, name: root, root: (input as NSString).deletingLastPathComponent))
+                take(
+                    FoundFile(
+                        path: input,
+                        name: root,
+                        root: ((input as NSString).deletingLastPathComponent as NSString).lastPathComponent
+                    )
+                )
             }
         }
         var seen: Set<String> = []

@@ -15,15 +15,21 @@ struct LabelCheckpoint {
     private struct State: Codable {
         var fingerprint: String
         var instructionSet: String
-        var slices: Int
-        var sha256: String
+        var parts: [Part]
+
+        /// The slices of one save, from where the last one ended.
+        struct Part: Codable {
+            var end: Int
+            var sha256: String
+        }
     }
 
     private let folder: String
     private let fingerprint: String
     private let instructionSet: String
     private let shape: VolumeShape
-    private var saved = 0
+    private var parts: [State.Part] = []
+    private var saved: Int { parts.last?.end ?? 0 }
     private var lastSave = ContinuousClock.now
     /// Small volumes are done before this; writing their slices would cost more than inferring them again.
     private static let interval = Duration.seconds(4)
@@ -44,30 +50,39 @@ struct LabelCheckpoint {
         guard let text = try? FileSystem.read(statePath, limit: 1 << 16),
             let state = try? JSONDecoder().decode(State.self, from: Data(text)),
             state.fingerprint == fingerprint, state.instructionSet == instructionSet,
-            state.slices > 0, state.slices <= shape.z,
+            let slices = state.parts.last?.end, slices <= shape.z,
+            zip([0] + state.parts.map(\.end), state.parts).allSatisfy({ $0 < $1.end }),
             let descriptor = Optional(open(labelsPath, O_RDONLY | O_CLOEXEC)), descriptor >= 0
         else { return 0 }
         defer { close(descriptor) }
-        let wanted = state.slices * shape.sliceCount * 2
-        var digester = ContentDigester()
         let intact = try labels.withUnsafeMutableBufferPointer { labels throws -> Bool in
             let bytes = UnsafeMutableRawBufferPointer(labels)
             var offset = 0
-            while offset < wanted {
-                try scope.check()
-                let count = pread(descriptor, bytes.baseAddress! + offset, min(1 << 22, wanted - offset), off_t(offset))
-                if count <= 0 { return false }
-                digester.update(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]))
-                offset += count
+            for part in state.parts {
+                let end = part.end * shape.sliceCount * 2
+                var digester = ContentDigester()
+                while offset < end {
+                    try scope.check()
+                    let count = pread(
+                        descriptor,
+                        bytes.baseAddress! + offset,
+                        min(1 << 22, end - offset),
+                        off_t(offset)
+                    )
+                    if count <= 0 { return false }
+                    digester.update(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]))
+                    offset += count
+                }
+                guard digester.finish().hex == part.sha256 else { return false }
             }
-            return digester.finish().hex == state.sha256
+            return true
         }
         guard intact else {
             labels.clear()
             return 0
         }
-        saved = state.slices
-        return saved
+        parts = state.parts
+        return slices
     }
 
     /// Keeps the slices finished since the last call, every few seconds or when forced.
@@ -93,18 +108,13 @@ struct LabelCheckpoint {
                 offset += count
             }
             var digester = ContentDigester()
-            digester.update(UnsafeRawBufferPointer(rebasing: bytes[0..<end]))
+            digester.update(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
             return digester.finish()
         }
         guard fsync(descriptor) == 0 else { throw FileFault(operation: "flush", path: labelsPath, code: errno) }
-        let state = State(
-            fingerprint: fingerprint,
-            instructionSet: instructionSet,
-            slices: finishedSlices,
-            sha256: digest.hex
-        )
+        parts.append(State.Part(end: finishedSlices, sha256: digest.hex))
+        let state = State(fingerprint: fingerprint, instructionSet: instructionSet, parts: parts)
         try FileSystem.replace(statePath, with: try StableJSON.encode(state))
-        saved = finishedSlices
         lastSave = ContinuousClock.now
     }
 }

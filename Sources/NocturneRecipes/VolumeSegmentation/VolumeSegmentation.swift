@@ -241,7 +241,8 @@ public struct VolumeSegmentation: Recipe {
     }
 
     public func isTransient(_ error: any Error) -> Bool {
-        (error as? FileFault)?.isTransient ?? false
+        let code = (error as? NIfTIError)?.systemCode ?? (error as? MeshFileError)?.systemCode
+        return code.map { FileFault(operation: "", path: "", code: $0).isTransient } ?? false
     }
 
     // MARK: What the package and the options say together
@@ -260,7 +261,8 @@ public struct VolumeSegmentation: Recipe {
                 uniqueKeysWithValues: settings.minimumVolumeMm3.compactMap { entry in
                     values[entry.key].map { ($0, entry.value) }
                 }
-            )
+            ),
+            connectivity: Connectivity(rawValue: settings.connectivity) ?? .corners
         )
     }
 }

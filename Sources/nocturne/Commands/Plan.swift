@@ -108,7 +108,7 @@ struct PlanReport {
         for item in report.items {
             rows.append([
                 item.item, item.peakBytes.map { "\(ByteCount($0))" } ?? "-", item.tiles.map(String.init) ?? "-",
-                item.seconds.map(AccountText.duration) ?? "-",
+                item.seconds.map(EventText.duration) ?? "-",
                 item.problem ?? (item.fits ? "" : "does not fit into the memory budget"),
             ])
         }
@@ -116,7 +116,7 @@ struct PlanReport {
         for note in report.notes { Swift.print(note) }
         Swift.print(
             "Engine and model take \(ByteCount(report.engineBytes)) of a budget of \(ByteCount(report.budgetBytes)); "
-                + "inference about \(AccountText.duration(report.seconds)). Nothing was run."
+                + "inference about \(EventText.duration(report.seconds)). Nothing was run."
         )
     }
 }

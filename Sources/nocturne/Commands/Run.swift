@@ -36,8 +36,7 @@ struct Run: AsyncParsableCommand {
         }
         if !Supervisor.isEngine {
             _ = try batch.segmentationOptions()
-            // The list on standard input is read by the child.
-            Supervisor.run()
+            Supervisor.run(keepsInput: batch.list == "-")
         }
         try await EngineProcess.run(
             EngineProcess.Request(

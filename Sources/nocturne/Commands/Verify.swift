@@ -16,6 +16,9 @@ struct Verify: ParsableCommand {
     func run() throws {
         let folder = OutputFolder(absolutePath(output))
         _ = try ExistingBatch.description(of: folder)
+        if let process = BatchLock.holder(of: folder) {
+            throw BatchError(.outputInUse, path: folder.path, detail: "process \(process) is working on this batch")
+        }
         let report = try BatchVerification(folder).run()
         if json {
             try Terminal.printJSON(report)

@@ -39,22 +39,27 @@ public struct WorkPlanner {
     public func preview(_ discovered: [DiscoveredItem]) -> (
         items: [(item: DiscoveredItem, name: String)], notes: [String]
     ) {
-        let decisions = decide(discovered, known: [:]) { _ in false }
+        let decisions = decide(discovered, known: [:], foreign: []) { _ in false }
         return (decisions.map { ($0.entry.item, $0.entry.name) }, decisions.compactMap(\.note))
     }
 
     /// Names that cannot be an item's folder.
     static let reservedNames: Set<String> = ["batch.json", "statistics.csv", "retry.txt", "events.jsonl"]
 
-    /// One decision for every discovered item, in order. `isIntact` tells whether a completed item's files are there.
+    /// One decision for every discovered item, in order.
+    /// - Parameters:
+    ///   - foreign: names in the output folder that are not ours and stay as they are.
+    ///   - isIntact: whether a completed item's files are there.
     func decide(
         _ discovered: [DiscoveredItem],
         known: [String: JournalItem],
-        isIntact: (JournalItem) -> Bool
-    ) -> [Decision] {
+        foreign: Set<String>,
+        isIntact: (JournalItem) throws -> Bool
+    ) rethrows -> [Decision] {
         var taken = Set(known.values.map { $0.name.lowercased() }).union(Self.reservedNames)
-        return discovered.map { item in
-            if let before = known[item.key] { return decide(item, before: before, isIntact: isIntact) }
+        taken.formUnion(foreign.map { $0.lowercased() })
+        return try discovered.map { item in
+            if let before = known[item.key] { return try decide(item, before: before, isIntact: isIntact) }
             let (name, note) = uniqueName(for: item, taken: &taken)
             return fresh(item, name: name, note: note)
         }
@@ -83,7 +88,9 @@ public struct WorkPlanner {
         }
     }
 
-    private func decide(_ item: DiscoveredItem, before: JournalItem, isIntact: (JournalItem) -> Bool) -> Decision {
+    private func decide(_ item: DiscoveredItem, before: JournalItem, isIntact: (JournalItem) throws -> Bool) rethrows
+        -> Decision
+    {
         let same = item.fingerprint.hex == before.fingerprint
         guard same, item.problem == nil else {
             let note =
@@ -101,7 +108,7 @@ public struct WorkPlanner {
         }
         switch before.state {
         case .completed:
-            if isIntact(before) { return keep(.completed, nil) }
+            if try isIntact(before) { return keep(.completed, nil) }
             return fresh(
                 item,
                 name: before.name,
@@ -110,9 +117,9 @@ public struct WorkPlanner {
         case .failed, .cancelled, .quarantined:
             return retryFailed ? fresh(item, name: before.name) : keep(before.state, before.reason)
         case .skipped, .pending:
-            return fresh(item, name: before.name, deaths: before.deaths)
+            return again(item, before, deaths: before.deaths)
         case .started:
-            guard let previousDeath else { return fresh(item, name: before.name, deaths: before.deaths) }
+            guard let previousDeath else { return again(item, before, deaths: before.deaths) }
             let deaths = before.deaths + 1
             if deaths >= 2 {
                 var decision = keep(.quarantined, "the engine died twice with this item in flight: \(previousDeath)")
@@ -120,10 +127,15 @@ public struct WorkPlanner {
                 decision.entry.deaths = deaths
                 return decision
             }
-            var decision = fresh(item, name: before.name, deaths: deaths)
-            decision.suspect = true
-            return decision
+            return again(item, before, deaths: deaths)
         }
+    }
+
+    /// To be worked on, alone if the engine once died with it in flight.
+    private func again(_ item: DiscoveredItem, _ before: JournalItem, deaths: Int) -> Decision {
+        var decision = fresh(item, name: before.name, deaths: deaths)
+        decision.suspect = deaths > 0
+        return decision
     }
 
     /// The wished name, or with six digits of the key's digest where it is taken: the same in every run.
@@ -138,7 +150,7 @@ public struct WorkPlanner {
                 name = "\(wished)-\(digest.prefix(digits))"
                 digits += 2
             } while taken.contains(name.lowercased()) && digits <= 64
-            note = "\(item.path): another input is called \(wished) too; this one becomes \(name)"
+            note = "\(item.path): the name \(wished) is taken in the output folder; this one becomes \(name)"
         }
         taken.insert(name.lowercased())
         return (name, note)

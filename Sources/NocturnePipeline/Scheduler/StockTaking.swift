@@ -1,0 +1,137 @@
+import NocturneConcurrency
+import NocturneCore
+
+/// Brings discovery and journal together before a run: what is done, what is to be done, and what is never to be.
+///
+/// Runs before the scheduler exists, so the journal still has one writer at a time.
+struct StockTaking<R: Recipe> {
+    let recipe: R
+    let journal: Journal
+    let output: OutputFolder
+    let control: RunControl
+    let progress: ProgressReporter
+    let threads: Int
+    /// Whether the batch goes on with other inputs or options than it was begun with.
+    let descriptionChanged: Bool
+
+    /// Records what is new, and says what is to be worked on, suspects first.
+    /// - Throws: `CancelledError` when the run is to stop; errors of the journal.
+    func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> [Work] {
+        let known = Dictionary(uniqueKeysWithValues: try journal.items().map { ($0.key, $0) })
+        let files = try journal.files()
+        let foreign = foreignEntries(known)
+        let decisions = try planner.decide(discovery.items, known: known, foreign: foreign) { item in
+            try check()
+            guard let recorded = files[item.id] else { return false }
+            return recorded.allSatisfy { FileSystem.size(output.item(item.name) + "/" + $0.path) == $0.bytes }
+        }
+        for note in discovery.notes + decisions.compactMap(\.note) { await progress.note(note) }
+        try journal.record(decisions.filter { isNew($0, known) }.map(\.entry))
+        try settleVanished(discovery, known: known)
+        let queue = try queue(decisions)
+        cleanStaging(keeping: Set(queue.map(\.name)))
+        try await begin(queue)
+        await report(decisions)
+        return queue
+    }
+
+    private func check() throws(CancelledError) {
+        if control.mode == .cancelled { throw CancelledError() }
+    }
+
+    /// What lies in the output folder and is no result of ours: no item may take its name.
+    private func foreignEntries(_ known: [String: JournalItem]) -> Set<String> {
+        let ours = Set(known.values.map(\.name))
+        return Set(
+            FileSystem.entries(output.path).filter { entry in
+                !ours.contains(entry) && !FileSystem.exists(output.item(entry) + "/result.json")
+            }
+        )
+    }
+
+    private func isNew(_ decision: WorkPlanner.Decision, _ known: [String: JournalItem]) -> Bool {
+        guard !decision.reused else { return false }
+        let entry = decision.entry
+        guard let before = known[entry.item.key] else { return true }
+        return before.state != entry.state || before.reason != entry.reason || before.deaths != entry.deaths
+            || before.fingerprint != entry.item.fingerprint.hex
+    }
+
+    /// Items that wait, and that this run did not find: they go on waiting, unless the batch itself was changed.
+    private func settleVanished(_ discovery: Discovery, known: [String: JournalItem]) throws {
+        let found = Set(discovery.items.map(\.key))
+        let vanished = known.values.filter { item in
+            !found.contains(item.key) && (descriptionChanged ? item.state != .completed : item.state == .started)
+        }
+        try journal.settle(
+            vanished.map(\.id),
+            as: descriptionChanged ? .skipped : .pending,
+            reason: descriptionChanged ? "no longer among the inputs" : "was not found in the last run",
+            at: Timestamp.now()
+        )
+    }
+
+    private func queue(_ decisions: [WorkPlanner.Decision]) throws -> [Work] {
+        let ids = Dictionary(uniqueKeysWithValues: try journal.items().map { ($0.key, $0.id) })
+        var adopted: [(Int64, ItemProduct)] = []
+        var queue: [Work] = []
+        for decision in decisions where decision.work {
+            try check()
+            let entry = decision.entry
+            guard let id = ids[entry.item.key] else { continue }
+            let folder = output.item(entry.name)
+            // A crash between the rename and the journal leaves a finished folder that the journal does not know.
+            if FileSystem.exists(folder + "/result.json"),
+                let product = try? recipe.adopt(folder: folder, fingerprint: entry.item.fingerprint.hex)
+            {
+                adopted.append((id, product))
+                continue
+            }
+            queue.append(
+                Work(
+                    id: id,
+                    name: entry.name,
+                    source: entry.item.source,
+                    path: entry.item.path,
+                    fingerprint: entry.item.fingerprint.hex,
+                    suspect: decision.suspect
+                )
+            )
+        }
+        if !adopted.isEmpty { try journal.complete(adopted, at: Timestamp.now()) }
+        return queue.filter(\.suspect) + queue.filter { !$0.suspect }
+    }
+
+    private func cleanStaging(keeping names: Set<String>) {
+        for name in FileSystem.entries(output.staging) where !names.contains(name) {
+            FileSystem.remove(output.staging(name))
+        }
+    }
+
+    private func begin(_ queue: [Work]) async throws {
+        let counts = BatchCounts(of: try journal.items())
+        var steps = 0
+        for work in queue {
+            try check()
+            steps += (try? recipe.plan(source: work.source, threads: threads))?.steps ?? 1
+        }
+        await progress.begin(
+            total: counts.inputs - counts.skipped,
+            alreadyDone: counts.inputs - counts.skipped - queue.count,
+            failed: counts.failed + counts.quarantined,
+            steps: steps
+        )
+    }
+
+    private func report(_ decisions: [WorkPlanner.Decision]) async {
+        for decision in decisions where !decision.reused && !decision.work {
+            let entry = decision.entry
+            let kinds: [ItemState: BatchEvent.Kind] = [
+                .failed: .itemFailed, .skipped: .itemSkipped, .quarantined: .itemQuarantined,
+            ]
+            if let kind = kinds[entry.state] {
+                await progress.emit(BatchEvent(kind, item: entry.name, reason: entry.reason))
+            }
+        }
+    }
+}
