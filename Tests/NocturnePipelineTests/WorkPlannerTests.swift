@@ -37,4 +37,58 @@ struct WorkPlannerTests {
         let planner = WorkPlanner(retryFailed: false, previousDeath: nil)
         #expect(planner.preview([item("k", name: "batch.json")]).items[0].name != "batch.json")
     }
+
+    private func known(_ item: DiscoveredItem, _ state: ItemState, deaths: Int = 0) -> JournalItem {
+        JournalItem(
+            id: 1,
+            key: item.key,
+            name: item.name,
+            path: item.path,
+            fingerprint: item.fingerprint.hex,
+            state: state,
+            reason: nil,
+            deaths: deaths,
+            notes: []
+        )
+    }
+
+    @Test(
+        "What the journal says decides: done is done, a suspect goes alone, a second death ends it",
+        arguments: [
+            (ItemState.completed, 0, nil, false, ItemState.completed, false, false),
+            (.pending, 0, nil, false, .pending, true, false),
+            // Had no turn since the engine died with it in flight: still alone, not beside others.
+            (.pending, 1, nil, false, .pending, true, true),
+            (.started, 0, nil, false, .pending, true, false),
+            (.started, 0, "signal 9", false, .pending, true, true),
+            (.started, 1, "signal 9", false, .quarantined, false, false),
+            (.failed, 0, nil, false, .failed, false, false),
+            (.failed, 0, nil, true, .pending, true, false),
+            (.quarantined, 2, nil, true, .pending, true, false),
+            (.cancelled, 0, nil, false, .cancelled, false, false),
+        ] as [(ItemState, Int, String?, Bool, ItemState, Bool, Bool)]
+    )
+    func decisions(
+        before: ItemState,
+        deaths: Int,
+        death: String?,
+        retry: Bool,
+        after: ItemState,
+        work: Bool,
+        suspect: Bool
+    ) {
+        let item = item("k", name: "n")
+        let decision = WorkPlanner(retryFailed: retry, previousDeath: death)
+            .decide([item], known: ["k": known(item, before, deaths: deaths)], foreign: []) { _ in true }[0]
+        #expect(decision.entry.state == after)
+        #expect(decision.work == work)
+        #expect(decision.suspect == suspect)
+    }
+
+    @Test("Names of what lies in the output folder and is not ours are left alone")
+    func foreign() {
+        let decisions = WorkPlanner(retryFailed: false, previousDeath: nil)
+            .decide([item("k", name: "Mine")], known: [:], foreign: ["mine"]) { _ in true }
+        #expect(decisions[0].entry.name.hasPrefix("Mine-"))
+    }
 }

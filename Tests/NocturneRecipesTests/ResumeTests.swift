@@ -151,4 +151,31 @@ struct ResumeTests {
                 && "\($0)".contains("\(ProcessInfo.processInfo.processIdentifier)")
         }
     }
+
+    @Test("An account that was not written before a kill is written by the next run")
+    func oldAccount() async throws {
+        let bench = try bench(items: 2)
+        try await bench.run()
+        let before = try bench.tree()
+        try FileSystem.write(bench.output.account, Array("an older account".utf8))
+        let journal = try Journal(path: bench.output.journal)
+        try journal.settle([try journal.items()[0].id], as: .pending, reason: nil, at: "")
+        journal.close()
+        try await bench.run()
+        #expect(try bench.tree() == before)
+    }
+
+    @Test("A source that is not found goes on waiting, and is done when it is back")
+    func vanished() async throws {
+        let bench = try bench(items: 3)
+        try await bench.run { event, control in
+            if event.event == .itemStarted { control.cancel() }
+        }
+        let moved = bench.folder("elsewhere.nii")
+        try FileManager.default.moveItem(at: bench.folder("in/v2.nii"), to: moved)
+        let without = try await bench.run()
+        #expect(without.counts.completed == 2 && without.counts.notReached == 1)
+        try FileManager.default.moveItem(at: moved, to: bench.folder("in/v2.nii"))
+        #expect(try await bench.run().counts.completed == 3)
+    }
 }

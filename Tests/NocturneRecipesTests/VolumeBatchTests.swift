@@ -180,4 +180,48 @@ struct VolumeBatchTests {
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1)
         #expect(try bench.reason("large")?.contains("the budget leaves") == true)
     }
+
+    @Test("A folder of an item's name that is no result stays as it is")
+    func foreignFolder() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("one.nii")
+        try bench.folder.write("precious", to: "out/one/slices/1.dcm")
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 1)
+        #expect(try String(contentsOfFile: bench.output.item("one") + "/slices/1.dcm", encoding: .utf8) == "precious")
+        #expect(FileSystem.entries(bench.output.path).contains { $0.hasPrefix("one-") })
+    }
+
+    @Test("A DICOM series with one corrupt slice is refused by the slice's name, and the others are done")
+    func corruptSlice() async throws {
+        let bench = try BatchBench()
+        let sample = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-axial-head-first")
+        try FileManager.default.copyItem(at: sample, to: bench.folder("in/series"))
+        try bench.addBox("good.nii")
+        let slice = FileSystem.entries(bench.input + "/series")[7]
+        let path = bench.input + "/series/" + slice
+        let bytes = try FileSystem.read(path)
+        try FileSystem.write(path, Array(bytes.dropLast(bytes.count / 3)))
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1)
+        #expect(try bench.reason("series")?.contains(slice) == true)
+    }
+
+    @Test("2-D and 4-D images are refused as such")
+    func otherDimensions() async throws {
+        let bench = try BatchBench()
+        let good = Array(try Data(contentsOf: try bench.addBox("good.nii")))
+        var flat = good
+        flat.replaceSubrange(40..<42, with: [2, 0])
+        flat.replaceSubrange(46..<48, with: [1, 0])
+        try bench.folder.write(flat, to: "in/flat.nii")
+        var series = good
+        series.replaceSubrange(40..<42, with: [4, 0])
+        series.replaceSubrange(46..<50, with: [12, 0, 2, 0])
+        try bench.folder.write(series, to: "in/series.nii")
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 2)
+        #expect(try bench.reason("flat")?.contains("2-D") == true)
+        #expect(try bench.reason("series")?.contains("4-D") == true)
+    }
 }

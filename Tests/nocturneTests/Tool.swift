@@ -13,8 +13,8 @@ struct Tool {
     let output: String
     let errors: String
 
-    /// Runs it to its end. With `signal`, it is sent once the first event named in `after` is there.
-    init(_ arguments: [String], signal: Int32? = nil, after event: String = "itemStarted", in events: String = "")
+    /// Runs it to its end. With `signal`, it is sent once the event named in `after` is there, or at once when it is nil.
+    init(_ arguments: [String], signal: Int32? = nil, after event: String? = "itemStarted", in events: String = "")
         throws
     {
         let process = Process()
@@ -26,7 +26,7 @@ struct Tool {
         process.standardError = err
         try process.run()
         if let signal {
-            while process.isRunning {
+            while let event, process.isRunning {
                 let seen = (try? String(contentsOfFile: events, encoding: .utf8)) ?? ""
                 if seen.contains(event) { break }
                 sched_yield()

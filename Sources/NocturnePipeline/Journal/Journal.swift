@@ -14,6 +14,28 @@ public struct JournalItem: Sendable {
     /// How often the engine died with this item in flight.
     public var deaths: Int
     public var notes: [String]
+
+    package init(
+        id: Int64,
+        key: String,
+        name: String,
+        path: String,
+        fingerprint: String,
+        state: ItemState,
+        reason: String?,
+        deaths: Int,
+        notes: [String]
+    ) {
+        self.id = id
+        self.key = key
+        self.name = name
+        self.path = path
+        self.fingerprint = fingerprint
+        self.state = state
+        self.reason = reason
+        self.deaths = deaths
+        self.notes = notes
+    }
 }
 
 /// The batch's SQLite file: the only truth about what is done. The scheduler is its only writer.

@@ -15,10 +15,10 @@ struct Work: Sendable {
 /// What discovery and the journal together say is to be done: pure decisions, no files, no clock.
 public struct WorkPlanner {
     /// What to do about one discovered item.
-    struct Decision {
-        var entry: JournalEntry
-        var work: Bool
-        var suspect = false
+    package struct Decision {
+        package var entry: JournalEntry
+        package var work: Bool
+        package var suspect = false
         /// Something to tell the user.
         var note: String?
         /// Completed before, files intact: nothing is written for it.
@@ -50,7 +50,7 @@ public struct WorkPlanner {
     /// - Parameters:
     ///   - foreign: names in the output folder that are not ours and stay as they are.
     ///   - isIntact: whether a completed item's files are there.
-    func decide(
+    package func decide(
         _ discovered: [DiscoveredItem],
         known: [String: JournalItem],
         foreign: Set<String>,

@@ -180,7 +180,14 @@ struct VolumeDiscovery {
     /// What is no CT or MR volume at all is set aside; what is one and cannot be used is refused.
     private static func problem(_ error: DICOMReadError, several: Bool) -> ItemProblem {
         let aside: Set<DICOMReadError.Code> = [.notAnImageClass, .localizer, .mediaDirectory, .colour]
-        return aside.contains(error.code) ? .setAside(error.detail) : .refused(error.detail)
+        if aside.contains(error.code) { return .setAside(error.detail) }
+        // Faults of one file among many name it; the others are about the stack.
+        let ofOneFile: Set<DICOMReadError.Code> = [
+            .notOpened, .notReadable, .nestedTooDeep, .missingElement, .unsupportedPixels, .orientationInvalid,
+            .missingPixelData, .wrongPixelLength, .decoderFailed, .tooLarge,
+        ]
+        let file = several && ofOneFile.contains(error.code) ? (error.path as NSString).lastPathComponent + ": " : ""
+        return .refused(file + error.detail)
     }
 
     // MARK: Items
