@@ -84,7 +84,7 @@ def main():
         [
             f"## {datetime.date.today()}: plain 3-D U-Net, patch {options.patch}³, {work:.0f} GFLOP, {threads}",
             "",
-            f"{processor()}, {platform.system()} {platform.release()}; PyTorch {torch.__version__}; Nocturne engine"
+            f"{processor()}, {platform.system()}; PyTorch {torch.__version__}; Nocturne engine"
             f" {last['engine']}, {last['instructionSet']}.",
             f"{options.rounds} rounds of two runs each, alternating. Load average {load[0]:.1f} before and"
             f" {os.getloadavg()[0]:.1f} after, on {os.cpu_count()} cores.",
