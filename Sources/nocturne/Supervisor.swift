@@ -110,6 +110,8 @@ enum Supervisor {
         environment[childVariable] = "1"
         environment[deathVariable] = death
         if ignoresHangUp { environment[hangUpVariable] = "1" }
+        // A crash is told in one line; the back trace, with pieces of memory in it, only to who asks for it.
+        environment["SWIFT_BACKTRACE"] = environment["SWIFT_BACKTRACE"] ?? "enable=no"
         let arguments = CommandLine.arguments.map { strdup($0) } + [nil]
         let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer {

@@ -87,10 +87,15 @@ struct Account {
         for item in items {
             for row in rows[item.id] ?? [] {
                 text += csv(item.name) + "," + csv(row.label) + "," + csv(row.measure) + ","
-                text += (row.value.map { "\($0)" } ?? "") + "," + csv(row.unit) + "\n"
+                text += (row.value.map(number) ?? "") + "," + csv(row.unit) + "\n"
             }
         }
         return text
+    }
+
+    /// The fewest digits that read back to the same number; whole numbers without a point.
+    private func number(_ value: Double) -> String {
+        value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
     }
 
     /// A field of comma-separated values, quoted where it must be (RFC 4180).
