@@ -168,6 +168,28 @@ static inline int max_int(int a, int b) { return a > b ? a : b; }
 static inline int modulo(int a, int b) { return (a % b + b) % b; }
 static inline size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
+/// Where the taps of a row of the box start.
+static inline const float *packed_row(const conv_job *job, int z, int y) {
+    const nk_conv_plan *plan = job->plan;
+    const size_t in_z = (size_t)z * plan->in_stride[Z], in_y = (size_t)y * plan->in_stride[Y];
+    return job->packed + (in_z * plan->packed[Y] + in_y) * plan->row;
+}
+
+/// Zeroed memory of the plan, on a cache line's boundary, or NULL.
+void *nk_conv_allocate(nk_conv_plan *plan, size_t bytes);
+
+/// The sizes of packed memory that follow from a box.
+void nk_conv_measure_packed(nk_conv_plan *plan);
+
+/// Cuts the grid into boxes and the units into ranges. Returns the cost in cycles.
+double nk_conv_choose_boxes(nk_conv_plan *plan);
+
+/// Needs the units; false when memory runs out.
+bool nk_conv_pack_weights(nk_conv_plan *plan, const float *weights, const float *bias);
+
+/// Some blocks of channels of the whole box.
+void nk_conv_pack_box(const conv_job *job, int group, int block, int blocks);
+
 /// Some blocks of channels of one row: input row (z, y), or zeros when there is none, to `target`, the row's place in
 /// the first of the blocks, which are `target_block` floats apart.
 void nk_conv_pack_row(
@@ -183,3 +205,7 @@ size_t nk_conv_minimal_weight_count(const nk_conv_plan *plan);
 void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights);
 size_t nk_conv_minimal_scratch_floats(const nk_conv_plan *plan);
 void nk_conv_minimal_run(const conv_job *job, int first, int end);
+
+/// Readies a plan without vector kernels; returns the floats of scratch memory its products need. Needs the box.
+size_t nk_conv_portable_prepare(nk_conv_plan *plan);
+void nk_conv_portable_run(const conv_job *job, int first, int end);

@@ -1,18 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
 
-/// A pointer that crosses into the bodies of a parallel loop.
-struct SharedPointer<Element>: @unchecked Sendable {
-    // Unchecked: the owner keeps the memory alive around the loop, and bodies write to disjoint elements.
-    let base: UnsafeMutablePointer<Element>
-}
-
-/// Values that are only read inside a parallel loop.
-struct SharedReader<Element>: @unchecked Sendable {
-    // Unchecked: nobody writes while the loop runs.
-    let base: UnsafePointer<Element>
-}
-
 /// The box of voxels around one label, both ends inclusive.
 struct LabelBox: Sendable {
     var lower = SIMD3<Int>(repeating: Int.max)

@@ -63,7 +63,7 @@ public struct ConnectedComponents: Sendable {
     ) throws(CancelledError) {
         let selection: LabelRuns.Selection = if let value { .value(value) } else { .everyLabel }
         let runs = try LabelRuns(
-            in: VoxelReader(base: voxels.baseAddress!),
+            in: SharedReader(base: voxels.baseAddress!),
             shape: shape,
             region: region,
             selection: selection,

@@ -28,7 +28,7 @@ struct LabelRuns: Sendable {
 
     /// - Throws: ``CancelledError`` when the flag is raised; it is looked at about every million voxels.
     init(
-        in voxels: VoxelReader<UInt16>,
+        in voxels: SharedReader<UInt16>,
         shape: VolumeShape,
         region: VoxelBox,
         selection: Selection,

@@ -32,7 +32,7 @@ public enum LabelMeasurer {
         let tallies: [LabelTally]
         if let image {
             tallies = try image.voxels.withUnsafeBufferPointer { image throws(CancelledError) in
-                try tally(labels, VoxelReader(base: image.baseAddress!), places, wanted.count, scope)
+                try tally(labels, SharedReader(base: image.baseAddress!), places, wanted.count, scope)
             }
         } else {
             tallies = try tally(labels, nil, places, wanted.count, scope)
@@ -81,7 +81,7 @@ public enum LabelMeasurer {
 
     private static func tally(
         _ labels: LabelVolume,
-        _ image: VoxelReader<Float>?,
+        _ image: SharedReader<Float>?,
         _ places: [Int32],
         _ count: Int,
         _ scope: ComputeScope
@@ -93,7 +93,7 @@ public enum LabelMeasurer {
         try parts.withUnsafeMutableBufferPointer { parts throws(CancelledError) in
             let target = SharedPointer(base: parts.baseAddress!)
             try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-                let reader = VoxelReader(base: voxels.baseAddress!)
+                let reader = SharedReader(base: voxels.baseAddress!)
                 try scope.forEachRange(of: rows, by: rowsInPart) { range in
                     target.base[range.lowerBound / rowsInPart] = tallyRows(range, shape, reader, image, places, count)
                 }
@@ -109,8 +109,8 @@ public enum LabelMeasurer {
     private static func tallyRows(
         _ rows: Range<Int>,
         _ shape: VolumeShape,
-        _ labels: VoxelReader<UInt16>,
-        _ image: VoxelReader<Float>?,
+        _ labels: SharedReader<UInt16>,
+        _ image: SharedReader<Float>?,
         _ places: [Int32],
         _ count: Int
     ) -> [(place: Int, tally: LabelTally)] {
