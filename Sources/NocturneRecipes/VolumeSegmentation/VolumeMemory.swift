@@ -25,8 +25,9 @@ struct VolumeMemory {
             order: grid.order,
             separateAxis: grid.separateAxis
         )
-        // Vertices grow with the area of the organs: about two faces' worth of the grid's mean cross-section.
-        let vertices = Int(2 * pow(Double(voxels), 2.0 / 3))
+        // What grows with surfaces is guessed from the grid's mean cross-section: a body fills about two of them, a map
+        // full of specks more. Components are kept as runs, vertices while they are smoothed.
+        let section = Int(pow(Double(voxels), 2.0 / 3))
         var buffers = [
             PlannedBuffer("source voxels", bytes: voxels * 4, from: .load, through: .finish),
             PlannedBuffer("decoder", bytes: (8 << 20) * threads, from: .load, through: .load),
@@ -45,8 +46,8 @@ struct VolumeMemory {
                 through: .infer
             ),
             PlannedBuffer("labels", bytes: voxels * 2, from: .infer, through: .write),
-            PlannedBuffer("components", bytes: vertices * 48, from: .finish, through: .finish),
-            PlannedBuffer("surfaces", bytes: vertices * 180, from: .mesh, through: .write),
+            PlannedBuffer("components", bytes: section * 96, from: .finish, through: .finish),
+            PlannedBuffer("surfaces", bytes: section * 6 * 180, from: .mesh, through: .write),
             PlannedBuffer("compression", bytes: 24 << 20, from: .write, through: .write),
         ]
         if !grid.orientation.changesNothing {
