@@ -16,14 +16,6 @@
 
 #include "conv_internal.h"
 
-void *nk_conv_allocate(nk_conv_plan *plan, size_t bytes) {
-    bytes = round_up(bytes ? bytes : 1, 64);
-    void *memory = NULL;
-    if (posix_memalign(&memory, 64, bytes)) return NULL;
-    memset(memory, 0, bytes);
-    plan->plan_bytes += bytes;
-    return memory;
-}
 
 // MARK: Instruction sets
 

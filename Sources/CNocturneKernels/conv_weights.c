@@ -1,8 +1,19 @@
 // The packed weights of a plan, in the order in which its kernels read them.
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "conv_internal.h"
+
+/// Zeroed memory of a plan, on a cache line; counted in its bytes. Freed with the plan, piece by piece.
+void *nk_conv_allocate(nk_conv_plan *plan, size_t bytes) {
+    bytes = round_up(bytes ? bytes : 1, 64);
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, bytes)) return NULL;
+    memset(memory, 0, bytes);
+    plan->plan_bytes += bytes;
+    return memory;
+}
 
 /// Weight of an output channel and an input channel of a group (from 0 within it), at a tap.
 static float weight_at(const nk_conv_plan *plan, const float *weights, int group, int o, int i, int tap) {
