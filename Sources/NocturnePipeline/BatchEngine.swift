@@ -93,7 +93,9 @@ public struct BatchEngine<R: Recipe>: Sendable {
             let earlier = try? JSONDecoder().decode(BatchDescription.self, from: Data(text.utf8))
         {
             let differences = options.description.differences(from: earlier)
-            guard differences.isEmpty || options.overwrite else {
+            // A batch that found nothing yet holds nothing that could be mixed up.
+            let isEmpty = try journal.items().isEmpty
+            guard differences.isEmpty || options.overwrite || isEmpty else {
                 throw BatchError(
                     .optionsDiffer,
                     path: options.output.path,

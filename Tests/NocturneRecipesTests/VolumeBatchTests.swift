@@ -149,6 +149,9 @@ struct VolumeBatchTests {
     func nothing() async throws {
         let bench = try BatchBench()
         await #expect { try await bench.run() } throws: { ($0 as? BatchError)?.code == .nothingMatched }
+        // What was asked for in vain binds nobody.
+        try bench.addBox("one.nii")
+        #expect(try await bench.run(SegmentationOptions(meshes: .none)).counts.completed == 1)
     }
 
     @Test("Other options in the same folder are refused, and done anew with overwrite")
