@@ -30,6 +30,12 @@ public struct VoxelBox: Hashable, Sendable, Codable {
         )
     }
 
+    /// The smallest box around all of them; nil when there are none.
+    public init?(around boxes: [VoxelBox]) {
+        guard let first = boxes.first else { return nil }
+        self = boxes.dropFirst().reduce(first) { $0.union($1) }
+    }
+
     /// The same voxels in the indices of the rearranged grid.
     public func oriented(by orientation: AxisOrientation, in stored: VolumeShape) -> VoxelBox {
         var result = self

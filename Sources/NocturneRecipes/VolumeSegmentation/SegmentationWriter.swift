@@ -18,8 +18,9 @@ struct SegmentationWriter {
     private var finished: VolumeSegmentation.FinishedVolume { meshed.finished }
 
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
-        var written = ["segmentation.nii.gz"]
+        var written = ["segmentation.nii.gz", "preview.png"]
         try writeLabels(to: folder + "/segmentation.nii.gz", scope: scope)
+        try PNGWriter.write(finished.preview, to: folder + "/preview.png")
         let meshes = try writeMeshes(into: folder, scope: scope)
         written += meshes.values.map(\.file).sorted()
         let files = try written.map { path in

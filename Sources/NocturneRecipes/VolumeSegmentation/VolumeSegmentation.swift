@@ -162,6 +162,8 @@ public struct VolumeSegmentation: Recipe {
         let labels: LabelVolume
         let measurements: [LabelMeasurement]
         let cleaning: [LabelCleaning]
+        /// Drawn while the source image is still in memory.
+        let preview: RGBImage
         let notes: [String]
     }
 
@@ -185,11 +187,19 @@ public struct VolumeSegmentation: Recipe {
             values: wantedLabels(of: model).map(\.value),
             scope: context.scope
         )
+        let preview = Preview(
+            volume: inferred.volume,
+            labels: labels,
+            colors: Dictionary(uniqueKeysWithValues: wantedLabels(of: model).map { ($0.value, $0.color) }),
+            window: model.package.channels[0].normalization.previewWindow,
+            labelled: VoxelBox(around: measurements.compactMap(\.boundingBox))
+        )
         return FinishedVolume(
             source: inferred.source,
             labels: labels,
             measurements: measurements,
             cleaning: cleaning,
+            preview: preview.image(),
             notes: inferred.notes
         )
     }
@@ -241,7 +251,8 @@ public struct VolumeSegmentation: Recipe {
     }
 
     public func isTransient(_ error: any Error) -> Bool {
-        let code = (error as? NIfTIError)?.systemCode ?? (error as? MeshFileError)?.systemCode
+        let code =
+            (error as? NIfTIError)?.systemCode ?? (error as? MeshFileError)?.systemCode ?? (error as? PNGError)?.systemCode
         return code.map { FileFault(operation: "", path: "", code: $0).isTransient } ?? false
     }
 

@@ -1,0 +1,88 @@
+internal import CZlib
+public import NocturneCore
+
+/// Writes pictures as PNG (ISO/IEC 15948): 8-bit RGB, not interlaced, one IDAT chunk, no time and no text, so an image
+/// has the same bytes whenever it is written.
+public enum PNGWriter {
+    /// Writes the file, over any that is there. It is not flushed to the disk.
+    ///
+    /// Some 15 ms and 8 bytes of memory per pixel for a million pixels; does not look at a cancellation flag.
+    /// - Throws: ``PNGError``; what was written of the file until then stays.
+    public static func write(_ image: RGBImage, to path: String) throws(PNGError) {
+        let bytes = try encoded(image, for: path)
+        do {
+            var output = try CheckedFileOutput(path: path)
+            try output.write(bytes)
+            try output.close()
+        } catch {
+            throw PNGError(.cannotWrite, path: path, error.detail, systemCode: error.code)
+        }
+    }
+
+    private static func encoded(_ image: RGBImage, for path: String) throws(PNGError) -> [UInt8] {
+        guard image.width > 0, image.height > 0, image.samples.count == image.width * image.height * 3,
+            image.samples.count + image.height < 1 << 30
+        else {
+            throw PNGError(
+                .invalidImage,
+                path: path,
+                "\(image.width)×\(image.height) pixels in \(image.samples.count) samples cannot be written"
+            )
+        }
+        let content = try compressed(filteredRows(of: image), for: path)
+        var file: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        file.reserveCapacity(content.count + 64)
+        // 8 bits a sample, colour type 2 (RGB), the only compression and filter methods, no interlacing.
+        let header = bigEndian(image.width) + bigEndian(image.height) + [8, 2, 0, 0, 0]
+        append("IHDR", header, to: &file)
+        append("IDAT", content, to: &file)
+        append("IEND", [], to: &file)
+        return file
+    }
+
+    /// Each row with its filter type before it: every sample less the one of the pixel to the left (type 1), which
+    /// suits smooth pictures on an even ground.
+    private static func filteredRows(of image: RGBImage) -> [UInt8] {
+        let rowCount = image.width * 3
+        return [UInt8](unsafeUninitializedCapacity: (rowCount + 1) * image.height) { rows, count in
+            image.samples.withUnsafeBufferPointer { samples in
+                var target = 0
+                for start in stride(from: 0, to: samples.count, by: rowCount) {
+                    rows.initializeElement(at: target, to: 1)
+                    for place in 0..<rowCount {
+                        let left = place < 3 ? 0 : samples[start + place - 3]
+                        rows.initializeElement(at: target + 1 + place, to: samples[start + place] &- left)
+                    }
+                    target += rowCount + 1
+                }
+                count = target
+            }
+        }
+    }
+
+    private static func compressed(_ bytes: [UInt8], for path: String) throws(PNGError) -> [UInt8] {
+        let capacity = Int(compressBound(uLong(bytes.count)))
+        var status = Z_OK
+        let result = [UInt8](unsafeUninitializedCapacity: capacity) { target, count in
+            var length = uLongf(capacity)
+            // Level 3: a picture must cost little beside the work it shows, and is small at any level.
+            status = compress2(target.baseAddress, &length, bytes, uLong(bytes.count), 3)
+            count = status == Z_OK ? Int(length) : 0
+        }
+        guard status == Z_OK else { throw PNGError(.outOfMemory, path: path, "no memory to compress the picture") }
+        return result
+    }
+
+    /// Length, type, content, and the checksum of the latter two.
+    private static func append(_ type: String, _ content: [UInt8], to file: inout [UInt8]) {
+        let typed = Array(type.utf8) + content
+        file += bigEndian(content.count)
+        file += typed
+        file += bigEndian(Int(crc32(0, typed, uInt(typed.count))))
+    }
+
+    /// Four bytes, the highest first.
+    private static func bigEndian(_ value: Int) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
+    }
+}

@@ -1,0 +1,75 @@
+import NocturneCore
+
+/// A stored grid seen along the patient's axes, with the place of the three slices to draw.
+struct SlicedGrid {
+    /// An axis of the canonical grid.
+    struct Axis {
+        /// In mm, to a millionth: the turn of an oblique grid leaves no trace in it.
+        let spacing: Double
+        /// The slice across this axis.
+        let centre: Int
+        /// What each index adds to the storage offset.
+        let offsets: [Int]
+        var count: Int { offsets.count }
+    }
+
+    /// Along R, A and S.
+    let axes: [Axis]
+    private let origin: Int
+
+    /// Slices through the middle of `box` (in stored indices), or of the volume.
+    init(_ geometry: VolumeGeometry, through box: VoxelBox?) {
+        let stored = geometry.shape
+        let orientation = AxisOrientation(of: geometry.affine)
+        let shape = orientation.shape(from: stored)
+        let box = (box ?? VoxelBox(all: stored)).oriented(by: orientation, in: stored)
+        func offset(_ axis: Int, _ index: Int) -> Int {
+            let parts = (0..<3).map { $0 == axis ? index : 0 }
+            let (i, j, k) = orientation.storedIndex(of: (parts[0], parts[1], parts[2]), in: stored)
+            return stored.offset(i, j, k)
+        }
+        let origin = offset(0, 0)
+        self.origin = origin
+        axes = (0..<3).map { axis in
+            let middle = (box.lower[axis] + box.upper[axis]) / 2
+            return Axis(
+                spacing: max(1e-6, (geometry.spacing[orientation.source[axis]] * 1e6).rounded() / 1e6),
+                centre: min(max(middle, 0), shape[axis] - 1),
+                offsets: (0..<shape[axis]).map { offset(axis, $0) - origin }
+            )
+        }
+    }
+
+    /// The storage offset at which the slice spanned by two axes begins.
+    func base(across: Int, down: Int) -> Int {
+        (0..<3).reduce(origin) { $1 == across || $1 == down ? $0 : $0 + axes[$1].offsets[axes[$1].centre] }
+    }
+}
+
+/// Where a row or column of pixels takes its voxels from: storage offsets along one axis.
+struct Sample {
+    let first: Int
+    let second: Int
+    /// How much of the second voxel there is in the pixel, the rest being the first.
+    let weight: Float
+    let nearest: Int
+}
+
+extension SlicedGrid.Axis {
+    /// Samples at the centres of `pixels` equal parts of the axis, from its end to its beginning: images begin at the
+    /// right, the front and the head.
+    func sampled(pixels: Int) -> [Sample] {
+        let step = Double(count) / Double(pixels)
+        return (0..<pixels).reversed().map { pixel in
+            let edge = (Double(pixel) + 0.5) * step
+            let centre = min(max(edge - 0.5, 0), Double(count - 1))
+            let first = Int(centre)
+            return Sample(
+                first: offsets[first],
+                second: offsets[min(first + 1, count - 1)],
+                weight: Float(centre - Double(first)),
+                nearest: offsets[min(Int(edge), count - 1)]
+            )
+        }
+    }
+}

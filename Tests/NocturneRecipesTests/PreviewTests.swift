@@ -1,0 +1,190 @@
+import Foundation
+import NocturneCore
+import NocturneInference
+import NocturneRecipes
+import NocturneTestSupport
+import Testing
+
+@Suite("The preview of a volume")
+struct PreviewTests {
+    static let red = SIMD3<UInt8>(255, 0, 0)
+    static let green = SIMD3<UInt8>(0, 255, 0)
+    static let colors: [UInt16: LabelColor] = [
+        1: LabelColor(red: 255, green: 0, blue: 0), 2: LabelColor(red: 0, green: 255, blue: 0),
+    ]
+
+    /// A body described in the canonical (R, A, S) grid, stored in another order.
+    static func preview(
+        canonical: VolumeShape = VolumeShape(x: 20, y: 16, z: 12),
+        spacing: SIMD3<Double> = SIMD3(1, 1.5, 2.5),
+        source: [Int] = [0, 1, 2],
+        reversed: [Bool] = [false, false, false],
+        angle: Double = 0,
+        window: PreviewWindow = .fixed(lower: 0, upper: 400),
+        boxes: [(value: UInt16, lower: SIMD3<Int>, upper: SIMD3<Int>)] = [
+            (1, SIMD3(12, 3, 2), SIMD3(18, 9, 8)), (2, SIMD3(3, 8, 4), SIMD3(7, 13, 10)),
+        ]
+    ) throws -> RGBImage {
+        let orientation = AxisOrientation(source: source, reversed: reversed)
+        var shape = canonical
+        var columns = [SIMD3<Double>](repeating: .zero, count: 3)
+        for axis in 0..<3 {
+            shape[source[axis]] = canonical[axis]
+            var direction = SIMD3<Double>.zero
+            direction[axis] = reversed[axis] ? -spacing[axis] : spacing[axis]
+            // Turned about the z axis.
+            columns[source[axis]] = SIMD3(
+                direction.x * cos(angle) - direction.y * sin(angle),
+                direction.x * sin(angle) + direction.y * cos(angle),
+                direction.z
+            )
+        }
+        var image = try VoxelBuffer<Float>(count: shape.count)
+        var labels = try VoxelBuffer<UInt16>(count: shape.count)
+        var labelled: [VoxelBox] = []
+        for z in 0..<canonical.z {
+            for y in 0..<canonical.y {
+                for x in 0..<canonical.x {
+                    let (i, j, k) = orientation.storedIndex(of: (x, y, z), in: shape)
+                    image[shape.offset(i, j, k)] = Float(x * 10 + y * 7 + z * 5)
+                    for box in boxes
+                    where (0..<3).allSatisfy({ (box.lower[$0]..<box.upper[$0]).contains([x, y, z][$0]) }) {
+                        labels[shape.offset(i, j, k)] = box.value
+                        let here = SIMD3(i, j, k)
+                        labelled.append(VoxelBox(lower: here, upper: here &+ 1))
+                    }
+                }
+            }
+        }
+        let geometry = VolumeGeometry(
+            shape: shape,
+            affine: Affine(columnI: columns[0], columnJ: columns[1], columnK: columns[2], translation: SIMD3(3, -40, 7))
+        )
+        return Preview(
+            volume: Volume(geometry: geometry, voxels: image.frozen()),
+            labels: LabelVolume(geometry: geometry, voxels: labels.frozen()),
+            colors: colors,
+            window: window,
+            labelled: VoxelBox(around: labelled)
+        ).image()
+    }
+
+    /// Mean column and row of a colour among the columns of `range`; nil when it is not there.
+    static func middle(_ color: SIMD3<UInt8>, _ image: RGBImage, _ range: Range<Int>) -> (x: Double, y: Double)? {
+        var sum = (x: 0, y: 0, count: 0)
+        for y in 0..<image.height {
+            for x in range where image[x, y] == color { sum = (sum.x + x, sum.y + y, sum.count + 1) }
+        }
+        return sum.count == 0
+            ? nil : (Double(sum.x) / Double(sum.count), Double(sum.y) / Double(sum.count))
+    }
+
+    @Test(
+        "However a volume is stored, its preview is the same",
+        arguments: [
+            ([0, 1, 2], [true, true, false], 0.0), ([1, 2, 0], [false, false, false], 0),
+            ([2, 0, 1], [true, false, true], 0), ([1, 0, 2], [false, true, true], 0),
+            ([0, 1, 2], [false, false, false], 0.3), ([0, 1, 2], [true, true, false], -0.4),
+            ([2, 1, 0], [false, true, false], 0.2),
+        ]
+    )
+    func anyOrientation(source: [Int], reversed: [Bool], angle: Double) throws {
+        for window in [PreviewWindow.fixed(lower: 0, upper: 400), .percentiles] {
+            let plain = try Self.preview(window: window)
+            #expect(try Self.preview(source: source, reversed: reversed, angle: angle, window: window) == plain)
+        }
+    }
+
+    /// Margins of 20 pixels; the longest side is 30 mm (z), the scale 8 pixels a voxel of 1 mm: panels of 160×192,
+    /// 160×240 and 192×240 pixels.
+    @Test("Patient right is on the left, the front and the head are where radiologists expect them")
+    func convention() throws {
+        let image = try Self.preview()
+        #expect(image.width == 160 + 160 + 192 + 6 * 20 && image.height == 240 + 2 * 20)
+        let axial = 20..<180
+        let coronal = 220..<380
+        let sagittal = 420..<612
+        // The red box is on the patient's right, further back and lower than the green one.
+        for panel in [axial, coronal] {
+            let centre = Double(panel.lowerBound + panel.upperBound) / 2
+            let right = try #require(Self.middle(Self.red, image, panel))
+            let left = try #require(Self.middle(Self.green, image, panel))
+            #expect(right.x < centre && left.x > centre)
+            #expect(right.y > left.y)
+        }
+        let back = try #require(Self.middle(Self.red, try Self.preview(boxes: [(1, SIMD3(2, 1, 1), SIMD3(9, 4, 4))]), sagittal))
+        #expect(back.x > 516 && back.y > 140)
+        // Grey grows with x, y and z, so away from the outlines towards the upper left corner of each panel.
+        let plain = try Self.preview(boxes: [])
+        for (panel, height) in [(axial, 192), (coronal, 240), (sagittal, 240)] {
+            let top = (plain.height - height) / 2
+            let corner = plain[panel.lowerBound, top]
+            #expect(corner.x == corner.y && corner.y == corner.z)
+            #expect(corner.x > plain[panel.upperBound - 1, top].x)
+            #expect(corner.x > plain[panel.lowerBound, top + height - 1].x)
+        }
+    }
+
+    @Test("An outline is one pixel wide and encloses the label at its size in millimetres")
+    func outline() throws {
+        let image = try Self.preview(boxes: [(1, SIMD3(5, 4, 3), SIMD3(15, 12, 9))])
+        // 10 voxels of 8 pixels across, 8 voxels of 12 down, in the axial panel (24 pixels lower than the coronal one).
+        let across = (20..<180).filter { image[$0, 140] == Self.red }
+        let down = (20..<260).filter { image[100, $0] == Self.red }
+        #expect(across == [60, 139])
+        #expect(down == [92, 187])
+    }
+
+    @Test("Thick slices keep their height")
+    func aspect() throws {
+        let shape = VolumeShape(x: 64, y: 48, z: 16)
+        let image = try Self.preview(canonical: shape, spacing: SIMD3(1, 1, 5), boxes: [])
+        // 80 mm take 256 pixels: 64 mm take 205, 48 mm 154.
+        #expect(image.height == 256 + 40)
+        #expect(image.width == 205 + 205 + 154 + 120)
+    }
+
+    @Test("Without labels the slices through the middle are drawn, without colour")
+    func noLabels() throws {
+        let image = try Self.preview(boxes: [])
+        #expect(stride(from: 0, to: image.samples.count, by: 3).allSatisfy { image.samples[$0] == image.samples[$0 + 2] })
+        // The middle of the axial panel: voxel (10, 8, 6), half a voxel from its neighbours below.
+        let grey = (9.5 * 10 + 7.5 * 7 + 6 * 5) * 255 / 400
+        #expect(abs(Double(image[100, 140].x) - grey) <= 2)
+    }
+
+    @Test("Single voxels, single slices, constant images and values that are not numbers are drawn too")
+    func oddities() throws {
+        let single = VolumeShape(x: 1, y: 1, z: 1)
+        let dot = try Self.preview(canonical: single, spacing: SIMD3(1, 1, 1), boxes: [])
+        #expect(dot.width == 3 * 8 + 120 && dot.height == 8 + 40)
+        let flat = try Self.preview(canonical: VolumeShape(x: 300, y: 300, z: 1), window: .percentiles, boxes: [])
+        #expect(flat.width <= 3 * 256 + 120 && flat.height <= 256 + 40)
+        let voxels = try FrozenVoxels<Float>([.nan, .infinity, -.infinity, 1, 1, 1, 1, .greatestFiniteMagnitude])
+        let geometry = Phantom.geometry(VolumeShape(x: 2, y: 2, z: 2))
+        let none = LabelVolume(geometry: geometry, voxels: try FrozenVoxels([UInt16](repeating: 0, count: 8)))
+        for window in [PreviewWindow.percentiles, .fixed(lower: 1, upper: 1), .fixed(lower: -1, upper: 2)] {
+            let volume = Volume(geometry: geometry, voxels: voxels)
+            let image = Preview(volume: volume, labels: none, colors: [:], window: window, labelled: nil).image()
+            #expect(image.width == 3 * 16 + 120)
+        }
+    }
+
+    @Test("The image costs little", arguments: [(16, 16, 16), (128, 128, 64), (512, 512, 300)])
+    func cost(x: Int, y: Int, z: Int) throws {
+        let shape = VolumeShape(x: x, y: y, z: z)
+        let geometry = Phantom.geometry(shape)
+        let box = VoxelBox(all: shape)
+        let preview = Preview(
+            volume: Volume(geometry: geometry, voxels: try VoxelBuffer<Float>(count: shape.count).frozen()),
+            labels: LabelVolume(geometry: geometry, voxels: try VoxelBuffer<UInt16>(count: shape.count).frozen()),
+            colors: Self.colors,
+            window: .percentiles,
+            labelled: box
+        )
+        let times = (0..<5).map { _ in ContinuousClock().measure { _ = preview.image() } }
+        print("preview of \(shape): \(times.min()!), first \(times[0])")
+        // Wide of what was measured: a loaded machine is no fault.
+        #expect(times.min()! < .milliseconds(100))
+    }
+}
