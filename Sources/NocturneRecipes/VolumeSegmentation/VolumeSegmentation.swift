@@ -252,7 +252,8 @@ public struct VolumeSegmentation: Recipe {
 
     public func isTransient(_ error: any Error) -> Bool {
         let code =
-            (error as? NIfTIError)?.systemCode ?? (error as? MeshFileError)?.systemCode ?? (error as? PNGError)?.systemCode
+            (error as? NIfTIError)?.systemCode ?? (error as? MeshFileError)?.systemCode
+            ?? (error as? PNGError)?.systemCode
         return code.map { FileFault(operation: "", path: "", code: $0).isTransient } ?? false
     }
 

@@ -51,10 +51,25 @@ struct PNGWriterTests {
         }
     }
 
-    /// What zlib's stream holds; the gzip reader of the NIfTI module is no help here, so the system's tool is asked.
+    /// What zlib's stream holds: through the module's own gzip reader, in a gzip wrapping made by hand.
     static func rows(_ chunk: Chunk, count: Int) throws -> [UInt8] {
-        // NSData takes the bare deflate stream: without zlib's two bytes before and four behind.
-        try Inflation.inflate(Array(chunk.content.dropFirst(2).dropLast(4)), limit: count + 1)
+        // The bare deflate stream lies between zlib's two bytes in front and the checksum of four behind.
+        let deflated = chunk.content.dropFirst(2).dropLast(4)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/gzip")
+        process.arguments = ["-dc"]
+        let input = Pipe()
+        let output = Pipe()
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        try input.fileHandleForWriting.write(contentsOf: Data([31, 139, 8, 0, 0, 0, 0, 0, 0, 3] + deflated))
+        try input.fileHandleForWriting.close()
+        // Without the trailer gzip complains at the end, after it gave everything.
+        let rows = [UInt8](output.fileHandleForReading.readDataToEndOfFile())
+        process.waitUntilExit()
+        return Array(rows.prefix(count + 1))
     }
 
     @Test("A picture has a header, one run of data and an end, with checksums that hold, and comes back")
