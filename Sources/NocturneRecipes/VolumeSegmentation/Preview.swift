@@ -16,8 +16,8 @@ package enum PreviewWindow: Hashable, Sendable {
 /// The slices are those of the grid, so of an oblique grid they are oblique. All share one scale: the volume's longest
 /// side takes 256 pixels, or less where a voxel would become larger than 8 pixels.
 ///
-/// Only voxels that are drawn are read, in place and through the orientation: 2 to 4 ms for a volume of any size, and
-/// nothing allocated beyond the image (at most 900 kB) and the labels of a panel.
+/// Only voxels that are drawn are read, in place and through the orientation, so the time does not grow with the volume,
+/// and nothing is allocated beyond the image (at most 900 kB) and the labels of a panel.
 package struct Preview {
     package let volume: Volume
     /// On the volume's own grid.
