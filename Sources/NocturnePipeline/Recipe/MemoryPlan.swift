@@ -3,6 +3,15 @@ public enum Stage: String, Sendable, Codable, CaseIterable {
     case load, prepare, infer, finish, mesh, write
 }
 
+extension Stage: Comparable {
+    private var place: Int { Stage.allCases.firstIndex(of: self)! }
+
+    public static func < (left: Stage, right: Stage) -> Bool { left.place < right.place }
+
+    /// The stage after this one; nil after the last.
+    var next: Stage? { Stage.allCases.first { $0 > self } }
+}
+
 /// A large buffer, alive from the stage that makes it through the last one that needs it.
 public struct PlannedBuffer: Sendable, Hashable {
     public let name: String
@@ -31,27 +40,20 @@ public struct ItemPlan: Sendable {
 
     /// Bytes alive during a stage.
     public func bytes(in stage: Stage) -> Int {
-        let index = Stage.allCases.firstIndex(of: stage)!
-        return buffers.reduce(0) { sum, buffer in
-            let first = Stage.allCases.firstIndex(of: buffer.from)!
-            let last = Stage.allCases.firstIndex(of: buffer.through)!
-            return sum + (first...max(first, last) ~= index ? buffer.bytes : 0)
-        }
+        bytes { $0.from <= stage && stage <= max($0.from, $0.through) }
     }
 
     /// Bytes that travel on to the stage after this one: made by then, and still needed.
     public func bytes(after stage: Stage) -> Int {
-        let index = Stage.allCases.firstIndex(of: stage)!
-        return buffers.reduce(0) { sum, buffer in
-            let first = Stage.allCases.firstIndex(of: buffer.from)!
-            let last = Stage.allCases.firstIndex(of: buffer.through)!
-            return sum + (first <= index && last > index ? buffer.bytes : 0)
-        }
+        bytes { $0.from <= stage && stage < $0.through }
+    }
+
+    private func bytes(where isAlive: (PlannedBuffer) -> Bool) -> Int {
+        buffers.reduce(0) { $0 + (isAlive($1) ? $1.bytes : 0) }
     }
 
     /// The most that is alive at once from a stage to the end: what the lease must still hold.
     public func peak(from stage: Stage = .load) -> Int {
-        let index = Stage.allCases.firstIndex(of: stage)!
-        return Stage.allCases[index...].map(bytes(in:)).max() ?? 0
+        Stage.allCases.filter { $0 >= stage }.map(bytes(in:)).max() ?? 0
     }
 }

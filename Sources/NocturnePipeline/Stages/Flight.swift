@@ -31,7 +31,8 @@ final class InFlightItem: Sendable {
         self.context = context
     }
 
-    func record(_ stage: Stage, seconds: Double) { clock.withLock { $0[stage] = seconds } }
+    /// Adds to a stage's time: writing and committing both count as the last one's.
+    func record(_ stage: Stage, seconds: Double) { clock.withLock { $0[stage, default: 0] += seconds } }
 
     var seconds: [Stage: Double] { clock.withLock { $0 } }
 }

@@ -89,14 +89,6 @@ struct StageSurroundings: Sendable {
     }
 }
 
-extension Stage {
-    var next: Stage? {
-        let all = Stage.allCases
-        let index = all.firstIndex(of: self)! + 1
-        return index < all.count ? all[index] : nil
-    }
-}
-
 extension Duration {
     /// Seconds as a floating-point number.
     var inSeconds: Double {
