@@ -1,4 +1,4 @@
-"""Writes model packages: a folder with `model.json` and the ONNX files it names."""
+"""Writes model packages (schemaVersion 2): a folder with `model.json` and the ONNX files it names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def label(value: int, name: str, color: str, code: tuple[str, str] | None = None) -> dict[str, Any]:
@@ -19,9 +19,13 @@ def label(value: int, name: str, color: str, code: tuple[str, str] | None = None
 
 
 def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -> dict[str, Any]:
-    """Completes `manifest` with the size and SHA-256 of `networks` (files in `folder`) and writes `model.json`."""
+    """Completes `manifest` with the size and SHA-256 of `networks` (files in `folder`) and writes `model.json`.
+
+    The networks of a `previousStage` are added to the files.
+    """
     files = []
-    for name in networks:
+    before = manifest["volumeSegmentation"].get("previousStage", {}).get("networks", [])
+    for name in before + networks:
         content = (folder / name).read_bytes()
         files.append({"path": name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)})
     recipe = {**manifest["volumeSegmentation"], "networks": networks}
@@ -31,7 +35,7 @@ def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -
         "name": manifest["name"],
         "description": manifest["description"],
         "version": manifest["version"],
-        "licence": "Apache-2.0",
+        "licence": manifest.get("licence", "Apache-2.0"),
         "task": "volume-segmentation",
         "files": files,
         "modalities": manifest["modalities"],
@@ -41,6 +45,20 @@ def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -
     }
     (folder / "model.json").write_text(json.dumps(full, indent=2, ensure_ascii=False) + "\n")
     return full
+
+
+def spline(order: int, order_z: int, separate_z: str, threshold: float = 3) -> dict[str, Any]:
+    """A rule of `resampling`: splines of degree `order`, of `order_z` along the axis that `separate_z` sets apart.
+
+    `separate_z` is "auto" (where the spacings differ by more than `threshold` times), "always" or "never".
+    """
+    return {
+        "method": "spline",
+        "order": order,
+        "orderZ": order_z,
+        "separateZ": separate_z,
+        "anisotropyThreshold": threshold,
+    }
 
 
 def recipe(
@@ -58,7 +76,7 @@ def recipe(
         "tileStep": 0.5,
         "mirroringAxes": [],
         "cropToNonzero": False,
-        "resampling": {"imageOrder": 1, "logitsOrder": 1},
+        "resampling": {"image": spline(1, 0, "never"), "logits": spline(1, 0, "never")},
         "networks": [],
         "postprocessing": {
             "keepLargest": keep_largest or [],
