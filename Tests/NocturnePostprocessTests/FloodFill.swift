@@ -54,6 +54,19 @@ enum FloodFill {
         return target
     }
 
+    /// Empties what lies in the smaller components of the mask that `values` make together.
+    static func largest(of values: Set<UInt16>, in labels: PlainLabels, _ connectivity: Connectivity) -> PlainLabels {
+        var mask = labels
+        mask.values = labels.values.map { values.contains($0) ? 1 : 0 }
+        let components = components(of: mask, connectivity)
+        let most = components.map(\.count).max() ?? 0
+        var result = labels
+        for component in components where component.count < most {
+            for voxel in component { result[voxel] = 0 }
+        }
+        return result
+    }
+
     /// Fills every background component that only one of `values` encloses.
     static func filled(_ labels: PlainLabels, _ values: Set<UInt16>) -> PlainLabels {
         var result = labels

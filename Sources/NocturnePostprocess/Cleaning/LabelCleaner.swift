@@ -3,13 +3,17 @@ public import NocturneCore
 
 /// Cleans label maps in place: small components, all but the largest component, cavities.
 ///
-/// Time and extra memory are those of ``ConnectedComponents``, twice when cavities are filled. The result does not
-/// depend on the number of threads.
+/// Time and extra memory are those of ``ConnectedComponents``, twice when cavities are filled or a group of labels is
+/// looked at together. The result does not depend on the number of threads.
 public enum LabelCleaner {
     /// Follows the rules in this order: minimum volume, keep largest, fill holes.
     ///
-    /// So the largest component goes too when it is below the minimum. Voxels that are removed become background before
+    /// So the largest component goes too when it is below the minimum. The groups of ``PostprocessRules/keepLargest``
+    /// follow one another, each looking at what those before it left. Voxels that are removed become background before
     /// cavities are looked for: a speck in a cavity is filled over once it was removed.
+    ///
+    /// With nothing but groups and ``Connectivity/corners`` this is nnU-Net's
+    /// `remove_all_but_largest_component_from_segmentation`, applied in the order of its list.
     /// - Parameters:
     ///   - labels: `geometry.shape.count` labels, i fastest; changed in place.
     ///   - geometry: gives the volume of a voxel.
@@ -33,7 +37,10 @@ public enum LabelCleaner {
             connectivity: rules.connectivity,
             scope: scope
         )
-        let kept = keptComponents(found.components, rules, voxelVolume: geometry.voxelVolume)
+        var kept = largeEnough(found.components, rules, voxelVolume: geometry.voxelVolume)
+        for group in rules.keepLargest {
+            try keepLargest(Set(group).subtracting([0]), &kept, of: found, rules.connectivity, scope)
+        }
         for (index, component) in found.components.enumerated() {
             guard let entry = place[component.value] else { continue }
             report[entry].componentsFound += 1
@@ -64,16 +71,16 @@ public enum LabelCleaner {
         return report
     }
 
-    /// Keeps the largest component of each label; of equal ones, the one whose first voxel comes first.
+    /// Keeps the largest component of each group of labels taken together; of equally large ones, all.
     @discardableResult
     public static func keepLargest(
-        _ values: [UInt16],
+        _ groups: [[UInt16]],
         in labels: inout VoxelBuffer<UInt16>,
         geometry: VolumeGeometry,
         connectivity: Connectivity = .faces,
         scope: ComputeScope
     ) throws(CancelledError) -> [LabelCleaning] {
-        let rules = PostprocessRules(keepLargest: values, connectivity: connectivity)
+        let rules = PostprocessRules(keepLargest: groups, connectivity: connectivity)
         return try apply(rules, to: &labels, geometry: geometry, scope: scope)
     }
 
@@ -106,33 +113,42 @@ public enum LabelCleaner {
         try apply(PostprocessRules(fillHoles: values), to: &labels, geometry: geometry, scope: scope)
     }
 
-    /// Which components stay under the first two rules.
-    private static func keptComponents(
+    /// Which components are not below the minimum volume of their label.
+    private static func largeEnough(
         _ components: [ConnectedComponents.Component],
         _ rules: PostprocessRules,
         voxelVolume: Double
     ) -> [Bool] {
         // A hair's breadth, so that ten voxels of 0.1 mm³ are not below 1 mm³.
         let slack = 1 - 1e-9
-        var kept = components.map { component in
+        return components.map { component in
             guard let minimum = rules.minimumVolumeMm3[component.value] else { return true }
             return !(Double(component.voxelCount) * voxelVolume < minimum * slack)
         }
-        let single = Set(rules.keepLargest)
-        var largest: [UInt16: Int] = [:]
-        for (index, component) in components.enumerated() where kept[index] && single.contains(component.value) {
-            if let best = largest[component.value] {
-                if component.voxelCount > components[best].voxelCount {
-                    kept[best] = false
-                    largest[component.value] = index
-                } else {
-                    kept[index] = false
-                }
-            } else {
-                largest[component.value] = index
+    }
+
+    /// Strikes what lies in the smaller components of the mask that some labels make together.
+    private static func keepLargest(
+        _ group: Set<UInt16>,
+        _ kept: inout [Bool],
+        of found: ConnectedComponents,
+        _ connectivity: Connectivity,
+        _ scope: ComputeScope
+    ) throws(CancelledError) {
+        let isMember = found.components.indices.map { kept[$0] && group.contains(found.components[$0].value) }
+        try scope.check()
+        if group.count > 1 {
+            try JointMask(of: found, where: isMember).keepLargest(&kept, connectivity: connectivity, scope: scope)
+        } else {
+            // Components of the one label are those of the mask.
+            var largest = 0
+            for (component, isMember) in zip(found.components, isMember) where isMember {
+                largest = max(largest, component.voxelCount)
+            }
+            for index in kept.indices where isMember[index] && found.components[index].voxelCount < largest {
+                kept[index] = false
             }
         }
-        return kept
     }
 
     /// The box around what is left of some labels; nil when nothing is.

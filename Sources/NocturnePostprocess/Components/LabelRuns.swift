@@ -26,6 +26,14 @@ struct LabelRuns: Sendable {
     /// The first run of each row of the region, and the number of runs at the end. Row (j, k) is `row(j, k)`.
     let rowStart: [UInt32]
 
+    /// Runs that are known already.
+    init(shape: VolumeShape, region: VoxelBox, runs: [LabelRun], rowStart: [UInt32]) {
+        self.shape = shape
+        self.region = region
+        self.runs = runs
+        self.rowStart = rowStart
+    }
+
     /// - Throws: ``CancelledError`` when the flag is raised; it is looked at about every million voxels.
     init(
         in voxels: SharedReader<UInt16>,

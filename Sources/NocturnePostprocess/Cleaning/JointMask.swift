@@ -1,0 +1,56 @@
+internal import NocturneConcurrency
+internal import NocturneCore
+
+/// The union of several labels as one mask, and its components, from the components of the labels.
+///
+/// A component of a label lies in one component of every mask that holds the label, so a mask needs no second look at
+/// the voxels: the runs of its labels are joined where they touch in a row, and searched again. Time is linear in the
+/// runs of the label map; extra memory: 20 bytes a run of the mask, 4 bytes a row and 4 bytes a run of the map.
+struct JointMask {
+    private let found: ConnectedComponents
+    private let runs: LabelRuns
+    /// Which run of the mask each run of the label map went into; `none` for those outside it.
+    private let maskRun: [UInt32]
+    private static let none = UInt32.max
+
+    /// - Parameter selected: which components of `found` are in the mask.
+    init(of found: ConnectedComponents, where selected: [Bool]) {
+        var runs: [LabelRun] = []
+        var rowStart: [UInt32] = [0]
+        rowStart.reserveCapacity(found.runs.rowCount + 1)
+        var maskRun = [UInt32](repeating: Self.none, count: found.runs.runs.count)
+        for row in 0..<found.runs.rowCount {
+            let firstOfRow = runs.count
+            for index in Int(found.runs.rowStart[row])..<Int(found.runs.rowStart[row + 1])
+            where selected[Int(found.componentOfRun[index])] {
+                let run = found.runs.runs[index]
+                if runs.count > firstOfRow, runs[runs.count - 1].end == run.begin {
+                    runs[runs.count - 1].end = run.end
+                } else {
+                    runs.append(LabelRun(begin: run.begin, end: run.end, value: 1))
+                }
+                maskRun[index] = UInt32(runs.count - 1)
+            }
+            rowStart.append(UInt32(runs.count))
+        }
+        self.found = found
+        self.runs = LabelRuns(shape: found.runs.shape, region: found.runs.region, runs: runs, rowStart: rowStart)
+        self.maskRun = maskRun
+    }
+
+    /// Strikes from `kept` what lies in components of the mask smaller than its largest; all of the largest size stay.
+    func keepLargest(
+        _ kept: inout [Bool],
+        connectivity: Connectivity,
+        scope: ComputeScope
+    ) throws(CancelledError) {
+        let (ofRun, count) = try RunUnion.components(of: runs, connectivity: connectivity, scope: scope)
+        var sizes = [Int](repeating: 0, count: count)
+        for (run, component) in zip(runs.runs, ofRun) { sizes[Int(component)] += Int(run.end - run.begin) }
+        guard let largest = sizes.max() else { return }
+        try scope.check()
+        for (component, run) in zip(found.componentOfRun, maskRun) where run != Self.none {
+            if sizes[Int(ofRun[Int(run)])] < largest { kept[Int(component)] = false }
+        }
+    }
+}
