@@ -85,6 +85,9 @@ struct BatchArguments: ParsableArguments {
     @Flag(name: .customLong("disable-tta"), help: "No mirrored passes, even where the package has them.")
     var disableTTA = false
 
+    @Flag(help: "Round sums and logits to half precision where nnU-Net does, for comparisons with it. Slower.")
+    var referenceRounding = false
+
     /// The inputs named directly and in the list, as absolute paths.
     func allInputs() throws -> [String] {
         var all = inputs
@@ -120,7 +123,8 @@ struct BatchArguments: ParsableArguments {
             meshes: meshes,
             frame: frame,
             tileStep: stepSize,
-            disablesMirroring: disableTTA
+            disablesMirroring: disableTTA,
+            usesReferenceRounding: referenceRounding
         )
     }
 

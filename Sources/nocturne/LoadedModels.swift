@@ -34,13 +34,7 @@ enum LoadedModels {
         let words = description.options
         let engine = try engine(words["engine"] ?? "auto")
         let precision = InferencePrecision(rawValue: words["precision"] ?? "") ?? .float32
-        let options = SegmentationOptions(
-            labels: words["labels"].map { $0.split(separator: ",").map(String.init) },
-            meshes: words["meshes"].flatMap(SegmentationOptions.Meshes.init) ?? .stl,
-            frame: words["frame"].flatMap(PatientFrame.init) ?? .lps,
-            tileStep: words["step-size"].flatMap(Double.init),
-            disablesMirroring: words["disable-tta"] != nil
-        )
+        let options = SegmentationOptions(words: words)
         do {
             let models = try description.modelPaths.map { path in
                 try SegmentationModel(package: try package(path), engine: engine, precision: precision)

@@ -5,7 +5,19 @@
 /// The system would not map the memory for a buffer.
 public struct AllocationError: Error, CustomStringConvertible {
     public let bytes: Int
-    public var description: String { "no memory for a buffer of \(bytes) bytes" }
+    /// The system's code where the buffer was to lie in a file; 0 otherwise.
+    public let systemCode: Int32
+
+    init(bytes: Int, system code: Int32 = 0) {
+        self.bytes = bytes
+        systemCode = code
+    }
+
+    public var description: String {
+        systemCode == 0
+            ? "no memory for a buffer of \(bytes) bytes"
+            : "no file for a buffer of \(bytes) bytes: \(String(cString: strerror(systemCode)))"
+    }
 }
 
 /// One owner's run of elements, for volumes and other large arrays. Starts as zeros.
@@ -18,6 +30,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
     @usableFromInline let base: UnsafeMutablePointer<Element>
     public let count: Int
     private let mappedBytes: Int
+    private let isInFile: Bool
 
     /// - Throws: ``AllocationError`` when the system refuses.
     /// - Complexity: O(1); pages are made by the kernel when first touched.
@@ -33,12 +46,42 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         self.base = address.bindMemory(to: Element.self, capacity: max(count, 1))
         self.count = count
         self.mappedBytes = length
+        isInFile = false
+    }
+
+    /// A buffer whose pages lie in a file without a name, so that the system can take them from memory.
+    ///
+    /// The file's space is reserved at once: a full disk is an error here, not a signal later. Resident pages can be let
+    /// go with ``letGo()``. Nothing is left behind, however the process ends.
+    /// - Parameter folder: an existing folder on the file system that is to hold the bytes.
+    /// - Throws: ``AllocationError`` when the system refuses.
+    /// - Complexity: reading and writing is as fast as the page cache, and as the disk where that is too small.
+    public init(count: Int, inFileIn folder: String) throws(AllocationError) {
+        precondition(count >= 0, "a buffer cannot have a negative count")
+        let (bytes, overflow) = max(count, 1).multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
+        guard !overflow, bytes < 1 << 46 else { throw AllocationError(bytes: Int.max) }
+        let page = 4096
+        let length = (bytes + page - 1) / page * page
+        var template = Array("\(folder)/buffer-XXXXXX".utf8CString)
+        let descriptor = mkostemp(&template, O_CLOEXEC)
+        guard descriptor >= 0 else { throw AllocationError(bytes: bytes, system: errno) }
+        defer { close(descriptor) }
+        unlink(template)
+        let code = posix_fallocate(descriptor, 0, off_t(length))
+        guard code == 0 else { throw AllocationError(bytes: bytes, system: code) }
+        let address = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+        guard let address, address != MAP_FAILED else { throw AllocationError(bytes: bytes, system: errno) }
+        self.base = address.bindMemory(to: Element.self, capacity: max(count, 1))
+        self.count = count
+        self.mappedBytes = length
+        isInFile = true
     }
 
     private init(emptyAt base: UnsafeMutablePointer<Element>) {
         self.base = base
         count = 0
         mappedBytes = 0
+        isInFile = false
     }
 
     /// A buffer of nothing: what stays behind where a buffer was moved out.
@@ -94,7 +137,14 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
 
     /// Gives the pages back to the system while keeping the (now zero) buffer.
     public mutating func clear() {
-        if mappedBytes > 0 { _ = madvise(base, mappedBytes, MADV_DONTNEED) }
+        guard mappedBytes > 0 else { return }
+        if isInFile { memset(base, 0, mappedBytes) } else { _ = madvise(base, mappedBytes, MADV_DONTNEED) }
+    }
+
+    /// Takes the pages of a buffer in a file out of the process; their content stays, and comes back when it is touched.
+    /// Nothing happens to a buffer in memory.
+    public borrowing func letGo() {
+        if isInFile { _ = madvise(base, mappedBytes, MADV_DONTNEED) }
     }
 
     /// The same memory, shared and read-only from now on.

@@ -77,6 +77,9 @@ public struct NIfTIHeader: Hashable, Sendable {
     public let scalingIntercept: Double
     /// Shape (i fastest) and the map from voxel indices to RAS+ millimetres.
     public let geometry: VolumeGeometry
+    /// The field `pixdim` in millimetres along i, j and k, as single precision has it: what ITK, and so nnU-Net, takes for
+    /// the spacing whatever the affine says.
+    public let pixelSpacing: SIMD3<Double>
     public let qformCode: Int
     public let sformCode: Int
     /// The q-form in millimetres; nil when its code is 0.

@@ -110,6 +110,7 @@ struct NIfTIHeaderParser {
             scalingSlope: slope,
             scalingIntercept: intercept,
             geometry: VolumeGeometry(shape: shape, affine: forms.chosen),
+            pixelSpacing: forms.spacing,
             qformCode: fields.code(at: layout.qformCode),
             sformCode: fields.code(at: layout.sformCode),
             qform: forms.qform,
@@ -193,7 +194,7 @@ struct NIfTIHeaderParser {
 
     private func forms(
         _ shape: VolumeShape
-    ) throws(NIfTIError) -> (chosen: Affine, qform: Affine?, sform: Affine?) {
+    ) throws(NIfTIError) -> (chosen: Affine, qform: Affine?, sform: Affine?, spacing: SIMD3<Double>) {
         let millimetres = millimetresPerUnit
         func real(_ offset: Int, _ index: Int) -> Double { fields.real(at: offset, index: index) * millimetres }
         let stored = (1...3).map { real(layout.pixelDimensions, $0) }
@@ -234,7 +235,7 @@ struct NIfTIHeaderParser {
         guard chosen.inverse != nil, product.isFinite, abs(chosen.determinant) > 1e-6 * product else {
             throw NIfTIError(.invalidAffine, path: path, "the \(name) affine is singular: its axes lie in one plane")
         }
-        return (chosen, qform.flatMap { $0.isFinite ? $0 : nil }, sform)
+        return (chosen, qform.flatMap { $0.isFinite ? $0 : nil }, sform, spacing)
     }
 
     /// Unknown units are taken for millimetres.

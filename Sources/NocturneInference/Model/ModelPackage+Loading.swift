@@ -6,6 +6,9 @@ extension ModelPackage {
     /// The name of the description in a package folder.
     public static let documentName = "model.json"
 
+    /// The version of `model.json` that is read.
+    public static let schemaVersion = 2
+
     /// Reads `model.json` of a folder and checks everything it says, then the sizes and digests of the files it names.
     ///
     /// The networks are not parsed. Unknown keys are passed over. Reads all files once when digests are verified (about
@@ -27,12 +30,12 @@ extension ModelPackage {
 
         let data = Data(bytes)
         let schema = try decode(ModelSchemaVersion.self, from: data, file: file)
-        guard schema.schemaVersion.value == 1 else {
+        guard schema.schemaVersion.value == schemaVersion else {
             throw ModelPackageError(
                 code: .unknownSchemaVersion,
                 file: file,
                 key: "schemaVersion",
-                expected: "1",
+                expected: "\(schemaVersion)",
                 found: "\(schema.schemaVersion.value)"
             )
         }
@@ -44,7 +47,7 @@ extension ModelPackage {
         let files = try validation.files()
         let channels = try validation.channels(required: isVolume)
         let labels = try validation.labels(required: isVolume)
-        let settings = isVolume ? try validation.volumeSegmentation(files: files, labels: labels) : nil
+        let settings = isVolume ? try validation.volumeSegmentation(files: files, channels: channels, labels: labels) : nil
         for file in files { try check(file, in: folder, verifyDigest: verifyDigests, flag: flag) }
         return ModelPackage(
             folder: folder,

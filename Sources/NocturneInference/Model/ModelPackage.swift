@@ -101,10 +101,13 @@ public struct ModelChannel: Hashable, Sendable {
 public enum IntensityNormalization: Hashable, Sendable {
     /// Clip to the bounds, subtract the mean, divide by the deviation. Bounds ascend, the deviation is above 0.
     case ct(lowerBound: Float, upperBound: Float, mean: Float, standardDeviation: Float)
-    /// Subtract the image's mean, divide by its deviation.
-    case zScore
+    /// Subtract the image's mean, divide by its deviation: of the voxels that are not 0 in all channels when the mask is
+    /// used, leaving the others as they are.
+    case zScore(usesMask: Bool)
     /// Map the image's smallest value to 0 and its largest to 1.
     case rescale01
+    /// Divide by 255; other values than 0...255 are refused.
+    case rgb01
     case none
 }
 
@@ -164,83 +167,5 @@ public struct LabelCode: Hashable, Sendable {
         self.scheme = scheme
         self.value = value
         self.meaning = meaning
-    }
-}
-
-/// How a volume model is applied. Everything with three parts is in the networks' order (z, y, x).
-public struct VolumeSegmentationSettings: Hashable, Sendable {
-    public enum Orientation: String, Hashable, Sendable {
-        /// The volume is turned to the nearest RAS+ grid first.
-        case ras = "RAS"
-        /// The axes stay as the file has them.
-        case stored
-    }
-
-    public let orientation: Orientation
-    /// The millimetres between voxels the network expects, (z, y, x); nil takes the volume's own.
-    public let spacing: [Double]?
-    /// The voxels of a tile, (z, y, x), each 1...1024.
-    public let patchSize: [Int]
-    /// The step between tiles as a share of the patch, above 0 and at most 1. A batch's options may replace it.
-    public var tileStep: Double
-    /// The axes (0 = z, 1 = y, 2 = x) along which predictions of mirrored tiles are averaged; empty for none.
-    /// Ascending. A batch's options may empty it.
-    public var mirroringAxes: [Int]
-    /// Whether the volume is cropped to what is not 0 first.
-    public let cropToNonzero: Bool
-    /// Spline orders 0, 1 or 3: for the image before, and for the logits after the network.
-    public let imageOrder: Int
-    public let logitsOrder: Int
-    /// Paths among ``ModelPackage/files``; the logits of several (folds) are averaged. At least one.
-    public let networks: [String]
-    public let postprocessing: PostprocessingSettings
-
-    package init(
-        orientation: Orientation,
-        spacing: [Double]?,
-        patchSize: [Int],
-        tileStep: Double,
-        mirroringAxes: [Int],
-        cropToNonzero: Bool,
-        imageOrder: Int,
-        logitsOrder: Int,
-        networks: [String],
-        postprocessing: PostprocessingSettings
-    ) {
-        self.orientation = orientation
-        self.spacing = spacing
-        self.patchSize = patchSize
-        self.tileStep = tileStep
-        self.mirroringAxes = mirroringAxes
-        self.cropToNonzero = cropToNonzero
-        self.imageOrder = imageOrder
-        self.logitsOrder = logitsOrder
-        self.networks = networks
-        self.postprocessing = postprocessing
-    }
-}
-
-/// What is done to the label map. All names are among the package's labels.
-public struct PostprocessingSettings: Hashable, Sendable {
-    /// Labels of which only the largest connected component stays.
-    public let keepLargest: [String]
-    /// Labels whose enclosed holes are filled.
-    public let fillHoles: [String]
-    /// Components smaller than this many mm³ go.
-    public let minimumVolumeMm3: [String: Double]
-
-    /// What counts as connected: 6 (faces), 18 (edges) or 26 (corners), the default as in nnU-Net.
-    public let connectivity: Int
-
-    package init(
-        keepLargest: [String],
-        fillHoles: [String],
-        minimumVolumeMm3: [String: Double],
-        connectivity: Int = 26
-    ) {
-        self.connectivity = connectivity
-        self.keepLargest = keepLargest
-        self.fillHoles = fillHoles
-        self.minimumVolumeMm3 = minimumVolumeMm3
     }
 }

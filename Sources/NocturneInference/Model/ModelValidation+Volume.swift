@@ -2,53 +2,143 @@ extension ModelValidation {
     /// The section `volumeSegmentation`.
     func volumeSegmentation(
         files: [ModelFile],
+        channels: [ModelChannel],
         labels: [ModelLabel]
     ) throws(ModelPackageError) -> VolumeSegmentationSettings {
         let section = "volumeSegmentation"
         guard let raw = document.volumeSegmentation else {
             throw refuse(.missingKey, section, expected: "a section for this task", found: "nothing")
         }
-        let orientationText = raw.orientation ?? VolumeSegmentationSettings.Orientation.stored.rawValue
-        guard let orientation = VolumeSegmentationSettings.Orientation(rawValue: orientationText) else {
-            throw refuse("\(section).orientation", expected: "RAS or stored", found: orientationText)
+        let outputText = raw.output ?? VolumeSegmentationSettings.Output.classes.rawValue
+        guard let output = VolumeSegmentationSettings.Output(rawValue: outputText) else {
+            throw refuse("\(section).output", expected: "classes or regions", found: outputText)
+        }
+        let stages = try stages(raw, section: section, files: files, channels: channels, labels: labels)
+        return VolumeSegmentationSettings(
+            stages: stages,
+            output: output,
+            postprocessing: try postprocessing(raw.postprocessing, labels: labels, key: "\(section).postprocessing")
+        )
+    }
+
+    private func stages(
+        _ raw: ModelDocument.VolumeSegmentation,
+        section: String,
+        files: [ModelFile],
+        channels: [ModelChannel],
+        labels: [ModelLabel]
+    ) throws(ModelPackageError) -> [VolumeStage] {
+        let normalizations = channels.map(\.normalization)
+        guard let first = raw.previousStage else {
+            return [try stage(raw.stage, key: section, files: files, normalizations, oneHot: [])]
+        }
+        let key = "\(section).previousStage"
+        var own = normalizations
+        if let listed = first.normalizations {
+            guard listed.count == channels.count else {
+                throw refuse("\(key).normalizations", expected: "\(channels.count), one a channel", found: listed.count)
+            }
+            own = []
+            for (index, raw) in listed.enumerated() {
+                own.append(try normalization(raw, key: "\(key).normalizations[\(index)]"))
+            }
+        }
+        var oneHot: [UInt16] = []
+        for (index, value) in (first.oneHotLabels ?? []).enumerated() {
+            guard let label = labels.first(where: { Int($0.value) == value.value }) else {
+                throw refuse("\(key).oneHotLabels[\(index)]", expected: "the value of a label", found: value.value)
+            }
+            oneHot.append(label.value)
+        }
+        guard !oneHot.isEmpty, Set(oneHot).count == oneHot.count else {
+            throw refuse("\(key).oneHotLabels", expected: "values of labels, each once", found: oneHot)
+        }
+        return [
+            try stage(first, key: key, files: files, own, oneHot: []),
+            try stage(raw.stage, key: section, files: files, normalizations, oneHot: oneHot),
+        ]
+    }
+
+    private func stage(
+        _ raw: ModelDocument.Stage,
+        key: String,
+        files: [ModelFile],
+        _ normalizations: [IntensityNormalization],
+        oneHot: [UInt16]
+    ) throws(ModelPackageError) -> VolumeStage {
+        let orientationText = raw.orientation ?? VolumeStage.Orientation.stored.rawValue
+        guard let orientation = VolumeStage.Orientation(rawValue: orientationText) else {
+            throw refuse("\(key).orientation", expected: "RAS or stored", found: orientationText)
+        }
+        let transpose = raw.transpose?.map(\.value) ?? [0, 1, 2]
+        guard transpose.sorted() == [0, 1, 2] else {
+            throw refuse("\(key).transpose", expected: "0, 1 and 2 in some order", found: transpose)
+        }
+        var patchSize = raw.patchSize.map(\.value)
+        let isPlanar = patchSize.count == 2
+        guard (2...3).contains(patchSize.count), patchSize.allSatisfy({ (1...1024).contains($0) }) else {
+            throw refuse("\(key).patchSize", expected: "two or three numbers in 1...1024", found: patchSize)
         }
         if let spacing = raw.spacing {
-            guard spacing.count == 3, spacing.allSatisfy({ $0.isFinite && $0 > 0 && $0 <= 1000 }) else {
+            guard spacing.count == patchSize.count, spacing.allSatisfy({ $0.isFinite && $0 > 0 && $0 <= 1000 }) else {
                 throw refuse(
-                    "\(section).spacing",
-                    expected: "three numbers above 0 and up to 1000, or null",
+                    "\(key).spacing",
+                    expected: "\(patchSize.count) numbers above 0 and up to 1000, or null",
                     found: spacing
                 )
             }
         }
-        let patchSize = raw.patchSize.map(\.value)
-        guard patchSize.count == 3, patchSize.allSatisfy({ (1...1024).contains($0) }) else {
-            throw refuse("\(section).patchSize", expected: "three numbers in 1...1024", found: patchSize)
-        }
         let step = raw.tileStep ?? 0.5
         guard step.isFinite, step > 0, step <= 1 else {
-            throw refuse("\(section).tileStep", expected: "a number above 0 and at most 1", found: step)
+            throw refuse("\(key).tileStep", expected: "a number above 0 and at most 1", found: step)
         }
         let axes = (raw.mirroringAxes ?? []).map(\.value)
-        guard Set(axes).count == axes.count, axes.allSatisfy({ (0...2).contains($0) }) else {
-            throw refuse("\(section).mirroringAxes", expected: "some of 0, 1, 2, each once", found: axes)
+        guard Set(axes).count == axes.count, axes.allSatisfy({ patchSize.indices.contains($0) }) else {
+            throw refuse("\(key).mirroringAxes", expected: "some of 0..<\(patchSize.count), each once", found: axes)
         }
-        return VolumeSegmentationSettings(
+        if isPlanar { patchSize.insert(1, at: 0) }
+        return VolumeStage(
             orientation: orientation,
-            spacing: raw.spacing,
+            transpose: transpose,
+            spacing: raw.spacing.map { isPlanar ? [nil] + $0 : $0 },
             patchSize: patchSize,
+            isPlanar: isPlanar,
             tileStep: step,
-            mirroringAxes: axes.sorted(),
+            mirroringAxes: axes.map { isPlanar ? $0 + 1 : $0 }.sorted(),
             cropToNonzero: raw.cropToNonzero ?? false,
-            // nnU-Net's defaults.
-            imageOrder: try order(raw.resampling?.imageOrder?.value ?? 3, key: "\(section).resampling.imageOrder"),
-            logitsOrder: try order(raw.resampling?.logitsOrder?.value ?? 1, key: "\(section).resampling.logitsOrder"),
-            networks: try networks(raw.networks, files: files, key: "\(section).networks"),
-            postprocessing: try postprocessing(
-                raw.postprocessing,
-                labels: labels,
-                key: "\(section).postprocessing"
-            )
+            imageResampling: try resampling(raw.resampling?.image, order: 3, key: "\(key).resampling.image"),
+            logitsResampling: try resampling(raw.resampling?.logits, order: 1, key: "\(key).resampling.logits"),
+            labelsResampling: try resampling(raw.resampling?.labels, order: 1, key: "\(key).resampling.labels"),
+            normalizations: normalizations,
+            oneHotLabels: oneHot,
+            networks: try networks(raw.networks, files: files, key: "\(key).networks")
+        )
+    }
+
+    /// What is left out is what nnU-Net's planner writes.
+    private func resampling(
+        _ raw: ModelDocument.Resampling?,
+        order: Int,
+        key: String
+    ) throws(ModelPackageError) -> ResamplingSettings {
+        let methodText = raw?.method ?? ResamplingSettings.Method.spline.rawValue
+        guard let method = ResamplingSettings.Method(rawValue: methodText) else {
+            throw refuse("\(key).method", expected: "spline, torch or none", found: methodText)
+        }
+        let separateText = raw?.separateZ ?? ResamplingSettings.SeparateAxis.auto.rawValue
+        guard let separate = ResamplingSettings.SeparateAxis(rawValue: separateText) else {
+            throw refuse("\(key).separateZ", expected: "auto, always or never", found: separateText)
+        }
+        let threshold = raw?.anisotropyThreshold ?? 3
+        guard threshold.isFinite, threshold >= 1 else {
+            throw refuse("\(key).anisotropyThreshold", expected: "a number from 1 on", found: threshold)
+        }
+        return ResamplingSettings(
+            method: method,
+            order: try self.order(raw?.order?.value ?? order, key: "\(key).order"),
+            orderZ: try self.order(raw?.orderZ?.value ?? 0, key: "\(key).orderZ"),
+            separateZ: separate,
+            anisotropyThreshold: threshold
         )
     }
 
@@ -72,54 +162,5 @@ extension ModelValidation {
             }
         }
         return networks
-    }
-
-    private func postprocessing(
-        _ raw: ModelDocument.Postprocessing?,
-        labels: [ModelLabel],
-        key: String
-    ) throws(ModelPackageError) -> PostprocessingSettings {
-        let volumes = raw?.minimumVolumeMm3 ?? [:]
-        let keepLargest = raw?.keepLargest ?? []
-        let fillHoles = raw?.fillHoles ?? []
-        // Dictionaries have no order, and the error should be the same every time.
-        let named = [
-            ("keepLargest", keepLargest), ("fillHoles", fillHoles), ("minimumVolumeMm3", volumes.keys.sorted()),
-        ]
-        for (part, names) in named {
-            for (index, name) in names.enumerated() {
-                guard labels.contains(where: { $0.name == name }) else {
-                    let known = labels.prefix(20).map(\.name).joined(separator: ", ")
-                    throw refuse(
-                        .unknownName,
-                        "\(key).\(part)",
-                        expected: "one of the labels (\(known))",
-                        found: "\"\(name)\""
-                    )
-                }
-                if names[..<index].contains(name) {
-                    throw refuse(.duplicate, "\(key).\(part)", expected: "every label once", found: "\(name) twice")
-                }
-            }
-        }
-        for name in volumes.keys.sorted() {
-            guard let volume = volumes[name], volume.isFinite, volume >= 0 else {
-                throw refuse(
-                    "\(key).minimumVolumeMm3.\(name)",
-                    expected: "a number from 0 on",
-                    found: volumes[name] ?? 0
-                )
-            }
-        }
-        let connectivity = raw?.connectivity?.value ?? 26
-        guard [6, 18, 26].contains(connectivity) else {
-            throw refuse("\(key).connectivity", expected: "6, 18 or 26", found: connectivity)
-        }
-        return PostprocessingSettings(
-            keepLargest: keepLargest,
-            fillHoles: fillHoles,
-            minimumVolumeMm3: volumes,
-            connectivity: connectivity
-        )
     }
 }

@@ -83,12 +83,16 @@ struct ModelValidation {
         return channels
     }
 
-    private func normalization(
+    func normalization(
         _ raw: ModelDocument.Normalization,
         key: String
     ) throws(ModelPackageError) -> IntensityNormalization {
+        if raw.useMask == true, raw.scheme != "zScore" {
+            throw refuse("\(key).useMask", expected: "a mask with zScore only", found: raw.scheme)
+        }
         switch raw.scheme {
-        case "zScore": return .zScore
+        case "zScore": return .zScore(usesMask: raw.useMask ?? false)
+        case "rgb01": return .rgb01
         case "rescale01": return .rescale01
         case "none": return .none
         case "ct":
@@ -104,7 +108,7 @@ struct ModelValidation {
             }
             return .ct(lowerBound: lower, upperBound: upper, mean: mean, standardDeviation: deviation)
         default:
-            throw refuse("\(key).scheme", expected: "one of ct, zScore, rescale01, none", found: raw.scheme)
+            throw refuse("\(key).scheme", expected: "one of ct, zScore, rescale01, rgb01, none", found: raw.scheme)
         }
     }
 

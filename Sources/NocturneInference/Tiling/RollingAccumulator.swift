@@ -34,10 +34,18 @@ public struct RollingAccumulator: ~Copyable {
     /// Finished planes whose slots still hold them.
     private var handedOut = 0..<0
 
-    /// - Parameter plane: the first plane that is not known yet. Tiles begin with the row
-    ///   ``TilePlan/firstRow(neededForPlanesFrom:)``.
+    /// - Parameters:
+    ///   - plane: the first plane that is not known yet. Tiles begin with the row
+    ///     ``TilePlan/firstRow(neededForPlanesFrom:)``.
+    ///   - folder: where a file holds the sums, of which no more than a tile's part stays in memory; nil for memory.
     /// - Throws: ``AllocationError``.
-    public init(plan: TilePlan, classes: Int, map: ImportanceMap, resumingAtPlane plane: Int = 0) throws {
+    public init(
+        plan: TilePlan,
+        classes: Int,
+        map: ImportanceMap,
+        resumingAtPlane plane: Int = 0,
+        inFileIn folder: String? = nil
+    ) throws {
         precondition(map.patch == plan.patch, "the importance map is of another patch size")
         precondition(classes > 0 && (0...plan.imageShape.z).contains(plane), "no such plane or no classes")
         self.plan = plan
@@ -48,7 +56,8 @@ public struct RollingAccumulator: ~Copyable {
         finishedPlanes = plane
         let area = plan.imageShape.y * plan.imageShape.x
         let (slots, overflow) = (depth * area).multipliedReportingOverflow(by: classes)
-        let sums = try VoxelBuffer<Float>(count: overflow ? .max : slots)
+        let count = overflow ? .max : slots
+        let sums = try folder.map { try VoxelBuffer<Float>(count: count, inFileIn: $0) } ?? VoxelBuffer(count: count)
         let weights = try VoxelBuffer<Float>(count: depth * area)
         self.sums = sums
         self.weights = weights
@@ -59,6 +68,20 @@ public struct RollingAccumulator: ~Copyable {
         let window = GridZYX(min(plan.patch.z, plan.imageShape.z), plan.imageShape.y, plan.imageShape.x)
         return (classes + 1) * window.count * MemoryLayout<Float>.stride
     }
+
+    /// Bytes of it in memory at a time when the sums lie in a file: those of a tile, or of the planes that are finished
+    /// together; rows of a tile share pages with their neighbours.
+    public static func predictedBytesInFile(plan: TilePlan, classes: Int) -> Int {
+        let area = plan.imageShape.y * plan.imageShape.x * MemoryLayout<Float>.stride
+        let rows = min(plan.patch.z, plan.imageShape.z) * min(plan.patch.y, plan.imageShape.y)
+        let row = min(plan.patch.x, plan.imageShape.x) * MemoryLayout<Float>.stride + 4096
+        let tile = min(rows * row, min(plan.patch.z, plan.imageShape.z) * area)
+        let weights = min(plan.patch.z, plan.imageShape.z) * area
+        return max(classes * tile, planesAtOnce(area: area, classes: classes) * classes * area) + weights
+    }
+
+    /// How many planes are touched before their pages are let go.
+    private static func planesAtOnce(area: Int, classes: Int) -> Int { max(1, (256 << 20) / max(1, area * classes)) }
 
     /// Adds the logits of tile ``nextTile``.
     ///
@@ -110,6 +133,7 @@ public struct RollingAccumulator: ~Copyable {
                 }
             }
         }
+        sums.letGo()
     }
 
     /// Divides the planes that no later tile touches by their weights.
@@ -121,6 +145,16 @@ public struct RollingAccumulator: ~Copyable {
         try clearHandedOut(scope: scope)
         let end = max(plan.completedPlanes(afterRow: nextTile / plan.tilesInRow - 1), finishedPlanes)
         let planes = finishedPlanes..<end
+        for part in parts(of: planes) {
+            try divide(part, scope: scope)
+            sums.letGo()
+        }
+        finishedPlanes = end
+        handedOut = planes
+        return planes
+    }
+
+    private mutating func divide(_ planes: Range<Int>, scope: ComputeScope) throws(CancelledError) {
         let (depth, classes, isHalf) = (depth, classes, map.precision == .half)
         let area = plan.imageShape.y * plan.imageShape.x
         var odd = [Int](repeating: 0, count: planes.count)
@@ -145,9 +179,6 @@ public struct RollingAccumulator: ~Copyable {
             }
         }
         nonFiniteCount += odd.reduce(0, +)
-        finishedPlanes = end
-        handedOut = planes
-        return planes
     }
 
     /// A plane of the range ``finishRow(scope:)`` returned last: logits `[class][y][x]`.
@@ -159,6 +190,7 @@ public struct RollingAccumulator: ~Copyable {
         precondition(handedOut.contains(plane), "the plane is not finished, or its place was taken")
         let count = classes * plan.imageShape.y * plan.imageShape.x
         let slot = plane % depth
+        defer { sums.letGo() }
         return try sums.withUnsafeBufferPointer { sums throws(E) in
             try body(UnsafeBufferPointer(rebasing: sums[slot * count..<(slot + 1) * count]))
         }
@@ -168,6 +200,22 @@ public struct RollingAccumulator: ~Copyable {
         guard !handedOut.isEmpty else { return }
         let planes = handedOut
         handedOut = 0..<0
+        for part in parts(of: planes) {
+            try clear(part, scope: scope)
+            sums.letGo()
+        }
+    }
+
+    /// As many planes as may be touched before their pages are let go.
+    private func parts(of planes: Range<Int>) -> [Range<Int>] {
+        let area = plan.imageShape.y * plan.imageShape.x * MemoryLayout<Float>.stride
+        let step = RollingAccumulator.planesAtOnce(area: area, classes: classes)
+        return stride(from: planes.lowerBound, to: planes.upperBound, by: step).map {
+            $0..<min($0 + step, planes.upperBound)
+        }
+    }
+
+    private mutating func clear(_ planes: Range<Int>, scope: ComputeScope) throws(CancelledError) {
         let (depth, classes) = (depth, classes)
         let area = plan.imageShape.y * plan.imageShape.x
         try sums.withUnsafeMutableBufferPointer { sums throws(CancelledError) in

@@ -53,7 +53,8 @@ public struct TilePlan: Hashable, Sendable {
         var starts: [[Int]] = []
         var tiles = 1
         for axis in 0..<3 {
-            let along = try Self.starts(image: padded[axis], patch: patch[axis], step: step)
+            // Slices of one voxel cannot overlap: each is taken once.
+            let along = try Self.starts(image: padded[axis], patch: patch[axis], step: patch[axis] == 1 ? 1 : step)
             tiles *= along.count
             guard tiles <= Self.mostTiles else { throw .tooManyTiles }
             starts.append(along)

@@ -32,10 +32,13 @@ public struct ItemPlan: Sendable {
     public var buffers: [PlannedBuffer]
     /// Tiles to be inferred.
     public var steps: Int
+    /// Whether it is the plan that saves memory at the cost of time: big buffers lie in files, nothing else is in flight.
+    public var isLean: Bool
 
-    public init(buffers: [PlannedBuffer], steps: Int) {
+    public init(buffers: [PlannedBuffer], steps: Int, isLean: Bool = false) {
         self.buffers = buffers
         self.steps = steps
+        self.isLean = isLean
     }
 
     /// Bytes alive during a stage.

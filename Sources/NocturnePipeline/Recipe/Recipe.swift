@@ -20,7 +20,9 @@ public protocol Recipe: Sendable {
     func sharedBytes(threads: Int) throws -> Int
 
     /// What an item will need, from the header facts in its `source`.
-    func plan(source: String, threads: Int) throws -> ItemPlan
+    /// - Parameter lean: the plan with the least memory that gives the same bytes. A recipe that has only one way gives
+    ///   the same plan for both.
+    func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan
 
     func load(_ item: RecipeItem, _ context: StageContext) throws -> Loaded
     func prepare(_ loaded: consuming Loaded, _ item: RecipeItem, _ context: StageContext) throws -> Prepared
@@ -39,6 +41,16 @@ public protocol Recipe: Sendable {
     /// Whether a file with this content is a finished result of `fingerprint`, and which files belong to it: how a folder
     /// that was renamed into place but never journaled is recognised.
     func adopt(folder: String, fingerprint: String) throws -> ItemProduct?
+}
+
+extension Recipe {
+    /// The ordinary plan if it fits into `bytes`, else the lean one, which may not fit either.
+    public func plan(source: String, threads: Int, within bytes: Int) throws -> ItemPlan {
+        let ordinary = try plan(source: source, threads: threads, lean: false)
+        if ordinary.peak() <= bytes { return ordinary }
+        let lean = try plan(source: source, threads: threads, lean: true)
+        return lean.peak() < ordinary.peak() ? lean : ordinary
+    }
 }
 
 /// Inference of one item, a tile at a time, so that it can be paused, cancelled and checkpointed between tiles.
@@ -94,11 +106,14 @@ public struct RecipeItem: Sendable {
 public struct StageContext: Sendable {
     /// The idle compute threads and the item's cancellation flag.
     public let scope: ComputeScope
-    /// The item's folder in staging, for checkpoints. Not created until somebody needs it.
+    /// The item's folder in staging, for checkpoints and for big buffers. Not created until somebody needs it.
     public let staging: String
+    /// Whether the item goes by its lean plan.
+    public let isLean: Bool
 
-    public init(scope: ComputeScope, staging: String) {
+    public init(scope: ComputeScope, staging: String, isLean: Bool = false) {
         self.scope = scope
         self.staging = staging
+        self.isLean = isLean
     }
 }

@@ -56,7 +56,7 @@ actor Scheduler<R: Recipe> {
                 continue
             }
             do {
-                let plan = try recipe.plan(source: work.source, threads: pool.width)
+                let plan = try recipe.plan(source: work.source, threads: pool.width, within: available)
                 let needed = plan.peak()
                 guard needed <= available else {
                     let words = "needs \(ByteCount(needed)) of memory, the budget leaves \(ByteCount(available))"
@@ -64,7 +64,7 @@ actor Scheduler<R: Recipe> {
                     continue
                 }
                 if work.retries > 0 { try await Task.sleep(for: .seconds(1 << (2 * work.retries - 1))) }
-                let lease = try await budget.lease(bytes: needed, exclusive: work.suspect)
+                let lease = try await budget.lease(bytes: needed, exclusive: work.suspect || plan.isLean)
                 guard control.mode == .running else { return }
                 try await start(work, plan: plan, lease: lease, requests)
             } catch is CancellationError {
@@ -105,7 +105,8 @@ actor Scheduler<R: Recipe> {
             sequence: sequence,
             context: StageContext(
                 scope: ComputeScope(pool: pool, flag: flag),
-                staging: output.staging(work.name)
+                staging: output.staging(work.name),
+                isLean: plan.isLean
             )
         )
         await progress.started(work.id, name: work.name, steps: plan.steps)

@@ -113,7 +113,7 @@ struct StockTaking<R: Recipe> {
         var steps = 0
         for work in queue {
             try check()
-            steps += (try? recipe.plan(source: work.source, threads: threads))?.steps ?? 1
+            steps += (try? recipe.plan(source: work.source, threads: threads, lean: false))?.steps ?? 1
         }
         await progress.begin(
             total: counts.inputs - counts.skipped,

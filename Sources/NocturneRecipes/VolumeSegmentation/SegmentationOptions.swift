@@ -12,19 +12,23 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var tileStep: Double?
     /// Whether mirrored passes are left out even where the package asks for them.
     public var disablesMirroring: Bool
+    /// Whether sums and logits are rounded to half precision where nnU-Net does it.
+    public var usesReferenceRounding: Bool
 
     public init(
         labels: [String]? = nil,
         meshes: Meshes = .stl,
         frame: PatientFrame = .lps,
         tileStep: Double? = nil,
-        disablesMirroring: Bool = false
+        disablesMirroring: Bool = false,
+        usesReferenceRounding: Bool = false
     ) {
         self.labels = labels
         self.meshes = meshes
         self.frame = frame
         self.tileStep = tileStep
         self.disablesMirroring = disablesMirroring
+        self.usesReferenceRounding = usesReferenceRounding
     }
 
     /// By their command-line names: for fingerprints, accounts and the comparison with an earlier run.
@@ -33,6 +37,19 @@ public struct SegmentationOptions: Sendable, Hashable {
         if let labels { words["labels"] = labels.sorted().joined(separator: ",") }
         if let tileStep { words["step-size"] = "\(tileStep)" }
         if disablesMirroring { words["disable-tta"] = "yes" }
+        if usesReferenceRounding { words["reference-rounding"] = "yes" }
         return words
+    }
+
+    /// What ``words`` said.
+    public init(words: [String: String]) {
+        self.init(
+            labels: words["labels"].map { $0.split(separator: ",").map(String.init) },
+            meshes: words["meshes"].flatMap(Meshes.init) ?? .stl,
+            frame: words["frame"].flatMap(PatientFrame.init) ?? .lps,
+            tileStep: words["step-size"].flatMap(Double.init),
+            disablesMirroring: words["disable-tta"] != nil,
+            usesReferenceRounding: words["reference-rounding"] != nil
+        )
     }
 }

@@ -4,41 +4,37 @@ import NocturneInference
 import NocturneNumerics
 public import NocturnePipeline
 
-/// A volume ready for the network.
+/// A volume ready for the networks.
 public struct PreparedVolume: Sendable {
     let source: VolumeSource
-    /// Kept for the measurement of intensities.
-    let volume: Volume
-    /// Normalised, at the model's resolution, x fastest.
+    /// One for each channel, kept for the measurement of intensities and for a second stage.
+    let channels: [Volume]
+    /// One for each stage.
+    let grids: [ModelGrid]
+    /// What the first stage sees.
     let image: FrozenVoxels<Float>
-    let modelShape: VolumeShape
-    let orientation: AxisOrientation
-    /// The part of the canonical grid that the image covers.
-    let box: VoxelBox
     let notes: [String]
 }
 
 /// The labels of a volume on its own grid, before cleaning.
 public struct LabelledVolume: Sendable {
     let source: VolumeSource
+    /// The first channel.
     let volume: Volume
     let labels: LabelVolume
     let notes: [String]
 }
 
-/// The network's work on one volume: tiles in, label slices out, nothing of classes × volume in between.
+/// The networks' work on one volume, stage after stage, a tile at a time.
 public final class TiledSegmentation: InferenceRun, @unchecked Sendable {
     // Unchecked: the inference stage is the only user, one call at a time.
     private let model: SegmentationModel
     private let options: SegmentationOptions
     private let prepared: PreparedVolume
-    private let plan: TilePlan
-    private let passes: MirrorPasses
-    private let canonical: VolumeShape
-    private var accumulator: RollingAccumulator
-    private var labeler: SlabLabeler
-    private var labels: VoxelBuffer<UInt16>
-    private var keeper: LabelCheckpoint
+    private let fingerprint: String
+    private let tiles: [Int]
+    private var stage = 0
+    private var current: StageInference?
 
     init(
         model: SegmentationModel,
@@ -50,146 +46,77 @@ public final class TiledSegmentation: InferenceRun, @unchecked Sendable {
         self.model = model
         self.options = options
         self.prepared = prepared
-        plan = try TilePlan(
-            imageShape: GridZYX(prepared.modelShape),
-            patch: model.patch,
-            step: options.tileStep ?? model.settings.tileStep
-        )
-        passes = MirrorPasses(axes: options.disablesMirroring ? [] : model.settings.mirroringAxes)
-        canonical = prepared.orientation.shape(from: prepared.source.geometry.shape)
-        labels = try VoxelBuffer(count: canonical.count)
-        keeper = LabelCheckpoint(
-            folder: context.staging,
-            fingerprint: item.fingerprint,
-            instructionSet: model.instructionSet,
-            shape: canonical
-        )
-        let resumed = try keeper.restore(into: &labels, scope: context.scope)
-        labeler = try SlabLabeler(
-            model: prepared.modelShape,
-            native: canonical,
-            box: prepared.box,
-            decision: .largestLogit(labels: TiledSegmentation.labelTable(model, options)),
-            resumingAtSlice: resumed
-        )
-        let map = try model.withSessions(width: context.scope.width) { $0.map }
-        accumulator = try RollingAccumulator(
-            plan: plan,
-            classes: model.classes,
-            map: map,
-            resumingAtPlane: labeler.nextPlane
-        )
+        fingerprint = item.fingerprint
+        tiles = try zip(prepared.grids, model.stages).map { try $0.tiles($1, options).tileCount }
+        try begin(prepared.image, context)
+        try goOn(context)
     }
 
-    /// The value written for each class: its label's, or background where the label is not wanted.
-    static func labelTable(_ model: SegmentationModel, _ options: SegmentationOptions) -> [UInt16] {
-        var table = [UInt16](repeating: 0, count: model.classes)
-        for label in model.package.labels where options.labels?.contains(label.name) ?? true {
-            table[Int(label.value)] = label.value
-        }
-        return table
-    }
-
-    public var stepCount: Int { plan.tileCount }
-    public var stepsDone: Int { accumulator.nextTile }
+    public var stepCount: Int { tiles.reduce(0, +) }
+    public var stepsDone: Int { tiles[..<stage].reduce(0, +) + (current?.stepsDone ?? 0) }
+    private var isLast: Bool { stage == tiles.count - 1 }
 
     public func step(_ context: StageContext) throws {
-        let scope = context.scope
-        let tile = accumulator.nextTile
-        try model.withSessions(width: scope.width) { set in
-            prepared.image.withUnsafeBufferPointer { image in
-                set.input.withUnsafeMutableBufferPointer { input in
-                    plan.cut(tile: tile, from: image, channels: model.package.channels.count, into: input)
-                }
-            }
-            try infer(set, scope)
-            try set.sum.withUnsafeBufferPointer { try accumulator.add($0, tile: tile, scope: scope) }
+        do {
+            try current?.step(context)
+        } catch let fault as NonFiniteLogits {
+            throw SegmentationModelError(package: model.package.id, detail: "\(fault)")
         }
-        guard accumulator.nextTile % plan.tilesInRow == 0 else { return }
-        let planes = try accumulator.finishRow(scope: scope)
-        guard accumulator.nonFiniteCount == 0 else {
-            throw SegmentationModelError(
-                package: model.package.id,
-                detail: "the network gave \(accumulator.nonFiniteCount) values that are not numbers for this volume"
-            )
-        }
-        for plane in planes {
-            try accumulator.withPlane(plane) { logits in
-                _ = try labeler.push(logits, into: &labels, scope: scope)
-            }
-        }
-    }
-
-    /// The mean over networks and mirrored passes of one tile's logits, left in `set.sum`.
-    private func infer(_ set: SessionSet, _ scope: ComputeScope) throws {
-        let channels = model.package.channels.count
-        let runs = set.sessions.count * passes.count
-        if runs == 1 {
-            try set.input.withUnsafeBufferPointer { input in
-                try set.sum.withUnsafeMutableBufferPointer { sum in
-                    try set.sessions[0].run(input: input, output: sum, scope: scope)
-                }
-            }
-            return
-        }
-        set.sum.withUnsafeMutableBufferPointer { $0.update(repeating: 0) }
-        for session in set.sessions {
-            for axes in passes.flips {
-                try set.input.withUnsafeBufferPointer { input in
-                    try set.flipped.withUnsafeMutableBufferPointer { flipped in
-                        MirrorPasses.flip(input, channels: channels, patch: model.patch, along: axes, into: flipped)
-                        try set.logits.withUnsafeMutableBufferPointer { logits in
-                            try session.run(input: UnsafeBufferPointer(flipped), output: logits, scope: scope)
-                        }
-                    }
-                }
-                set.logits.withUnsafeBufferPointer { logits in
-                    set.sum.withUnsafeMutableBufferPointer { sum in
-                        MirrorPasses.accumulate(
-                            logits,
-                            channels: model.classes,
-                            patch: model.patch,
-                            flippedAlong: axes,
-                            into: sum
-                        )
-                    }
-                }
-            }
-        }
-        set.sum.withUnsafeMutableBufferPointer { sum in
-            for index in sum.indices { sum[index] /= Float(runs) }
-        }
+        try goOn(context)
     }
 
     public func checkpoint(force: Bool, _ context: StageContext) throws {
-        try keeper.save(labels, finishedSlices: labeler.finishedSlices, force: force, of: canonical.z)
+        try current?.checkpoint(force: force)
     }
 
     public func finish(_ context: StageContext) throws -> LabelledVolume {
-        precondition(labeler.isFinished, "a volume is finished when all its slices are")
-        let stored = prepared.source.geometry
-        let canonicalLabels = takeLabels().frozen()
-        let voxels =
-            prepared.orientation.changesNothing
-            ? canonicalLabels
-            : try Reorienter.stored(
-                canonicalLabels,
-                stored: stored.shape,
-                orientation: prepared.orientation,
-                scope: context.scope
-            ).frozen()
+        let labels = try takeLabels(context)
         return LabelledVolume(
             source: prepared.source,
-            volume: prepared.volume,
-            labels: LabelVolume(geometry: stored, voxels: voxels),
+            volume: prepared.channels[0],
+            labels: LabelVolume(geometry: prepared.source.geometry, voxels: labels),
             notes: prepared.notes
         )
     }
 
-    /// Moves the labels out; an empty buffer stays behind.
-    private func takeLabels() -> VoxelBuffer<UInt16> {
-        var taken = VoxelBuffer<UInt16>.empty
-        swap(&taken, &labels)
-        return taken
+    /// Begins the next stage once one is done, unless it was the last.
+    private func goOn(_ context: StageContext) throws {
+        while !isLast, current?.isFinished == true {
+            // A whole stage's labels are worth a file: they are where a resumed run begins.
+            try current?.checkpoint(force: true, isIntermediate: true)
+            let previous = try takeLabels(context)
+            stage += 1
+            let preparation = StagePreparation(
+                stage: model.stages[stage].settings,
+                source: prepared.source,
+                channels: prepared.channels.map(\.voxels)
+            )
+            let image = try preparation.image(prepared.grids[stage], previous: previous, scope: context.scope)
+            try begin(image, context)
+        }
+    }
+
+    private func begin(_ image: FrozenVoxels<Float>, _ context: StageContext) throws {
+        current = try StageInference(
+            model: model.stages[stage],
+            options: options,
+            grid: prepared.grids[stage],
+            image: image,
+            decision: model.decision,
+            keeper: LabelCheckpoint(
+                folder: isLast ? context.staging : context.staging + "/stage\(stage)",
+                fingerprint: fingerprint,
+                instructionSet: model.instructionSet,
+                shape: prepared.grids[stage].native
+            ),
+            context: context
+        )
+    }
+
+    private func takeLabels(_ context: StageContext) throws -> FrozenVoxels<UInt16> {
+        var taken: StageInference?
+        swap(&taken, &current)
+        guard let run = consume taken else { preconditionFailure("a stage has labels once") }
+        return try run.finish(stored: prepared.source.geometry.shape, context)
     }
 }

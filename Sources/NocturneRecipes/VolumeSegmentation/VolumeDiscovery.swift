@@ -16,33 +16,13 @@ struct VolumeDiscovery {
     let options: SegmentationOptions
     let scope: ComputeScope
 
-    /// One volume, or one file that should have been one.
-    private struct Found: Sendable {
-        var key: String
-        var name: String
-        var path: String
-        var files: [FoundFile]
-        var volume: Result<VolumeFacts, Refusal>
-        var order: String
-    }
-
-    struct VolumeFacts: Sendable {
-        var format: VolumeSource.Format
-        var geometry: VolumeGeometry
-        var modality: String?
-        var seriesInstanceUID: String?
-    }
-
-    struct Refusal: Error {
-        var problem: ItemProblem
-    }
-
     func run(_ request: DiscoveryRequest) throws -> Discovery {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
-        var found: [Found] = []
+        var found: [FoundVolume] = []
         let isNIfTI = walk.files.map { VolumeDiscovery.isNIfTIName($0.fileName) }
-        let nifti = zip(walk.files, isNIfTI).filter(\.1).map(\.0)
+        var nifti = zip(walk.files, isNIfTI).filter(\.1).map(\.0)
+        nifti += ChannelCases.siblings(of: nifti, channels: models.map(\.channelCount).max() ?? 1)
         let others = zip(walk.files, isNIfTI).filter { !$0.1 }.map(\.0)
         found += try niftiVolumes(nifti)
         found += try dicomVolumes(others, besides: Set(nifti.map(\.path)))
@@ -57,7 +37,7 @@ struct VolumeDiscovery {
         return [".nii", ".nii.gz", ".hdr", ".hdr.gz"].contains { lower.hasSuffix($0) }
     }
 
-    private static func stem(_ name: String) -> String {
+    static func stem(_ name: String) -> String {
         let lower = name.lowercased()
         for ending in [".nii.gz", ".hdr.gz", ".nii", ".hdr"] where lower.hasSuffix(ending) {
             return String(name.dropLast(ending.count))
@@ -65,13 +45,13 @@ struct VolumeDiscovery {
         return name
     }
 
-    private func niftiVolumes(_ files: [FoundFile]) throws -> [Found] {
+    private func niftiVolumes(_ files: [FoundFile]) throws -> [FoundVolume] {
         let headers = Mutex([Int: Result<VolumeFacts, Refusal>]())
         try scope.forEach(files.count) { index in
             let result: Result<VolumeFacts, Refusal>
             do throws(NIfTIError) {
                 let header = try NIfTIReader.readHeader(at: files[index].path)
-                result = .success(VolumeFacts(format: .nifti, geometry: header.geometry))
+                result = .success(VolumeFacts(header))
             } catch {
                 result = .failure(Refusal(problem: .refused(error.detail)))
             }
@@ -80,7 +60,7 @@ struct VolumeDiscovery {
         return headers.withLock { headers in
             files.indices.map { index in
                 let file = files[index]
-                return Found(
+                return FoundVolume(
                     key: "nifti:" + file.path,
                     name: VolumeDiscovery.stem(file.fileName),
                     path: file.path,
@@ -94,7 +74,7 @@ struct VolumeDiscovery {
 
     // MARK: DICOM
 
-    private func dicomVolumes(_ files: [FoundFile], besides nifti: Set<String>) throws -> [Found] {
+    private func dicomVolumes(_ files: [FoundFile], besides nifti: Set<String>) throws -> [FoundVolume] {
         let byPath = Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0) })
         let scan = try DICOMScanner.scan(paths: files.map(\.path), scope: scope)
         var seriesInFolder: [String: Int] = [:]
@@ -103,7 +83,7 @@ struct VolumeDiscovery {
                 seriesInFolder[file.folderPath, default: 0] += 1
             }
         }
-        var found: [Found] = []
+        var found: [FoundVolume] = []
         for series in scan.series {
             let slices = series.slices.compactMap { byPath[$0.path] }
             guard let first = slices.min(by: { $0.path < $1.path }) else { continue }
@@ -112,7 +92,7 @@ struct VolumeDiscovery {
                 name += series.slices.first?.seriesNumber.map { "_s\($0)" } ?? "_series"
             }
             found.append(
-                Found(
+                FoundVolume(
                     key: "dicom:\(first.folderPath):\(series.seriesInstanceUID)",
                     name: name,
                     path: first.folderPath,
@@ -140,8 +120,8 @@ struct VolumeDiscovery {
         return found
     }
 
-    private func single(_ file: FoundFile, _ problem: ItemProblem) -> Found {
-        Found(
+    private func single(_ file: FoundFile, _ problem: ItemProblem) -> FoundVolume {
+        FoundVolume(
             key: "file:" + file.path,
             name: file.fileName,
             path: file.path,
@@ -171,6 +151,7 @@ struct VolumeDiscovery {
             VolumeFacts(
                 format: .dicom,
                 geometry: geometry,
+                spacing: geometry.spacing,
                 modality: series.modality,
                 seriesInstanceUID: series.seriesInstanceUID
             )
@@ -192,21 +173,25 @@ struct VolumeDiscovery {
 
     // MARK: Items
 
-    private func items(_ found: [Found]) throws -> [DiscoveredItem] {
-        let stamps = Mutex([Int: String]())
-        try scope.forEach(found.count) { index in
-            let stamp = found[index].files.map(VolumeDiscovery.stamp).joined(separator: "\n")
-            stamps.withLock { $0[index] = stamp }
+    private func items(_ found: [FoundVolume]) throws -> [DiscoveredItem] {
+        let files = Array(Set(found.flatMap(\.files)))
+        let stamps = Mutex([String: String]())
+        try scope.forEach(files.count) { index in
+            let stamp = VolumeDiscovery.stamp(files[index])
+            stamps.withLock { $0[files[index].path] = stamp }
         }
         let words = options.words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\n")
         return try stamps.withLock { stamps in
             try models.flatMap { model in
-                try found.indices.map { try item(found[$0], stamps[$0] ?? "", words, model) }
+                try ChannelCases(model: model.package).cases(found).map { found in
+                    let stamp = found.files.map { stamps[$0.path] ?? "" }.joined(separator: "\n")
+                    return try item(found, stamp, words, model)
+                }
             }
         }
     }
 
-    private func item(_ found: Found, _ stamp: String, _ words: String, _ model: SegmentationModel) throws
+    private func item(_ found: FoundVolume, _ stamp: String, _ words: String, _ model: SegmentationModel) throws
         -> DiscoveredItem
     {
         let id = model.package.id
@@ -237,6 +222,7 @@ struct VolumeDiscovery {
                     ? (found.files.first.map { ($0.name as NSString).deletingLastPathComponent } ?? "")
                     : found.files[0].name,
                 geometry: facts.geometry,
+                spacing: facts.spacing,
                 modality: facts.modality,
                 seriesInstanceUID: facts.seriesInstanceUID
             )

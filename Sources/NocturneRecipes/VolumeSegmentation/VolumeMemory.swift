@@ -11,52 +11,99 @@ struct VolumeMemory {
     let model: SegmentationModel
     let options: SegmentationOptions
 
-    func plan(threads: Int) throws -> ItemPlan {
-        let voxels = source.geometry.shape.count
-        let grid = try ModelGrid(source: source, model: model, nonzero: { _ in nil })
-        let tiles = try TilePlan(
-            imageShape: GridZYX(grid.shape),
-            patch: model.patch,
-            step: options.tileStep ?? model.settings.tileStep
-        )
-        let resampler = try ImageResampler(
-            view: VoxelView(stored: source.geometry.shape, orientation: grid.orientation).cropped(to: grid.box),
-            target: grid.shape,
-            order: grid.order,
-            separateAxis: grid.separateAxis
-        )
-        // What grows with surfaces is guessed from the grid's mean cross-section: a body fills about two of them, a map
-        // full of specks more. Components are kept as runs, vertices while they are smoothed.
-        let section = Int(pow(Double(voxels), 2.0 / 3))
+    private var voxels: Int { source.geometry.shape.count }
+
+    /// - Parameter lean: with the sums of tiles in a file, and one surface at a time.
+    func plan(threads: Int, lean: Bool) throws -> ItemPlan {
         var buffers = [
-            PlannedBuffer("source voxels", bytes: voxels * 4, from: .load, through: .finish),
+            PlannedBuffer("source voxels", bytes: voxels * 4 * model.channelCount, from: .load, through: .finish),
             PlannedBuffer("decoder", bytes: (8 << 20) * threads, from: .load, through: .load),
-            PlannedBuffer("resampling", bytes: resampler.predictedWorkingBytes, from: .prepare, through: .prepare),
-            PlannedBuffer("network input", bytes: grid.shape.count * 4, from: .prepare, through: .infer),
+        ]
+        var steps = 0
+        for (index, stage) in model.stages.enumerated() {
+            let grid = try ModelGrid(source: source, stage: stage.settings, nonzero: { _ in nil })
+            let tiles = try grid.tiles(stage, options)
+            steps += tiles.tileCount
+            buffers += try preparing(stage, grid, isFirst: index == 0)
+            buffers += inferring(stage, grid, tiles, lean: lean)
+        }
+        buffers += finishing(lean: lean)
+        return ItemPlan(buffers: buffers, steps: steps, isLean: lean)
+    }
+
+    /// The first stage's image is made by the preprocessor, a second one's while inferring.
+    private func preparing(_ stage: StageModel, _ grid: ModelGrid, isFirst: Bool) throws -> [PlannedBuffer] {
+        let during: Stage = isFirst ? .prepare : .infer
+        let view = try VoxelView(stored: source.geometry.shape, orientation: grid.orientation).cropped(to: grid.box)
+        let resampler = try ImageResampler(
+            view: view,
+            target: grid.shape,
+            rule: grid.image,
+            separateAxis: grid.image.separateAxis(current: grid.nativeSpacing, new: grid.spacing)
+        )
+        var buffers = [
+            PlannedBuffer("resampling", bytes: resampler.predictedWorkingBytes, from: during, through: during),
+            PlannedBuffer(
+                "network input",
+                bytes: grid.shape.count * 4 * stage.settings.inputChannels,
+                from: during,
+                through: .infer
+            ),
+        ]
+        if stage.settings.normalizations.contains(.zScore(usesMask: true)) || !isFirst {
+            // The mask, and one normalised channel where values outside it stay.
+            buffers.append(PlannedBuffer("mask", bytes: grid.box.shape.count * 5, from: during, through: during))
+        }
+        if !isFirst {
+            buffers.append(
+                PlannedBuffer("labels of the stage before", bytes: voxels * 2, from: .infer, through: .infer)
+            )
+        }
+        return buffers
+    }
+
+    private func inferring(_ stage: StageModel, _ grid: ModelGrid, _ tiles: TilePlan, lean: Bool) -> [PlannedBuffer] {
+        let sums =
+            lean
+            ? RollingAccumulator.predictedBytesInFile(plan: tiles, classes: stage.classes)
+            : RollingAccumulator.predictedBytes(plan: tiles, classes: stage.classes)
+        var buffers = [
             PlannedBuffer(
                 "tile sums",
-                bytes: RollingAccumulator.predictedBytes(plan: tiles, classes: model.classes),
+                bytes: sums * stage.accumulatorCount(options),
                 from: .infer,
                 through: .infer
             ),
             PlannedBuffer(
                 "logit planes",
-                bytes: SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: model.classes),
+                bytes: SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: stage.classes),
                 from: .infer,
                 through: .infer
             ),
+        ]
+        if stage.accumulatorCount(options) > 1 {
+            let plane = grid.shape.sliceCount * stage.classes * 4
+            buffers.append(PlannedBuffer("mean of networks", bytes: plane, from: .infer, through: .infer))
+        }
+        if !grid.orientation.changesNothing {
+            buffers.append(PlannedBuffer("labels in stored order", bytes: voxels * 2, from: .infer, through: .infer))
+        }
+        return buffers
+    }
+
+    private func finishing(lean: Bool) -> [PlannedBuffer] {
+        // What grows with surfaces is guessed from the grid's mean cross-section: a body fills about two of them, a map
+        // full of specks more. Components are kept as runs, vertices while they are smoothed.
+        let section = Int(pow(Double(voxels), 2.0 / 3))
+        var buffers = [
             PlannedBuffer("labels", bytes: voxels * 2, from: .infer, through: .write),
             PlannedBuffer("components", bytes: section * 96, from: .finish, through: .finish),
             PlannedBuffer("surfaces", bytes: section * 6 * 180, from: .mesh, through: .write),
             PlannedBuffer("compression", bytes: 24 << 20, from: .write, through: .write),
         ]
-        if !grid.orientation.changesNothing {
-            buffers.append(PlannedBuffer("labels in stored order", bytes: voxels * 2, from: .infer, through: .infer))
-        }
-        let cleans = model.settings.postprocessing
-        if !cleans.keepLargest.isEmpty || !cleans.fillHoles.isEmpty || !cleans.minimumVolumeMm3.isEmpty {
+        if !model.settings.postprocessing.isEmpty || options.labels != nil {
             buffers.append(PlannedBuffer("labels before cleaning", bytes: voxels * 2, from: .finish, through: .finish))
         }
-        return ItemPlan(buffers: buffers, steps: tiles.tileCount)
+        return buffers
     }
 }

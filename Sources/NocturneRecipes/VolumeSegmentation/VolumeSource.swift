@@ -9,11 +9,13 @@ struct VolumeSource: Codable, Sendable {
     var format: Format
     /// The id of the model package.
     var model: String
-    /// The file, or the slices in order.
+    /// The file, the files of the channels in order, or the slices in order.
     var files: [String]
     /// The path below the input that was named: what a result may say of where it came from.
     var name: String
     var geometry: VolumeGeometry
+    /// In mm along i, j and k: as the header says it where it says it apart from the affine.
+    var spacing: SIMD3<Double>
     var modality: String?
     var seriesInstanceUID: String?
 
@@ -31,6 +33,7 @@ struct VolumeSource: Codable, Sendable {
         files: [String],
         name: String,
         geometry: VolumeGeometry,
+        spacing: SIMD3<Double>,
         modality: String? = nil,
         seriesInstanceUID: String? = nil
     ) {
@@ -39,6 +42,7 @@ struct VolumeSource: Codable, Sendable {
         self.files = files
         self.name = name
         self.geometry = geometry
+        self.spacing = spacing
         self.modality = modality
         self.seriesInstanceUID = seriesInstanceUID
     }

@@ -54,12 +54,14 @@ struct Models: ParsableCommand {
                 "\(package.name) \(package.version) (\(package.id))\n\(package.description)\nLicence: \(package.licence)"
             )
             print("Digest: \(package.digest.hex)")
-            if let settings = package.volumeSegmentation {
-                let spacing =
-                    settings.spacing.map { $0.map { "\($0)" }.joined(separator: "×") + " mm" } ?? "the volume's own"
+            for channel in package.channels { print("Channel: \(channel.name)") }
+            for (index, stage) in (package.volumeSegmentation?.stages ?? []).enumerated() {
+                let spacing = stage.spacing.map { $0.map { $0.map { "\($0)" } ?? "own" }.joined(separator: "×") + " mm" }
                 print(
-                    "Spacing (z, y, x): \(spacing); patch \(settings.patchSize.map(String.init).joined(separator: "×"))"
-                        + ", step \(settings.tileStep)"
+                    "Stage \(index + 1): spacing \(spacing ?? "the volume's own"), patch "
+                        + stage.patchSize.map(String.init).joined(separator: "×")
+                        + ", step \(stage.tileStep), networks: \(stage.networks.count), mirrored axes: "
+                        + "\(stage.mirroringAxes.count)"
                 )
             }
             print(

@@ -33,6 +33,8 @@ struct PlanReport {
         @Nullable var tiles: Int?
         @Nullable var seconds: Double?
         let fits: Bool
+        /// Whether it fits only by keeping big buffers in files.
+        let lean: Bool
         @Nullable var problem: String?
     }
 
@@ -70,7 +72,8 @@ struct PlanReport {
                 case .setAside(let reason): "set aside: \(reason)"
                 }
             }
-            guard problem == nil, let plan = try? recipe.plan(source: entry.item.source, threads: threads) else {
+            guard problem == nil, let plan = try? recipe.plan(source: entry.item.source, threads: threads, within: budget - shared)
+            else {
                 return Item(
                     item: entry.name,
                     source: entry.item.path,
@@ -78,6 +81,7 @@ struct PlanReport {
                     tiles: nil,
                     seconds: nil,
                     fits: false,
+                    lean: false,
                     problem: problem
                 )
             }
@@ -88,6 +92,7 @@ struct PlanReport {
                 tiles: plan.steps,
                 seconds: Double(plan.steps) * perTile,
                 fits: plan.peak() <= budget - shared,
+                lean: plan.isLean,
                 problem: nil
             )
         }
@@ -103,13 +108,18 @@ struct PlanReport {
         if items.allSatisfy({ $0.problem != nil }) { throw NocturneExit.nothingMatched }
     }
 
+    private func remark(_ item: Item) -> String {
+        if !item.fits { return "does not fit into the memory budget" }
+        return item.lean ? "lean: sums in a file, alone" : ""
+    }
+
     private func show(_ report: Report) {
         var rows = [["item", "peak memory", "tiles", "inference", "remark"]]
         for item in report.items {
             rows.append([
                 item.item, item.peakBytes.map { "\(ByteCount($0))" } ?? "-", item.tiles.map(String.init) ?? "-",
                 item.seconds.map(EventText.duration) ?? "-",
-                item.problem ?? (item.fits ? "" : "does not fit into the memory budget"),
+                item.problem ?? remark(item),
             ])
         }
         Swift.print(Terminal.table(rows))

@@ -33,12 +33,15 @@ struct ModelPackageTests {
             #expect(package.label(withValue: 7)?.color.description == "#00ff0a")
             #expect(package.label(named: "none") == nil)
             let settings = try #require(package.volumeSegmentation)
-            #expect(settings.orientation == .ras && settings.spacing == [3, 1.5, 2])
-            #expect(settings.patchSize == [64, 48, 32] && settings.tileStep == 0.5)
-            #expect(settings.mirroringAxes == [0, 2] && settings.cropToNonzero)
-            #expect(settings.imageOrder == 1 && settings.logitsOrder == 1)
-            #expect(settings.networks == ["nets/network.onnx"])
-            #expect(settings.postprocessing.keepLargest == ["left_kidney"])
+            let stage = settings.stages[0]
+            #expect(settings.stages.count == 1 && settings.output == .classes)
+            #expect(stage.orientation == .ras && stage.spacing == [3, 1.5, 2])
+            #expect(stage.patchSize == [64, 48, 32] && stage.tileStep == 0.5 && !stage.isPlanar)
+            #expect(stage.mirroringAxes == [0, 2] && stage.cropToNonzero)
+            #expect(stage.imageResampling.order == 1 && stage.imageResampling.separateZ == .never)
+            #expect(stage.logitsResampling.method == .torch)
+            #expect(stage.networks == ["nets/network.onnx"])
+            #expect(settings.postprocessing.keepLargest == [["left_kidney"]])
             #expect(settings.postprocessing.fillHoles == ["bladder"])
             #expect(settings.postprocessing.minimumVolumeMm3 == ["bladder": 100])
         }
@@ -47,7 +50,7 @@ struct ModelPackageTests {
     @Test("what may be left out has a default, and unknown keys are passed over")
     func defaults() throws {
         let sparse = """
-            {"schemaVersion": 1, "id": "a", "name": "A", "version": "0", "licence": "none", "future": {"x": [1]},
+            {"schemaVersion": 2, "id": "a", "name": "A", "version": "0", "licence": "none", "future": {"x": [1]},
              "task": "volume-segmentation", "channels": [{"name": "MR", "normalization": {"scheme": "zScore"}}],
              "files": [{"path": "nets/network.onnx", "bytes": 20, "more": null,
                "sha256": "\(PackageBuilder.digest(PackageBuilder.network).uppercased())"}],
@@ -57,12 +60,39 @@ struct ModelPackageTests {
         try TemporaryFolder.with { place in
             let package = try ModelPackage.load(folder: PackageBuilder.write(sparse, into: place))
             #expect(package.modalities == [] && package.description == "")
-            #expect(package.channels[0].normalization == .zScore)
+            #expect(package.channels[0].normalization == .zScore(usesMask: false))
             let settings = try #require(package.volumeSegmentation)
-            #expect(settings.orientation == .stored && settings.spacing == nil && settings.tileStep == 0.5)
-            #expect(settings.mirroringAxes == [] && !settings.cropToNonzero)
-            #expect(settings.imageOrder == 3 && settings.logitsOrder == 1)
+            let stage = settings.stages[0]
+            #expect(stage.orientation == .stored && stage.spacing == nil && stage.tileStep == 0.5)
+            #expect(stage.mirroringAxes == [] && !stage.cropToNonzero && stage.transpose == [0, 1, 2])
+            #expect(stage.imageResampling.order == 3 && stage.imageResampling.separateZ == .auto)
+            #expect(stage.logitsResampling.order == 1 && stage.logitsResampling.orderZ == 0)
             #expect(settings.postprocessing.keepLargest == [] && settings.postprocessing.minimumVolumeMm3 == [:])
+        }
+    }
+
+    @Test("a cascade has two stages, and slices get a third axis")
+    func cascade() throws {
+        let section = """
+            {"patchSize": [64, 32], "spacing": [1.5, 2], "mirroringAxes": [0, 1], "transpose": [2, 0, 1],
+             "networks": ["nets/network.onnx"], "output": "regions",
+             "postprocessing": {"keepLargest": [["left_kidney", "bladder"], "bladder"]},
+             "previousStage": {"patchSize": [8, 16, 24], "spacing": [3, 3, 3], "networks": ["nets/network.onnx"],
+               "oneHotLabels": [7, 1], "normalizations": [{"scheme": "zScore", "useMask": true}]}}
+            """
+        try TemporaryFolder.with { place in
+            let text = try PackageBuilder.document(changing: "volumeSegmentation", to: section)
+            let package = try ModelPackage.load(folder: PackageBuilder.write(text, into: place))
+            let settings = try #require(package.volumeSegmentation)
+            try #require(settings.stages.count == 2)
+            let (first, last) = (settings.stages[0], settings.stages[1])
+            #expect(settings.output == .regions)
+            #expect(settings.postprocessing.keepLargest == [["left_kidney", "bladder"], ["bladder"]])
+            #expect(first.patchSize == [8, 16, 24] && first.oneHotLabels == [] && first.inputChannels == 1)
+            #expect(first.normalizations == [.zScore(usesMask: true)])
+            #expect(last.isPlanar && last.patchSize == [1, 64, 32] && last.spacing == [nil, 1.5, 2])
+            #expect(last.mirroringAxes == [1, 2] && last.transpose == [2, 0, 1])
+            #expect(last.oneHotLabels == [7, 1] && last.inputChannels == 3)
         }
     }
 

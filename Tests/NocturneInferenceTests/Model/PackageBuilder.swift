@@ -14,7 +14,7 @@ struct PackageBuilder {
 
     static let document = """
         {
-          "schemaVersion": 1, "id": "urinary-tract-ct", "name": "Urinary tract", "description": "Kidneys and bladder",
+          "schemaVersion": 2, "id": "urinary-tract-ct", "name": "Urinary tract", "description": "Kidneys and bladder",
           "version": "1.0.0", "licence": "Apache-2.0", "task": "volume-segmentation",
           "files": [{"path": "nets/network.onnx", "sha256": "\(digest(network))", "bytes": \(network.count)}],
           "modalities": ["CT"],
@@ -26,7 +26,7 @@ struct PackageBuilder {
             {"value": 7, "name": "bladder", "color": "#00FF0a"}],
           "volumeSegmentation": {"orientation": "RAS", "spacing": [3, 1.5, 2], "patchSize": [64, 48, 32],
             "tileStep": 0.5, "mirroringAxes": [2, 0], "cropToNonzero": true,
-            "resampling": {"imageOrder": 1, "logitsOrder": 1}, "networks": ["nets/network.onnx"],
+            "resampling": {"image": {"order": 1, "separateZ": "never"}, "logits": {"method": "torch"}}, "networks": ["nets/network.onnx"],
             "postprocessing": {"keepLargest": ["left_kidney"], "fillHoles": ["bladder"],
               "minimumVolumeMm3": {"bladder": 100}}}
         }

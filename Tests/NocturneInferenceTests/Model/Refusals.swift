@@ -21,7 +21,7 @@ struct Refusal: Sendable, CustomTestStringConvertible {
 extension Refusal {
     private static let volume = "volumeSegmentation"
     static let all: [Refusal] = [
-        Refusal("schemaVersion", "2", .unknownSchemaVersion, "schemaVersion"),
+        Refusal("schemaVersion", "1", .unknownSchemaVersion, "schemaVersion"),
         Refusal("schemaVersion", nil, .missingKey, "schemaVersion"),
         Refusal("schemaVersion", "\"1\"", .wrongType, "schemaVersion"),
         Refusal("id", nil, .missingKey, "id"), Refusal("id", "3", .wrongType, "id"),
@@ -86,7 +86,18 @@ extension Refusal {
         Refusal("\(volume).spacing", "[1, 0, 1]", .invalidValue, "\(volume).spacing"),
         Refusal("\(volume).spacing", "[1, -1, 1]", .invalidValue, "\(volume).spacing"),
         Refusal("\(volume).spacing", "[1, 1e9, 1]", .invalidValue, "\(volume).spacing"),
-        Refusal("\(volume).patchSize", "[64, 64]", .invalidValue, "\(volume).patchSize"),
+        Refusal("\(volume).patchSize", "[64]", .invalidValue, "\(volume).patchSize"),
+        Refusal("\(volume).patchSize", "[64, 64]", .invalidValue, "\(volume).spacing"),
+        Refusal("\(volume).transpose", "[0, 2, 2]", .invalidValue, "\(volume).transpose"),
+        Refusal("\(volume).output", "\"masks\"", .invalidValue, "\(volume).output"),
+        Refusal("\(volume).previousStage", "{\"patchSize\": [8, 8, 8]}", .missingKey, "\(volume).previousStage.networks"),
+        Refusal(
+            "\(volume).previousStage",
+            "{\"patchSize\": [8, 8, 8], \"networks\": [\"nets/network.onnx\"], \"oneHotLabels\": [2]}",
+            .invalidValue,
+            "\(volume).previousStage.oneHotLabels[0]"
+        ),
+        Refusal("channels.0.normalization.useMask", "true", .invalidValue, "channels[0].normalization.useMask"),
         Refusal("\(volume).patchSize", "[64, 0, 64]", .invalidValue, "\(volume).patchSize"),
         Refusal("\(volume).patchSize", "[64, 1025, 64]", .invalidValue, "\(volume).patchSize"),
         Refusal("\(volume).patchSize", nil, .missingKey, "\(volume).patchSize"),
@@ -94,8 +105,10 @@ extension Refusal {
         Refusal("\(volume).tileStep", "1.01", .invalidValue, "\(volume).tileStep"),
         Refusal("\(volume).mirroringAxes", "[0, 0]", .invalidValue, "\(volume).mirroringAxes"),
         Refusal("\(volume).mirroringAxes", "[3]", .invalidValue, "\(volume).mirroringAxes"),
-        Refusal("\(volume).resampling.imageOrder", "2", .invalidValue, "\(volume).resampling.imageOrder"),
-        Refusal("\(volume).resampling.logitsOrder", "-1", .invalidValue, "\(volume).resampling.logitsOrder"),
+        Refusal("\(volume).resampling.image.order", "2", .invalidValue, "\(volume).resampling.image.order"),
+        Refusal("\(volume).resampling.logits.orderZ", "-1", .invalidValue, "\(volume).resampling.logits.orderZ"),
+        Refusal("\(volume).resampling.image.method", "\"sinc\"", .invalidValue, "\(volume).resampling.image.method"),
+        Refusal("\(volume).resampling.image.separateZ", "true", .wrongType, "\(volume).resampling.image.separateZ"),
         Refusal("\(volume).networks", "[]", .invalidValue, "\(volume).networks"),
         Refusal("\(volume).networks.0", "\"other.onnx\"", .unknownName, "\(volume).networks[0]"),
         Refusal("\(volume).networks.1", "\"nets/network.onnx\"", .duplicate, "\(volume).networks[1]"),
@@ -103,7 +116,7 @@ extension Refusal {
             "\(volume).postprocessing.keepLargest.0",
             "\"spleen\"",
             .unknownName,
-            "\(volume).postprocessing.keepLargest"
+            "\(volume).postprocessing.keepLargest[0]"
         ),
         Refusal(
             "\(volume).postprocessing.fillHoles.1",

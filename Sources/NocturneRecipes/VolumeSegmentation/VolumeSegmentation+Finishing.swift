@@ -1,0 +1,139 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneInference
+import NocturneMesh
+public import NocturnePipeline
+import NocturnePostprocess
+import Synchronization
+
+/// The last three stages: cleaned and measured labels, surfaces, files.
+extension VolumeSegmentation {
+    /// Cleaned labels, with what was measured on them.
+    public struct FinishedVolume: Sendable {
+        let source: VolumeSource
+        let labels: LabelVolume
+        let measurements: [LabelMeasurement]
+        let cleaning: [LabelCleaning]
+        /// Drawn while the source image is still in memory.
+        let preview: RGBImage
+        let notes: [String]
+    }
+
+    public func finish(
+        _ inferred: consuming LabelledVolume,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> FinishedVolume {
+        let model = try model(inferred.source.model)
+        let (labels, cleaning) = try cleaned(inferred.labels, of: model, scope: context.scope)
+        let measurements = try LabelMeasurer.measure(
+            labels: labels,
+            image: inferred.volume,
+            values: wantedLabels(of: model).map(\.value),
+            scope: context.scope
+        )
+        let preview = Preview(
+            volume: inferred.volume,
+            labels: labels,
+            colors: Dictionary(uniqueKeysWithValues: wantedLabels(of: model).map { ($0.value, $0.color) }),
+            window: model.package.channels[0].normalization.previewWindow,
+            labelled: VoxelBox(around: measurements.compactMap(\.boundingBox))
+        )
+        return FinishedVolume(
+            source: inferred.source,
+            labels: labels,
+            measurements: measurements,
+            cleaning: cleaning,
+            preview: preview.image(),
+            notes: inferred.notes
+        )
+    }
+
+    /// Cleaned by the package's rules, with only the wanted labels left. These go last: a rule may look at several labels
+    /// together.
+    private func cleaned(
+        _ labels: LabelVolume,
+        of model: SegmentationModel,
+        scope: ComputeScope
+    ) throws -> (LabelVolume, [LabelCleaning]) {
+        let rules = rules(of: model)
+        guard !rules.isEmpty || options.labels != nil else { return (labels, []) }
+        var buffer = try labels.voxels.mutableCopy()
+        let cleaning = try LabelCleaner.apply(rules, to: &buffer, geometry: labels.geometry, scope: scope)
+        if options.labels != nil {
+            let wanted = Set(wantedLabels(of: model).map(\.value))
+            let shape = labels.geometry.shape
+            try buffer.withUnsafeMutableBufferPointer { voxels in
+                nonisolated(unsafe) let voxels = voxels
+                try scope.forEach(shape.z) { k in
+                    for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount
+                    where voxels[index] != 0 && !wanted.contains(voxels[index]) { voxels[index] = 0 }
+                }
+            }
+        }
+        return (LabelVolume(geometry: labels.geometry, voxels: buffer.frozen()), cleaning)
+    }
+
+    /// With one surface for every label that is there.
+    public struct MeshedVolume: Sendable {
+        let finished: FinishedVolume
+        let surfaces: [UInt16: SurfaceMesh]
+    }
+
+    public func mesh(
+        _ finished: consuming FinishedVolume,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> MeshedVolume {
+        guard options.meshes != .none else { return MeshedVolume(finished: finished, surfaces: [:]) }
+        let present = finished.measurements.filter { $0.voxelCount > 0 }.map(\.value)
+        let labels = finished.labels
+        let surfaces = Mutex([UInt16: SurfaceMesh]())
+        let scope = context.scope
+        try scope.forEach(present.count) { index in
+            // The only error is cancellation, which the loop itself reports.
+            guard let surface = try? SurfaceExtractor.surface(of: present[index], in: labels, scope: scope) else {
+                return
+            }
+            surfaces.withLock { $0[present[index]] = surface }
+        }
+        return MeshedVolume(finished: finished, surfaces: surfaces.withLock { $0 })
+    }
+
+    public func write(
+        _ meshed: consuming MeshedVolume,
+        into folder: String,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> ItemProduct {
+        let model = try model(meshed.finished.source.model)
+        return try SegmentationWriter(
+            model: model,
+            options: options,
+            labels: wantedLabels(of: model),
+            meshed: meshed,
+            item: item
+        ).write(into: folder, scope: context.scope)
+    }
+
+    // MARK: What the package and the options say together
+
+    private func wantedLabels(of model: SegmentationModel) -> [ModelLabel] {
+        model.package.labels.filter { options.labels?.contains($0.name) ?? true }
+    }
+
+    private func rules(of model: SegmentationModel) -> PostprocessRules {
+        let values = Dictionary(uniqueKeysWithValues: model.package.labels.map { ($0.name, $0.value) })
+        let settings = model.settings.postprocessing
+        return PostprocessRules(
+            keepLargest: settings.keepLargest.map { $0.compactMap { values[$0] } },
+            fillHoles: settings.fillHoles.compactMap { values[$0] },
+            minimumVolumeMm3: Dictionary(
+                uniqueKeysWithValues: settings.minimumVolumeMm3.compactMap { entry in
+                    values[entry.key].map { ($0, entry.value) }
+                }
+            ),
+            connectivity: Connectivity(rawValue: settings.connectivity) ?? .corners
+        )
+    }
+}
