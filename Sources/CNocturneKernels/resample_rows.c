@@ -87,7 +87,8 @@ NK_VARIANTS(
 enum { lanes = 8 };
 
 NK_INLINE void nk_row_statistics_body(
-    nk_statistics *statistics, const float *values, ptrdiff_t step, ptrdiff_t count, double centre, int squares)
+    nk_statistics *statistics, const float *values, ptrdiff_t step, const uint8_t *inside, ptrdiff_t count,
+    double centre, int squares)
 {
     double sums[lanes] = {0};
     float lowest[lanes], highest[lanes], read[lanes];
@@ -97,6 +98,19 @@ NK_INLINE void nk_row_statistics_body(
     }
     for (ptrdiff_t begin = 0; begin < count; begin += lanes) {
         int length = count - begin < lanes ? (int)(count - begin) : lanes;
+        if (inside) {
+            // Few images have a mask: no vector code for them.
+            for (int l = 0; l < length; l++) {
+                if (!inside[begin + l]) continue;
+                float value = values[(begin + l) * step];
+                double distance = (double)value - centre;
+                sums[l] += squares ? distance * distance : distance;
+                lowest[l] = value < lowest[l] ? value : lowest[l];
+                highest[l] = value > highest[l] ? value : highest[l];
+                statistics->count += 1;
+            }
+            continue;
+        }
         if (length == lanes && step == 1) {
             for (int l = 0; l < lanes; l++) read[l] = values[begin + l];
         } else {
@@ -125,9 +139,11 @@ NK_INLINE void nk_row_statistics_body(
         statistics->highest = highest[l] > statistics->highest ? highest[l] : statistics->highest;
     }
     statistics->sum += total;
+    if (!inside) statistics->count += (double)count;
 }
 
 NK_VARIANTS(
     void, nk_row_statistics,
-    (nk_statistics *statistics, const float *values, ptrdiff_t step, ptrdiff_t count, double centre, int squares),
-    (statistics, values, step, count, centre, squares))
+    (nk_statistics *statistics, const float *values, ptrdiff_t step, const uint8_t *inside, ptrdiff_t count,
+     double centre, int squares),
+    (statistics, values, step, inside, count, centre, squares))

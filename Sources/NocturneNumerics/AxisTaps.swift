@@ -1,15 +1,8 @@
-/// Degree of the interpolating spline.
-public enum ResamplingOrder: Int, Hashable, Sendable, Codable {
-    case nearest = 0
-    case linear = 1
-    case cubic = 3
-}
-
 /// Which samples along one axis make up each output sample, and with what weights.
 ///
 /// Output k lies at u(k) = (k + 0.5) * (n / m) - 0.5 of the input (areas aligned, no smoothing when shrinking), as in
 /// skimage's `resize`, on which nnU-Net builds.
-struct AxisTaps {
+struct AxisTaps: Sendable {
     /// 1, 2 or 4.
     let count: Int
     /// Sample of tap t of output k at `t * outputs + k`, in 0..<inputs (plus the padding, for cubic).
@@ -22,7 +15,6 @@ struct AxisTaps {
     init(inputs n: Int, outputs m: Int, order: ResamplingOrder) {
         let ratio = Double(n) / Double(m)
         let positions = (0..<m).map { (Double($0) + 0.5) * ratio - 0.5 }
-        func clamped(_ index: Int, _ size: Int) -> Int { min(max(index, 0), size - 1) }
         switch order {
         case .nearest:
             count = 1
@@ -58,4 +50,36 @@ struct AxisTaps {
             self.weights = weights.flatMap { $0 }
         }
     }
+
+    /// The taps of torch's `interpolate`, computed in float32: linear from positions that are not below 0, or
+    /// "nearest-exact".
+    init(torchInputs n: Int, outputs m: Int, isNearest: Bool) {
+        let scale = Float(n) / Float(m)
+        if isNearest {
+            count = 1
+            indices = (0..<m).map { clamped(Int(((Float($0) + 0.5) * scale).rounded(.down)), n) }
+            weights = Array(repeating: 1, count: m)
+        } else {
+            count = 2
+            let positions = (0..<m).map { max(scale * (Float($0) + 0.5) - 0.5, 0) }
+            let first = positions.map { clamped(Int($0), n) }
+            let second = zip(first, positions).map { index, position in
+                min(max(position - Float(index), 0), 1)
+            }
+            indices = first + first.map { clamped($0 + 1, n) }
+            weights = second.map { Double(1 - $0) } + second.map { Double($0) }
+        }
+    }
+
+    /// The taps of one axis of a volume, by a rule.
+    init(inputs: Int, outputs: Int, rule: ResamplingRule, isSeparate: Bool) {
+        switch rule.method {
+        case .spline, .none:
+            self.init(inputs: inputs, outputs: outputs, order: isSeparate ? rule.orderZ : rule.order)
+        case .torch:
+            self.init(torchInputs: inputs, outputs: outputs, isNearest: isSeparate)
+        }
+    }
 }
+
+private func clamped(_ index: Int, _ size: Int) -> Int { min(max(index, 0), size - 1) }

@@ -3,8 +3,9 @@ public import NocturneCore
 
 /// Which voxels of a cropped image belong to the body: those that are not 0 in some channel, and the holes in them.
 ///
-/// For nnU-Net's z-score with `use_mask_for_norm`, which leaves the zeros around the body as they are. A hole is
-/// enclosed when no path of face neighbours that are 0 leads from it to the border of the image.
+/// For nnU-Net's z-score with `use_mask_for_norm`, which leaves the zeros around the body as they are, and for the
+/// labels of a cascade, which are −1 outside. A hole is enclosed when no path of face neighbours that are 0 leads from
+/// it to the border of the image.
 public struct ForegroundMask: Sendable {
     public let view: VoxelView
     /// 1 inside and 0 outside, in the order of the view.
@@ -40,6 +41,9 @@ public struct ForegroundMask: Sendable {
         self.view = view
         inside = marks.frozen()
     }
+
+    /// The bytes a mask of this view holds, and needs while it is made.
+    public static func predictedBytes(view: VoxelView) -> Int { view.shape.count }
 
     private static let unknown: UInt8 = 0
     private static let body: UInt8 = 1
@@ -91,51 +95,5 @@ public struct ForegroundMask: Sendable {
             }
         }
         return hasChanged
-    }
-
-    /// A channel of the image, in the order of the view: (x − mean) / deviation of the voxels inside, others as stored.
-    ///
-    /// It goes to ``ImageResampler`` with a view of its own (`VoxelView(stored: mask.view.shape)`) and no map.
-    /// - Throws: ``NumericsError`` when a voxel inside is not finite, ``AllocationError``, ``CancelledError``.
-    /// - Complexity: 4 bytes a voxel of the view, three passes.
-    public func zScored(_ channel: FrozenVoxels<Float>, scope: ComputeScope) throws -> VoxelBuffer<Float> {
-        var result = try Reorienter.copy(channel, through: view, scope: scope)
-        let slice = view.shape.sliceCount
-        let slices = view.shape.z
-        try result.withUnsafeMutableBufferPointer { values in
-            try inside.withUnsafeBufferPointer { inside in
-                nonisolated(unsafe) let values = values
-                nonisolated(unsafe) let inside = inside
-                /// Sums over the voxels inside, a slice at a time and merged in their order.
-                func sum(_ term: @Sendable (Double) -> Double) throws -> Double {
-                    var sums = [Double](repeating: 0, count: slices)
-                    try sums.withUnsafeMutableBufferPointer { sums in
-                        nonisolated(unsafe) let sums = sums
-                        try scope.forEach(slices) { k in
-                            var here = 0.0
-                            for index in k * slice..<(k + 1) * slice where inside[index] != 0 {
-                                here += term(Double(values[index]))
-                            }
-                            sums[k] = here
-                        }
-                    }
-                    return sums.reduce(0, +)
-                }
-                let count = try sum { _ in 1 }
-                guard count > 0 else { return }
-                let mean = try sum { $0 } / count
-                let deviation = try (sum { ($0 - mean) * ($0 - mean) } / count).squareRoot()
-                guard mean.isFinite, deviation.isFinite else {
-                    throw NumericsError.value("the image has voxels that are not finite numbers")
-                }
-                let map = PointwiseMap(shift: Float(mean), divisor: max(Float(deviation), 1e-8))
-                try scope.forEach(slices) { k in
-                    for index in k * slice..<(k + 1) * slice where inside[index] != 0 {
-                        values[index] = map(values[index])
-                    }
-                }
-            }
-        }
-        return result
     }
 }

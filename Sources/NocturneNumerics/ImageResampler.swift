@@ -13,31 +13,29 @@ public import NocturneCore
 public struct ImageResampler: Sendable {
     public let view: VoxelView
     public let target: VolumeShape
-    public let order: ResamplingOrder
-    /// The axis of the view along which slices are kept apart (nearest slice taken, as nnU-Net's `order_z` 0), or nil.
+    public let rule: ResamplingRule
+    /// The axis of the view along which slices are kept apart, or nil.
     public let separateAxis: Int?
     public let map: PointwiseMap
 
     /// - Parameters:
     ///   - view: the source voxels in the order of the target (0 = x).
-    ///   - separateAxis: what ``SeparateAxisRule/axis(current:new:)`` says.
+    ///   - separateAxis: what ``ResamplingRule/separateAxis(current:new:)`` says.
     ///   - map: applied to every source voxel before it is interpolated.
     public init(
         view: VoxelView,
         target: VolumeShape,
-        order: ResamplingOrder,
+        rule: ResamplingRule,
         separateAxis: Int? = nil,
         map: PointwiseMap = .identity
     ) throws(NumericsError) {
-        guard VolumeShape(validating: target.x, y: target.y, z: target.z) != nil else {
-            throw .shape("no volume can be resampled to \(target)")
-        }
-        guard separateAxis.map((0..<3).contains) ?? true else {
-            throw .value("a volume has no axis \(separateAxis ?? 0)")
+        try rule.check(from: view.shape, to: target, separateAxis: separateAxis)
+        guard map.mask?.view ?? view == view else {
+            throw .shape("the mask of the body is of another part of the image")
         }
         self.view = view
         self.target = target
-        self.order = target == view.shape ? .nearest : order
+        self.rule = target == view.shape ? ResamplingRule(order: .nearest) : rule
         self.separateAxis = target == view.shape ? nil : separateAxis
         self.map = map
     }
@@ -48,7 +46,7 @@ public struct ImageResampler: Sendable {
 
     /// ``predictedBytes`` without the result.
     public var predictedWorkingBytes: Int {
-        guard order == .cubic else { return 0 }
+        guard rule.order == .cubic else { return 0 }
         return SplineCoefficients.shape(for: view.shape, separateAxis: separateAxis).count * MemoryLayout<Double>.stride
     }
 
@@ -73,7 +71,7 @@ public struct ImageResampler: Sendable {
         guard result.count == target.count else {
             throw NumericsError.count("resampled image", expected: target.count, found: result.count)
         }
-        if order == .cubic {
+        if rule.order == .cubic {
             let coefficients = try SplineCoefficients.make(
                 of: voxels,
                 view: view,
@@ -88,7 +86,7 @@ public struct ImageResampler: Sendable {
     }
 
     private func taps(_ axis: Int) -> AxisTaps {
-        AxisTaps(inputs: view.shape[axis], outputs: target[axis], order: axis == separateAxis ? .nearest : order)
+        AxisTaps(inputs: view.shape[axis], outputs: target[axis], rule: rule, isSeparate: axis == separateAxis)
     }
 
     private func interpolate(
@@ -96,7 +94,7 @@ public struct ImageResampler: Sendable {
         into result: UnsafeMutableBufferPointer<Float>,
         scope: ComputeScope
     ) throws {
-        let map = nk_pointwise(lower: map.lower, upper: map.upper, shift: map.shift, divisor: map.divisor)
+        let map = map.kernel
         let rows = RowTaps(x: taps(0), y: taps(1), z: taps(2), step: view.step, origin: view.origin)
         let target = target
         // Where k runs along the stored rows, neighbouring slices share cache lines: they are made together.

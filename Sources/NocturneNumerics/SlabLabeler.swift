@@ -18,12 +18,26 @@ public enum LabelDecision: Hashable, Sendable {
     var isRegions: Bool { if case .regions = self { true } else { false } }
 }
 
+/// How interpolated logits are rounded before they become a label.
+public enum LogitRounding: Hashable, Sendable {
+    /// Not further than to float32, in which they are interpolated.
+    case single
+    /// As nnU-Net does it on arrays of float16, bit for bit: interpolated in float64 in its order of terms, rounded once
+    /// to float16, and a region where the float32 sigmoid is above one half. The planes hold numbers of float16.
+    /// (Its clamping to the range of the class cannot change a linear result that was rounded to float16, so there is
+    /// none. Of the `torch` method it does not round the results, which are float32 here too.)
+    case half
+}
+
 /// Turns planes of logits at the model's resolution into label slices of the native grid, as the planes come.
 ///
 /// Along each axis with n model and m native samples, native voxel k lies at u(k) = (k + 0.5) * (n / m) - 0.5 of the
-/// model grid, between two taps clamped to the grid. Logits are interpolated in float32, along z, then y, then x, one
-/// native row at a time. (nnU-Net interpolates in float64 and rounds to float16, which makes more ties.) Along a
-/// separate axis the nearest model sample is taken instead. With equal shapes nothing is interpolated.
+/// model grid, between two taps clamped to the grid. Logits are interpolated along z, then y, then x, one native row at a
+/// time; ``LogitRounding`` says in what arithmetic. Along a separate axis the rule's `orderZ` decides, mostly for the
+/// nearest model sample. With equal shapes nothing is interpolated.
+///
+/// Rules of order 3 are refused: nnU-Net clamps cubic results to the range of the whole class, which is not known before
+/// the last plane was there, so they cannot be streamed. (Its planners never ask for it.)
 ///
 /// **Order and layout.** Planes come one at a time in ascending z, each `[class][y][x]`, x fastest. A native slice is
 /// written as soon as both of its planes were there.
@@ -45,6 +59,11 @@ public struct SlabLabeler: ~Copyable {
     /// last.
     public private(set) var finishedSlices: Int
 
+    public let rounding: LogitRounding
+
+    /// The separate axis where its samples are interpolated too, which makes another order of terms.
+    private let lastAxis: Int?
+    private let isTorch: Bool
     private let x: LabelTaps
     private let y: LabelTaps
     private let z: LabelTaps
@@ -58,16 +77,19 @@ public struct SlabLabeler: ~Copyable {
     ///   - model: the shape of the logits; x fastest, as everywhere.
     ///   - native: the canonical grid of the labels.
     ///   - box: the part of it that was cropped and resampled to `model`; nil for all.
-    ///   - separateAxis: what ``SeparateAxisRule/axis(current:new:)`` says of the way back, from the model's spacing to
-    ///     the native one.
+    ///   - rule: how logits are resampled, of order 0 or 1.
+    ///   - separateAxis: what ``ResamplingRule/separateAxis(current:new:)`` says of the way back, from the model's
+    ///     spacing to the native one.
     ///   - resumingAtSlice: the first canonical slice that is not known yet.
-    /// - Throws: ``NumericsError``, ``AllocationError``.
+    /// - Throws: ``NumericsError``, also for a rule of order 3; ``AllocationError``.
     public init(
         model: VolumeShape,
         native: VolumeShape,
         box: VoxelBox? = nil,
         decision: LabelDecision,
+        rule: ResamplingRule = .logits,
         separateAxis: Int? = nil,
+        rounding: LogitRounding = .single,
         resumingAtSlice slice: Int = 0
     ) throws {
         let box = box ?? VoxelBox(all: native)
@@ -84,16 +106,25 @@ public struct SlabLabeler: ~Copyable {
             throw NumericsError.value("slice \(slice) is not one of \(native.z)")
         }
         let shape = box.shape
+        try rule.check(from: model, to: shape, separateAxis: separateAxis)
+        let isCubic = rule.order == .cubic || separateAxis != nil && rule.orderZ == .cubic
+        guard rule.method != .spline || !isCubic || shape == model else {
+            throw NumericsError.value("logits cannot be resampled with order 3, only with 0 or 1")
+        }
         let planes = try VoxelBuffer<Float>(count: shape == model ? 0 : 2 * decision.labels.count * model.sliceCount)
         self.planes = planes
         self.model = model
         self.native = native
         self.box = box
         self.decision = decision
-        x = LabelTaps(inputs: model.x, outputs: shape.x, isSeparate: separateAxis == 0)
-        y = LabelTaps(inputs: model.y, outputs: shape.y, isSeparate: separateAxis == 1)
-        z = LabelTaps(inputs: model.z, outputs: shape.z, isSeparate: separateAxis == 2)
+        self.rounding = rounding
+        let rule = shape == model ? ResamplingRule(order: .nearest) : rule
+        x = LabelTaps(inputs: model.x, outputs: shape.x, rule: rule, isSeparate: separateAxis == 0)
+        y = LabelTaps(inputs: model.y, outputs: shape.y, rule: rule, isSeparate: separateAxis == 1)
+        z = LabelTaps(inputs: model.z, outputs: shape.z, rule: rule, isSeparate: separateAxis == 2)
         isDirect = shape == model
+        isTorch = rule.method == .torch
+        lastAxis = rule.method == .spline && rule.orderZ != .nearest ? separateAxis : nil
         nextSlice = min(max(slice - box.lower.z, 0), shape.z)
         nextPlane = nextSlice < shape.z ? Int(z.first[nextSlice]) : model.z
         finishedSlices = nextSlice < shape.z ? slice : native.z
@@ -171,91 +202,47 @@ public struct SlabLabeler: ~Copyable {
         scope: ComputeScope
     ) throws {
         guard !slices.isEmpty else { return }
-        let (x, y, z) = (x, y, z)
+        let (y, z) = (y, z)
+        let rows = LabelRows(
+            x: x,
+            y: y,
+            z: z,
+            classStep: model.sliceCount,
+            isHalf: rounding == .half && !isTorch,
+            lastAxis: lastAxis
+        )
         let (model, native, box, isDirect) = (model, native, box, isDirect)
         let values = decision.labels
-        let regions: Int32 = decision.isRegions ? 1 : 0
         let planeCount = values.count * model.sliceCount
         let shape = box.shape
+        // Of the numbers of float16, the sigmoid of 2^-24 is one half, that of the next one more.
+        let threshold: Float = rounding == .half ? 0x1.8p-24 : 0
         try labels.withUnsafeMutableBufferPointer { labels in
-            guard let labelsBase = labels.baseAddress else { return }
-            // Every row is written by one body only.
-            nonisolated(unsafe) let labels = labelsBase
-            nonisolated(unsafe) let source = source
-            try scope.forEachRange(of: slices.count * shape.y, by: 16) { rows in
-                for row in rows {
-                    let k = slices.lowerBound + row / shape.y
-                    let j = row % shape.y
-                    let to = labels + native.offset(box.lower.x, box.lower.y + j, box.lower.z + k)
-                    if isDirect {
-                        nk_label_row_direct(
-                            to,
-                            shape.x,
-                            source + j * model.x,
-                            model.sliceCount,
-                            Int32(values.count),
-                            values,
-                            regions
-                        )
-                        continue
-                    }
-                    let below = source + Int(z.first[k] % 2) * planeCount
-                    let above = source + Int(z.second[k] % 2) * planeCount
-                    let front = Int(y.first[j]) * model.x
-                    let back = Int(y.second[j]) * model.x
-                    x.withUnsafePointers { x0, x1, wx0, wx1 in
-                        var taps = nk_label_taps(
-                            z0y0: below + front,
-                            z0y1: below + back,
-                            z1y0: above + front,
-                            z1y1: above + back,
-                            class_step: model.sliceCount,
-                            classes: Int32(values.count),
-                            wz0: z.firstWeight[k],
-                            wz1: z.secondWeight[k],
-                            wy0: y.firstWeight[j],
-                            wy1: y.secondWeight[j],
-                            x0: x0,
-                            x1: x1,
-                            wx0: wx0,
-                            wx1: wx1
-                        )
-                        nk_label_row(to, shape.x, &taps, values, regions)
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// ``AxisTaps`` in the small types of the label kernel: always two taps, ascending.
-private struct LabelTaps: Sendable {
-    let first: [Int32]
-    let second: [Int32]
-    let firstWeight: [Float]
-    let secondWeight: [Float]
-
-    init(inputs: Int, outputs: Int, isSeparate: Bool) {
-        let taps = AxisTaps(inputs: inputs, outputs: outputs, order: isSeparate ? .nearest : .linear)
-        let weights = taps.weights[..<outputs].map { Float($0) }
-        first = taps.indices[..<outputs].map { Int32($0) }
-        // A tap of no weight must not be waited for: slices that lie on a plane need that one only.
-        second = (0..<outputs).map { Int32(taps.indices[weights[$0] < 1 ? outputs + $0 : $0]) }
-        firstWeight = weights
-        secondWeight = weights.map { 1 - $0 }
-    }
-
-    func withUnsafePointers(
-        _ body: (UnsafePointer<Int32>, UnsafePointer<Int32>, UnsafePointer<Float>, UnsafePointer<Float>) -> Void
-    ) {
-        first.withUnsafeBufferPointer { first in
-            second.withUnsafeBufferPointer { second in
-                firstWeight.withUnsafeBufferPointer { firstWeight in
-                    secondWeight.withUnsafeBufferPointer { secondWeight in
-                        guard let a = first.baseAddress, let b = second.baseAddress,
-                            let c = firstWeight.baseAddress, let d = secondWeight.baseAddress
-                        else { return }
-                        body(a, b, c, d)
+            try values.withUnsafeBufferPointer { values in
+                guard let labelsBase = labels.baseAddress, let valuesBase = values.baseAddress else { return }
+                // Every row is written by one body only.
+                nonisolated(unsafe) let labels = labelsBase
+                nonisolated(unsafe) let source = source
+                nonisolated(unsafe) let decision = nk_label_decision(
+                    values: valuesBase,
+                    classes: Int32(values.count),
+                    regions: decision.isRegions ? 1 : 0,
+                    threshold: threshold
+                )
+                try scope.forEachRange(of: slices.count * shape.y, by: 16) { range in
+                    for index in range {
+                        let k = slices.lowerBound + index / shape.y
+                        let j = index % shape.y
+                        let to = labels + native.offset(box.lower.x, box.lower.y + j, box.lower.z + k)
+                        if isDirect {
+                            nk_label_row_direct(to, shape.x, source + j * model.x, model.sliceCount, decision)
+                            continue
+                        }
+                        let below = source + Int(z.first[k] % 2) * planeCount
+                        let above = source + Int(z.second[k] % 2) * planeCount
+                        let front = Int(y.first[j]) * model.x
+                        let back = Int(y.second[j]) * model.x
+                        rows.label(to, j, k, below: below, above: above, front: front, back: back, decision)
                     }
                 }
             }

@@ -27,34 +27,3 @@ public func targetShape(
     }
     return result
 }
-
-/// Whether slices that lie far apart are resampled one by one: nnU-Net's `force_separate_z`.
-public enum SeparateAxisRule: Hashable, Sendable, Codable {
-    case never
-    /// When one spacing is more than three times another.
-    case whenAnisotropic
-    case always
-
-    /// The axis (0 = x, 1 = y, 2 = z) along which slices are kept apart; nil for an interpolation in all three.
-    ///
-    /// The axis of the largest spacing of the current grid, or of the new one if only that is anisotropic. None when
-    /// several axes share the maximum.
-    public func axis(current: SIMD3<Double>, new: SIMD3<Double>) -> Int? {
-        func isAnisotropic(_ spacing: SIMD3<Double>) -> Bool { spacing.max() / spacing.min() > 3 }
-        let deciding: SIMD3<Double>
-        switch self {
-        case .never: return nil
-        case .always: deciding = current
-        case .whenAnisotropic:
-            if isAnisotropic(current) {
-                deciding = current
-            } else if isAnisotropic(new) {
-                deciding = new
-            } else {
-                return nil
-            }
-        }
-        let widest = (0..<3).filter { deciding[$0] == deciding.max() }
-        return widest.count == 1 ? widest[0] : nil
-    }
-}

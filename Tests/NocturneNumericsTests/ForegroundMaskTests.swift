@@ -56,16 +56,6 @@ struct ForegroundMaskTests {
         #expect(results.allSatisfy { $0 == expected })
     }
 
-    @Test("gives nnU-Net's z-score inside and leaves what is outside")
-    func zScore() throws {
-        let values: [Float] = [0, 0, 10, 20, 30, 40]
-        let view = VoxelView(stored: VolumeShape(x: 6, y: 1, z: 1))
-        let mask = try ForegroundMask(of: [FrozenVoxels(values)], view: view, scope: .serial())
-        let found = try mask.zScored(FrozenVoxels(values), scope: .serial()).array()
-        let expected = [0, 0, -1.341640830, -0.447213590, 0.447213590, 1.341640830]
-        #expect(allClose(found.map { Double($0) }, expected, absolute: 2e-7))
-    }
-
     @Test("is that of all channels together")
     func channels() throws {
         let view = VoxelView(stored: VolumeShape(x: 4, y: 1, z: 1))
@@ -76,18 +66,15 @@ struct ForegroundMaskTests {
         )
         #expect(mask.inside.array() == [0, 1, 0, 1])
         #expect(throws: NumericsError.self) {
-            _ = try mask.zScored(FrozenVoxels([0, 0, 0, .nan]), scope: .serial())
-        }
-        #expect(throws: NumericsError.self) {
             _ = try ForegroundMask(of: [FrozenVoxels([1, 2])], view: view, scope: .serial())
         }
     }
 
-    @Test("an image of zeros stays one")
+    @Test("an image of zeros has none")
     func empty() throws {
         let zeros = try FrozenVoxels([Float](repeating: 0, count: 27))
         let view = VoxelView(stored: VolumeShape(x: 3, y: 3, z: 3))
         let mask = try ForegroundMask(of: [zeros], view: view, scope: .serial())
-        #expect(try mask.zScored(zeros, scope: .serial()).array() == [Float](repeating: 0, count: 27))
+        #expect(mask.inside.array() == [UInt8](repeating: 0, count: 27))
     }
 }

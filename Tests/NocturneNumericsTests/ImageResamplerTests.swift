@@ -17,7 +17,7 @@ struct ImageResamplerTests {
         source[axis] = values.count
         var target = source
         target[axis] = count
-        let resampler = try ImageResampler(view: VoxelView(stored: source), target: target, order: order)
+        let resampler = try ImageResampler(view: VoxelView(stored: source), target: target, rule: ResamplingRule(order: order))
         return try resampler.resample(FrozenVoxels(values), scope: .serial()).array()
     }
 
@@ -78,7 +78,7 @@ struct ImageResamplerTests {
             let resampler = try ImageResampler(
                 view: VoxelView(stored: source),
                 target: target,
-                order: .cubic,
+                rule: ResamplingRule(order: .cubic),
                 separateAxis: separate
             )
             let found = try resampler.resample(FrozenVoxels(values), scope: .serial())
@@ -93,7 +93,7 @@ struct ImageResamplerTests {
         let resampler = try ImageResampler(
             view: VoxelView(stored: source),
             target: VolumeShape(x: 2, y: 2, z: 2),
-            order: .cubic
+            rule: ResamplingRule(order: .cubic)
         )
         let found = try resampler.resample(values, scope: .serial()).array()
         let expected = [
@@ -116,7 +116,7 @@ struct ImageResamplerTests {
                 let resampler = try ImageResampler(
                     view: VoxelView(stored: source),
                     target: target,
-                    order: order,
+                    rule: ResamplingRule(order: order),
                     separateAxis: axis
                 )
                 let found = try resampler.resample(FrozenVoxels(values), scope: .serial()).array()
@@ -133,7 +133,7 @@ struct ImageResamplerTests {
         let (source, target) = (VolumeShape(x: 40, y: 44, z: 48), VolumeShape(x: 55, y: 31, z: 20))
         func value(_ i: Double, _ j: Double, _ k: Double) -> Double { 2 * i - 3 * j + 0.5 * k + 7 }
         let voxels = try Phantom.voxels(source) { Float(value(Double($0), Double($1), Double($2))) }
-        let resampler = try ImageResampler(view: VoxelView(stored: source), target: target, order: order)
+        let resampler = try ImageResampler(view: VoxelView(stored: source), target: target, rule: ResamplingRule(order: order))
         let found = try resampler.resample(voxels.frozen(), scope: .serial())
         func position(_ index: Int, _ axis: Int) -> Double {
             (Double(index) + 0.5) * Double(source[axis]) / Double(target[axis]) - 0.5
@@ -169,7 +169,7 @@ struct ImageResamplerTests {
                 let resampler = try ImageResampler(
                     view: view,
                     target: target,
-                    order: .linear,
+                    rule: ResamplingRule(order: .linear),
                     separateAxis: separate,
                     map: map
                 )
@@ -191,7 +191,7 @@ struct ImageResamplerTests {
             let resampler = try ImageResampler(
                 view: VoxelView(stored: stored),
                 target: target,
-                order: .cubic,
+                rule: ResamplingRule(order: .cubic),
                 separateAxis: separate
             )
             return try resampler.resample(FrozenVoxels(image), scope: scope).array()
@@ -208,13 +208,13 @@ struct ImageResamplerTests {
         let before = try ImageResampler(
             view: VoxelView(stored: orientation.shape(from: stored)),
             target: target,
-            order: .cubic,
+            rule: ResamplingRule(order: .cubic),
             separateAxis: separate
         ).resample(canonical.frozen(), scope: .serial()).array()
         let fused = try ImageResampler(
             view: VoxelView(stored: stored, orientation: orientation),
             target: target,
-            order: .cubic,
+            rule: ResamplingRule(order: .cubic),
             separateAxis: separate
         ).resample(FrozenVoxels(image), scope: .serial()).array()
         #expect(before == fused)
@@ -228,36 +228,21 @@ struct ImageResamplerTests {
         let shape = VolumeShape(x: 5, y: 6, z: 7)
         var random = SplitMix64(seed: 5)
         let image = random.floats(shape.count)
-        let resampler = try ImageResampler(view: VoxelView(stored: shape), target: shape, order: order)
+        let resampler = try ImageResampler(view: VoxelView(stored: shape), target: shape, rule: ResamplingRule(order: order))
         #expect(resampler.predictedWorkingBytes == 0)
         #expect(try resampler.resample(FrozenVoxels(image), scope: .serial()).array() == image)
-    }
-
-    @Test("nearest labels are the nearest image values")
-    func labels() throws {
-        let stored = VolumeShape(x: 12, y: 5, z: 8)
-        let target = VolumeShape(x: 7, y: 9, z: 11)
-        let labels = (0..<stored.count).map { UInt16($0) }
-        let view = VoxelView(
-            stored: stored,
-            orientation: AxisOrientation(source: [1, 0, 2], reversed: [true, false, true])
-        )
-        let image = try ImageResampler(view: view, target: target, order: .nearest)
-            .resample(FrozenVoxels(labels.map { Float($0) }), scope: .serial()).array()
-        let found = try LabelResampler.nearest(FrozenVoxels(labels), view: view, target: target, scope: .serial())
-        #expect(found.array().map { Float($0) } == image)
     }
 
     @Test("predicted bytes grow with the widened source for order 3 only")
     func prediction() throws {
         let view = VoxelView(stored: VolumeShape(x: 10, y: 20, z: 30))
         let target = VolumeShape(x: 5, y: 5, z: 5)
-        #expect(try ImageResampler(view: view, target: target, order: .linear).predictedBytes == 500)
+        #expect(try ImageResampler(view: view, target: target, rule: ResamplingRule(order: .linear)).predictedBytes == 500)
         #expect(
-            try ImageResampler(view: view, target: target, order: .cubic).predictedBytes == 500 + 8 * 34 * 44 * 54
+            try ImageResampler(view: view, target: target, rule: ResamplingRule(order: .cubic)).predictedBytes == 500 + 8 * 34 * 44 * 54
         )
         #expect(
-            try ImageResampler(view: view, target: target, order: .cubic, separateAxis: 2).predictedBytes
+            try ImageResampler(view: view, target: target, rule: ResamplingRule(order: .cubic), separateAxis: 2).predictedBytes
                 == 500 + 8 * 34 * 44 * 30
         )
     }
@@ -267,12 +252,12 @@ struct ImageResamplerTests {
         let view = VoxelView(stored: VolumeShape(x: 4, y: 4, z: 4))
         let target = VolumeShape(x: 2, y: 2, z: 2)
         #expect(throws: NumericsError.self) {
-            try ImageResampler(view: view, target: VolumeShape(x: 0, y: 2, z: 2), order: .linear)
+            try ImageResampler(view: view, target: VolumeShape(x: 0, y: 2, z: 2), rule: ResamplingRule(order: .linear))
         }
         #expect(throws: NumericsError.self) {
-            try ImageResampler(view: view, target: target, order: .linear, separateAxis: 3)
+            try ImageResampler(view: view, target: target, rule: ResamplingRule(order: .linear), separateAxis: 3)
         }
-        let resampler = try ImageResampler(view: view, target: target, order: .cubic)
+        let resampler = try ImageResampler(view: view, target: target, rule: ResamplingRule(order: .cubic))
         #expect(throws: NumericsError.self) {
             _ = try resampler.resample(FrozenVoxels([1, 2, 3]), scope: .serial())
         }

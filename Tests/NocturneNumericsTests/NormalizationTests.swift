@@ -9,7 +9,7 @@ struct NormalizationTests {
     private func apply(_ scheme: Normalization, to values: [Float]) throws -> [Float] {
         let view = VoxelView(stored: VolumeShape(x: values.count, y: 1, z: 1))
         let map = try scheme.map(for: FrozenVoxels(values), view: view, scope: .serial())
-        let resampler = try ImageResampler(view: view, target: view.shape, order: .linear, map: map)
+        let resampler = try ImageResampler(view: view, target: view.shape, rule: .logits, map: map)
         let result = try resampler.resample(FrozenVoxels(values), scope: .serial()).array()
         #expect(result == values.map { map($0) })
         return result
@@ -26,9 +26,9 @@ struct NormalizationTests {
     @Test("by z-score gives nnU-Net's values up to its own rounding")
     func zScore() throws {
         let expected = [-1.118034005, -1.118034005, -0.447213560, 0.223606840, 0.894427240, 1.565247655]
-        let found = try apply(.zScore, to: [0, 0, 10, 20, 30, 40])
+        let found = try apply(.zScore(), to: [0, 0, 10, 20, 30, 40])
         #expect(allClose(found.map { Double($0) }, expected, absolute: 2e-7))
-        #expect(try apply(.zScore, to: [7, 7, 7]) == [0, 0, 0])
+        #expect(try apply(.zScore(), to: [7, 7, 7]) == [0, 0, 0])
     }
 
     @Test("to 0…1 gives nnU-Net's values")
@@ -64,7 +64,7 @@ struct NormalizationTests {
 
     @Test("refuses what is no number", arguments: [Float.nan, .infinity, -.infinity])
     func hostile(value: Float) throws {
-        #expect(throws: NumericsError.self) { try apply(.zScore, to: [1, value, 3]) }
+        #expect(throws: NumericsError.self) { try apply(.zScore(), to: [1, value, 3]) }
         #expect(throws: NumericsError.self) { try apply(.rescale01, to: [1, value, 3]) }
         #expect(throws: NumericsError.self) {
             try apply(.ct(lower: 0, upper: 1, mean: value, deviation: 1), to: [1, 2])
@@ -112,13 +112,13 @@ struct TargetGridTests {
     )
     func separateAxis(current: [Double], new: [Double], expected: Int?) {
         let (current, new) = (SIMD3(current[0], current[1], current[2]), SIMD3(new[0], new[1], new[2]))
-        #expect(SeparateAxisRule.whenAnisotropic.axis(current: current, new: new) == expected)
-        #expect(SeparateAxisRule.never.axis(current: current, new: new) == nil)
+        #expect(ResamplingRule.image.separateAxis(current: current, new: new) == expected)
+        #expect(ResamplingRule(order: .cubic, separateZ: .never).separateAxis(current: current, new: new) == nil)
     }
 
     @Test("keeps slices apart along the one largest spacing when told to")
     func always() {
-        #expect(SeparateAxisRule.always.axis(current: SIMD3(1, 1.1, 1), new: SIMD3(1, 1, 1)) == 1)
-        #expect(SeparateAxisRule.always.axis(current: SIMD3(1, 1, 1), new: SIMD3(1, 1, 9)) == nil)
+        #expect(ResamplingRule(order: .cubic, separateZ: .always).separateAxis(current: SIMD3(1, 1.1, 1), new: SIMD3(1, 1, 1)) == 1)
+        #expect(ResamplingRule(order: .cubic, separateZ: .always).separateAxis(current: SIMD3(1, 1, 1), new: SIMD3(1, 1, 9)) == nil)
     }
 }

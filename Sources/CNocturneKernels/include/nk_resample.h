@@ -31,17 +31,20 @@ void nk_resample_row_f32(
     float *out, ptrdiff_t count, const float *source, const ptrdiff_t *row_offsets, const double *wz,
     const double *wy, int rows, const ptrdiff_t *x_offsets, const double *x_weights, int taps, nk_pointwise map);
 
-/// What `nk_row_statistics` gathers. Starts as {0, infinity, -infinity}.
+/// What `nk_row_statistics` gathers. Starts as {0, 0, infinity, -infinity}.
 typedef struct {
     double sum;
+    double count;
     float lowest;
     float highest;
 } nk_statistics;
 
 /// Adds `count` values, `step` apart, to the statistics: their sum, or (squares != 0) that of the squares of their
-/// distances from `centre`, in float64, always in the same eight partial sums. NaN counts in sums only.
+/// distances from `centre`, in float64, always in the same eight partial sums. NaN counts in sums only. With `inside`,
+/// only the values whose byte there is not 0.
 void nk_row_statistics(
-    nk_statistics *statistics, const float *values, ptrdiff_t step, ptrdiff_t count, double centre, int squares);
+    nk_statistics *statistics, const float *values, ptrdiff_t step, const uint8_t *_Nullable inside, ptrdiff_t count,
+    double centre, int squares);
 
 /// `nk_resample_row_f32` from float64 coefficients, sum x clamped to [lowest[x * bound_step], highest[x * bound_step]]
 /// before it is rounded to float32.
@@ -65,7 +68,6 @@ typedef struct {
     const float *z1y0;
     const float *z1y1;
     ptrdiff_t class_step;
-    int classes;
     float wz0, wz1, wy0, wy1;
     /// Two taps of every native voxel, ascending, with their weights.
     const int32_t *x0;
@@ -74,16 +76,42 @@ typedef struct {
     const float *wx1;
 } nk_label_taps;
 
+/// How logits become a label. regions == 0: the class with the largest logit, the lowest on a tie. regions != 0: the
+/// last class with a logit above `threshold`, else label 0. `values` are the labels of the classes.
+typedef struct {
+    const uint16_t *values;
+    int classes;
+    int regions;
+    float threshold;
+} nk_label_decision;
+
 /// Labels one native row: logits are interpolated in float32, along z, then y, then x.
-///
-/// regions == 0: the class with the largest logit, the lowest on a tie. regions != 0: the last class with a logit above
-/// 0, else label 0. `values` are the labels of the classes.
-void nk_label_row(uint16_t *labels, ptrdiff_t count, const nk_label_taps *taps, const uint16_t *values, int regions);
+void nk_label_row(uint16_t *labels, ptrdiff_t count, const nk_label_taps *taps, nk_label_decision decision);
+
+/// The taps of `nk_label_row_half`. Rows are named by an outer and an inner axis.
+typedef struct {
+    /// The rows of class 0: (outer 0, inner 0), (outer 0, inner 1), (outer 1, inner 0), (outer 1, inner 1).
+    const float *_Nonnull rows[4];
+    ptrdiff_t class_step;
+    double outer[2];
+    double inner[2];
+    const int32_t *x0;
+    const int32_t *x1;
+    const double *wx0;
+    const double *wx1;
+    /// 0: eight terms ((v * outer) * inner) * x, summed outer, inner, x. 1: four terms (v * inner) * x for either row
+    /// of the outer axis, then these sums by its weights. 2: four terms (v * outer) * inner, then these sums by those
+    /// of x.
+    int nesting;
+} nk_half_taps;
+
+/// Labels one native row from logits that are interpolated in float64 and then rounded once to float16, as SciPy's
+/// spline interpolation of degree 1 does with an array of float16.
+void nk_label_row_half(uint16_t *labels, ptrdiff_t count, const nk_half_taps *taps, nk_label_decision decision);
 
 /// The same where grids agree: no interpolation. Class c of voxel x is logits[c * class_step + x].
 void nk_label_row_direct(
-    uint16_t *labels, ptrdiff_t count, const float *logits, ptrdiff_t class_step, int classes,
-    const uint16_t *values, int regions);
+    uint16_t *labels, ptrdiff_t count, const float *logits, ptrdiff_t class_step, nk_label_decision decision);
 
 /// sums[i] += values[i] * weights[i], the product rounded first.
 void nk_blend_add(float *sums, const float *values, const float *weights, ptrdiff_t count);

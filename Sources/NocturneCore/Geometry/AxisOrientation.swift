@@ -14,6 +14,23 @@ public struct AxisOrientation: Hashable, Sendable, Codable {
     /// The rearrangement that changes nothing.
     public static let stored = AxisOrientation(source: [0, 1, 2], reversed: [false, false, false])
 
+    /// The rearrangement of an array's axes by `axes`, in the order of NumPy, where (0, 1, 2) are (z, y, x): axis n of
+    /// the result is axis `axes[n]` of the source. That is how nnU-Net's plans say `transpose_forward`.
+    ///
+    /// nil when `axes` is no permutation of 0, 1, 2.
+    public init?(transposing axes: [Int]) {
+        guard axes.count == 3, Set(axes) == [0, 1, 2] else { return nil }
+        self.init(source: axes.reversed().map { 2 - $0 }, reversed: [false, false, false])
+    }
+
+    /// This rearrangement, and `next` applied to its result.
+    public func followed(by next: AxisOrientation) -> AxisOrientation {
+        AxisOrientation(
+            source: next.source.map { source[$0] },
+            reversed: (0..<3).map { reversed[next.source[$0]] != next.reversed[$0] }
+        )
+    }
+
     /// The rearrangement that brings a grid closest to RAS+.
     ///
     /// Of the six permutations the one with the largest sum of absolute direction cosines is taken, the first in

@@ -1,0 +1,83 @@
+internal import CNocturneKernels
+public import NocturneConcurrency
+public import NocturneCore
+
+/// What normalisation wants to know of an image.
+public struct ImageStatistics: Hashable, Sendable {
+    public let mean: Double
+    /// Of the population (divided by the number of voxels). 0 when it was not asked for.
+    public let deviation: Double
+    public let lowest: Float
+    public let highest: Float
+
+    /// - Parameter mask: the voxels that count, in the order of the view; nil for all. With none inside, all four
+    ///   numbers are 0.
+    /// - Throws: ``NumericsError/value(_:)`` when a voxel is not finite.
+    public init(
+        of voxels: FrozenVoxels<Float>,
+        view: VoxelView,
+        mask: ForegroundMask? = nil,
+        deviation wanted: Bool,
+        scope: ComputeScope
+    ) throws {
+        guard voxels.count == view.storedCount else {
+            throw NumericsError.count("image to normalise", expected: view.storedCount, found: voxels.count)
+        }
+        guard mask?.view ?? view == view else {
+            throw NumericsError.shape("the mask of the body is of another part of the image")
+        }
+        // A mask lies in the order of its view; without one the image is walked as it lies.
+        let view = mask == nil ? view.inMemoryOrder : view
+        let first = try sliceSums(voxels, view, mask, around: nil, scope)
+        let count = first.reduce(0) { $0 + $1.count }
+        guard count > 0 else {
+            (mean, deviation, lowest, highest) = (0, 0, 0, 0)
+            return
+        }
+        mean = first.reduce(0) { $0 + $1.sum } / count
+        lowest = first.reduce(Float.infinity) { min($0, $1.lowest) }
+        highest = first.reduce(-Float.infinity) { max($0, $1.highest) }
+        guard mean.isFinite, lowest.isFinite, highest.isFinite else {
+            throw NumericsError.value("the image has voxels that are not finite numbers, so it cannot be normalised")
+        }
+        let squares = wanted ? try sliceSums(voxels, view, mask, around: mean, scope).reduce(0) { $0 + $1.sum } : 0
+        deviation = (squares / count).squareRoot()
+    }
+}
+
+/// One entry a slice, to be merged in this order whatever thread did which: sums of the values, or of the squares of
+/// their distances from a centre.
+private func sliceSums(
+    _ voxels: FrozenVoxels<Float>,
+    _ view: VoxelView,
+    _ mask: ForegroundMask?,
+    around centre: Double?,
+    _ scope: ComputeScope
+) throws -> [nk_statistics] {
+    let none = nk_statistics(sum: 0, count: 0, lowest: .infinity, highest: -.infinity)
+    var slices = [nk_statistics](repeating: none, count: view.shape.z)
+    try voxels.withUnsafeBufferPointer { source in
+        try PointwiseMap(mask: mask).withMask { inside in
+            try slices.withUnsafeMutableBufferPointer { results in
+                guard let start = source.baseAddress else { return }
+                nonisolated(unsafe) let results = results
+                nonisolated(unsafe) let source = start
+                nonisolated(unsafe) let inside = inside
+                try scope.forEach(view.shape.z) { k in
+                    for j in 0..<view.shape.y {
+                        nk_row_statistics(
+                            &results[k],
+                            source + view.offset(0, j, k),
+                            view.step.x,
+                            inside.map { $0 + view.shape.offset(0, j, k) },
+                            view.shape.x,
+                            centre ?? 0,
+                            centre == nil ? 0 : 1
+                        )
+                    }
+                }
+            }
+        }
+    }
+    return slices
+}

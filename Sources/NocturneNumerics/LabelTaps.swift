@@ -1,0 +1,139 @@
+internal import CNocturneKernels
+
+/// ``AxisTaps`` in the small types of the label kernels: always two taps, ascending.
+struct LabelTaps: Sendable {
+    let first: [Int32]
+    let second: [Int32]
+    let firstWeight: [Double]
+    let secondWeight: [Double]
+    /// The same weights in float32, each pair with a sum of 1.
+    let firstSingle: [Float]
+    let secondSingle: [Float]
+
+    init(inputs: Int, outputs: Int, rule: ResamplingRule, isSeparate: Bool) {
+        let taps = AxisTaps(inputs: inputs, outputs: outputs, rule: rule, isSeparate: isSeparate)
+        let weights = Array(taps.weights[..<outputs])
+        first = taps.indices[..<outputs].map { Int32($0) }
+        // A tap of no weight must not be waited for: slices that lie on a plane need that one only.
+        second = (0..<outputs).map { Int32(taps.indices[weights[$0] < 1 ? outputs + $0 : $0]) }
+        firstWeight = weights
+        secondWeight = weights.map { 1 - $0 }
+        firstSingle = weights.map { Float($0) }
+        secondSingle = weights.map { 1 - Float($0) }
+    }
+}
+
+/// Labels rows of native voxels that lie between four rows of model voxels.
+struct LabelRows: Sendable {
+    let x: LabelTaps
+    let y: LabelTaps
+    let z: LabelTaps
+    /// Floats from a class to the next.
+    let classStep: Int
+    /// Whether sums are float64 and rounded to float16.
+    let isHalf: Bool
+    /// The separate axis, where its samples are interpolated too: after those within a slice.
+    let lastAxis: Int?
+
+    /// Row (j, k), from the rows of class 0 in the planes below and above it, in front of and behind it.
+    func label(
+        _ labels: UnsafeMutablePointer<UInt16>,
+        _ j: Int,
+        _ k: Int,
+        below: UnsafePointer<Float>,
+        above: UnsafePointer<Float>,
+        front: Int,
+        back: Int,
+        _ decision: nk_label_decision
+    ) {
+        if isHalf {
+            labelHalf(labels, j, k, below: below, above: above, front: front, back: back, decision)
+        } else {
+            labelSingle(labels, j, k, below: below, above: above, front: front, back: back, decision)
+        }
+    }
+
+    private func labelSingle(
+        _ labels: UnsafeMutablePointer<UInt16>,
+        _ j: Int,
+        _ k: Int,
+        below: UnsafePointer<Float>,
+        above: UnsafePointer<Float>,
+        front: Int,
+        back: Int,
+        _ decision: nk_label_decision
+    ) {
+        x.withIndices { x0, x1 in
+            withPointers(x.firstSingle, x.secondSingle) { wx0, wx1 in
+                var taps = nk_label_taps(
+                    z0y0: below + front,
+                    z0y1: below + back,
+                    z1y0: above + front,
+                    z1y1: above + back,
+                    class_step: classStep,
+                    wz0: z.firstSingle[k],
+                    wz1: z.secondSingle[k],
+                    wy0: y.firstSingle[j],
+                    wy1: y.secondSingle[j],
+                    x0: x0,
+                    x1: x1,
+                    wx0: wx0,
+                    wx1: wx1
+                )
+                nk_label_row(labels, x.first.count, &taps, decision)
+            }
+        }
+    }
+
+    private func labelHalf(
+        _ labels: UnsafeMutablePointer<UInt16>,
+        _ j: Int,
+        _ k: Int,
+        below: UnsafePointer<Float>,
+        above: UnsafePointer<Float>,
+        front: Int,
+        back: Int,
+        _ decision: nk_label_decision
+    ) {
+        let alongZ = (z.firstWeight[k], z.secondWeight[k])
+        let alongY = (y.firstWeight[j], y.secondWeight[j])
+        let isYLast = lastAxis == 1
+        x.withIndices { x0, x1 in
+            withPointers(x.firstWeight, x.secondWeight) { wx0, wx1 in
+                var taps = nk_half_taps(
+                    rows: isYLast
+                        ? (below + front, above + front, below + back, above + back)
+                        : (below + front, below + back, above + front, above + back),
+                    class_step: classStep,
+                    outer: isYLast ? alongY : alongZ,
+                    inner: isYLast ? alongZ : alongY,
+                    x0: x0,
+                    x1: x1,
+                    wx0: wx0,
+                    wx1: wx1,
+                    nesting: lastAxis == nil ? 0 : lastAxis == 0 ? 2 : 1
+                )
+                nk_label_row_half(labels, x.first.count, &taps, decision)
+            }
+        }
+    }
+}
+
+extension LabelTaps {
+    fileprivate func withIndices(_ body: (UnsafePointer<Int32>, UnsafePointer<Int32>) -> Void) {
+        withPointers(first, second, body)
+    }
+}
+
+private func withPointers<Element>(
+    _ first: [Element],
+    _ second: [Element],
+    _ body: (UnsafePointer<Element>, UnsafePointer<Element>) -> Void
+) {
+    first.withUnsafeBufferPointer { first in
+        second.withUnsafeBufferPointer { second in
+            guard let first = first.baseAddress, let second = second.baseAddress else { return }
+            body(first, second)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+internal import NocturneCore
+
+/// Degree of the interpolating spline.
+public enum ResamplingOrder: Int, Hashable, Sendable, Codable {
+    case nearest = 0
+    case linear = 1
+    case cubic = 3
+}
+
+/// How one thing (an image, logits, labels) is brought to another number of voxels: nnU-Net's resampling settings.
+public struct ResamplingRule: Hashable, Sendable {
+    /// Which of nnU-Net's functions.
+    public enum Method: String, Hashable, Sendable, Codable {
+        /// `resample_data_or_seg_to_shape`: splines in float64.
+        case spline
+        /// `resample_torch_fornnunet`: always linear, in float32.
+        case torch
+        /// `no_resampling_hack`: every grid keeps its shape.
+        case none
+    }
+
+    /// Whether slices that lie far apart are resampled one by one: nnU-Net's `force_separate_z`.
+    public enum Separation: String, Hashable, Sendable, Codable {
+        /// When one spacing is more than ``ResamplingRule/anisotropyThreshold`` times another.
+        case auto
+        case always
+        case never
+    }
+
+    public var method: Method
+    /// The degree in all three axes, or within the slices where they are kept apart. Of no effect for `torch`.
+    public var order: ResamplingOrder
+    /// The degree along the separate axis, if there is one: nnU-Net's `order_z`. `torch` takes the nearest slice.
+    public var orderZ: ResamplingOrder
+    public var separateZ: Separation
+    public var anisotropyThreshold: Double
+
+    public init(
+        method: Method = .spline,
+        order: ResamplingOrder,
+        orderZ: ResamplingOrder = .nearest,
+        separateZ: Separation = .auto,
+        anisotropyThreshold: Double = 3
+    ) {
+        self.method = method
+        self.order = order
+        self.orderZ = orderZ
+        self.separateZ = separateZ
+        self.anisotropyThreshold = anisotropyThreshold
+    }
+
+    /// What nnU-Net's plans say of images unless told otherwise.
+    public static let image = ResamplingRule(order: .cubic)
+    /// What nnU-Net's plans say of logits and of labels unless told otherwise.
+    public static let logits = ResamplingRule(order: .linear)
+
+    /// The axis along which slices are kept apart; nil for an interpolation in all three.
+    ///
+    /// The axis of the largest spacing of the current grid, or of the new one if only that is anisotropic. None when
+    /// several axes share the maximum. Both spacings are in mm and in the same axis order, which is that of the answer.
+    public func separateAxis(current: SIMD3<Double>, new: SIMD3<Double>) -> Int? {
+        func isAnisotropic(_ spacing: SIMD3<Double>) -> Bool { spacing.max() / spacing.min() > anisotropyThreshold }
+        let deciding: SIMD3<Double>
+        switch separateZ {
+        case .never: return nil
+        case .always: deciding = current
+        case .auto:
+            if isAnisotropic(current) {
+                deciding = current
+            } else if isAnisotropic(new) {
+                deciding = new
+            } else {
+                return nil
+            }
+        }
+        let widest = (0..<3).filter { deciding[$0] == deciding.max() }
+        return widest.count == 1 ? widest[0] : nil
+    }
+
+    /// Shared checks of what is resampled by this rule.
+    func check(from source: VolumeShape, to target: VolumeShape, separateAxis: Int?) throws(NumericsError) {
+        guard VolumeShape(validating: target.x, y: target.y, z: target.z) != nil else {
+            throw .shape("nothing can be resampled to \(target)")
+        }
+        guard separateAxis.map((0..<3).contains) ?? true else {
+            throw .value("a volume has no axis \(separateAxis ?? 0)")
+        }
+        guard method != .none || source == target else {
+            throw .shape("\(source) cannot become \(target) by a rule that resamples nothing")
+        }
+    }
+}
