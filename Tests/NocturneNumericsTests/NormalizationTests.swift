@@ -118,7 +118,15 @@ struct TargetGridTests {
 
     @Test("keeps slices apart along the one largest spacing when told to")
     func always() {
-        #expect(ResamplingRule(order: .cubic, separateZ: .always).separateAxis(current: SIMD3(1, 1.1, 1), new: SIMD3(1, 1, 1)) == 1)
-        #expect(ResamplingRule(order: .cubic, separateZ: .always).separateAxis(current: SIMD3(1, 1, 1), new: SIMD3(1, 1, 9)) == nil)
+        #expect(
+            ResamplingRule(order: .cubic, separateZ: .always).separateAxis(
+                current: SIMD3(1, 1.1, 1),
+                new: SIMD3(1, 1, 1)
+            ) == 1
+        )
+        #expect(
+            ResamplingRule(order: .cubic, separateZ: .always).separateAxis(current: SIMD3(1, 1, 1), new: SIMD3(1, 1, 9))
+                == nil
+        )
     }
 }

@@ -63,9 +63,10 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         let page = 4096
         let length = (bytes + page - 1) / page * page
         var template = Array("\(folder)/buffer-XXXXXX".utf8CString)
-        let descriptor = mkostemp(&template, O_CLOEXEC)
+        let descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw AllocationError(bytes: bytes, system: errno) }
         defer { close(descriptor) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         unlink(template)
         let code = posix_fallocate(descriptor, 0, off_t(length))
         guard code == 0 else { throw AllocationError(bytes: bytes, system: code) }

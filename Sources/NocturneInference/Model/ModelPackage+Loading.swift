@@ -47,7 +47,8 @@ extension ModelPackage {
         let files = try validation.files()
         let channels = try validation.channels(required: isVolume)
         let labels = try validation.labels(required: isVolume)
-        let settings = isVolume ? try validation.volumeSegmentation(files: files, channels: channels, labels: labels) : nil
+        let settings =
+            isVolume ? try validation.volumeSegmentation(files: files, channels: channels, labels: labels) : nil
         for file in files { try check(file, in: folder, verifyDigest: verifyDigests, flag: flag) }
         return ModelPackage(
             folder: folder,

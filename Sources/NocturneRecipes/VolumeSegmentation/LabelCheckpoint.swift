@@ -9,7 +9,7 @@ import NocturnePipeline
 
 /// Finished label slices of an item in work, kept in staging so that a long volume goes on from its last slab.
 ///
-/// `labels.u16` holds the slices, `checkpoint.json` how many of them count and what they belong to. The second is
+/// `labels0.u16` holds the slices of the first stage, `checkpoint0.json` how many of them count and what they belong to. The second is
 /// replaced only after the first was flushed, so what it says is always there.
 struct LabelCheckpoint {
     private struct State: Codable {
@@ -25,6 +25,8 @@ struct LabelCheckpoint {
     }
 
     private let folder: String
+    /// The stage, of which each has files of its own.
+    private let stage: Int
     private let fingerprint: String
     private let instructionSet: String
     private let shape: VolumeShape
@@ -34,15 +36,16 @@ struct LabelCheckpoint {
     /// Small volumes are done before this; writing their slices would cost more than inferring them again.
     private static let interval = Duration.seconds(4)
 
-    init(folder: String, fingerprint: String, instructionSet: String, shape: VolumeShape) {
+    init(folder: String, stage: Int, fingerprint: String, instructionSet: String, shape: VolumeShape) {
         self.folder = folder
+        self.stage = stage
         self.fingerprint = fingerprint
         self.instructionSet = instructionSet
         self.shape = shape
     }
 
-    private var labelsPath: String { folder + "/labels.u16" }
-    private var statePath: String { folder + "/checkpoint.json" }
+    private var labelsPath: String { folder + "/labels\(stage).u16" }
+    private var statePath: String { folder + "/checkpoint\(stage).json" }
 
     /// Fills in the slices of an earlier attempt; what does not belong to this item, or is damaged, is not used.
     /// - Returns: the number of slices that are known.

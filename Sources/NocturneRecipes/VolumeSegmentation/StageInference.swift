@@ -2,9 +2,10 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
+import NocturnePipeline
 
 /// One stage's work on one volume: tiles in, label slices out, nothing of classes × volume in between.
-struct StageInference: ~Copyable {
+final class StageInference {
     private let model: StageModel
     private let options: SegmentationOptions
     private let grid: ModelGrid
@@ -34,12 +35,12 @@ struct StageInference: ~Copyable {
         self.options = options
         self.grid = grid
         self.image = image
-        self.keeper = keeper
         plan = try grid.tiles(model, options)
         passes = model.passes(options)
-        labels = try VoxelBuffer(count: grid.native.count)
-        let resumed = try self.keeper.restore(into: &labels, scope: context.scope)
-        labeler = try SlabLabeler(
+        var keeper = keeper
+        var labels = try VoxelBuffer<UInt16>(count: grid.native.count)
+        let resumed = try keeper.restore(into: &labels, scope: context.scope)
+        let labeler = try SlabLabeler(
             model: grid.shape,
             native: grid.native,
             box: grid.box,
@@ -49,17 +50,23 @@ struct StageInference: ~Copyable {
             rounding: options.usesReferenceRounding ? .half : .single,
             resumingAtSlice: resumed
         )
+        if context.isLean { try FileSystem.makeFolder(context.staging) }
         let map = try model.withSessions(width: context.scope.width, options: options) { $0.map }
-        accumulators = []
+        var accumulators: [AccumulatorBox] = []
         for _ in 0..<model.accumulatorCount(options) {
             let accumulator = try RollingAccumulator(
                 plan: plan,
                 classes: model.classes,
                 map: map,
-                resumingAtPlane: labeler.nextPlane
+                resumingAtPlane: labeler.nextPlane,
+                inFileIn: context.isLean ? context.staging : nil
             )
             accumulators.append(AccumulatorBox(accumulator))
         }
+        self.keeper = keeper
+        self.labels = labels
+        self.labeler = labeler
+        self.accumulators = accumulators
     }
 
     var stepCount: Int { plan.tileCount }
@@ -67,7 +74,7 @@ struct StageInference: ~Copyable {
     var isFinished: Bool { stepsDone == stepCount }
 
     /// Runs one tile through all networks.
-    mutating func step(_ context: StageContext) throws {
+    func step(_ context: StageContext) throws {
         let scope = context.scope
         let tile = stepsDone
         try model.withSessions(width: scope.width, options: options) { set in
@@ -93,7 +100,7 @@ struct StageInference: ~Copyable {
         for plane in planes { try push(plane, scope) }
     }
 
-    private mutating func push(_ plane: Int, _ scope: ComputeScope) throws {
+    private func push(_ plane: Int, _ scope: ComputeScope) throws {
         if accumulators.count == 1 {
             try accumulators[0].value.withPlane(plane) { logits in
                 _ = try labeler.push(logits, into: &labels, scope: scope)
@@ -119,7 +126,7 @@ struct StageInference: ~Copyable {
 
     /// - Parameter isIntermediate: whether labels are kept when they are all there: because another stage follows, whose
     ///   beginning they are.
-    mutating func checkpoint(force: Bool, isIntermediate: Bool = false) throws {
+    func checkpoint(force: Bool, isIntermediate: Bool = false) throws {
         try keeper.save(
             labels,
             finishedSlices: labeler.finishedSlices,
@@ -128,11 +135,13 @@ struct StageInference: ~Copyable {
         )
     }
 
-    /// The labels on the volume's own grid, in stored order. Nothing stays behind.
-    consuming func finish(stored: VolumeShape, _ context: StageContext) throws -> FrozenVoxels<UInt16> {
+    /// The labels on the volume's own grid, in stored order. They can be taken once.
+    func finish(stored: VolumeShape, _ context: StageContext) throws -> FrozenVoxels<UInt16> {
         precondition(labeler.isFinished, "a volume is finished when all its slices are")
         let orientation = grid.orientation
-        let own = labels.frozen()
+        var taken = VoxelBuffer<UInt16>.empty
+        swap(&taken, &labels)
+        let own = taken.frozen()
         guard !orientation.changesNothing else { return own }
         return try Reorienter.stored(own, stored: stored, orientation: orientation, scope: context.scope).frozen()
     }

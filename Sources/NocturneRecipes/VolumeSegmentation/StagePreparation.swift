@@ -16,7 +16,10 @@ struct StagePreparation {
     /// The grid, cropped to what the voxels show.
     func grid(scope: ComputeScope) throws -> ModelGrid {
         try ModelGrid(source: source, stage: stage) { orientation in
-            try VoxelBox.nonzero(channels, stored: stored, orientation: orientation, scope: scope)
+            try channels.reduce(nil) { box, channel in
+                let own = try VoxelBox.nonzero(channel, stored: stored, orientation: orientation, scope: scope)
+                return own.map { box?.union($0) ?? $0 } ?? box
+            }
         }
     }
 
@@ -26,28 +29,41 @@ struct StagePreparation {
         let view = try VoxelView(stored: stored, orientation: grid.orientation).cropped(to: grid.box)
         let mask = needsMask(previous) ? try ForegroundMask(of: channels, view: view, scope: scope) : nil
         var image = try VoxelBuffer<Float>(count: stage.inputChannels * grid.shape.count)
-        for (index, normalization) in stage.normalizations.enumerated() {
-            let map = try normalization.asNumerics.map(for: channels[index], view: view, mask: mask, scope: scope)
-            let resampler = try ImageResampler(
-                view: view,
-                target: grid.shape,
-                rule: grid.image,
-                separateAxis: grid.image.separateAxis(current: grid.nativeSpacing, new: grid.spacing),
-                map: map
-            )
-            try resampler.resample(channels[index], into: &image, at: index * grid.shape.count, scope: scope)
-        }
-        if let previous, !stage.oneHotLabels.isEmpty {
-            try LabelResampler.oneHot(
-                previous,
-                mask: mask,
+        try image.withUnsafeMutableBufferPointer { image in
+            func channels(_ range: Range<Int>) -> UnsafeMutableBufferPointer<Float> {
+                let count = grid.shape.count
+                return UnsafeMutableBufferPointer(
+                    rebasing: image[range.lowerBound * count..<range.upperBound * count]
+                )
+            }
+            for (index, normalization) in stage.normalizations.enumerated() {
+                let map = try normalization.asNumerics.map(
+                    for: self.channels[index],
+                    view: view,
+                    mask: mask,
+                    scope: scope
+                )
+                let resampler = try ImageResampler(
+                    view: view,
+                    target: grid.shape,
+                    rule: grid.image,
+                    separateAxis: grid.image.separateAxis(current: grid.nativeSpacing, new: grid.spacing),
+                    map: map
+                )
+                try resampler.resample(self.channels[index], into: channels(index..<index + 1), scope: scope)
+            }
+            guard let previous, !stage.oneHotLabels.isEmpty else { return }
+            let resampler = try LabelResampler(
                 view: view,
                 target: grid.shape,
                 rule: grid.labels,
-                separateAxis: grid.labels.separateAxis(current: grid.nativeSpacing, new: grid.spacing),
+                separateAxis: grid.labels.separateAxis(current: grid.nativeSpacing, new: grid.spacing)
+            )
+            try resampler.oneHot(
+                previous,
+                mask: mask,
                 values: stage.oneHotLabels,
-                into: &image,
-                at: stage.normalizations.count * grid.shape.count,
+                into: channels(stage.normalizations.count..<stage.inputChannels),
                 scope: scope
             )
         }

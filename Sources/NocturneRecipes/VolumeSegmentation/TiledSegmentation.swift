@@ -104,7 +104,8 @@ public final class TiledSegmentation: InferenceRun, @unchecked Sendable {
             image: image,
             decision: model.decision,
             keeper: LabelCheckpoint(
-                folder: isLast ? context.staging : context.staging + "/stage\(stage)",
+                folder: context.staging,
+                stage: stage,
                 fingerprint: fingerprint,
                 instructionSet: model.instructionSet,
                 shape: prepared.grids[stage].native
@@ -114,9 +115,8 @@ public final class TiledSegmentation: InferenceRun, @unchecked Sendable {
     }
 
     private func takeLabels(_ context: StageContext) throws -> FrozenVoxels<UInt16> {
-        var taken: StageInference?
-        swap(&taken, &current)
-        guard let run = consume taken else { preconditionFailure("a stage has labels once") }
+        guard let run = current else { preconditionFailure("a stage has labels once") }
+        current = nil
         return try run.finish(stored: prepared.source.geometry.shape, context)
     }
 }

@@ -56,7 +56,9 @@ struct Models: ParsableCommand {
             print("Digest: \(package.digest.hex)")
             for channel in package.channels { print("Channel: \(channel.name)") }
             for (index, stage) in (package.volumeSegmentation?.stages ?? []).enumerated() {
-                let spacing = stage.spacing.map { $0.map { $0.map { "\($0)" } ?? "own" }.joined(separator: "×") + " mm" }
+                let spacing = stage.spacing.map {
+                    $0.map { $0.map { "\($0)" } ?? "own" }.joined(separator: "×") + " mm"
+                }
                 print(
                     "Stage \(index + 1): spacing \(spacing ?? "the volume's own"), patch "
                         + stage.patchSize.map(String.init).joined(separator: "×")

@@ -72,7 +72,8 @@ struct PlanReport {
                 case .setAside(let reason): "set aside: \(reason)"
                 }
             }
-            guard problem == nil, let plan = try? recipe.plan(source: entry.item.source, threads: threads, within: budget - shared)
+            guard problem == nil,
+                let plan = try? recipe.plan(source: entry.item.source, threads: threads, within: budget - shared)
             else {
                 return Item(
                     item: entry.name,

@@ -90,7 +90,12 @@ extension Refusal {
         Refusal("\(volume).patchSize", "[64, 64]", .invalidValue, "\(volume).spacing"),
         Refusal("\(volume).transpose", "[0, 2, 2]", .invalidValue, "\(volume).transpose"),
         Refusal("\(volume).output", "\"masks\"", .invalidValue, "\(volume).output"),
-        Refusal("\(volume).previousStage", "{\"patchSize\": [8, 8, 8]}", .missingKey, "\(volume).previousStage.networks"),
+        Refusal(
+            "\(volume).previousStage",
+            "{\"patchSize\": [8, 8, 8]}",
+            .missingKey,
+            "\(volume).previousStage.networks"
+        ),
         Refusal(
             "\(volume).previousStage",
             "{\"patchSize\": [8, 8, 8], \"networks\": [\"nets/network.onnx\"], \"oneHotLabels\": [2]}",
