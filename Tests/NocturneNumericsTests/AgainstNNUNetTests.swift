@@ -21,7 +21,6 @@ struct AgainstNNUNetTests {
             if test.method == .torch {
                 // A few units in the last place of the largest terms.
                 let apart = difference(found, expected)
-                print(apart, test.name)
                 #expect(apart.relative < 5e-7, "\(test.name): \(apart)")
             } else {
                 #expect(found == expected, "\(test.name)")
