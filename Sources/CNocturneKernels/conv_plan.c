@@ -53,6 +53,18 @@ static int resolve_isa(int isa) {
 
 int32_t nk_conv_isa_available(int32_t isa) { return resolve_isa(isa & ~NK_CONV_DIRECT) >= 0; }
 
+const char *nk_conv_instruction_set(int32_t isa, int32_t precision) {
+    static const char *const names[3][6] = {
+        {"baseline", "avx2", "avx512", "avx512", "avx512", "avx512"},
+        {"baseline, operands rounded", "avx2, operands rounded", "avx512, operands rounded", "avx512-bf16", "amx",
+         "amx-model"},
+        {"baseline", "avx2", "avx512", "avx512", "amx, split", "amx-model, split"},
+    };
+    const int found = resolve_isa(isa & ~NK_CONV_DIRECT);
+    if (found < 0 || precision < NK_CONV_FLOAT32 || precision > NK_CONV_SPLIT) return NULL;
+    return names[precision][found - 1];
+}
+
 // MARK: Creating a plan
 
 static bool is_sensible(const nk_conv_desc *d) {

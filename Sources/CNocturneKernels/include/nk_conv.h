@@ -100,6 +100,10 @@ typedef struct nk_conv_plan nk_conv_plan;
 /// Whether this processor can run plans of an instruction set (one of NK_CONV_ISA_*).
 int32_t nk_conv_isa_available(int32_t isa);
 
+/// A name of what computes layers of a precision with an instruction set: one of the words of NOCTURNE_ISA, and what
+/// distinguishes its results from those of other precisions. NULL when the processor has not got it.
+const char *_Nullable nk_conv_instruction_set(int32_t isa, int32_t precision);
+
 /// Packs a layer's weights. `weights` is as in ONNX: `[cout][cin / groups][kz][ky][kx]`, or for a transposed
 /// convolution `[cin][cout / groups][kz][ky][kx]`; it is not kept. NULL when memory runs out, when the description
 /// makes no sense or when the processor has not got the instruction set.
