@@ -122,6 +122,9 @@ struct Models: ParsableCommand {
         @Option(help: "Extents of the patch (z, y, x), separated by commas.")
         var patch: String
 
+        @Option(help: "exact, float32 or bfloat16.")
+        var precision = InferencePrecision.float32.rawValue
+
         @Option(name: .customLong("repeat"), help: "Timed runs, after one that is not timed.")
         var repeats = 5
 
@@ -132,9 +135,13 @@ struct Models: ParsableCommand {
             guard !extents.isEmpty, extents.allSatisfy({ (1...4096).contains($0) }), repeats > 0 else {
                 throw ValidationError("--patch takes extents such as 96,96,96, and --repeat a number above 0")
             }
+            guard let precision = InferencePrecision(rawValue: precision) else {
+                throw ValidationError("--precision takes exact, float32 or bfloat16")
+            }
             let timings = try await NetworkBenchmark.run(
                 onnx: network,
                 patch: extents,
+                precision: precision,
                 threads: try resources.width(),
                 repeats: repeats
             )
