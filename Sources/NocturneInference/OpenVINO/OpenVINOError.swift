@@ -4,6 +4,8 @@ public enum OpenVINOError: Error, Sendable, Equatable, CustomStringConvertible {
     case notFound(lookedIn: [String])
     /// There is a library, and it cannot be loaded or lacks something.
     case unusableLibrary(path: String, reason: String)
+    /// Forms of operators with which OpenVINO gives other values than ONNX asks for, sorted.
+    case differs(network: String, forms: [String])
     /// A step with a network failed; the message is OpenVINO's own.
     case failed(network: String, step: String, message: String)
 
@@ -13,6 +15,8 @@ public enum OpenVINOError: Error, Sendable, Equatable, CustomStringConvertible {
             "OpenVINO was not found; it was looked for in \(places.joined(separator: ", ")). "
                 + "Tools/install-openvino puts it in the user's data folder; NOCTURNE_OPENVINO names another place"
         case .unusableLibrary(let path, let reason): "\(path): OpenVINO cannot be used: \(reason)"
+        case .differs(let network, let forms):
+            "\(network): OpenVINO gives other values than ONNX asks for with \(forms.joined(separator: ", "))"
         case .failed(let network, let step, let message): "\(network): OpenVINO failed to \(step): \(message)"
         }
     }

@@ -50,9 +50,12 @@ final class OpenVINOModel {
         return descriptions
     }
 
-    /// Fixes every input's shape, and gives the outputs' shapes that follow.
+    /// Fixes every input's shape, and gives the outputs' shapes that follow, under these names.
     /// - Throws: ``ModelFormatError/shapeMismatch(network:reason:)``
-    func reshape(_ shapes: [(name: String, shape: [Int])]) throws(ModelFormatError) -> [(name: String, shape: [Int])] {
+    func reshape(
+        _ shapes: [(name: String, shape: [Int])],
+        outputs names: [String]
+    ) throws(ModelFormatError) -> [(name: String, shape: [Int])] {
         let extents = shapes.flatMap(\.shape).map(Int64.init)
         let ranks = shapes.map { Int32($0.shape.count) }
         let status = withCStrings(shapes.map(\.name)) { names in
@@ -65,15 +68,15 @@ final class OpenVINOModel {
             )
         }
         var results: [(name: String, shape: [Int])] = []
-        for output in try outputs() {
+        for (name, output) in zip(names, try outputs()) {
             let shape = output.shape.compactMap { $0 }
             guard shape.count == output.shape.count, shape.allSatisfy({ $0 > 0 }) else {
                 throw .shapeMismatch(
                     network: path,
-                    reason: "the output '\(output.name)' has a shape that is known at run time only, or is empty"
+                    reason: "the output '\(name)' has a shape that is known at run time only, or is empty"
                 )
             }
-            results.append((output.name, shape))
+            results.append((name, shape))
         }
         return results
     }

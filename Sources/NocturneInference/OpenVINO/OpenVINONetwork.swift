@@ -28,10 +28,31 @@ final class OpenVINONetwork: LoadedNetwork {
         self.precision = precision
         weightBytes = fileBytes
         instructionSet = OpenVINOEngine.instructionSet(library, precision)
+        let graph = try Self.graph(path)
         let model = try OpenVINOModel(library, path: path)
-        inputs = try model.inputs()
-        outputs = try model.outputs()
+        inputs = Self.named(try model.inputs(), as: graph?.inputs)
+        outputs = Self.named(try model.outputs(), as: graph?.outputs)
         guard !outputs.isEmpty else { throw ModelFormatError.malformed(path: path, reason: "the graph has no output") }
+    }
+
+    /// The graph as Nocturne's own reader has it, which refuses damaged files before OpenVINO sees them; nil when weights
+    /// lie in other files, which only OpenVINO follows.
+    private static func graph(_ path: String) throws -> NetworkGraph? {
+        do {
+            let graph = try ONNXReader.read(path)
+            let wrong = OpenVINODifferences.forms(in: graph)
+            guard wrong.isEmpty else { throw OpenVINOError.differs(network: path, forms: wrong) }
+            return graph
+        } catch ModelFormatError.externalData {
+            return nil
+        }
+    }
+
+    /// A value that goes through nodes that do nothing has several names, of which OpenVINO tells any; the order of inputs
+    /// and outputs is the file's.
+    private static func named(_ found: [TensorDescription], as known: [TensorDescription]?) -> [TensorDescription] {
+        guard let known, known.count == found.count else { return found }
+        return zip(found, known).map { TensorDescription(name: $1.name, shape: $0.shape) }
     }
 
     /// OpenVINO does not tell, so it is measured: by how much the process's writable private memory, touched or not, grew
@@ -47,7 +68,7 @@ final class OpenVINONetwork: LoadedNetwork {
         if let known = plans.withLock({ $0.first { $0.key.shapes == Self.dictionary(shapes) } }) {
             return Self.dictionary(known.plan.outputs)
         }
-        return Self.dictionary(try OpenVINOModel(library, path: path).reshape(shapes))
+        return Self.dictionary(try OpenVINOModel(library, path: path).reshape(shapes, outputs: outputs.map(\.name)))
     }
 
     func makeSession(inputShapes: [String: [Int]], width: Int) throws -> any NetworkSession {
@@ -65,7 +86,14 @@ final class OpenVINONetwork: LoadedNetwork {
             if let known = plans.first(where: { $0.key == key }) { return known.plan }
             // First, so that the memory can be used again.
             if plans.count >= Self.rememberedPlans { plans.removeFirst() }
-            let plan = try OpenVINOPlan(library, path: path, inputs: shapes, precision: precision, width: key.width)
+            let plan = try OpenVINOPlan(
+                library,
+                path: path,
+                inputs: shapes,
+                outputs: outputs.map(\.name),
+                precision: precision,
+                width: key.width
+            )
             plans.append((key, plan))
             return plan
         }
@@ -123,13 +151,14 @@ final class OpenVINOPlan: @unchecked Sendable {
         _ library: OpenVINOLibrary,
         path: String,
         inputs: [(name: String, shape: [Int])],
+        outputs names: [String],
         precision: InferencePrecision,
         width: Int
     ) throws {
         let made = try OpenVINOLibrary.compiling.withLock { _ in
             let before = covino_private_bytes()
             let model = try OpenVINOModel(library, path: path)
-            let outputs = try model.reshape(inputs)
+            let outputs = try model.reshape(inputs, outputs: names)
             let compiled = try model.compiled(precision: precision, width: width)
             return (compiled: compiled, outputs: outputs, growth: max(covino_private_bytes() - before, 0))
         }
