@@ -16,28 +16,39 @@ enum LoadedModels {
         }
     }
 
-    /// The engine of that name.
-    static func engine(_ name: String) throws -> any InferenceEngine {
-        switch name {
-        case "auto", "builtin": return BuiltinEngine()
-        default:
-            throw BatchError(
-                .modelUnusable,
-                path: "",
-                detail: "the engine \(name) is not part of this version; builtin is"
+    /// The engine that is asked for, or that takes the package's networks.
+    /// - Throws: `BatchError`
+    static func engine(
+        _ name: String,
+        for package: ModelPackage,
+        precision: InferencePrecision
+    ) throws -> any InferenceEngine {
+        guard let choice = EngineChoice(rawValue: name) else {
+            throw BatchError(.modelUnusable, path: "", detail: "there is no engine \(name)")
+        }
+        do {
+            return try EngineChoice.engine(
+                named: choice,
+                for: (package.volumeSegmentation?.networks ?? []).map(package.path(of:)),
+                precision: precision,
+                environment: ProcessInfo.processInfo.environment
             )
+        } catch {
+            throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
         }
     }
 
     /// The recipe a description asks for.
     static func recipe(_ description: BatchDescription) throws -> VolumeSegmentation {
         let words = description.options
-        let engine = try engine(words["engine"] ?? "auto")
+        let engineName = words["engine"] ?? EngineChoice.auto.rawValue
         let precision = InferencePrecision(rawValue: words["precision"] ?? "") ?? .float32
         let options = SegmentationOptions(words: words)
         do {
             let models = try description.modelPaths.map { path in
-                try SegmentationModel(package: try package(path), engine: engine, precision: precision)
+                let package = try package(path)
+                let engine = try engine(engineName, for: package, precision: precision)
+                return try SegmentationModel(package: package, engine: engine, precision: precision)
             }
             for (model, recorded) in zip(models, description.models) where model.package.digest.hex != recorded.digest {
                 throw BatchError(
