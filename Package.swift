@@ -44,6 +44,8 @@ let package = Package(
             name: "CNocturneKernels",
             dependencies: ["COpenBLAS"]
         ),
+        // OpenVINO's C interface, looked up at run time: nothing of it is needed to build.
+        .target(name: "COpenVINO"),
         .target(
             name: "CDCMTK",
             linkerSettings: [
@@ -74,7 +76,7 @@ let package = Package(
         room(
             "NocturneInference",
             [
-                "NocturneCore", "NocturneConcurrency", "CNocturneKernels",
+                "NocturneCore", "NocturneConcurrency", "CNocturneKernels", "COpenVINO",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             // What the generated Swift beside it was made from.

@@ -15,19 +15,17 @@ struct CheckReport: Encodable {
     /// - Throws: whatever makes the package unusable.
     init(package: ModelPackage, threads: Int, repeats: Int) async throws {
         let environment = ProcessInfo.processInfo.environment
-        let files = package.volumeSegmentation?.networks ?? []
-        let paths = files.map(package.path(of:))
+        let paths = package.networks.map(package.path(of:))
         let engine = try EngineChoice.engine(named: .auto, for: paths, environment: environment)
         // Whether channels, patch and classes fit together.
         let loaded = try SegmentationModel(package: package, engine: engine, precision: .float32)
-        let shape = [1, package.channels.count] + loaded.settings.patchSize
         let pool = ComputePool(width: threads)
         defer { pool.shutdown() }
         var networks: [EngineComparison.Report] = []
-        for (file, path) in zip(files, paths) {
+        for (file, shape) in loaded.networks {
             var report = try await pool.run {
                 try EngineComparison.run(
-                    onnx: path,
+                    onnx: package.path(of: file),
                     shape: shape,
                     repeats: repeats,
                     environment: environment,

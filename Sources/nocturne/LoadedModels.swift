@@ -29,7 +29,7 @@ enum LoadedModels {
         do {
             return try EngineChoice.engine(
                 named: choice,
-                for: (package.volumeSegmentation?.networks ?? []).map(package.path(of:)),
+                for: package.networks.map(package.path(of:)),
                 precision: precision,
                 environment: ProcessInfo.processInfo.environment
             )
