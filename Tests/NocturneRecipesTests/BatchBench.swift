@@ -100,7 +100,7 @@ final class BatchBench: Sendable {
             previousDeath: previousDeath,
             processBytes: BatchBench.processBytes
         )
-        return try await BatchEngine(recipe: recipe, options: batch, control: control, progress: progress).run()
+        return try await BatchEngine(recipes: [recipe], options: batch, control: control, progress: progress).run()
     }
 
     private struct Observer: ProgressView {
