@@ -135,7 +135,7 @@ public struct SlabLabeler: ~Copyable {
 
     /// Bytes a labeler holds, labels not counted.
     public static func predictedBytes(model: VolumeShape, box: VolumeShape, classes: Int) -> Int {
-        let taps = (box.x + box.y + box.z) * 16
+        let taps = (box.x + box.y + box.z) * 32
         return taps + (model == box ? 0 : 2 * classes * model.sliceCount * MemoryLayout<Float>.stride)
     }
 

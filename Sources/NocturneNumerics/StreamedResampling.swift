@@ -37,7 +37,11 @@ struct StreamedResampling: Sendable {
         let across = resampler.separateAxis ?? (0..<3).max { steps[$0] < steps[$1] } ?? 2
         let order = (0..<3).filter { $0 != across } + [across]
         source = view.permuted(order)
-        target = VolumeShape(x: resampler.target[order[0]], y: resampler.target[order[1]], z: resampler.target[order[2]])
+        target = VolumeShape(
+            x: resampler.target[order[0]],
+            y: resampler.target[order[1]],
+            z: resampler.target[order[2]]
+        )
         map = resampler.map
         isSeparate = resampler.separateAxis != nil
         func permuted(_ steps: SIMD3<Int>) -> SIMD3<Int> { SIMD3(steps[order[0]], steps[order[1]], steps[order[2]]) }

@@ -17,7 +17,11 @@ struct ImageResamplerTests {
         source[axis] = values.count
         var target = source
         target[axis] = count
-        let resampler = try ImageResampler(view: VoxelView(stored: source), target: target, rule: ResamplingRule(order: order))
+        let resampler = try ImageResampler(
+            view: VoxelView(stored: source),
+            target: target,
+            rule: ResamplingRule(order: order)
+        )
         return try resampler.resample(FrozenVoxels(values), scope: .serial()).array()
     }
 
@@ -133,7 +137,11 @@ struct ImageResamplerTests {
         let (source, target) = (VolumeShape(x: 40, y: 44, z: 48), VolumeShape(x: 55, y: 31, z: 20))
         func value(_ i: Double, _ j: Double, _ k: Double) -> Double { 2 * i - 3 * j + 0.5 * k + 7 }
         let voxels = try Phantom.voxels(source) { Float(value(Double($0), Double($1), Double($2))) }
-        let resampler = try ImageResampler(view: VoxelView(stored: source), target: target, rule: ResamplingRule(order: order))
+        let resampler = try ImageResampler(
+            view: VoxelView(stored: source),
+            target: target,
+            rule: ResamplingRule(order: order)
+        )
         let found = try resampler.resample(voxels.frozen(), scope: .serial())
         func position(_ index: Int, _ axis: Int) -> Double {
             (Double(index) + 0.5) * Double(source[axis]) / Double(target[axis]) - 0.5
@@ -314,7 +322,11 @@ struct ImageResamplerTests {
         let shape = VolumeShape(x: 5, y: 6, z: 7)
         var random = SplitMix64(seed: 5)
         let image = random.floats(shape.count)
-        let resampler = try ImageResampler(view: VoxelView(stored: shape), target: shape, rule: ResamplingRule(order: order))
+        let resampler = try ImageResampler(
+            view: VoxelView(stored: shape),
+            target: shape,
+            rule: ResamplingRule(order: order)
+        )
         #expect(resampler.predictedWorkingBytes == 0)
         #expect(try resampler.resample(FrozenVoxels(image), scope: .serial()).array() == image)
     }

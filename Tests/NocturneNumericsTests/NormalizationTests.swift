@@ -64,7 +64,9 @@ struct NormalizationTests {
         let image = try FrozenVoxels(values)
         #expect(throws: NumericsError.self) { _ = try scheme.map(for: image, view: view, scope: .serial()) }
         let other = VoxelView(stored: VolumeShape(x: 3, y: 2, z: 1))
-        #expect(throws: NumericsError.self) { _ = try scheme.map(for: image, view: other, mask: mask, scope: .serial()) }
+        #expect(throws: NumericsError.self) {
+            _ = try scheme.map(for: image, view: other, mask: mask, scope: .serial())
+        }
         #expect(throws: NumericsError.self) {
             let odd = try FrozenVoxels([0, 0, 10, 20, .nan, 40] as [Float])
             _ = try scheme.map(for: odd, view: view, mask: mask, scope: .serial())

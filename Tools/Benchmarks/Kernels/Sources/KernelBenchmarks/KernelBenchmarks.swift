@@ -79,9 +79,10 @@ struct KernelBenchmarks {
         for z in 0..<model.z {
             for c in 0..<classes {
                 for place in 0..<model.sliceCount {
-                    planes[(z * classes + c) * model.sliceCount + place] = input[
-                        (c * model.z + z) * model.sliceCount + place
-                    ]
+                    planes[(z * classes + c) * model.sliceCount + place] =
+                        input[
+                            (c * model.z + z) * model.sliceCount + place
+                        ]
                 }
             }
         }
