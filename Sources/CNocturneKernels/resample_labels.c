@@ -179,8 +179,8 @@ NK_INLINE void exact_winners(const half_chunk *chunk, int32_t *restrict winner)
 
 /// Labels the voxels of the chunk from sums in float32, and marks those that exact sums could label otherwise.
 ///
-/// Sums of float32 are off by less than 2^-20 of the largest logit under the chunk, and rounding to float16 joins no two
-/// numbers that are more than 2^-10 of the larger one apart (2^-24 near zero). Both bounds are taken several times.
+/// Sums of float32 are off by less than 2^-20 of the largest logit under the chunk, and rounding to float16 joins no
+/// two numbers that are more than 2^-10 of the larger one apart (2^-24 near zero). Both bounds are taken several times.
 NK_INLINE ptrdiff_t likely_winners(const half_chunk *chunk, int32_t *restrict winner, uint8_t *restrict unsure)
 {
     float best[chunk_length], second[chunk_length], value[chunk_length], w0[chunk_length], w1[chunk_length];

@@ -83,7 +83,7 @@ def main() -> None:
     ours = {
         "Nocturne": ("scikit-image", ["resample", "3", *fine, *coarse, threads], image, np.float32),
         "Nocturne, float32": ("nnU-Net", ["label", "single", "4", *coarse, *fine, threads], logits, np.uint16),
-        "Nocturne, rounding as nnU-Net": ("nnU-Net", ["label", "half", "4", *coarse, *fine, threads], logits, np.uint16),
+        "Nocturne, float16 at the end": ("nnU-Net", ["label", "half", "4", *coarse, *fine, threads], logits, np.uint16),
     }
     walls: dict[str, list[float]] = {name: [] for name in [*peers, *ours]}
     works: dict[str, list[float]] = {name: [] for name in walls}
@@ -122,8 +122,8 @@ def main() -> None:
             f"## {datetime.date.today()}: resampling, {options.threads} threads",
             "",
             f"{processor()}, {platform.system()}; {versions}; numpy {np.__version__}.",
-            f"{options.rounds} rounds, in turns. Load average {load[0]:.1f} before and {os.getloadavg()[0]:.1f} after, on"
-            f" {os.cpu_count()} cores.",
+            f"{options.rounds} rounds, in turns. Load average {load[0]:.1f} before and"
+            f" {os.getloadavg()[0]:.1f} after, on {os.cpu_count()} cores.",
             "",
             f"Cubic, {FINE}³ to {COARSE}³:",
             "",
@@ -136,7 +136,7 @@ def main() -> None:
             *head,
             row("nnU-Net"),
             row("Nocturne, float32"),
-            row("Nocturne, rounding as nnU-Net"),
+            row("Nocturne, float16 at the end"),
             "",
         ]
     )

@@ -8,9 +8,9 @@ import NocturneNumerics
 ///     KernelBenchmarks resample ORDER nx ny nz mx my mz THREADS INPUT OUTPUT
 ///     KernelBenchmarks label single|half CLASSES nx ny nz mx my mz THREADS INPUT OUTPUT
 ///
-/// Files hold little-endian numbers, x fastest: float32 images and `[class][z][y][x]` logits in, float32 images or uint16
-/// labels out. Prints the seconds of the kernel, its processor seconds, and the most memory the process
-/// held in KiB.
+/// Files hold little-endian numbers, x fastest: float32 images and `[class][z][y][x]` logits in, float32 images or
+/// uint16 labels out. Prints the seconds of the kernel, its processor seconds, and the most memory the process held in
+/// KiB.
 @main
 struct KernelBenchmarks {
     static func main() async throws {
