@@ -1,8 +1,8 @@
 """Writes Tests/Fixtures/resampling/nnunet.json: small arrays resampled by nnU-Net's own functions.
 
 Images (float32), logits (float16, decided by arg-max and by sigmoid) and labels (with -1 outside the body) go through
-`resample_data_or_seg` and `resample_torch_fornnunet` with every setting that Nocturne knows. Axes are (z, y, x) here and
-in the file; arrays are base64 of little-endian numbers in C order. Needs nnunetv2.
+`resample_data_or_seg` and `resample_torch_fornnunet` with every setting that Nocturne knows. Axes are (z, y, x) here
+and in the file; arrays are base64 of little-endian numbers in C order. Needs nnunetv2.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def main() -> None:
         "segmentations": [],
     }
     for rule in settings([0, 1, 3], [0, 1, 3]):
-        content["images"].append({**rule, "result": text(resample(scan[None].copy(), rule, False)[0].astype(np.float32))})
+        result = resample(scan[None].copy(), rule, False)[0]
+        content["images"].append({**rule, "result": text(result.astype(np.float32))})
     for rule in settings([0, 1], [0, 1]):
         result = torch.from_numpy(resample(scores.copy(), rule, False))
         classes = result.numpy().argmax(0)

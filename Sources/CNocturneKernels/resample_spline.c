@@ -1,28 +1,17 @@
-// Resampling one axis after the other: cubic B-spline coefficients by two recursive sweeps (Unser, Aldroubi, Eden 1993),
-// with the initial values of scipy.ndimage's "reflect" mode (half-sample symmetric), then weighted sums of them.
+// Resampling within planes, one axis after the other: cubic B-spline coefficients by two recursive sweeps (Unser,
+// Aldroubi, Eden 1993), with the initial values of scipy.ndimage's "reflect" mode (half-sample symmetric), then
+// weighted sums of them.
 #include "nk_resample.h"
-#include "resample_variants.h"
+#include "resample_spline.h"
 
-#include <math.h>
 #include <string.h>
 
 #pragma STDC FP_CONTRACT OFF
 
-enum { row_lanes = 8, lane_block = 32, row_chunk = 512 };
+enum { row_lanes = 8, row_chunk = 512 };
 
 typedef float float8 __attribute__((vector_size(32)));
 typedef double double8 __attribute__((vector_size(64)));
-
-static const double pole = -0.2679491924311228;  // sqrt(3) - 2, as float64 arithmetic rounds it
-static const double gain = 5.999999999999998;    // (1 - pole) * (1 - 1 / pole), likewise
-
-/// Where a power of the pole no longer reaches a sum in float64.
-static const double negligible = 1e-40;
-
-NK_INLINE double power_of_pole(ptrdiff_t n)
-{
-    return n > 60 ? 0 : pow(pole, (double)n);
-}
 
 /// Filters `lanes` signals of `n` samples that lie side by side, `step` apart.
 NK_INLINE void filter_block(double *restrict c, ptrdiff_t n, ptrdiff_t step, ptrdiff_t lanes, double power)
@@ -242,89 +231,6 @@ NK_VARIANTS(
     (double *out, ptrdiff_t out_step, const double *source, ptrdiff_t source_step, ptrdiff_t lanes,
      const nk_axis *axis, double *scratch, double low, double high),
     (out, out_step, source, source_step, lanes, axis, scratch, low, high))
-
-/// The parts of a stream for `lanes` signals side by side.
-NK_INLINE void stream_block(const nk_stream *s, ptrdiff_t lane, ptrdiff_t lanes, float *out)
-{
-    double *restrict ring = s->ring + lane;
-    const ptrdiff_t step = s->plane_step, slots = s->slots;
-#define NK_PLANE(position) (ring + ((position) % slots) * step)
-    if (s->is_filtered) {
-        ptrdiff_t start = s->loaded_before;
-        if (start == 0) {
-            // The whole signal, or as much of it as can matter, is there.
-            double power = power_of_pole(s->samples), first[lane_block], sum[lane_block], factor = pole;
-            const double *behind = NK_PLANE(s->samples - 1);
-            for (ptrdiff_t l = 0; l < lanes; l++) {
-                first[l] = ring[l] * gain;
-                sum[l] = power == 0 ? first[l] : first[l] + power * (behind[l] * gain);
-            }
-            for (ptrdiff_t i = 1; i < s->loaded && fabs(factor) > negligible; i++) {
-                const double *ahead = NK_PLANE(i);
-                behind = NK_PLANE(s->samples - 1 - i);
-                if (power == 0)
-                    for (ptrdiff_t l = 0; l < lanes; l++) sum[l] += factor * (ahead[l] * gain);
-                else
-                    for (ptrdiff_t l = 0; l < lanes; l++)
-                        sum[l] += factor * (ahead[l] * gain + power * (behind[l] * gain));
-                factor *= pole;
-            }
-            double scale = pole / (1.0 - power * power);
-            for (ptrdiff_t l = 0; l < lanes; l++) ring[l] = sum[l] * scale + first[l];
-            start = 1;
-        }
-        for (ptrdiff_t i = start; i < s->loaded; i++) {
-            double *restrict here = NK_PLANE(i);
-            const double *restrict before = NK_PLANE(i - 1);
-            for (ptrdiff_t l = 0; l < lanes; l++) here[l] = here[l] * gain + pole * before[l];
-        }
-        // Backwards. Where the signal goes on, what is taken for its end is forgotten on the way to the first sample that
-        // is kept.
-        double run[lane_block], last = pole / (pole - 1.0);
-        const double *end = NK_PLANE(s->loaded - 1);
-        for (ptrdiff_t l = 0; l < lanes; l++) run[l] = end[l] * last;
-        ptrdiff_t i = s->loaded - 1;
-        if (i < s->final) {
-            double *restrict here = NK_PLANE(i);
-            for (ptrdiff_t l = 0; l < lanes; l++) here[l] = run[l];
-        }
-        for (i--; i >= s->final; i--) {
-            const double *restrict here = NK_PLANE(i);
-            for (ptrdiff_t l = 0; l < lanes; l++) run[l] = pole * (run[l] - here[l]);
-        }
-        for (; i >= s->final_before; i--) {
-            double *restrict here = NK_PLANE(i);
-            for (ptrdiff_t l = 0; l < lanes; l++) here[l] = run[l] = pole * (run[l] - here[l]);
-        }
-    }
-    for (ptrdiff_t k = s->first_output; k < s->end_output; k++) {
-        double sum[lane_block];
-        const double *tap = NK_PLANE(s->axis.indices[k]);
-        double weight = s->axis.weights[k];
-        for (ptrdiff_t l = 0; l < lanes; l++) sum[l] = tap[l] * weight;
-        for (int t = 1; t < s->axis.taps; t++) {
-            tap = NK_PLANE(s->axis.indices[t * s->axis.outputs + k]);
-            weight = s->axis.weights[t * s->axis.outputs + k];
-            for (ptrdiff_t l = 0; l < lanes; l++) sum[l] += tap[l] * weight;
-        }
-        float *to = out + k * s->out_plane_step;
-        if (s->out_step == 1)
-            for (ptrdiff_t l = 0; l < lanes; l++) to[l] = (float)sum[l];
-        else
-            for (ptrdiff_t l = 0; l < lanes; l++) to[l * s->out_step] = (float)sum[l];
-    }
-#undef NK_PLANE
-}
-
-NK_INLINE void nk_resample_stream_body(const nk_stream *s, ptrdiff_t lane, ptrdiff_t lanes, float *out)
-{
-    ptrdiff_t l = 0;
-    for (; l + lane_block <= lanes; l += lane_block) stream_block(s, lane + l, lane_block, out + l * s->out_step);
-    if (l < lanes) stream_block(s, lane + l, lanes - l, out + l * s->out_step);
-}
-
-NK_VARIANTS(
-    void, nk_resample_stream, (const nk_stream *s, ptrdiff_t lane, ptrdiff_t lanes, float *out), (s, lane, lanes, out))
 
 NK_INLINE void nk_clamp_body(float *values, ptrdiff_t count, float low, float high)
 {

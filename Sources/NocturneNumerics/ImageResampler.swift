@@ -4,8 +4,8 @@ public import NocturneCore
 /// Brings an image to another number of voxels, normalising it on the way, as nnU-Net's resamplers do.
 ///
 /// The stored volume is read through a ``VoxelView``, so neither the reoriented nor the cropped nor the normalised
-/// image ever exists. No smoothing when shrinking, exactly as the networks were trained. A target of the same shape is a
-/// rearranged, normalised copy.
+/// image ever exists. No smoothing when shrinking, exactly as the networks were trained. A target of the same shape is
+/// a rearranged, normalised copy.
 ///
 /// **Splines** are summed in float64. Nearest and linear results equal nnU-Net's to the last bit. Cubic ones are made
 /// along one axis after the other where nnU-Net sums all 64 terms at once, and along the slowest axis from a window

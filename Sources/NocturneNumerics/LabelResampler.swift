@@ -3,9 +3,9 @@ public import NocturneCore
 
 /// Brings the labels of one stage of a cascade to the grid of the next, as channels of its input.
 ///
-/// nnU-Net's order 1 of labels: every label has a score, the interpolated indicator of it, and the largest wins. Of equal
-/// ones that of the nearest voxel is taken if it is among them, else the smallest label. Voxels without a label outside
-/// the body are a label of their own, −1. Nothing is held but a row at a time.
+/// nnU-Net's order 1 of labels: every label has a score, the interpolated indicator of it, and the largest wins. Of
+/// equal ones that of the nearest voxel is taken if it is among them, else the smallest label. Voxels without a label
+/// outside the body are a label of their own, −1. Nothing is held but a row at a time.
 ///
 /// Orders 0 and 1 only; nnU-Net's planners ask for nothing else.
 public struct LabelResampler: Sendable {

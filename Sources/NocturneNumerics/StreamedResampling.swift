@@ -2,12 +2,13 @@ internal import CNocturneKernels
 internal import NocturneConcurrency
 internal import NocturneCore
 
-/// Resampling by one axis after the other, in float64: cubic splines, and slices that are interpolated among themselves.
+/// Resampling by one axis after the other, in float64: cubic splines, and slices that are interpolated among
+/// themselves.
 ///
-/// The prefilter and the sums of a spline are linear and act on one axis, so the axes need not wait for each other. Every
-/// source plane (across the stream axis) is brought to its target shape at once; a ring of such planes slides along the
-/// stream axis. The forward sweep of the prefilter there goes on where it stopped; the backward one starts 32 planes
-/// ahead of what is kept, by which its start has been forgotten (0.268³² is 5e-19).
+/// The prefilter and the sums of a spline are linear and act on one axis, so the axes need not wait for each other.
+/// Every source plane (across the stream axis) is brought to its target shape at once; a ring of such planes slides
+/// along the stream axis. The forward sweep of the prefilter there goes on where it stopped; the backward one starts 32
+/// planes ahead of what is kept, by which its start has been forgotten (0.268³² is 5e-19).
 ///
 /// **Memory.** 67 target planes and 16 half-made ones, of float64, whatever the depth of the image.
 struct StreamedResampling: Sendable {
@@ -37,7 +38,11 @@ struct StreamedResampling: Sendable {
         let across = resampler.separateAxis ?? (0..<3).max { steps[$0] < steps[$1] } ?? 2
         let order = (0..<3).filter { $0 != across } + [across]
         source = view.permuted(order)
-        target = VolumeShape(x: resampler.target[order[0]], y: resampler.target[order[1]], z: resampler.target[order[2]])
+        target = VolumeShape(
+            x: resampler.target[order[0]],
+            y: resampler.target[order[1]],
+            z: resampler.target[order[2]]
+        )
         map = resampler.map
         isSeparate = resampler.separateAxis != nil
         func permuted(_ steps: SIMD3<Int>) -> SIMD3<Int> { SIMD3(steps[order[0]], steps[order[1]], steps[order[2]]) }
@@ -251,59 +256,6 @@ struct StreamedResampling: Sendable {
         nonisolated(unsafe) let result = result
         try scope.forEachRange(of: target.count, by: 1 << 16) { range in
             nk_clamp(result + range.lowerBound, range.count, lowest, highest)
-        }
-    }
-}
-
-/// How one axis is resampled on its own.
-private struct AxisPlan: Sendable {
-    let inputs: Int
-    let outputs: Int
-    let isFiltered: Bool
-    private let taps: AxisTaps
-
-    init(inputs: Int, outputs: Int, order: ResamplingOrder) {
-        self.inputs = inputs
-        self.outputs = outputs
-        // An axis of the same size comes out as it was: nnU-Net sends it through the spline, to the same numbers.
-        let order = inputs == outputs ? .nearest : order
-        isFiltered = order == .cubic
-        taps = AxisTaps(inputs: inputs, outputs: outputs, order: order)
-    }
-
-    private var padding: Int { isFiltered ? AxisTaps.cubicPadding : 0 }
-
-    /// Samples of the widened axis.
-    var samples: Int { inputs + 2 * padding }
-
-    /// The input that a sample of the widened axis is a copy of.
-    func input(at position: Int) -> Int { min(max(position - padding, 0), inputs - 1) }
-
-    /// The last sample that output k is made of. They ascend.
-    func lastTap(of k: Int) -> Int { taps.indices[(taps.count - 1) * outputs + k] }
-
-    /// Which inputs have a part in any output.
-    var neededInputs: [Bool] {
-        if isFiltered { return Array(repeating: true, count: inputs) }
-        var result = Array(repeating: false, count: inputs)
-        for index in taps.indices { result[index] = true }
-        return result
-    }
-
-    func withKernel(_ body: (UnsafePointer<nk_axis>) -> Void) {
-        taps.indices.withUnsafeBufferPointer { indices in
-            taps.weights.withUnsafeBufferPointer { weights in
-                guard let indices = indices.baseAddress, let weights = weights.baseAddress else { return }
-                var axis = nk_axis(
-                    inputs: inputs,
-                    outputs: outputs,
-                    padding: padding,
-                    taps: Int32(taps.count),
-                    indices: indices,
-                    weights: weights
-                )
-                body(&axis)
-            }
         }
     }
 }

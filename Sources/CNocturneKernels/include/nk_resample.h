@@ -62,9 +62,9 @@ void nk_row_statistics(
     nk_statistics *statistics, const float *values, ptrdiff_t step, const uint8_t *_Nullable inside, ptrdiff_t count,
     double centre, int squares);
 
-/// How one axis is resampled: output k is the sum over taps t of sample indices[t * outputs + k] of the axis, widened by
-/// `padding` copies of its ends, times weights[t * outputs + k]. With a padding, samples are turned into cubic B-spline
-/// coefficients first (half-sample symmetric ends).
+/// How one axis is resampled: output k is the sum over taps t of sample indices[t * outputs + k] of the axis, widened
+/// by `padding` copies of its ends, times weights[t * outputs + k]. With a padding, samples are turned into cubic
+/// B-spline coefficients first (half-sample symmetric ends).
 typedef struct {
     ptrdiff_t inputs;
     ptrdiff_t outputs;
@@ -103,8 +103,8 @@ void nk_resample_lanes(
     double *out, ptrdiff_t out_step, const double *source, ptrdiff_t source_step, ptrdiff_t lanes,
     const nk_axis *axis, double *scratch, double low, double high);
 
-/// A ring of planes, through which an image is resampled along the axis across them: plane p of the widened axis lies in
-/// slot p % slots. One call goes on with planes `loaded_before` to `loaded` newly there, makes coefficients of
+/// A ring of planes, through which an image is resampled along the axis across them: plane p of the widened axis lies
+/// in slot p % slots. One call goes on with planes `loaded_before` to `loaded` newly there, makes coefficients of
 /// `final_before` to `final`, and the outputs `first_output` to `end_output`, whose taps are all among them.
 typedef struct {
     double *ring;

@@ -8,8 +8,9 @@ import NocturneNumerics
 ///     KernelBenchmarks resample ORDER nx ny nz mx my mz THREADS INPUT OUTPUT
 ///     KernelBenchmarks label single|half CLASSES nx ny nz mx my mz THREADS INPUT OUTPUT
 ///
-/// Files hold little-endian numbers, x fastest: float32 images and `[class][z][y][x]` logits in, float32 images or uint16
-/// labels out. Prints the seconds of the kernel and the most memory the process held in KiB.
+/// Files hold little-endian numbers, x fastest: float32 images and `[class][z][y][x]` logits in, float32 images or
+/// uint16 labels out. Prints the seconds of the kernel, its processor seconds, and the most memory the process held in
+/// KiB.
 @main
 struct KernelBenchmarks {
     static func main() async throws {
@@ -30,16 +31,21 @@ struct KernelBenchmarks {
         let isLabelling = words[0] == "label"
         let order = ResamplingOrder(rawValue: numbers[0]) ?? .cubic
         let rounding: LogitRounding = words[1] == "half" ? .half : .single
-        let (bytes, seconds) = try await pool.run {
+        let (bytes, seconds, processorSeconds) = try await pool.run {
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())
             return isLabelling
                 ? try label(input, numbers[0], source, target, rounding, scope)
                 : try resample(input, order, source, target, scope)
         }
         try bytes.write(to: output)
+        print(seconds, processorSeconds, usage().peakKiB)
+    }
+
+    static func usage() -> (seconds: Double, peakKiB: Int) {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        print(seconds, usage.ru_maxrss)
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) * 1e-6 }
+        return (seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss)
     }
 
     static func resample(
@@ -48,16 +54,16 @@ struct KernelBenchmarks {
         _ source: VolumeShape,
         _ target: VolumeShape,
         _ scope: ComputeScope
-    ) throws -> (Data, Double) {
-        let start = ContinuousClock.now
+    ) throws -> (Data, Double, Double) {
+        let (start, begin) = (ContinuousClock.now, usage().seconds)
         let resampler = try ImageResampler(
             view: VoxelView(stored: source),
             target: target,
             rule: ResamplingRule(order: order)
         )
         let result = try resampler.resample(input, scope: scope)
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
-        return (result.withUnsafeBufferPointer { Data(buffer: $0) }, seconds)
+        let (seconds, work) = ((ContinuousClock.now - start) / .seconds(1), usage().seconds - begin)
+        return (result.withUnsafeBufferPointer { Data(buffer: $0) }, seconds, work)
     }
 
     static func label(
@@ -67,19 +73,20 @@ struct KernelBenchmarks {
         _ native: VolumeShape,
         _ rounding: LogitRounding,
         _ scope: ComputeScope
-    ) throws -> (Data, Double) {
+    ) throws -> (Data, Double, Double) {
         // Planes as the accumulator gives them.
         var planes = try VoxelBuffer<Float>(count: input.count)
         for z in 0..<model.z {
             for c in 0..<classes {
                 for place in 0..<model.sliceCount {
-                    planes[(z * classes + c) * model.sliceCount + place] = input[
-                        (c * model.z + z) * model.sliceCount + place
-                    ]
+                    planes[(z * classes + c) * model.sliceCount + place] =
+                        input[
+                            (c * model.z + z) * model.sliceCount + place
+                        ]
                 }
             }
         }
-        let start = ContinuousClock.now
+        let (start, begin) = (ContinuousClock.now, usage().seconds)
         var labels = try VoxelBuffer<UInt16>(count: native.count)
         var labeler = try SlabLabeler(
             model: model,
@@ -97,8 +104,8 @@ struct KernelBenchmarks {
                 )
             }
         }
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
-        return (labels.withUnsafeBufferPointer { Data(buffer: $0) }, seconds)
+        let (seconds, work) = ((ContinuousClock.now - start) / .seconds(1), usage().seconds - begin)
+        return (labels.withUnsafeBufferPointer { Data(buffer: $0) }, seconds, work)
     }
 
     static func values(of file: URL) throws -> FrozenVoxels<Float> {
