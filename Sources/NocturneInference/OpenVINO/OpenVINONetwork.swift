@@ -56,7 +56,7 @@ final class OpenVINONetwork: LoadedNetwork {
     }
 
     /// OpenVINO does not tell, so it is measured: by how much the process's writable private memory, touched or not, grew
-    /// over reading and compiling, and what inputs and outputs take. Too much rather than too little: the first use
+    /// over reading and compiling, an eighth more, and what inputs and outputs take. Too much rather than too little: the first use
     /// in a process includes OpenVINO's own 60 to 130 MB, and threads that allocate at the same time count too (only
     /// memory freed meanwhile counts against it). The width is that of the threads' scratch.
     func workspaceBytes(inputShapes: [String: [Int]], width: Int) throws -> Int {
@@ -168,8 +168,8 @@ final class OpenVINOPlan: @unchecked Sendable {
         self.width = width
         compiled = made.compiled
         outputs = made.outputs
-        // A request's own inputs and outputs come on top.
-        bytes = made.growth + elements * MemoryLayout<Float>.stride
+        // A request's own inputs and outputs come on top; the share is for heap that was there already and is used again.
+        bytes = made.growth + made.growth / 8 + elements * MemoryLayout<Float>.stride
     }
 
     deinit { covino_free_compiled(library.table, compiled) }
