@@ -1,5 +1,5 @@
-/* The part of OpenVINO's C interface that Nocturne calls, found at run time: nothing of OpenVINO is needed to build, and
-   nothing but the C library is linked. Every symbol is prefixed covino_.
+/* The part of OpenVINO's C interface that Nocturne calls, found at run time: nothing of OpenVINO is needed to build,
+   and nothing but the C library is linked. Every symbol is prefixed covino_.
 
    Functions that return an int give 0, one of OpenVINO's own (negative) codes, or COVINO_MISSING. What they open is
    freed with the matching covino_free_ function. OpenVINO's objects are opaque pointers here. */

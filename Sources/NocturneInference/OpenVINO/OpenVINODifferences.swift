@@ -1,6 +1,5 @@
-/// Forms of operators whose values from OpenVINO were seen to be others than ONNX Runtime's, the builtin engine's and the
-/// standard's
-/// (2024.6 and 2026.4). A network with one is refused: a wrong label map is worse than none.
+/// Forms of operators whose values from OpenVINO were seen to be others than ONNX Runtime's, the builtin engine's and
+/// the standard's (2024.6 and 2026.4). A network with one is refused: a wrong label map is worse than none.
 enum OpenVINODifferences {
     static func forms(in graph: NetworkGraph) -> [String] {
         var found: Set<String> = []

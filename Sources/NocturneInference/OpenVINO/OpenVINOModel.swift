@@ -7,7 +7,7 @@ final class OpenVINOModel {
     private let path: String
     private let pointer: UnsafeMutableRawPointer
 
-    /// - Throws: ``ModelFormatError/malformed(path:reason:)`` with OpenVINO's reason: damage, or operators it has not got.
+    /// - Throws: ``ModelFormatError/malformed(path:reason:)`` with OpenVINO's reason: damage, or operators it lacks.
     init(_ library: OpenVINOLibrary, path: String) throws(ModelFormatError) {
         var model: UnsafeMutableRawPointer?
         let status = covino_read(library.table, library.core, path, &model)
