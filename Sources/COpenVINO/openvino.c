@@ -43,7 +43,7 @@ typedef struct {
     F(int, model_outputs_size, (const void *, size_t *)) \
     F(int, model_const_input_by_index, (const void *, size_t, void **)) \
     F(int, model_const_output_by_index, (const void *, size_t, void **)) \
-    F(int, model_reshape, (const void *, const char **, const partial_shape *, size_t)) \
+    F(int, model_reshape_by_port_indexes, (const void *, const size_t *, const partial_shape *, size_t)) \
     F(int, port_get_any_name, (const void *, char **)) \
     F(int, port_get_partial_shape, (const void *, partial_shape *)) \
     F(int, port_get_element_type, (const void *, int *)) \
@@ -184,13 +184,15 @@ int covino_describe(const covino_library *library, void *model, int of_outputs, 
     return status;
 }
 
-int covino_reshape(const covino_library *library, void *model, size_t count, const char *const *names,
-                   const int *ranks, const int64_t *extents) {
+int covino_reshape(const covino_library *library, void *model, size_t count, const int *ranks,
+                   const int64_t *extents) {
+    size_t *indexes = calloc(count ? count : 1, sizeof *indexes);
     partial_shape *shapes = calloc(count ? count : 1, sizeof *shapes);
     dimension *dimensions = calloc((count ? count : 1) * COVINO_MAX_RANK, sizeof *dimensions);
     int status = COVINO_MISSING;
-    if (shapes != NULL && dimensions != NULL) {
+    if (indexes != NULL && shapes != NULL && dimensions != NULL) {
         for (size_t index = 0; index < count; index++) {
+            indexes[index] = index;
             int rank = ranks[index] < COVINO_MAX_RANK ? ranks[index] : COVINO_MAX_RANK;
             shapes[index].rank = (dimension){rank, rank};
             shapes[index].extents = dimensions + index * COVINO_MAX_RANK;
@@ -199,8 +201,9 @@ int covino_reshape(const covino_library *library, void *model, size_t count, con
             }
             extents += ranks[index];
         }
-        status = library->model_reshape(model, (const char **)names, shapes, count);
+        status = library->model_reshape_by_port_indexes(model, indexes, shapes, count);
     }
+    free(indexes);
     free(shapes);
     free(dimensions);
     return status;

@@ -1,5 +1,5 @@
-/* The part of OpenVINO's C interface that Nocturne calls, found at run time: nothing of OpenVINO is needed to build, and
-   nothing but the C library is linked. Every symbol is prefixed covino_.
+/* The part of OpenVINO's C interface that Nocturne calls, found at run time: nothing of OpenVINO is needed to build,
+   and nothing but the C library is linked. Every symbol is prefixed covino_.
 
    Functions that return an int give 0, one of OpenVINO's own (negative) codes, or COVINO_MISSING. What they open is
    freed with the matching covino_free_ function. OpenVINO's objects are opaque pointers here. */
@@ -37,7 +37,7 @@ typedef struct {
    the reason in `reason` when that fails. */
 covino_library *covino_open(const char *path, char *reason, size_t reason_bytes);
 
-/* What OpenVINO says of the last failure on this thread; empty when it says nothing. */
+/* What OpenVINO says of the last failure, else of the code. */
 void covino_last_message(const covino_library *library, int status, char *text, size_t text_bytes);
 int covino_version(const covino_library *library, char *text, size_t text_bytes);
 
@@ -49,9 +49,9 @@ int covino_read(const covino_library *library, void *core, const char *path, voi
 void covino_free_model(const covino_library *library, void *model);
 int covino_port_count(const covino_library *library, void *model, int of_outputs, size_t *count);
 int covino_describe(const covino_library *library, void *model, int of_outputs, size_t index, covino_port *port);
-/* Gives every named input its extents; extents are one after the other. */
-int covino_reshape(const covino_library *library, void *model, size_t count, const char *const *names,
-                   const int *ranks, const int64_t *extents);
+/* Gives every input its extents, which lie one after the other in the inputs' order. */
+int covino_reshape(const covino_library *library, void *model, size_t count, const int *ranks,
+                   const int64_t *extents);
 
 /* For the processor, with at most 8 properties. */
 int covino_compile(const covino_library *library, void *core, void *model, size_t count, const char *const *keys,

@@ -13,8 +13,8 @@ public enum EngineChoice: String, Codable, Sendable, CaseIterable {
     ///   - networks: paths of ONNX files.
     ///   - precision: what they are to be run with.
     ///   - environment: where OpenVINO is looked for; see ``OpenVINOEngine/init(environment:)``.
-    /// - Throws: ``OpenVINOError`` when `openvino` is asked for and cannot be had, ``EngineChoiceError`` when `auto` finds
-    ///   none, ``ModelFormatError`` for files that are not networks.
+    /// - Throws: ``OpenVINOError`` when `openvino` is asked for and cannot be had, ``EngineChoiceError`` when `auto`
+    ///   finds none, ``ModelFormatError`` for files that are not networks.
     public static func engine(
         named choice: EngineChoice,
         for networks: [String],

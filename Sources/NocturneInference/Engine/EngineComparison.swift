@@ -33,7 +33,8 @@ public enum EngineComparison {
         public var network: String
         public var inputShape: [Int]
         public var threads: Int
-        /// The first is the reference: the builtin engine's `exact`, or the first that runs when it has not got an operator.
+        /// The first is the reference: the builtin engine's `exact`, or the first that runs when it has not got an
+        /// operator.
         public var rows: [Row]
         public var absent: [Absence]
     }

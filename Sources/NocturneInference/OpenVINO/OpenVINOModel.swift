@@ -7,7 +7,7 @@ final class OpenVINOModel {
     private let path: String
     private let pointer: UnsafeMutableRawPointer
 
-    /// - Throws: ``ModelFormatError/malformed(path:reason:)`` with OpenVINO's reason: damage, or operators it has not got.
+    /// - Throws: ``ModelFormatError/malformed(path:reason:)`` with OpenVINO's reason: damage, or operators it lacks.
     init(_ library: OpenVINOLibrary, path: String) throws(ModelFormatError) {
         var model: UnsafeMutableRawPointer?
         let status = covino_read(library.table, library.core, path, &model)
@@ -58,9 +58,7 @@ final class OpenVINOModel {
     ) throws(ModelFormatError) -> [(name: String, shape: [Int])] {
         let extents = shapes.flatMap(\.shape).map(Int64.init)
         let ranks = shapes.map { Int32($0.shape.count) }
-        let status = withCStrings(shapes.map(\.name)) { names in
-            covino_reshape(library.table, pointer, shapes.count, names, ranks, extents)
-        }
+        let status = covino_reshape(library.table, pointer, shapes.count, ranks, extents)
         guard status == 0 else {
             throw .shapeMismatch(
                 network: path,

@@ -35,8 +35,8 @@ final class OpenVINONetwork: LoadedNetwork {
         guard !outputs.isEmpty else { throw ModelFormatError.malformed(path: path, reason: "the graph has no output") }
     }
 
-    /// The graph as Nocturne's own reader has it, which refuses damaged files before OpenVINO sees them; nil when weights
-    /// lie in other files, which only OpenVINO follows.
+    /// The graph as Nocturne's own reader has it, which refuses damaged files before OpenVINO sees them; nil when
+    /// weights lie in other files, which only OpenVINO follows.
     private static func graph(_ path: String) throws -> NetworkGraph? {
         do {
             let graph = try ONNXReader.read(path)
@@ -48,17 +48,17 @@ final class OpenVINONetwork: LoadedNetwork {
         }
     }
 
-    /// A value that goes through nodes that do nothing has several names, of which OpenVINO tells any; the order of inputs
-    /// and outputs is the file's.
+    /// A value that goes through nodes that do nothing has several names, of which OpenVINO tells any; the order of
+    /// inputs and outputs is the file's.
     private static func named(_ found: [TensorDescription], as known: [TensorDescription]?) -> [TensorDescription] {
         guard let known, known.count == found.count else { return found }
         return zip(found, known).map { TensorDescription(name: $1.name, shape: $0.shape) }
     }
 
-    /// OpenVINO does not tell, so it is measured: by how much the process's writable private memory, touched or not, grew
-    /// over reading and compiling, and what inputs and outputs take. Too much rather than too little: the first use
-    /// in a process includes OpenVINO's own 60 to 130 MB, and threads that allocate at the same time count too (only
-    /// memory freed meanwhile counts against it). The width is that of the threads' scratch.
+    /// OpenVINO does not tell, so it is measured: by how much the process's writable private memory, touched or not,
+    /// grew over reading and compiling, an eighth more, and what inputs and outputs take. Too much rather than too
+    /// little: the first use in a process includes OpenVINO's own 60 to 130 MB, and threads that allocate at the same
+    /// time count too (only memory freed meanwhile counts against it). The width is that of the threads' scratch.
     func workspaceBytes(inputShapes: [String: [Int]], width: Int) throws -> Int {
         try plan(inputShapes, width: width).bytes
     }
@@ -119,11 +119,12 @@ final class OpenVINONetwork: LoadedNetwork {
                 count.partialValue <= GraphBinder.largestCount
             else {
                 let expected = input.shape.map { $0.map(String.init) ?? "?" }.joined(separator: "×")
+                let found = shape.map(String.init).joined(separator: "×")
                 throw .shapeMismatch(
                     network: path,
                     reason: given[input.name] == nil
                         ? "the input '\(input.name)' is \(expected), and no shape was given"
-                        : "the input '\(input.name)' is \(expected), not \(shape.map(String.init).joined(separator: "×"))"
+                        : "the input '\(input.name)' is \(expected), not \(found)"
                 )
             }
             shapes.append((input.name, shape))
@@ -168,8 +169,9 @@ final class OpenVINOPlan: @unchecked Sendable {
         self.width = width
         compiled = made.compiled
         outputs = made.outputs
-        // A request's own inputs and outputs come on top.
-        bytes = made.growth + elements * MemoryLayout<Float>.stride
+        // A request's own inputs and outputs come on top; the share is for heap that was there already and is used
+        // again.
+        bytes = made.growth + made.growth / 8 + elements * MemoryLayout<Float>.stride
     }
 
     deinit { covino_free_compiled(library.table, compiled) }
