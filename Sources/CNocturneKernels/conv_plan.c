@@ -34,16 +34,23 @@ static int isa_of_processor(void) {
     return NK_CONV_ISA_BASELINE;
 }
 
+/// What the environment asks for.
+static const char *wished(void) {
+    const char *wish = getenv("NOCTURNE_ISA");
+    return wish ? wish : "";
+}
+
 static int resolve_isa(int isa) {
     const int best = isa_of_processor();
     const bool models = best >= NK_CONV_ISA_AVX512_BF16 && nk_conv_kernels_amx_model();
     if (isa == NK_CONV_ISA_AUTO) {
         const char *const names[] = {"baseline", "avx2", "avx512", "avx512-bf16", "amx", "amx-model"};
-        const char *wish = getenv("NOCTURNE_ISA");
         isa = best;
-        for (int i = NK_CONV_ISA_BASELINE; wish && i <= NK_CONV_ISA_AMX_MODEL; i++) {
-            if (!strcmp(wish, names[i - 1])) isa = i;
+        for (int i = NK_CONV_ISA_BASELINE; i <= NK_CONV_ISA_AMX_MODEL; i++) {
+            if (!strcmp(wished(), names[i - 1])) isa = i;
         }
+        if (!strcmp(wished(), "amx-split")) isa = NK_CONV_ISA_AMX;
+        if (!strcmp(wished(), "amx-model-split")) isa = NK_CONV_ISA_AMX_MODEL;
         if (isa == NK_CONV_ISA_AMX_MODEL && models) return isa;
         return min_int(isa, best);
     }
@@ -52,6 +59,15 @@ static int resolve_isa(int isa) {
 }
 
 int32_t nk_conv_isa_available(int32_t isa) { return resolve_isa(isa & ~NK_CONV_DIRECT) >= 0; }
+
+/// The precision that is meant: the environment may ask for split operands in place of float32, but where the plain sum
+/// is asked for.
+static int resolve_precision(int isa, int precision) {
+    const char *wish = wished();
+    const size_t length = strlen(wish);
+    const bool splits = length > 6 && !strcmp(wish + length - 6, "-split");
+    return isa == NK_CONV_ISA_AUTO && precision == NK_CONV_FLOAT32 && splits ? NK_CONV_SPLIT : precision;
+}
 
 const char *nk_conv_instruction_set(int32_t isa, int32_t precision) {
     static const char *const names[3][6] = {
@@ -62,7 +78,7 @@ const char *nk_conv_instruction_set(int32_t isa, int32_t precision) {
     };
     const int found = resolve_isa(isa & ~NK_CONV_DIRECT);
     if (found < 0 || precision < NK_CONV_FLOAT32 || precision > NK_CONV_SPLIT) return NULL;
-    return names[precision][found - 1];
+    return names[resolve_precision(isa, precision)][found - 1];
 }
 
 // MARK: Creating a plan
@@ -252,7 +268,7 @@ typedef struct conv_form {
 } conv_form;
 
 /// The forms that a precision and an instruction set offer for a layer, one or two.
-static int forms_of(const nk_conv_desc *desc, int isa, bool is_direct, conv_form forms[2]) {
+static int forms_of(const nk_conv_desc *desc, int isa, int precision, bool is_direct, conv_form forms[2]) {
     const conv_kernels *products = isa == NK_CONV_ISA_AMX_MODEL ? nk_conv_kernels_amx_model()
         : isa == NK_CONV_ISA_AMX                                ? nk_conv_kernels_amx()
         : isa == NK_CONV_ISA_AVX512_BF16                        ? nk_conv_kernels_avx512_bf16()
@@ -261,17 +277,17 @@ static int forms_of(const nk_conv_desc *desc, int isa, bool is_direct, conv_form
         .kernels = isa >= NK_CONV_ISA_AVX512 ? nk_conv_kernels_avx512()
             : isa == NK_CONV_ISA_AVX2        ? nk_conv_kernels_avx2()
                                              : NULL,
-        .rounds = desc->precision == NK_CONV_BFLOAT16,
+        .rounds = precision == NK_CONV_BFLOAT16,
         .product_cost = 1,
     };
     // A few channels would leave most of a block's words empty.
-    if (!products || desc->cin / desc->groups <= 4 || desc->precision == NK_CONV_FLOAT32) {
+    if (!products || desc->cin / desc->groups <= 4 || precision == NK_CONV_FLOAT32) {
         forms[0] = plain;
         return 1;
     }
     // Matrix tiles take eight times as many words a cycle as two vector units; half of that is a fair hope.
     const double cost = products->matrix ? 0.25 : 1;
-    if (desc->precision == NK_CONV_BFLOAT16) {
+    if (precision == NK_CONV_BFLOAT16) {
         forms[0] = (conv_form){.kernels = products, .pairs = true, .product_cost = cost};
         return 1;
     }
@@ -335,7 +351,7 @@ nk_conv_plan *nk_conv_plan_create(const nk_conv_desc *desc, const float *weights
     const int isa = resolve_isa(desc->isa & ~NK_CONV_DIRECT);
     if (isa < 0 || !is_sensible(desc)) return NULL;
     conv_form forms[2];
-    const int form_count = forms_of(desc, isa, is_direct, forms);
+    const int form_count = forms_of(desc, isa, resolve_precision(desc->isa, desc->precision), is_direct, forms);
     nk_conv_plan *plan = NULL;
     double best = 0;
     for (int i = 0; i < form_count; i++) {

@@ -14,7 +14,7 @@ public struct BuiltinEngine: InferenceEngine {
     /// Reads and checks a network. Costs twice the file's size in memory for a moment, once afterwards.
     ///
     /// - Parameter precision: `exact` is the plain sum of float32 products in a fixed order. `float32` may use minimal
-    ///   filtering and, on processors with matrix tiles, operands split in two. `bfloat16` rounds operands of
+    ///   filtering. `bfloat16` rounds operands of
     ///   convolutions to bfloat16 and sums in float32; a processor without such products multiplies the rounded operands as
     ///   float32, which ``LoadedNetwork/instructionSet`` says. All but convolutions is float32 in each of them.
     public func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork {

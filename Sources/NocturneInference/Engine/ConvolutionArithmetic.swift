@@ -14,7 +14,7 @@ struct ConvolutionArithmetic: Sendable {
             self.precision = Int32(NK_CONV_FLOAT32)
         case .float32:
             instructions = Int32(NK_CONV_ISA_AUTO)
-            self.precision = Int32(NK_CONV_SPLIT)
+            self.precision = Int32(NK_CONV_FLOAT32)
         case .bfloat16:
             instructions = Int32(NK_CONV_ISA_AUTO)
             self.precision = Int32(NK_CONV_BFLOAT16)
