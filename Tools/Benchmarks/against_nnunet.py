@@ -40,7 +40,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from nnunet import shapes  # noqa: E402
 from nnunet.make_folder import FolderSpec, make_folder  # noqa: E402
 from nnunet.package import Options, write  # noqa: E402
-from nnunet.process_tree import Usage, measure  # noqa: E402
+from nnunet.process_tree import CommandFailed, Usage, measure  # noqa: E402
 
 MODEL = "nnUNetTrainer__nnUNetPlans__3d_fullres"
 PROGRAM = "nnUNetv2_predict_from_modelfolder"
@@ -103,7 +103,7 @@ def agreement(work: Path, found: str, cases: int) -> tuple[float, dict[int, floa
     return equal / voxels, {value: 2 * overlap[value] / sizes[value] for value in range(1, 256) if sizes[value]}
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("nocturne")
     parser.add_argument("--rounds", type=int, default=1)
@@ -133,19 +133,30 @@ def main() -> None:
         commands[precision] = [*run, "--precision", precision, "--engine", options.engine, "-j", str(options.threads)]
     environment = {"nnUNet_def_n_proc": str(options.threads), "OMP_NUM_THREADS": str(options.threads)}
     usages: dict[str, list[Usage]] = {name: [] for name in commands}
+    failed: set[str] = set()
     for number in range(options.rounds):
         for name, command in commands.items():
+            if name in failed:
+                continue
             shutil.rmtree(work / name, ignore_errors=True)
-            usages[name].append(measure(command, environment, work / f"{name}.log"))
-            used = usages[name][-1]
+            try:
+                used = measure(command, environment, work / f"{name}.log")
+            except CommandFailed as failure:
+                print(failure, file=sys.stderr, flush=True)
+                failed.add(name)
+                continue
+            usages[name].append(used)
             figures = f"{used.wall:.1f} s, processor {used.processor:.1f} s, {used.peak / 2**20:.0f} MiB"
             print(f"round {number + 1} {name}: {figures}", file=sys.stderr, flush=True)
+
+    if "nnunet" in failed:
+        return 1
 
     def median(name: str, key: str) -> float:
         return statistics.median(getattr(used, key) for used in usages[name])
 
     rows = []
-    for name in commands:
+    for name in [name for name in commands if name not in failed]:
         cells = ["nnU-Net" if name == "nnunet" else f"Nocturne {name}"]
         for key, unit, digits in (("wall", 1, 1), ("processor", 1, 1), ("peak", 2**20, 0)):
             ratio = median("nnunet", key) / median(name, key)
@@ -179,7 +190,8 @@ def main() -> None:
     if options.save:
         with (Path(__file__).resolve().parent / "RESULTS.md").open("a") as file:
             file.write("\n" + text)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
