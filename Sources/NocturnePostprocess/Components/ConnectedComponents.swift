@@ -99,22 +99,38 @@ public struct ConnectedComponents: Sendable {
     /// The components painted out: 0 where no component is, else the component's number plus 1.
     ///
     /// Memory: 4 bytes a voxel.
-    /// - Throws: ``AllocationError`` when the system gives no memory.
-    public func painted() throws(AllocationError) -> VoxelBuffer<UInt32> {
+    /// - Throws: ``AllocationError`` when the system gives no memory, ``CancelledError`` when the flag is raised.
+    public func painted(scope: ComputeScope = .serial()) throws -> VoxelBuffer<UInt32> {
         var target = try VoxelBuffer<UInt32>(count: runs.shape.count)
-        forEachRun { component, voxels, _, _ in
-            for voxel in voxels { target[voxel] = UInt32(component) + 1 }
+        try target.withUnsafeMutableBufferPointer { target throws(CancelledError) in
+            let painting = SharedPointer(base: target.baseAddress!)
+            try scope.forEachRange(of: runs.rowCount, by: runs.rowsAtOnce) { rows in
+                forEachRun(inRows: rows) { component, voxels, _, _ in
+                    (painting.base + voxels.lowerBound).update(repeating: UInt32(component) + 1, count: voxels.count)
+                }
+            }
         }
         return target
     }
 
     /// Calls `body` with the component, the storage offsets, the run and the row of every run, in storage order.
     func forEachRun(_ body: (_ component: Int, _ voxels: Range<Int>, _ run: LabelRun, _ row: Int) -> Void) {
-        for row in 0..<runs.rowCount {
-            for index in Int(runs.rowStart[row])..<Int(runs.rowStart[row + 1]) {
+        forEachRun(inRows: 0..<runs.rowCount, body)
+    }
+
+    /// The same for some rows.
+    @inline(__always)
+    func forEachRun(
+        inRows rows: Range<Int>,
+        _ body: (_ component: Int, _ voxels: Range<Int>, _ run: LabelRun, _ row: Int) -> Void
+    ) {
+        for row in rows {
+            let own = Int(runs.rowStart[row])..<Int(runs.rowStart[row + 1])
+            guard !own.isEmpty else { continue }
+            let start = runs.offset(ofRow: row) - runs.region.lower.x
+            for index in own {
                 let run = runs.runs[index]
-                let first = runs.offset(of: run, inRow: row)
-                body(Int(componentOfRun[index]), first..<first + Int(run.end - run.begin), run, row)
+                body(Int(componentOfRun[index]), start + Int(run.begin)..<start + Int(run.end), run, row)
             }
         }
     }

@@ -45,7 +45,7 @@ struct LabelRuns: Sendable {
         precondition(shape.x < Int(UInt32.max), "a row holds fewer than 2³² voxels")
         let size = region.shape
         let rows = size.y * size.z
-        let rowsAtOnce = max(1, (1 << 20) / size.x)
+        let rowsAtOnce = Self.rowsAtOnce(size)
 
         var starts = [UInt32](repeating: 0, count: rows + 1)
         try starts.withUnsafeMutableBufferPointer { starts throws(CancelledError) in
@@ -89,6 +89,14 @@ struct LabelRuns: Sendable {
     }
 
     var rowCount: Int { rowStart.count - 1 }
+
+    /// How many rows a thread takes at a time: about a million voxels.
+    var rowsAtOnce: Int { Self.rowsAtOnce(region.shape) }
+
+    private static func rowsAtOnce(_ size: VolumeShape) -> Int { max(1, (1 << 20) / size.x) }
+
+    /// The storage offset of the first voxel of a row of the region.
+    func offset(ofRow row: Int) -> Int { Self.offset(ofRow: row, in: region, shape) }
 
     /// The storage offset of the first voxel of a run that lies in `row`.
     func offset(of run: LabelRun, inRow row: Int) -> Int {
