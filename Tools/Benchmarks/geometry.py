@@ -88,9 +88,10 @@ class Ours:
 
 
 def timed(work: Callable[[], dict[str, float]]) -> dict[str, float]:
-    start = time.perf_counter()
+    start, begin = time.perf_counter(), time.process_time()
     facts = work()
-    return {"seconds": time.perf_counter() - start, **facts}
+    seconds = {"seconds": time.perf_counter() - start, "processorSeconds": time.process_time() - begin}
+    return {**seconds, **facts}
 
 
 def vtk_image(labels: Labels) -> vtk.vtkImageData:
@@ -193,18 +194,26 @@ def main() -> None:
                 continue
             ours.ask(line), timed(peer)
             pairs = [(ours.ask(line), timed(peer)) for _ in range(options.rounds)]
-            mine, theirs = (statistics.median(pair[side]["seconds"] for pair in pairs) for side in (0, 1))
-            notes = [f"{key} {value} / {pairs[0][1].get(key, '')}" for key, value in pairs[0][0].items() if key != "seconds"]
+            mine, theirs, my_work, their_work = (
+                statistics.median(pair[side][clock] for pair in pairs)
+                for clock in ("seconds", "processorSeconds")
+                for side in (0, 1)
+            )
+            notes = [f"{key} {value} / {pairs[0][1][key]}" for key, value in pairs[0][0].items() if key in pairs[0][1]][2:]
             if name in ("image", "labels"):
                 mine_bytes, peer_bytes = ((at / f"{side}-{name}.nii.gz").stat().st_size for side in ("ours", "peer"))
                 notes = [f"bytes {mine_bytes} / {peer_bytes} = {mine_bytes / peer_bytes:.3f}"]
                 check_readable(at / f"ours-{name}.nii.gz", image if name == "image" else narrow)
-            rows.append(f"| {title} | {mine:.4f} | {theirs:.4f} | {theirs / mine:.2f} | {'; '.join(notes)} |")
+            rows.append(
+                f"| {title} | {mine:.4f} | {theirs:.4f} | {theirs / mine:.2f} | {my_work:.4f} | {their_work:.4f} "
+                f"| {'; '.join(notes)} |"
+            )
     print(f"## {datetime.date.today()}: geometry and gzip, {'×'.join(map(str, size))}, {options.threads} threads\n")
     print(f"{processor()}, {os.cpu_count()} cores, {platform.system()}; cc3d {version('connected-components-3d')},")
     print(f"VTK {vtk.vtkVersion().GetVTKVersion()} ({vtk.vtkSMPTools.GetBackend()}), nibabel {nibabel.__version__}.")
     print(f"Medians of {options.rounds}, taking turns. Load {load[0]:.1f} before, {os.getloadavg()[0]:.1f} after.\n")
-    print("| task; peer | Nocturne s | peer s | times as fast | ours / peer |\n| --- | --- | --- | --- | --- |")
+    print("| task; peer | Nocturne s | peer s | times as fast | Nocturne processor s | peer processor s | ours / peer |")
+    print("|" + " --- |" * 7)
     print("\n".join(rows))
 
 
