@@ -33,8 +33,9 @@ public struct ConnectedComponents: Sendable {
         scope: ComputeScope
     ) throws(CancelledError) {
         let shape = labels.geometry.shape
+        let selection: LabelRuns.Selection = if let value { .value(value) } else { .everyLabel }
         self = try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-            try Self(voxels, shape, VoxelBox(all: shape), value, connectivity, scope)
+            try Self(voxels, shape, VoxelBox(all: shape), selection, connectivity, scope)
         }
     }
 
@@ -47,8 +48,9 @@ public struct ConnectedComponents: Sendable {
         scope: ComputeScope
     ) throws(CancelledError) {
         precondition(labels.count == shape.count, "voxels do not fill the shape")
+        let selection: LabelRuns.Selection = if let value { .value(value) } else { .everyLabel }
         self = try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-            try Self(voxels, shape, VoxelBox(all: shape), value, connectivity, scope)
+            try Self(voxels, shape, VoxelBox(all: shape), selection, connectivity, scope)
         }
     }
 
@@ -57,11 +59,10 @@ public struct ConnectedComponents: Sendable {
         _ voxels: UnsafeBufferPointer<UInt16>,
         _ shape: VolumeShape,
         _ region: VoxelBox,
-        _ value: UInt16?,
+        _ selection: LabelRuns.Selection,
         _ connectivity: Connectivity,
         _ scope: ComputeScope
     ) throws(CancelledError) {
-        let selection: LabelRuns.Selection = if let value { .value(value) } else { .everyLabel }
         let runs = try LabelRuns(
             in: SharedReader(base: voxels.baseAddress!),
             shape: shape,
@@ -94,6 +95,29 @@ public struct ConnectedComponents: Sendable {
         self.components = components
         self.runs = runs
         self.componentOfRun = ofRun
+    }
+
+    /// The most bytes that so many runs in so many rows take while components are found and afterwards.
+    ///
+    /// A run is 12 bytes and 4 for its component, a row 12 at first, and there are no more components than runs.
+    static func bytes(runs: Int, rows: Int) -> Int { runs * (16 + MemoryLayout<Component>.stride) + rows * 12 }
+
+    /// The most bytes that finding the components of all labels takes, from a fast look at every voxel.
+    ///
+    /// Extra memory: 4 bytes a row.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised.
+    public static func workingBytes(of labels: LabelVolume, scope: ComputeScope) throws(CancelledError) -> Int {
+        let shape = labels.geometry.shape
+        let counts = try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
+            try LabelRuns.counts(
+                in: SharedReader(base: voxels.baseAddress!),
+                shape: shape,
+                region: VoxelBox(all: shape),
+                selection: .everyLabel,
+                scope: scope
+            )
+        }
+        return bytes(runs: counts.reduce(0) { $0 + Int($1) }, rows: counts.count)
     }
 
     /// The components painted out: 0 where no component is, else the component's number plus 1.
