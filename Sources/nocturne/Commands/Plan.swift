@@ -75,7 +75,8 @@ struct PlanReport {
                 }
             }
             guard problem == nil,
-                let plan = try? recipe.plan(source: entry.item.source, threads: threads, within: budget - shared)
+                let plan = try? recipes[entry.item.recipe]
+                    .plan(source: entry.item.source, threads: threads, within: budget - shared)
             else {
                 return Item(
                     item: entry.name,
