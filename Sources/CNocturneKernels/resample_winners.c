@@ -104,7 +104,8 @@ NK_INLINE void nk_label_winners_body(int32_t *labels, ptrdiff_t count, const nk_
         int32_t different = label ^ rows->rows[0][right];
         for (int r = 1; r < row_count; r++) different |= (label ^ rows->rows[r][left]) | (label ^ rows->rows[r][right]);
         if (different)
-            label = rows->last_axis < 0 ? decide(rows, count, i, -1, 0) : decide_across(rows, count, i, rows->last_axis);
+            label = rows->last_axis < 0 ? decide(rows, count, i, -1, 0)
+                                        : decide_across(rows, count, i, rows->last_axis);
         labels[i] = label;
     }
 }
