@@ -184,6 +184,35 @@ void nk_label_row_half(uint16_t *labels, ptrdiff_t count, const nk_half_taps *ta
 void nk_label_row_direct(
     uint16_t *labels, ptrdiff_t count, const float *logits, ptrdiff_t class_step, nk_label_decision decision);
 
+/// A row of labels between up to four rows of another grid.
+typedef struct {
+    /// z_taps * y_taps rows, those of one z side by side.
+    const int32_t *_Nonnull rows[4];
+    /// 1 or 2 each.
+    int z_taps, y_taps, x_taps;
+    double wz[2], wy[2];
+    /// Sample and weight of tap t of voxel i at t * count + i.
+    const ptrdiff_t *x;
+    const double *wx;
+    /// Which taps are the nearest voxel.
+    int near_z, near_y;
+    const uint8_t *near_x;
+    /// float32 and float16 instead of float64.
+    int single;
+    /// The axis (0 = x) along which slices come first and are then weighed against each other; -1 for none.
+    int last_axis;
+} nk_label_rows;
+
+/// The label with the largest score at each voxel: the sum of the weights of the taps that have it.
+void nk_label_winners(int32_t *labels, ptrdiff_t count, const nk_label_rows *rows);
+
+/// Widens labels, `step` apart; those that are 0 where `inside` is 0 become -1.
+void nk_read_labels(
+    int32_t *out, const uint16_t *labels, ptrdiff_t step, const uint8_t *_Nullable inside, ptrdiff_t count);
+
+/// out[i] = 1 where labels[i] is `value`, else 0.
+void nk_indicate(float *out, const int32_t *labels, ptrdiff_t count, int32_t value);
+
 /// sums[i] += values[i] * weights[i], the product rounded first.
 void nk_blend_add(float *sums, const float *values, const float *weights, ptrdiff_t count);
 
