@@ -40,7 +40,7 @@ class FolderSpec:
     regions_class_order: list[int] | None = None
     mirroring: tuple[int, ...] | None = (0, 1, 2)
     folds: int = 3
-    steps: int = 60
+    steps: int = 100
     volumes: int = 3
     transpose: list[int] = field(default_factory=lambda: [0, 1, 2])
     reader: str = "SimpleITKIO"
