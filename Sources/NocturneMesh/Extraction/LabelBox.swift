@@ -56,11 +56,22 @@ struct LabelBox: Sendable {
     /// Voxels looked at together.
     private static let block = 64
 
-    /// Without a branch a voxel, so that it is vectorised.
+    /// Without a branch a voxel.
     @inline(__always)
     private static func isAny(of value: UInt16, in line: UnsafePointer<UInt16>, _ count: Int) -> Bool {
         var found: UInt16 = 0
-        for i in 0..<count { found |= line[i] == value ? 1 : 0 }
+        if count == block {
+            let bytes = UnsafeRawPointer(line)
+            let wanted = SIMD16<UInt16>(repeating: value)
+            var lanes = SIMD16<UInt16>.zero
+            for part in 0..<block / 16 {
+                let some = bytes.loadUnaligned(fromByteOffset: part * 32, as: SIMD16<UInt16>.self)
+                lanes |= SIMD16<UInt16>.zero.replacing(with: 1, where: some .== wanted)
+            }
+            found = lanes.wrappedSum()
+        } else {
+            for i in 0..<count { found |= line[i] == value ? 1 : 0 }
+        }
         return found != 0
     }
 }
