@@ -36,8 +36,10 @@ final class BuiltinNetwork: LoadedNetwork {
         Dictionary(try plan(inputShapes).outputs.map { ($0.name, $0.shape) }, uniquingKeysWith: { first, _ in first })
     }
 
-    func makeSession(inputShapes: [String: [Int]], width: Int) throws -> any NetworkSession {
-        try BuiltinSession(plan: try plan(inputShapes), width: width, path: graph.path)
+    var sharesMemory: Bool { true }
+
+    func makeSession(inputShapes: [String: [Int]], width: Int, memory: SessionMemory) throws -> any NetworkSession {
+        try BuiltinSession(plan: try plan(inputShapes), width: width, path: graph.path, memory: memory)
     }
 
     func dropPlans() { plans.withLock { $0.removeAll() } }

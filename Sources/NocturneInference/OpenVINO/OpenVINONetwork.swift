@@ -71,7 +71,9 @@ final class OpenVINONetwork: LoadedNetwork {
         return Self.dictionary(try OpenVINOModel(library, path: path).reshape(shapes, outputs: outputs.map(\.name)))
     }
 
-    func makeSession(inputShapes: [String: [Int]], width: Int) throws -> any NetworkSession {
+    var sharesMemory: Bool { false }
+
+    func makeSession(inputShapes: [String: [Int]], width: Int, memory: SessionMemory) throws -> any NetworkSession {
         try OpenVINOSession(network: self, plan: try plan(inputShapes, width: width))
     }
 
