@@ -26,6 +26,9 @@ PHOTO_INLINE uint8_t to_byte(int32_t sum)
     return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
+// Functions that return vectors are always inlined, so how they would be passed does not matter.
+#pragma clang diagnostic ignored "-Wpsabi"
+
 typedef int32_t ints8 __attribute__((vector_size(32)));
 typedef uint8_t bytes8 __attribute__((vector_size(8)));
 
