@@ -2,7 +2,7 @@
 
     python Tools/make_photo_fixtures.py
 
-Into Tests/NocturneFormatsTests/Fixtures/Photos: the pictures, expected/NAME.png (the resized square before colours are
+Into Tests/Fixtures/Photos: the pictures, expected/NAME.png (the resized square before colours are
 touched) and cases.json (the rest). With the same versions of the libraries the same bytes come out.
 """
 
@@ -22,7 +22,7 @@ from PIL import Image
 
 from photo_reference import load, prepare
 
-FOLDER = Path(__file__).resolve().parent.parent / "Tests/NocturneFormatsTests/Fixtures/Photos"
+FOLDER = Path(__file__).resolve().parent.parent / "Tests/Fixtures/Photos"
 ADAM7 = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
 # The bytes of the expected pictures at the side of each case; all but a few are small.
 SIDE = 64

@@ -23,6 +23,7 @@ struct cphoto_png {
     jmp_buf leave;
     cphoto_code code;
     char words[256];
+    char warning[128];         // the last one: where the header is wrong only it says how
     int64_t width, height, next_row;
     int has_alpha, passes;
     uint8_t *rows;             // one row with alpha, or all rows of an interlaced picture
@@ -39,15 +40,19 @@ static _Noreturn void leave(cphoto_png *decoder, cphoto_code code)
 static _Noreturn void on_error(png_structp png, png_const_charp text)
 {
     cphoto_png *decoder = png_get_error_ptr(png);
-    snprintf(decoder->words, sizeof decoder->words, "%s", text);
+    if (decoder->width == 0 && decoder->warning[0]) {
+        snprintf(decoder->words, sizeof decoder->words, "%s: %s", text, decoder->warning);
+    } else {
+        snprintf(decoder->words, sizeof decoder->words, "%s", text);
+    }
     leave(decoder, strcmp(text, "Out of memory") == 0 ? CPHOTO_NO_MEMORY : CPHOTO_CORRUPT);
 }
 
-// What libpng only warns about is in chunks that do not touch the pixels.
+// What libpng only warns about is in chunks that do not touch the pixels, or becomes an error by itself.
 static void on_warning(png_structp png, png_const_charp text)
 {
-    (void)png;
-    (void)text;
+    cphoto_png *decoder = png_get_error_ptr(png);
+    snprintf(decoder->warning, sizeof decoder->warning, "%s", text);
 }
 
 static void read_bytes(png_structp png, png_bytep bytes, size_t count)
