@@ -91,6 +91,8 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
     png_set_user_limits(decoder->png, longest_side, longest_side);
     png_set_chunk_cache_max(decoder->png, most_chunks);
     png_set_chunk_malloc_max(decoder->png, largest_chunk);
+    // Transparency is ancillary too; a checksum that is wrong anywhere means a damaged file.
+    png_set_crc_action(decoder->png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
     png_read_info(decoder->png, decoder->info);
 
     int type = png_get_color_type(decoder->png, decoder->info);
