@@ -21,7 +21,8 @@ internal import NocturneCore
 public enum PhotoReader {
     /// What the header says and what decoding would take; no pixel is decoded and little allocated.
     /// - Throws: ``PhotoError``, `tooLarge` included.
-    public static func readHeader(at path: String, limits: PhotoLimits = PhotoLimits()) throws(PhotoError) -> PhotoFacts {
+    public static func readHeader(at path: String, limits: PhotoLimits = PhotoLimits()) throws(PhotoError) -> PhotoFacts
+    {
         try checkedFacts(of: open(path, limits), path: path, limits: limits)
     }
 

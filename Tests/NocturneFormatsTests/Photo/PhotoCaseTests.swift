@@ -20,7 +20,10 @@ struct PhotoCase: Decodable, Sendable, CustomTestStringConvertible {
     var testDescription: String { expected }
 
     static let all: [PhotoCase] = {
-        let read = try? JSONDecoder().decode([PhotoCase].self, from: Data(contentsOf: Fixtures.url("Photos/cases.json")))
+        let read = try? JSONDecoder().decode(
+            [PhotoCase].self,
+            from: Data(contentsOf: Fixtures.url("Photos/cases.json"))
+        )
         return read ?? []
     }()
 }

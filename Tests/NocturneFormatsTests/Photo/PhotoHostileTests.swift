@@ -27,14 +27,18 @@ struct PhotoHostileTests {
         return file[..<2] + [0xFF, 0xE1, UInt8(length >> 8), UInt8(length & 255)] + content + file[2...]
     }
 
-    @Test("A file cut anywhere is an error that names it, or gives every pixel and says what is missing",
-        arguments: PhotoReaderTests.names)
+    @Test(
+        "A file cut anywhere is an error that names it, or gives every pixel and says what is missing",
+        arguments: PhotoReaderTests.names
+    )
     func cuts(_ name: String) throws {
         try TemporaryFolder.with { folder in
             let file = try Self.bytes(name)
             let whole = try PhotoReader.read(at: PhotoReaderTests.path(name)).image
             var errors = 0
-            let lengths = Set((0..<48).map { file.count * $0 / 48 } + [file.count - 1, file.count - 2, file.count - 12])
+            let lengths = Set(
+                (0..<48).map { file.count * $0 / 48 } + [file.count - 1, file.count - 2, file.count - 12]
+            )
             for length in lengths where length >= 0 && length < file.count {
                 let url = try folder.write(Array(file[..<length]), to: "cut")
                 do {
@@ -100,19 +104,26 @@ struct PhotoHostileTests {
             ]
             let sum = PNGWriterTests.slowChecksum(Array(png[12...]))
             let tail = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: sum >> $0) }
-            #expect(try refusal(png + tail + [0, 0, 0, 0, 0x49, 0x44, 0x41, 0x54, 0x35, 0xAF, 0x06, 0x1E]) == .tooLarge)
+            #expect(
+                try refusal(png + tail + [0, 0, 0, 0, 0x49, 0x44, 0x41, 0x54, 0x35, 0xAF, 0x06, 0x1E]) == .tooLarge
+            )
             for entries in [[(256, 0x7FFF_FFFF), (257, 0x7FFF_FFFF)], [(256, 400_000_000), (257, 1), (277, 65535)]] {
                 let refused = try refusal(Self.tiff(entries.map { (UInt16($0.0), UInt32($0.1)) }))
                 #expect(refused == .tooLarge || refused == .unsupported || refused == .corrupt)
             }
             let small = PhotoLimits(storedPixels: 1000)
-            #expect(Self.code { _ = try PhotoReader.read(at: PhotoReaderTests.path("png-rgb-8.png"), limits: small) } == .tooLarge)
+            #expect(
+                Self.code { _ = try PhotoReader.read(at: PhotoReaderTests.path("png-rgb-8.png"), limits: small) }
+                    == .tooLarge
+            )
         }
     }
 
     /// A little-endian TIFF with these entries of one 32-bit number, no pixels, and `next` as its second directory.
     static func tiff(_ entries: [(UInt16, UInt32)], next: UInt32 = 0) -> [UInt8] {
-        func little(_ value: UInt32, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
+        func little(_ value: UInt32, _ count: Int) -> [UInt8] {
+            (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+        }
         var file: [UInt8] = [0x49, 0x49, 42, 0, 8, 0, 0, 0] + little(UInt32(entries.count), 2)
         for (tag, value) in entries { file += little(UInt32(tag), 2) + little(4, 2) + little(1, 4) + little(value, 4) }
         return file + little(next, 4)
@@ -188,7 +199,9 @@ struct PhotoHostileTests {
             while let name = files?.nextObject() as? String {
                 let path = folder.appendingPathComponent("\(kind)/\(name)").path
                 var isFolder: ObjCBool = false
-                guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else { continue }
+                guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
+                    continue
+                }
                 do {
                     _ = try PhotoReader.read(at: path)
                     read += 1
@@ -203,5 +216,7 @@ struct PhotoHostileTests {
 }
 
 extension TemporaryFolder {
-    fileprivate func write(_ bytes: ArraySlice<UInt8>, to name: String) throws -> URL { try write(Array(bytes), to: name) }
+    fileprivate func write(_ bytes: ArraySlice<UInt8>, to name: String) throws -> URL {
+        try write(Array(bytes), to: name)
+    }
 }

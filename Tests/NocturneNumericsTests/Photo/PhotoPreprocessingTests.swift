@@ -74,7 +74,9 @@ struct PhotoPreprocessingTests {
     func square() {
         #expect(PixelRectangle.centreSquare(width: 11, height: 8) == PixelRectangle(x: 2, y: 0, width: 8, height: 8))
         #expect(PixelRectangle.centreSquare(width: 8, height: 9) == PixelRectangle(x: 0, y: 0, width: 8, height: 8))
-        #expect(PixelRectangle.centreSquare(width: 600, height: 450) == PixelRectangle(x: 75, y: 0, width: 450, height: 450))
+        #expect(
+            PixelRectangle.centreSquare(width: 600, height: 450) == PixelRectangle(x: 75, y: 0, width: 450, height: 450)
+        )
     }
 
     @Test("A colour cast on grey is measured and divided out")
