@@ -1,4 +1,5 @@
-"""Writes the photo cases of the tests: small invented pictures of every kind, and what photo_reference.py makes of them.
+"""Writes the photo cases of the tests: small invented pictures of every kind, and what photo_reference.py makes of
+them.
 
     python Tools/make_photo_fixtures.py
 

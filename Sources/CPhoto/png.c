@@ -106,7 +106,12 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
     header->model = model_of(type);
     header->has_alpha = decoder->has_alpha;
     header->is_layered = png_get_interlace_type(decoder->png, decoder->info) != PNG_INTERLACE_NONE;
-    header->layered_bytes = header->is_layered ? decoder->width * decoder->height * (decoder->has_alpha ? 4 : 3) : 0;
+    header->layered_bytes = 0;
+    if (header->is_layered) {
+        // Both sides are below 2^31: no overflow before the factor, which the division leaves room for.
+        int64_t pixels = decoder->width * decoder->height, most = INT64_MAX / 8;
+        header->layered_bytes = (pixels < most ? pixels : most) * (decoder->has_alpha ? 4 : 3);
+    }
     return CPHOTO_OK;
 }
 

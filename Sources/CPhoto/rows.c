@@ -55,7 +55,7 @@ void cphoto_place_rows(
     }
 }
 
-void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint32_t *sums)
+void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint64_t *sums)
 {
     for (size_t begin = 0; begin < width; begin += factor, sums += 3) {
         size_t end = begin + factor < width ? begin + factor : width;
@@ -65,11 +65,11 @@ void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint32_t *s
     }
 }
 
-void cphoto_mean_row(uint32_t *sums, size_t width, size_t factor, size_t rows, uint8_t *mean)
+void cphoto_mean_row(uint64_t *sums, size_t width, size_t factor, size_t rows, uint8_t *mean)
 {
     for (size_t begin = 0; begin < width; begin += factor, sums += 3, mean += 3) {
         size_t columns = begin + factor < width ? factor : width - begin;
-        uint32_t count = (uint32_t)(columns * rows);
+        uint64_t count = columns * rows;
         for (int c = 0; c < 3; c++) {
             mean[c] = (uint8_t)((sums[c] + count / 2) / count);
             sums[c] = 0;

@@ -46,7 +46,8 @@ PHOTO_INLINE ints8 eight_weights(const int32_t *weights)
     return loaded;
 }
 
-// The weights stand three times, so 24 neighbouring bytes meet 24 neighbouring weights, and lane i keeps to channel i % 3.
+// The weights stand three times, so 24 neighbouring bytes meet 24 neighbouring weights, and lane i keeps to channel
+// i % 3.
 PHOTO_INLINE void photo_resize_row_body(
     const uint8_t *row, const int32_t *starts, const int32_t *weights, size_t stride, size_t count, uint8_t *out)
 {

@@ -145,7 +145,7 @@ static cphoto_code choose_way(ctiff_decoder *decoder, ctiff_facts *facts)
     decoder->band_rows = band_rows;
     // Both factors are below 2^31 and there are at most 32 samples.
     int64_t row_samples = decoder->width * decoder->samples;
-    if (decoder->raw_size <= 0 || row_samples > INT64_MAX / 8 / band_rows) {
+    if (decoder->raw_size <= 0 || decoder->raw_size > INT64_MAX / 8 || row_samples > INT64_MAX / 8 / band_rows) {
         return ctiff_refuse(decoder, CPHOTO_CORRUPT, "strips or tiles of no possible size");
     }
     struct stat status;

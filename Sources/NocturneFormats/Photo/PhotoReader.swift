@@ -109,7 +109,8 @@ extension PhotoFacts {
         let header = source.header
         let width = Int(header.width)
         let height = Int(header.height)
-        guard width > 0, height > 0, width <= limits.storedPixels / height else {
+        // Whatever the limits say, the sums below stay far from overflowing.
+        guard width > 0, height > 0, width <= min(limits.storedPixels, 1 << 40) / height else {
             throw PhotoError(
                 .tooLarge,
                 path: path,

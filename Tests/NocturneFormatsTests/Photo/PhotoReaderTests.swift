@@ -117,6 +117,31 @@ struct PhotoReaderTests {
         }
     }
 
+    @Test("Pictures decoded side by side are those decoded alone")
+    func together() async throws {
+        let names = Self.names
+        let alone = try names.map { try PhotoReader.read(at: Self.path($0)).image }
+        try await withThrowingTaskGroup(of: (Int, RGBImage).self) { group in
+            for turn in 0..<names.count * 3 {
+                let index = turn % names.count
+                group.addTask { (index, try PhotoReader.read(at: Self.path(names[index])).image) }
+            }
+            for try await (index, image) in group { #expect(image == alone[index], "\(names[index])") }
+        }
+    }
+
+    @Test("Limits of any size are lived with")
+    func limits() throws {
+        let path = Self.path("tiff-lzw.tif")
+        let open = PhotoLimits(storedPixels: .max, side: .max, bytes: .max)
+        #expect(try PhotoReader.read(at: path, limits: open).image == PhotoReader.read(at: path).image)
+        #expect(try PhotoReader.read(at: path, limits: PhotoLimits(side: 0)).image.samples.count == 3)
+        for closed in [PhotoLimits(storedPixels: 0), PhotoLimits(bytes: 0), PhotoLimits(storedPixels: -1, bytes: -1)] {
+            let error = #expect(throws: PhotoError.self) { try PhotoReader.readHeader(at: path, limits: closed) }
+            #expect(error?.code == .tooLarge)
+        }
+    }
+
     @Test("A raised flag stops every kind of picture", arguments: names)
     func cancelled(_ name: String) {
         let flag = CancellationFlag()
