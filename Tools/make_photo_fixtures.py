@@ -1,14 +1,16 @@
 """Writes the photo cases of the tests: small invented pictures of every kind, and what photo_reference.py makes of
 them.
 
-    python Tools/make_photo_fixtures.py
+    python Tools/make_photo_fixtures.py [--one FILE.jpg WIDTH HEIGHT]
 
-Into Tests/Fixtures/Photos: the pictures, expected/NAME.png (the resized square before colours are
-touched) and cases.json (the rest). With the same versions of the libraries the same bytes come out.
+Into Tests/Fixtures/Photos: the pictures, expected/NAME.png (the resized square before colours are touched) and
+cases.json (the rest). With the same versions of the libraries the same bytes come out. With --one, a single large JPEG
+instead, to measure times with.
 """
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import shutil
@@ -229,6 +231,13 @@ def describe(name: str, size: int, constancy: bool = True) -> dict[str, object]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--one", nargs=3, metavar=("FILE", "WIDTH", "HEIGHT"))
+    arguments = parser.parse_args()
+    if arguments.one:
+        name, width, height = arguments.one
+        Path(name).write_bytes(jpeg(Image.fromarray(bytes_of(lesion(int(width), int(height), 1)))))
+        return
     shutil.rmtree(FOLDER, ignore_errors=True)
     (FOLDER / "expected").mkdir(parents=True)
     cases = []

@@ -31,9 +31,10 @@ struct AlphaWritingTests {
     @Test("Alpha of another number of pixels is refused")
     func mismatch() throws {
         try TemporaryFolder.with { folder in
-            #expect(throws: PNGError.self) {
+            let error = #expect(throws: PNGError.self) {
                 try PNGWriter.write(PNGWriterTests.picture, alpha: [1, 2], to: folder("a.png").path)
             }
+            #expect(error?.code == .invalidImage)
         }
     }
 }
