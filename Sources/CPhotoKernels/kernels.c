@@ -1,0 +1,142 @@
+// Resampling, counting and looking up of RGB pixels.
+#include "CPhotoKernels.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { weight_bits = 22, half = 1 << (weight_bits - 1) };
+
+#define PHOTO_INLINE static inline __attribute__((always_inline))
+
+#if defined(__x86_64__)
+#define PHOTO_VARIANTS(name, parameters, arguments)                                                          \
+    __attribute__((target("avx2"))) static void name##_avx2 parameters { name##_body arguments; }            \
+    static void name##_base parameters { name##_body arguments; }                                            \
+    void name parameters {                                                                                   \
+        if (__builtin_cpu_supports("avx2")) name##_avx2 arguments;                                           \
+        else name##_base arguments;                                                                          \
+    }
+#else
+#define PHOTO_VARIANTS(name, parameters, arguments) \
+    void name parameters { name##_body arguments; }
+#endif
+
+PHOTO_INLINE uint8_t to_byte(int32_t sum)
+{
+    int32_t value = sum >> weight_bits;
+    return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
+}
+
+// The weight of tap `tap`: its low 11 bits and the rest, each standing for red, green and blue.
+static inline int32_t weight_of(const int16_t *weights, size_t tap)
+{
+    const int16_t *group = weights + tap / 4 * PHOTO_GROUP + tap % 4 / 2 * 8 + tap % 2;
+    return group[0] + ((int32_t)group[PHOTO_GROUP / 2] << 11);
+}
+
+static void resize_row_base(
+    const uint8_t *row, const int32_t *starts, const int16_t *weights, size_t groups, size_t count, uint8_t *out)
+{
+    for (size_t i = 0; i < count; i++, weights += groups * PHOTO_GROUP, out += 3) {
+        const uint8_t *source = row + (size_t)starts[i] * 3;
+        int32_t sums[3] = {half, half, half};
+        for (size_t tap = 0; tap < groups * 4; tap++) {
+            int32_t weight = weight_of(weights, tap);
+            for (size_t c = 0; c < 3; c++) sums[c] += source[tap * 3 + c] * weight;
+        }
+        for (size_t c = 0; c < 3; c++) out[c] = to_byte(sums[c]);
+    }
+}
+
+#if defined(__x86_64__)
+// Four pixels at a time. Products of 8 by 22 bits do not fit the fast multiplication of 16 bits, those of both halves
+// of a weight do; neither sum overflows, since the weights of a pixel add up to about 1 << 22.
+__attribute__((target("avx2"))) static void resize_row_avx2(
+    const uint8_t *row, const int32_t *starts, const int16_t *weights, size_t groups, size_t count, uint8_t *out)
+{
+    // Bytes to words in pairs for one channel: R0 R1 G0 G1 B0 B1, and in the upper half pixels 2 and 3.
+    const __m256i spread = _mm256_setr_epi8(
+        0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1,
+        6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1);
+    const __m128i rounding = _mm_set1_epi32(half);
+    for (size_t i = 0; i < count; i++, out += 3) {
+        const uint8_t *source = row + (size_t)starts[i] * 3;
+        __m256i low = _mm256_setzero_si256(), high = _mm256_setzero_si256();
+        for (size_t group = 0; group < groups; group++, source += 12, weights += PHOTO_GROUP) {
+            __m256i bytes = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)source));
+            __m256i pixels = _mm256_shuffle_epi8(bytes, spread);
+            __m256i low_weights = _mm256_loadu_si256((const __m256i *)weights);
+            __m256i high_weights = _mm256_loadu_si256((const __m256i *)(weights + PHOTO_GROUP / 2));
+            low = _mm256_add_epi32(low, _mm256_madd_epi16(pixels, low_weights));
+            high = _mm256_add_epi32(high, _mm256_madd_epi16(pixels, high_weights));
+        }
+        __m256i sums = _mm256_add_epi32(low, _mm256_slli_epi32(high, 11));
+        __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+        sum = _mm_srai_epi32(_mm_add_epi32(sum, rounding), weight_bits);
+        // Packing clamps, first to words and then to bytes.
+        sum = _mm_packus_epi16(_mm_packs_epi32(sum, sum), sum);
+        uint32_t pixel = (uint32_t)_mm_cvtsi128_si32(sum);
+        memcpy(out, &pixel, 3);
+    }
+}
+#endif
+
+void photo_resize_row(
+    const uint8_t *row, const int32_t *starts, const int16_t *weights, size_t groups, size_t count, uint8_t *out)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        resize_row_avx2(row, starts, weights, groups, count, out);
+        return;
+    }
+#endif
+    resize_row_base(row, starts, weights, groups, count, out);
+}
+
+PHOTO_INLINE void photo_mix_rows_body(
+    const uint8_t *rows, size_t row_stride, const int32_t *weights, size_t taps, size_t count, uint8_t *out)
+{
+    enum { block = 64 };
+    size_t begin = 0;
+    for (; begin + block <= count; begin += block) {
+        int32_t sums[block];
+        for (size_t i = 0; i < block; i++) sums[i] = half;
+        for (size_t tap = 0; tap < taps; tap++) {
+            const uint8_t *row = rows + tap * row_stride + begin;
+            int32_t weight = weights[tap];
+            for (size_t i = 0; i < block; i++) sums[i] += row[i] * weight;
+        }
+        for (size_t i = 0; i < block; i++) out[begin + i] = to_byte(sums[i]);
+    }
+    for (; begin < count; begin++) {
+        int32_t sum = half;
+        for (size_t tap = 0; tap < taps; tap++) sum += rows[tap * row_stride + begin] * weights[tap];
+        out[begin] = to_byte(sum);
+    }
+}
+
+PHOTO_VARIANTS(
+    photo_mix_rows,
+    (const uint8_t *rows, size_t row_stride, const int32_t *weights, size_t taps, size_t count, uint8_t *out),
+    (rows, row_stride, weights, taps, count, out))
+
+void photo_histogram(const uint8_t *pixels, size_t count, uint32_t *counts)
+{
+    for (size_t i = 0; i < count; i++, pixels += 3) {
+        counts[pixels[0]]++;
+        counts[256 + pixels[1]]++;
+        counts[512 + pixels[2]]++;
+    }
+}
+
+void photo_look_up(const uint8_t *pixels, size_t count, const float *tables, float *planes, size_t plane)
+{
+    for (size_t i = 0; i < count; i++, pixels += 3) {
+        planes[i] = tables[pixels[0]];
+        planes[plane + i] = tables[256 + pixels[1]];
+        planes[2 * plane + i] = tables[512 + pixels[2]];
+    }
+}
