@@ -54,6 +54,12 @@ let package = Package(
         .target(name: "CNocturneDeflate"),
         // OpenVINO's C interface, looked up at run time: nothing of it is needed to build.
         .target(name: "COpenVINO"),
+        // JPEG and PNG: libjpeg-turbo and libpng behind calls that cannot jump through Swift.
+        .target(name: "CPhoto", linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16")]),
+        // TIFF photos, likewise.
+        .target(name: "CTIFF", dependencies: ["CPhoto"], linkerSettings: [.linkedLibrary("tiff")]),
+        // Loops over eight-bit pixels.
+        .target(name: "CPhotoKernels"),
         .target(
             name: "CDCMTK",
             linkerSettings: [
@@ -79,8 +85,8 @@ let package = Package(
             ["NocturneCore", "CPosix", .product(name: "DequeModule", package: "swift-collections")]
         ),
         // First floor: six rooms that do not know each other.
-        room("NocturneNumerics", ["NocturneCore", "NocturneConcurrency", "CNocturneKernels"]),
-        room("NocturneFormats", ["NocturneCore", "NocturneConcurrency", "CDCMTK", "CZlib", "CNocturneDeflate"]),
+        room("NocturneNumerics", ["NocturneCore", "NocturneConcurrency", "CNocturneKernels", "CPhotoKernels"]),
+        room("NocturneFormats", ["NocturneCore", "NocturneConcurrency", "CDCMTK", "CZlib", "CNocturneDeflate", "CPhoto", "CTIFF"]),
         room(
             "NocturneInference",
             [
@@ -127,7 +133,7 @@ let package = Package(
         tests(of: "NocturneCore"),
         tests(of: "NocturneConcurrency"),
         tests(of: "NocturneNumerics"),
-        tests(of: "NocturneFormats", ["CDCMTK"]),
+        tests(of: "NocturneFormats", ["CDCMTK", "NocturneNumerics"]),
         tests(of: "NocturneInference", ["CNocturneKernels"]),
         tests(of: "NocturnePostprocess"),
         tests(of: "NocturneMesh", ["NocturneFormats"]),
