@@ -140,7 +140,9 @@ static int described_lengths(const code_table *table) {
 
 static size_t bits_of_block(const nocturne_deflater *deflater, const block_codes *codes, const code_table *table) {
     size_t sum = 3 + 5 + 5 + 4 + 3 * (size_t)described_lengths(table);
-    for (int i = 0; i < table->count; i++) sum += table->lengths[table->symbol[i]] + (size_t)extra_bits(table->symbol[i]);
+    for (int i = 0; i < table->count; i++) {
+        sum += table->lengths[table->symbol[i]] + (size_t)extra_bits(table->symbol[i]);
+    }
     for (int symbol = 0; symbol < LITERALS; symbol++) {
         size_t extra = symbol > 256 ? nocturne_length_extra[symbol - 257] : 0;
         sum += deflater->symbol_counts[symbol] * (codes->literal_lengths[symbol] + extra);
@@ -179,7 +181,11 @@ static inline void put_four(bits *out, uint32_t a, uint32_t b, uint32_t c, uint3
     flush(out);
 }
 
-static void put_sequences(bits *target, const nocturne_deflater *deflater, const block_codes *codes, const uint8_t *at) {
+static void put_sequences(
+    bits *target,
+    const nocturne_deflater *deflater,
+    const block_codes *codes,
+    const uint8_t *at) {
     bits out = *target;
     uint32_t literal[256];
     for (int byte = 0; byte < 256; byte++) literal[byte] = entry(codes->literals[byte], codes->literal_lengths[byte]);

@@ -71,6 +71,6 @@ void nocturne_find_repetitions(
     int width,
     size_t row);
 
-/* Prefix codes of at most `longest` bits for symbols used so many times: lengths, and codes with their first bit lowest.
- * A symbol that is not used has length 0; at least one symbol gets a code. */
+/* Prefix codes of at most `longest` bits for symbols used so many times: lengths, and codes with their first bit
+ * lowest. A symbol that is not used has length 0; at least one symbol gets a code. */
 void nocturne_make_codes(const uint32_t *counts, int symbols, int longest, uint8_t *lengths, uint16_t *codes);

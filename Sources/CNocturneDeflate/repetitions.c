@@ -7,8 +7,7 @@
  * that say where repetitions begin, and these are taken one after another. */
 #include "internal.h"
 
-/* How many bytes from `a` and `b` on are equal, at most `most`. Words of 8 bytes are read: `most` keeps clear of the
- * end of the content by as much. */
+/* How many bytes from `a` and `b` on are equal, at most `most`; none beyond are read. */
 static inline size_t equal_bytes(const uint8_t *a, const uint8_t *b, size_t most) {
     size_t length = 0;
     while (length + 8 <= most) {
@@ -93,8 +92,9 @@ static void find_in_bytes(nocturne_deflater *deflater, const uint8_t *content, s
         size_t distance = 0;
         size_t length = run_or_row(content, at, end, 1, row, SHORTEST_MATCH, &distance);
         if (!length && (uint32_t)at - candidate <= FARTHEST && nocturne_load32(content + candidate) == word) {
+            const size_t most = end - at < LONGEST_MATCH ? end - at : LONGEST_MATCH;
             distance = at - candidate;
-            length = equal_bytes(content + at, content + candidate, end - at < LONGEST_MATCH ? end - at : LONGEST_MATCH);
+            length = equal_bytes(content + at, content + candidate, most);
         }
         if (length == 0) {
             at++;
@@ -163,8 +163,8 @@ static inline __attribute__((always_inline)) void find_in_words(
             if (difference) {
                 length = (size_t)(__builtin_ctzll(difference) >> 3);
             } else {
-                length = 8 + equal_bytes(content + here + 8, content + here + 8 - distance,
-                                         (end - here < LONGEST_MATCH ? end - here : LONGEST_MATCH) - 8);
+                const size_t most = end - here < LONGEST_MATCH ? end - here : LONGEST_MATCH;
+                length = 8 + equal_bytes(content + here + 8, content + here + 8 - distance, most - 8);
             }
             const size_t back = (here > done) & (here > distance) & (length < LONGEST_MATCH)
                 & (content[here - (here > 0)] == content[here - distance - (here > distance)]);

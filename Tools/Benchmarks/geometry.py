@@ -199,7 +199,9 @@ def main() -> None:
                 for clock in ("seconds", "processorSeconds")
                 for side in (0, 1)
             )
-            notes = [f"{key} {value} / {pairs[0][1][key]}" for key, value in pairs[0][0].items() if key in pairs[0][1]][2:]
+            first = pairs[0]
+            shared = [key for key in first[0] if key in first[1] and not key.lower().endswith("seconds")]
+            notes = [f"{key} {first[0][key]} / {first[1][key]}" for key in shared]
             if name in ("image", "labels"):
                 mine_bytes, peer_bytes = ((at / f"{side}-{name}.nii.gz").stat().st_size for side in ("ours", "peer"))
                 notes = [f"bytes {mine_bytes} / {peer_bytes} = {mine_bytes / peer_bytes:.3f}"]
@@ -212,7 +214,8 @@ def main() -> None:
     print(f"{processor()}, {os.cpu_count()} cores, {platform.system()}; cc3d {version('connected-components-3d')},")
     print(f"VTK {vtk.vtkVersion().GetVTKVersion()} ({vtk.vtkSMPTools.GetBackend()}), nibabel {nibabel.__version__}.")
     print(f"Medians of {options.rounds}, taking turns. Load {load[0]:.1f} before, {os.getloadavg()[0]:.1f} after.\n")
-    print("| task; peer | Nocturne s | peer s | times as fast | Nocturne processor s | peer processor s | ours / peer |")
+    columns = ["task; peer", "Nocturne s", "peer s", "times as fast", "Nocturne processor s", "peer processor s"]
+    print(f"| {' | '.join(columns)} | ours / peer |")
     print("|" + " --- |" * 7)
     print("\n".join(rows))
 

@@ -1,6 +1,7 @@
 /* A deflate compressor (RFC 1951) for voxels: faster than a general one because it knows their width and their rows.
  *
- * Any inflater reads what it writes. The bytes depend on the arguments alone, on every processor. */
+ * Any inflater reads what it writes. The bytes depend on the arguments alone, on every little-endian
+ * processor. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
