@@ -73,7 +73,11 @@ enum LoadedModels {
         var recipes: [any Recipe] = []
         if !volumes.isEmpty { recipes.append(VolumeSegmentation(models: volumes, options: options)) }
         if let other = packages.first(where: { $0.task != .volumeSegmentation }) {
-            throw BatchError(.modelUnusable, path: other.folder, detail: "is for \(other.task.rawValue), not for volumes")
+            throw BatchError(
+                .modelUnusable,
+                path: other.folder,
+                detail: "is for \(other.task.rawValue), not for volumes"
+            )
         }
         return recipes
     }

@@ -151,7 +151,9 @@ struct MarchingCubes: Sendable {
             let numbers = numbers.baseAddress!
             for row in 0..<bits.nodes.y - 1 {
                 let at = slice * bits.nodes.y + row
-                let rows = (firstOfRow[at], firstOfRow[at + 1], firstOfRow[at + bits.nodes.y], firstOfRow[at + bits.nodes.y + 1])
+                let rows = (
+                    firstOfRow[at], firstOfRow[at + 1], firstOfRow[at + bits.nodes.y], firstOfRow[at + bits.nodes.y + 1]
+                )
                 // The next point along i of the cell's four rows, along j of two and along k of two.
                 var alongI = SIMD4(rows.0.x, rows.1.x, rows.2.x, rows.3.x)
                 var alongJK = SIMD4(rows.0.y, rows.2.y, rows.0.z, rows.1.z)
@@ -215,9 +217,11 @@ struct MarchingCubes: Sendable {
             while left != 0 {
                 let place = UInt64(left.trailingZeroBitCount)
                 left &= left &- 1
-                let low = a.0 &>> place & 1 | (a.1 &>> place & 1) << 1 | (b.0 &>> place & 1) << 2
+                let low =
+                    a.0 &>> place & 1 | (a.1 &>> place & 1) << 1 | (b.0 &>> place & 1) << 2
                     | (b.1 &>> place & 1) << 3
-                let high = c.0 &>> place & 1 | (c.1 &>> place & 1) << 1 | (d.0 &>> place & 1) << 2
+                let high =
+                    c.0 &>> place & 1 | (c.1 &>> place & 1) << 1 | (d.0 &>> place & 1) << 2
                     | (d.1 &>> place & 1) << 3
                 body(word * 64 + Int(place), Int(low | high << 4))
             }

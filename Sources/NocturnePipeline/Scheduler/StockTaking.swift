@@ -82,7 +82,10 @@ struct StockTaking {
             let folder = output.item(entry.name)
             // A crash between the rename and the journal leaves a finished folder that the journal does not know.
             if FileSystem.exists(folder + "/result.json"),
-                let product = try? recipes[entry.item.recipe].adopt(folder: folder, fingerprint: entry.item.fingerprint.hex)
+                let product = try? recipes[entry.item.recipe].adopt(
+                    folder: folder,
+                    fingerprint: entry.item.fingerprint.hex
+                )
             {
                 adopted.append((id, product))
                 continue

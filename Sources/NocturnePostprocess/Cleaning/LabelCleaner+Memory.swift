@@ -61,7 +61,8 @@ extension LabelCleaner {
         for step in singleSteps(of: rules) {
             for entry in try apply(step, to: &labels, geometry: geometry, scope: scope) {
                 // The first step that names a label finds it as it was.
-                var sum = report[entry.value] ?? LabelCleaning(value: entry.value, componentsFound: entry.componentsFound)
+                var sum =
+                    report[entry.value] ?? LabelCleaning(value: entry.value, componentsFound: entry.componentsFound)
                 sum.componentsRemoved += entry.componentsRemoved
                 sum.voxelsRemoved += entry.voxelsRemoved
                 sum.cavitiesFilled += entry.cavitiesFilled
