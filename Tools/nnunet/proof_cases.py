@@ -35,7 +35,7 @@ CASES = [
     ),
     ProofCase(
         "oblique",
-        replace(FULL, transpose=[1, 0, 2]),
+        replace(FULL, transpose=[1, 0, 2], steps=160),
         [Grid((60, 56, 50), (1.1, 1.2, 1.3), (12, -9, 20), flipped=(0,), order=(1, 0, 2))],
     ),
     ProofCase(
@@ -53,12 +53,14 @@ CASES = [
     ),
     ProofCase(
         "2d",
-        replace(FULL, configuration="2d", spacing=[1.25, 1.25], patch=[40, 40], mirroring=(0, 1), grid=SLABS),
+        replace(
+            FULL, configuration="2d", spacing=[1.25, 1.25], patch=[40, 40], mirroring=(0, 1), grid=SLABS, steps=300
+        ),
         [Grid((70, 66, 14), (1.0, 1.0, 4.0))],
     ),
     ProofCase(
         "regions",
-        replace(FULL, labels=REGIONS, regions_class_order=[2, 1, 3], residual=True),
+        replace(FULL, labels=REGIONS, regions_class_order=[2, 1, 3], residual=True, steps=200),
         [Grid((62, 60, 56), (1.1, 1.1, 1.1))],
     ),
     ProofCase(
