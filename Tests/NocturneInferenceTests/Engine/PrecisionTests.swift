@@ -26,7 +26,9 @@ struct PrecisionTests {
             try (0..<entry.shape.reduce(1, *)).map {
                 let place = (entry.offset + $0) * 8
                 try #require(place + 8 <= bytes.count)
-                return Double(bitPattern: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)))
+                return Double(
+                    bitPattern: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+                )
             }
         }
     }
