@@ -10,7 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16"))), apply_to = function)
+#define TARGET target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16")
+#pragma clang attribute push(__attribute__((TARGET)), apply_to = function)
 
 #define TILE_ZERO(t) _tile_zero(t)
 #define TILE_LOAD(t, address, stride) _tile_loadd(t, address, stride)

@@ -6,7 +6,8 @@
 
 #include <immintrin.h>
 
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16"))), apply_to = function)
+#define TARGET target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")
+#pragma clang attribute push(__attribute__((TARGET)), apply_to = function)
 
 #include "conv_avx512.h"
 

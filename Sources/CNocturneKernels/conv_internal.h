@@ -169,6 +169,8 @@ struct nk_conv_plan {
     double product_cost;
     /// Blocks of input channels a go.
     int go;
+    /// Minimal filtering: planes of the output whose products are there at a time.
+    int depth;
     /// Portable path: rows of the grid gathered for one product.
     int rows;
     float *weights, *bias;
@@ -236,6 +238,12 @@ double nk_conv_minimal_choose(nk_conv_plan *plan);
 /// Weights and bias; the bfloat16 nearest to a value, ties to even, and its value as float32.
 uint16_t nk_conv_bfloat16(float value);
 float nk_conv_rounded(float value);
+/// Points of a tile; packed blocks of channels that make up a block of words; planes of input for so many of output.
+int nk_conv_minimal_points(const nk_conv_plan *plan);
+int nk_conv_minimal_plane_blocks(const nk_conv_plan *plan);
+int nk_conv_minimal_planes(const nk_conv_plan *plan, int size);
+/// Words of the packed planes, of the inputs' points and of the products of one unit.
+void nk_conv_minimal_measure(const nk_conv_plan *plan, size_t words[3]);
 size_t nk_conv_minimal_weight_count(const nk_conv_plan *plan);
 void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights);
 size_t nk_conv_minimal_scratch_floats(const nk_conv_plan *plan);

@@ -62,7 +62,7 @@ void nk_conv_pack_row(
                 high = origin >= plan->in[X] ? 0 : min_int(plan->row_voxels, ceil_div(plan->in[X] - origin, step));
                 if (high < low) high = low;
             }
-            // Weights of channels that do not exist are zero, and so must these be: zero times what is no number is not.
+            // Weights of channels that do not exist are zero, and so these must be too: zero times NaN is NaN.
             const bool clears = plan->pairs && to - from < width;
             for (ptrdiff_t part_low = 0; part_low <= (ptrdiff_t)plan->low; part_low += plan->low ? plan->low : 1) {
                 float *values = line + part_low;

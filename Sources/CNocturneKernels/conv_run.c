@@ -88,7 +88,8 @@ static void run_unit(const conv_job *job, const conv_unit *unit, int block, int 
         .output_step = (ptrdiff_t)plan->out_stride[X] * cout,
         .channels = unit->channels,
     };
-    if (!plan->depthwise) tile.weights += (size_t)block * phase->tap_count * plan->distance * width * (plan->split ? 2 : 1);
+    const int parts = plan->split ? 2 : 1;
+    if (!plan->depthwise) tile.weights += (size_t)block * phase->tap_count * plan->distance * width * parts;
     conv_finish last = {
         .output_segment = tile.output_segment,
         .output_step = tile.output_step,

@@ -42,8 +42,8 @@ float nk_conv_rounded(float value) {
     return value;
 }
 
-/// Words of pairs of a unit, `[block][tap][pair][output channel]`; of split weights, the high parts of a tap's block and
-/// then the low ones.
+/// Words of pairs of a unit, `[block][tap][pair][output channel]`; of split weights, the high parts of a tap's block
+/// and then the low ones.
 static void pack_pairs(const nk_conv_plan *plan, const conv_unit *unit, const float *weights, uint16_t *to) {
     const conv_phase *phase = &plan->phases[unit->phase];
     const int width = unit->vectors * plan->kernels->lanes;

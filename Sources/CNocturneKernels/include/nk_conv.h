@@ -28,8 +28,8 @@ extern "C" {
 /// Instruction sets a plan can be built for.
 enum {
     /// The best one this processor has, unless the environment variable NOCTURNE_ISA (baseline, avx2, avx512,
-    /// avx512-bf16, amx) asks for less, or for a model of one that this processor has not got (amx-model). With amx-split
-    /// and amx-model-split, NK_CONV_FLOAT32 without NK_CONV_DIRECT means NK_CONV_SPLIT.
+    /// avx512-bf16, amx) asks for less, or for a model of one that this processor has not got (amx-model). With
+    /// amx-split and amx-model-split, NK_CONV_FLOAT32 without NK_CONV_DIRECT means NK_CONV_SPLIT.
     NK_CONV_ISA_AUTO = 0,
     /// OpenBLAS products of gathered rows: any processor.
     NK_CONV_ISA_BASELINE = 1,
@@ -45,18 +45,19 @@ enum {
     NK_CONV_DIRECT = 0x100,
 };
 
-/// What is multiplied. Sums, bias, prologue, residual, activation and statistics are float32 and float64 in all of them.
+/// What is multiplied. Prologue, sums, bias, residual and activation are float32 and statistics float64 in all of them.
 enum {
     /// float32 operands.
     NK_CONV_FLOAT32 = 0,
     /// Operands rounded to bfloat16, to nearest, ties to even: the input after its prologue, and the weights. With
-    /// minimal filtering on an instruction set that has bfloat16 products, their transforms are rounded instead (tiles of
-    /// 2 × 2, so that this errs no more than half as much again). Where there are no such products, and for layers that
+    /// minimal filtering on an instruction set that has bfloat16 products, their transforms are rounded instead (tiles
+    /// of 2 × 2, so that this errs no more than half as much again). Where there are no such products, and for layers that
     /// cannot use them well (up to four channels in, depthwise), the rounded operands are multiplied as float32.
     NK_CONV_BFLOAT16 = 1,
     /// Where matrix tiles are faster, each float32 operand as the sum of two of bfloat16, in three products: 16 to 17
-    /// significant bits, 4e-6 root mean square for a layer, which grows to 1.6e-5 in the logits of an untrained U-Net of
-    /// five stages where float32 has 2.6e-6. Elsewhere as NK_CONV_FLOAT32. With NK_CONV_DIRECT, wherever there are tiles.
+    /// significant bits, 4e-6 root mean square for a layer, which grows to 1.6e-5 in the logits of an untrained U-Net
+    /// of five stages where float32 has 2.6e-6. Elsewhere as NK_CONV_FLOAT32. With NK_CONV_DIRECT, wherever there are
+    /// tiles.
     NK_CONV_SPLIT = 2,
 };
 
