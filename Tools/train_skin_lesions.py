@@ -29,16 +29,17 @@ FIRST_SEED = 100_000  # samples, fixtures and evaluation use smaller ones
 
 
 def training_set(per_class: int, folder: Path) -> tuple[np.memmap, Tensor, Tensor]:
-    """Pictures after colour constancy (N, 380, 380, 3), kept in `folder`; the people's vectors; the classes."""
+    """Pictures after colour constancy, halved (N, 190, 190, 3), kept in `folder`; the people's vectors; the classes."""
     count = per_class * len(CLASSES)
     path = folder / f"pictures-{per_class}.npy"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = folder / "unfinished.npy"
-        store = np.lib.format.open_memmap(unfinished, "w+", np.uint8, (count, SIZE, SIZE, 3))
+        store = np.lib.format.open_memmap(unfinished, "w+", np.uint8, (count, SIZE // 2, SIZE // 2, 3))
         for index in range(count):
             picture = photograph(CLASSES[index % len(CLASSES)], FIRST_SEED + index // len(CLASSES))
-            store[index] = (shades_of_gray(picture) + 0.5).astype(np.uint8)
+            halved = shades_of_gray(picture).reshape(SIZE // 2, 2, SIZE // 2, 2, 3).mean(axis=(1, 3))
+            store[index] = (halved + 0.5).astype(np.uint8)
         store.flush()
         unfinished.rename(path)
     people = []
@@ -79,7 +80,7 @@ def train(per_class: int, steps: int, size: int, rate: float, checkpoint: Path) 
         picks, order = order[:size], order[size:]
         # Every fourth picture comes without data, so that the network can do without.
         hidden = torch.from_numpy(rng.random(size) < 0.25)[:, None]
-        logits, _ = model(batch(pictures, picks, rng), torch.where(hidden, unknown, people[picks]))
+        logits, _ = model.halved(batch(pictures, picks, rng), torch.where(hidden, unknown, people[picks]))
         loss = loss_of(logits, classes[picks])
         optimizer.zero_grad()
         loss.backward()
@@ -98,7 +99,7 @@ def train(per_class: int, steps: int, size: int, rate: float, checkpoint: Path) 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train and export skin-lesions-demo.")
     parser.add_argument("--per-class", type=int, default=550, help="training pictures of each class")
-    parser.add_argument("--steps", type=int, default=2400)
+    parser.add_argument("--steps", type=int, default=1300)
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
     parser.add_argument("--threads", type=int, default=1)

@@ -32,6 +32,6 @@ final class PDFFonts: @unchecked Sendable {
         guard let bytes = file(&count) else { return nil }
         var face: FT_Face?
         guard FT_New_Memory_Face(library, bytes, count, 0, &face) == 0, let face else { return nil }
-        return cairo_ft_font_face_create_for_ft_face(face, FT_LOAD_NO_HINTING)
+        return cairo_ft_font_face_create_for_ft_face(face, Int32(FT_LOAD_NO_HINTING))
     }
 }
