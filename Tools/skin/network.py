@@ -116,8 +116,8 @@ class Attention(nn.Module):
 
 
 def gradient_attention(network: SkinNet, features: Tensor, metadata: Tensor, index: int) -> Tensor:
-    """The same for one class by autograd, as the reference."""
+    """The same for one class by autograd, before the ReLU: the reference."""
     features = features.detach().clone().requires_grad_()
     network.head(features.mean(dim=(2, 3)), metadata)[:, index].sum().backward()
     weights = features.grad.mean(dim=(2, 3), keepdim=True)
-    return torch.relu((features * weights).sum(dim=1)).detach()
+    return (features * weights).sum(dim=1).detach()

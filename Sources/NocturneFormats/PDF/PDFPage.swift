@@ -38,6 +38,8 @@ public struct PDFRectangle: Hashable, Sendable {
 public final class PDFPage {
     public let width: Double
     public let height: Double
+    /// Every line that was written, in order: for those who have to know what a page says.
+    public private(set) var texts: [String] = []
     private let surface: OpaquePointer?
     private let context: OpaquePointer?
     private let output: Output
@@ -94,7 +96,9 @@ public final class PDFPage {
         set(size: size, isBold: isBold)
         set(color)
         cairo_move_to(context, x, y)
-        cairo_show_text(context, PDFPage.clean(text))
+        let line = PDFPage.clean(text)
+        texts.append(line)
+        cairo_show_text(context, line)
     }
 
     /// How wide a line of text is.

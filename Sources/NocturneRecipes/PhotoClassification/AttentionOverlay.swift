@@ -32,7 +32,7 @@ package enum AttentionOverlay {
             let to = 3 * y * result.width
             result.samples.replaceSubrange(to..<to + 3 * side, with: overlay.samples[from..<from + 3 * side])
             let value = 1 - (Float(y) + 0.5) / Float(side)
-            for x in side + 8..<side + 24 { result[x, y] = SIMD3(bytes(value)) }
+            for x in side + 8..<side + 24 { result[x, y] = bytes(value) }
         }
         draw(rows: one, x: side + 30, y: 4, in: &result)
         draw(rows: zero, x: side + 30, y: side - 18, in: &result)

@@ -1,5 +1,5 @@
 import Foundation
-public import NocturneInference
+package import NocturneInference
 import NocturnePipeline
 
 /// The file of `--metadata`: a row for each picture, with the columns `image`, `age_approx`, `sex` and
@@ -19,7 +19,6 @@ package struct MetadataTable: Sendable {
 
     /// - Throws: `BatchError` for a file that cannot be read, has quotes that do not match, or has no column `image`.
     package init(path: String) throws {
-        fileName = (path as NSString).lastPathComponent
         let bytes: [UInt8]
         do {
             bytes = try FileSystem.read(path, limit: 1 << 28)

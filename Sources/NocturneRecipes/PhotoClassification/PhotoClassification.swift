@@ -1,7 +1,7 @@
-import NocturneConcurrency
+public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-public import NocturneInference
+import NocturneInference
 import NocturneNumerics
 public import NocturnePipeline
 

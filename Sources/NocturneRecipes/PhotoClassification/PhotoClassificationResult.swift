@@ -1,5 +1,5 @@
 import NocturneInference
-import NocturnePipeline
+package import NocturnePipeline
 
 /// `result.json` of a classified photo: a function of input, model and options, with nothing of when and where, and of the
 /// people nothing but what the model was told.
