@@ -101,6 +101,42 @@ struct ModelDocument: Decodable {
         }
     }
 
+    struct PhotoClassification: Decodable {
+        struct Class: Decodable {
+            let name: String
+            let title: String?
+            let malignant: Bool?
+            let color: String
+        }
+
+        struct Risk: Decodable {
+            let highClasses: [String]
+            let highThreshold: Double
+            let moderateThreshold: Double
+        }
+
+        struct Metadata: Decodable { let sites: [String] }
+
+        struct Networks: Decodable {
+            let classifier: String
+            let attention: String?
+        }
+
+        let inputSize: WholeNumber
+        let minimumSide: WholeNumber?
+        let mean: [Double]
+        let standardDeviation: [Double]
+        let colorConstancyPower: Double?
+        let medical: Bool?
+        let output: String?
+        let classes: [Class]
+        let risk: Risk?
+        let lowConfidence: Double?
+        let minimumLead: Double?
+        let metadata: Metadata?
+        let networks: Networks
+    }
+
     let id: String
     let name: String
     let description: String?
@@ -112,6 +148,7 @@ struct ModelDocument: Decodable {
     let channels: [Channel]?
     let labels: [Label]?
     let volumeSegmentation: VolumeSegmentation?
+    let photoClassification: PhotoClassification?
 }
 
 /// Read before the rest, so that a newer schema is named as such and not as a missing key.

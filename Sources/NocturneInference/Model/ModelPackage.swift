@@ -30,6 +30,8 @@ public struct ModelPackage: Sendable {
     public let labels: [ModelLabel]
     /// There when ``task`` is ``ModelTask/volumeSegmentation``.
     public let volumeSegmentation: VolumeSegmentationSettings?
+    /// There when ``task`` is ``ModelTask/photoClassification``.
+    public let photoClassification: PhotoClassificationSettings?
 
     /// Where a file of the package lies.
     public func path(of file: String) -> String { folder + "/" + file }
@@ -57,7 +59,8 @@ public struct ModelPackage: Sendable {
         modalities: [String],
         channels: [ModelChannel],
         labels: [ModelLabel],
-        volumeSegmentation: VolumeSegmentationSettings?
+        volumeSegmentation: VolumeSegmentationSettings?,
+        photoClassification: PhotoClassificationSettings? = nil
     ) {
         self.folder = folder
         self.digest = digest
@@ -72,6 +75,7 @@ public struct ModelPackage: Sendable {
         self.channels = channels
         self.labels = labels
         self.volumeSegmentation = volumeSegmentation
+        self.photoClassification = photoClassification
     }
 }
 

@@ -1,0 +1,255 @@
+internal import CCairo
+public import NocturneCore
+
+/// A colour of 0…1 in sRGB.
+public struct PDFColor: Hashable, Sendable {
+    public let red: Double
+    public let green: Double
+    public let blue: Double
+
+    public init(red: Double, green: Double, blue: Double) {
+        self.red = red
+        self.green = green
+        self.blue = blue
+    }
+
+    public init(gray: Double) { self.init(red: gray, green: gray, blue: gray) }
+}
+
+/// A rectangle of a page, in points (1/72 inch) from its upper left corner.
+public struct PDFRectangle: Hashable, Sendable {
+    public var x: Double
+    public var y: Double
+    public var width: Double
+    public var height: Double
+
+    public init(x: Double, y: Double, width: Double, height: Double) {
+        self.x = x
+        self.y = y
+        self.width = width
+        self.height = height
+    }
+}
+
+/// A file of one page, drawn with cairo: text in two fonts of its own, areas, lines and pictures.
+///
+/// Lengths are points from the upper left corner. The bytes depend on what was drawn alone: no time, no font of the machine.
+/// Belongs to one thread. Holds the file in memory until it is written.
+public final class PDFPage {
+    public let width: Double
+    public let height: Double
+    /// Every line that was written, in order: for those who have to know what a page says.
+    public private(set) var texts: [String] = []
+    private let surface: OpaquePointer?
+    private let context: OpaquePointer?
+    private let output: Output
+
+    /// The bytes cairo has given so far; it may ask for them until the surface is gone.
+    private final class Output { var bytes: [UInt8] = [] }
+
+    /// An empty page, of A4 unless told otherwise.
+    /// - Parameter title: of the document, as readers show it.
+    public init(width: Double = 595, height: Double = 842, title: String) {
+        self.width = width
+        self.height = height
+        let output = Output()
+        self.output = output
+        surface = cairo_pdf_surface_create_for_stream(
+            { closure, data, count in
+                guard let closure, let data else { return CAIRO_STATUS_SUCCESS }
+                Unmanaged<Output>.fromOpaque(closure).takeUnretainedValue()
+                    .bytes.append(contentsOf: UnsafeBufferPointer(start: data, count: Int(count)))
+                return CAIRO_STATUS_SUCCESS
+            },
+            Unmanaged.passUnretained(output).toOpaque(),
+            width,
+            height
+        )
+        // Without a date cairo takes today's.
+        cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z")
+        cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, PDFPage.clean(title))
+        context = cairo_create(surface)
+        let options = cairo_font_options_create()
+        cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF)
+        cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE)
+        cairo_set_font_options(context, options)
+        cairo_font_options_destroy(options)
+    }
+
+    deinit {
+        cairo_destroy(context)
+        cairo_surface_finish(surface)
+        cairo_surface_destroy(surface)
+    }
+
+    // MARK: Text
+
+    /// Writes one line with its base line at `y`. Characters the fonts have not got become boxes.
+    public func text(
+        _ text: String,
+        x: Double,
+        y: Double,
+        size: Double,
+        isBold: Bool = false,
+        color: PDFColor = PDFColor(gray: 0.1)
+    ) {
+        set(size: size, isBold: isBold)
+        set(color)
+        cairo_move_to(context, x, y)
+        let line = PDFPage.clean(text)
+        texts.append(line)
+        cairo_show_text(context, line)
+    }
+
+    /// How wide a line of text is.
+    public func width(of text: String, size: Double, isBold: Bool = false) -> Double {
+        set(size: size, isBold: isBold)
+        var extents = cairo_text_extents_t()
+        cairo_text_extents(context, PDFPage.clean(text), &extents)
+        return extents.x_advance
+    }
+
+    /// The text in lines no wider than `width`; words that are wider are broken.
+    public func lines(of text: String, width limit: Double, size: Double, isBold: Bool = false) -> [String] {
+        func fits(_ line: String) -> Bool { width(of: line, size: size, isBold: isBold) <= limit }
+        var lines: [String] = []
+        var line = ""
+        for word in PDFPage.clean(text).split(separator: " ").map(String.init) {
+            let longer = line.isEmpty ? word : line + " " + word
+            if fits(longer) {
+                line = longer
+                continue
+            }
+            if !line.isEmpty { lines.append(line) }
+            line = ""
+            for character in word {
+                if !line.isEmpty, !fits(line + String(character)) {
+                    lines.append(line)
+                    line = ""
+                }
+                line.append(character)
+            }
+        }
+        if !line.isEmpty { lines.append(line) }
+        return lines
+    }
+
+    /// The text in one line no wider than `width`, with its middle left out where it would be.
+    public func shortened(_ text: String, width limit: Double, size: Double, isBold: Bool = false) -> String {
+        let characters = Array(PDFPage.clean(text).prefix(2_000))
+        func candidate(_ kept: Int) -> String {
+            kept >= characters.count
+                ? String(characters)
+                : String(characters.prefix((kept + 1) / 2)) + "…" + String(characters.suffix(kept / 2))
+        }
+        var (low, high) = (0, characters.count)
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if width(of: candidate(middle), size: size, isBold: isBold) <= limit { low = middle } else { high = middle - 1 }
+        }
+        return candidate(low)
+    }
+
+    private func set(size: Double, isBold: Bool) {
+        guard let fonts = PDFFonts.shared else { return }
+        cairo_set_font_face(context, isBold ? fonts.bold : fonts.regular)
+        cairo_set_font_size(context, size)
+    }
+
+    /// What is no character of a line becomes a space: file names may hold anything.
+    private static func clean(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+    }
+
+    // MARK: Areas, lines, pictures
+
+    public func fill(_ rectangle: PDFRectangle, _ color: PDFColor) {
+        set(color)
+        cairo_rectangle(context, rectangle.x, rectangle.y, rectangle.width, rectangle.height)
+        cairo_fill(context)
+    }
+
+    public func outline(_ rectangle: PDFRectangle, _ color: PDFColor, lineWidth: Double = 0.7) {
+        set(color)
+        cairo_set_line_width(context, lineWidth)
+        cairo_rectangle(context, rectangle.x, rectangle.y, rectangle.width, rectangle.height)
+        cairo_stroke(context)
+    }
+
+    public func line(from start: SIMD2<Double>, to end: SIMD2<Double>, _ color: PDFColor, lineWidth: Double = 0.7) {
+        set(color)
+        cairo_set_line_width(context, lineWidth)
+        cairo_move_to(context, start.x, start.y)
+        cairo_line_to(context, end.x, end.y)
+        cairo_stroke(context)
+    }
+
+    /// Fills the area within the corners.
+    public func fill(polygon corners: [SIMD2<Double>], _ color: PDFColor) {
+        guard let first = corners.first else { return }
+        set(color)
+        cairo_move_to(context, first.x, first.y)
+        for corner in corners.dropFirst() { cairo_line_to(context, corner.x, corner.y) }
+        cairo_close_path(context)
+        cairo_fill(context)
+    }
+
+    public func fillCircle(center: SIMD2<Double>, radius: Double, _ color: PDFColor) {
+        set(color)
+        cairo_arc(context, center.x, center.y, radius, 0, 2 * Double.pi)
+        cairo_fill(context)
+    }
+
+    /// Puts a picture into a rectangle, stretched to fill it. It is kept without loss.
+    public func image(_ image: RGBImage, in rectangle: PDFRectangle) {
+        guard image.width > 0, image.height > 0 else { return }
+        let picture = cairo_image_surface_create(CAIRO_FORMAT_RGB24, Int32(image.width), Int32(image.height))
+        defer { cairo_surface_destroy(picture) }
+        guard let pixels = cairo_image_surface_get_data(picture) else { return }
+        let stride = Int(cairo_image_surface_get_stride(picture))
+        image.samples.withUnsafeBufferPointer { samples in
+            for y in 0..<image.height {
+                let row = UnsafeMutableRawPointer(pixels + y * stride)
+                for x in 0..<image.width {
+                    let place = 3 * (y * image.width + x)
+                    let value =
+                        UInt32(samples[place]) << 16 | UInt32(samples[place + 1]) << 8 | UInt32(samples[place + 2])
+                    row.storeBytes(of: value, toByteOffset: 4 * x, as: UInt32.self)
+                }
+            }
+        }
+        cairo_surface_mark_dirty(picture)
+        cairo_save(context)
+        cairo_translate(context, rectangle.x, rectangle.y)
+        cairo_scale(context, rectangle.width / Double(image.width), rectangle.height / Double(image.height))
+        cairo_set_source_surface(context, picture, 0, 0)
+        cairo_rectangle(context, 0, 0, Double(image.width), Double(image.height))
+        cairo_fill(context)
+        cairo_restore(context)
+    }
+
+    private func set(_ color: PDFColor) { cairo_set_source_rgb(context, color.red, color.green, color.blue) }
+
+    // MARK: Writing
+
+    /// Ends the page and writes the file, over any that is there. Nothing can be drawn afterwards. It is not flushed to
+    /// the disk.
+    /// - Throws: ``PDFError``.
+    public func write(to path: String) throws(PDFError) {
+        guard PDFFonts.shared != nil else { throw PDFError(.cannotDraw, path: path, "no memory for the fonts") }
+        cairo_show_page(context)
+        var status = cairo_status(context)
+        cairo_surface_finish(surface)
+        if status == CAIRO_STATUS_SUCCESS { status = cairo_surface_status(surface) }
+        guard status == CAIRO_STATUS_SUCCESS else {
+            throw PDFError(.cannotDraw, path: path, String(cString: cairo_status_to_string(status)))
+        }
+        do {
+            var file = try CheckedFileOutput(path: path)
+            try file.write(output.bytes)
+            try file.close()
+        } catch {
+            throw PDFError(.cannotWrite, path: path, error.detail, systemCode: error.code)
+        }
+    }
+}

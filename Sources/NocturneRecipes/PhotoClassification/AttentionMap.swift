@@ -1,0 +1,64 @@
+/// How much each part of the square picture speaks for a class (Grad-CAM), rows from the top.
+package struct AttentionMap: Hashable, Sendable {
+    /// Place of the class among the package's.
+    package let index: Int
+    package let width: Int
+    package let height: Int
+    package let values: [Float]
+
+    /// - Parameter shape: the last two are rows and columns.
+    /// - Throws: ``ClassScoreFault`` for values that are not numbers.
+    package init(index: Int, shape: [Int], values: [Float]) throws {
+        guard shape.count >= 2, let width = shape.last, width > 0, values.count == width * shape[shape.count - 2] else {
+            throw ClassScoreFault(detail: "a map of shape \(shape) has \(values.count) values")
+        }
+        guard values.allSatisfy(\.isFinite) else {
+            throw ClassScoreFault(detail: "the map holds values that are not numbers (NaN or infinite)")
+        }
+        self.index = index
+        self.width = width
+        height = shape[shape.count - 2]
+        self.values = values
+    }
+
+    package var minimum: Float { values.min() ?? 0 }
+    package var maximum: Float { values.max() ?? 0 }
+
+    /// Whether no place stands out: the spread is below a thousandth of the largest value, or nothing is above 0.
+    package var isUniform: Bool { maximum <= 0 || maximum - minimum <= maximum * 1e-3 }
+
+    /// The map in 0...1 in another size: values over the largest, linear between the middles of cells. All 0 for a
+    /// uniform map.
+    package func enlarged(to side: Int) -> [Float] {
+        guard !isUniform else { return [Float](repeating: 0, count: side * side) }
+        let columns = AttentionMap.places(count: width, side: side)
+        let rows = AttentionMap.places(count: height, side: side)
+        let scale = 1 / maximum
+        return [Float](unsafeUninitializedCapacity: side * side) { result, filled in
+            for (y, row) in rows.enumerated() {
+                for (x, column) in columns.enumerated() {
+                    let above = value(column, row.first)
+                    let below = value(column, row.second)
+                    let mixed = (above + (below - above) * row.share) * scale
+                    result[y * side + x] = min(max(mixed, 0), 1)
+                }
+            }
+            filled = side * side
+        }
+    }
+
+    private typealias Place = (first: Int, second: Int, share: Float)
+
+    private func value(_ column: Place, _ row: Int) -> Float {
+        let left = values[row * width + column.first]
+        return left + (values[row * width + column.second] - left) * column.share
+    }
+
+    private static func places(count: Int, side: Int) -> [Place] {
+        (0..<side).map { index in
+            let exact = min(max((Float(index) + 0.5) * Float(count) / Float(side) - 0.5, 0), Float(count - 1))
+            let first = Int(exact)
+            return (first, min(first + 1, count - 1), exact - Float(first))
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneNumerics
+import NocturnePipeline
+
+/// Writes what a classified photo leaves behind, and recognises it again.
+struct ClassificationWriter {
+    let model: PhotoClassificationModel
+    let options: PhotoClassificationOptions
+    let illustrated: PhotoClassification.IllustratedPhoto
+    let item: RecipeItem
+
+    private var photo: PhotoClassification.ClassifiedPhoto { illustrated.classified }
+
+    /// The side of `thumbnail.png` in pixels.
+    static let thumbnailSide = 96
+
+    func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+        let thumbnail = try PillowResize.bilinear(
+            photo.look.picture,
+            width: Self.thumbnailSide,
+            height: Self.thumbnailSide,
+            flag: scope.flag
+        )
+        try PNGWriter.write(thumbnail, to: folder + "/thumbnail.png")
+        var written = ["thumbnail.png"]
+        if let heatmap = illustrated.heatmap, let map = photo.attention {
+            try PNGWriter.write(heatmap, to: folder + "/heatmap.png")
+            try FileSystem.write(folder + "/attention.json", try StableJSON.encodeLine(values(of: map)))
+            written += ["heatmap.png", "attention.json"]
+        }
+        if options.writesReports {
+            let page = try ClassificationReport(
+                result: result(files: []),
+                picture: photo.look.picture,
+                overlay: illustrated.overlay
+            ).page(flag: scope.flag)
+            try page.write(to: folder + "/report.pdf")
+            written.append("report.pdf")
+        }
+        let files = try written.sorted().map { path in
+            let (bytes, digest) = try FileSystem.digest(folder + "/" + path)
+            return ItemFile(path: path, bytes: bytes, sha256: digest.hex)
+        }
+        let result = result(files: files)
+        let bytes = try StableJSON.encode(result)
+        try FileSystem.write(folder + "/result.json", bytes)
+        return Self.product(result, bytes: bytes)
+    }
+
+    private func values(of map: AttentionMap) -> AttentionValues {
+        AttentionValues(
+            name: model.settings.classes[map.index].name,
+            width: map.width,
+            height: map.height,
+            rows: (0..<map.height).map { Array(map.values[$0 * map.width..<($0 + 1) * map.width]) }
+        )
+    }
+
+    // MARK: The result
+
+    private func result(files: [ItemFile]) -> PhotoClassificationResult {
+        let (settings, scores) = (model.settings, photo.scores)
+        let leading = scores.ranking[0]
+        return PhotoClassificationResult(
+            schemaVersion: 1,
+            task: model.package.task.rawValue,
+            disclaimer: settings.isMedical ? Disclaimer.skin : Disclaimer.text,
+            item: item.name,
+            fingerprint: item.fingerprint,
+            source: source(),
+            model: .init(
+                id: model.package.id,
+                name: model.package.name,
+                version: model.package.version,
+                description: model.package.description,
+                digest: model.package.digest.hex
+            ),
+            engine: .init(
+                name: model.engineName,
+                precision: model.precision.rawValue,
+                instructionSet: model.instructionSet
+            ),
+            options: options.resultWords,
+            summary: Wording.summary(
+                title: settings.classes[leading].title,
+                probability: ClassScores.text(scores.probabilities[leading]),
+                isUncertain: scores.isUncertain
+            ),
+            leading: settings.classes[leading].name,
+            isUncertain: scores.isUncertain,
+            classes: zip(settings.classes, scores.probabilities).map {
+                .init(
+                    name: $0.name,
+                    title: $0.title,
+                    color: $0.color.description,
+                    malignant: $0.isMalignant,
+                    probability: $1
+                )
+            },
+            risk: photo.risk.map(risk),
+            metadata: metadata(),
+            preparation: preparation(),
+            attention: photo.attention.map(attention),
+            files: files,
+            notes: photo.notes
+        )
+    }
+
+    private func source() -> PhotoClassificationResult.Source {
+        let facts = photo.facts
+        return .init(
+            format: facts.format.rawValue,
+            name: photo.source.name,
+            widthPx: facts.storedWidth,
+            heightPx: facts.storedHeight,
+            orientation: facts.orientation,
+            colorModel: facts.colourModel.rawValue,
+            bitDepth: facts.bitDepth,
+            scaleDenominator: facts.scaleDenominator
+        )
+    }
+
+    private func risk(_ risk: RiskAssessment) -> PhotoClassificationResult.Risk {
+        .init(
+            level: risk.level,
+            words: Wording.risk(risk.level),
+            reasons: risk.reasons.map {
+                .init(
+                    name: model.settings.classes[$0.index].name,
+                    probability: photo.scores.probabilities[$0.index],
+                    threshold: $0.threshold
+                )
+            }
+        )
+    }
+
+    private func metadata() -> PhotoClassificationResult.Metadata? {
+        guard model.settings.metadata != nil else { return nil }
+        let known = photo.source.metadata ?? .unknown
+        return .init(ageYears: known.age, sex: known.sex.rawValue, site: known.site, vector: photo.vector)
+    }
+
+    private func preparation() -> PhotoClassificationResult.Preparation {
+        let look = photo.look
+        return .init(
+            squarePx: .init(x: look.part.x, y: look.part.y, side: look.part.width),
+            inputSizePx: model.settings.inputSize,
+            colorConstancy: look.gains == nil ? "notAsked" : look.exemption?.rawValue ?? "applied",
+            gains: look.gains.map { gains in (0..<3).map { (gains[$0] * 1e6).rounded() / 1e6 } }
+        )
+    }
+
+    private func attention(_ map: AttentionMap) -> PhotoClassificationResult.Attention {
+        .init(
+            name: model.settings.classes[map.index].name,
+            width: map.width,
+            height: map.height,
+            minimum: map.minimum,
+            maximum: map.maximum,
+            isUniform: map.isUniform,
+            overlayFile: "heatmap.png",
+            valuesFile: "attention.json"
+        )
+    }
+
+    // MARK: Recognising
+
+    private static func product(_ result: PhotoClassificationResult, bytes: [UInt8]) -> ItemProduct {
+        var digester = ContentDigester()
+        digester.update(bytes)
+        let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
+        return ItemProduct(files: result.files + [own], statistics: result.statistics, notes: result.notes)
+    }
+
+    /// The product of a folder that holds a whole result of `fingerprint`: every file there, with its recorded digest.
+    static func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
+        let bytes = try FileSystem.read(folder + "/result.json")
+        guard let result = try? JSONDecoder().decode(PhotoClassificationResult.self, from: Data(bytes)),
+            result.fingerprint == fingerprint, FileSystem.exists(folder + "/run.json")
+        else { return nil }
+        for file in result.files {
+            let (size, digest) = try FileSystem.digest(folder + "/" + file.path)
+            guard size == file.bytes, digest.hex == file.sha256 else { return nil }
+        }
+        return product(result, bytes: bytes)
+    }
+}

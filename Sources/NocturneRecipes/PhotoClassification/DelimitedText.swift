@@ -1,0 +1,79 @@
+/// Comma-separated values as RFC 4180 has them: fields in quotes may hold commas, line ends and doubled quotes.
+///
+/// Line ends are LF, CRLF or CR; a byte-order mark in front is passed over, as are empty lines.
+package struct DelimitedText: Sendable {
+    /// A record, with the number of the line it begins in, from 1.
+    package struct Row: Hashable, Sendable {
+        package let number: Int
+        package let fields: [String]
+    }
+
+    package struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
+        package let row: Int
+        package let detail: String
+        package var description: String { "row \(row): \(detail)" }
+    }
+
+    package private(set) var rows: [Row] = []
+    private var fields: [String] = []
+    private var field: [UInt8] = []
+    private var line = 1
+    private var begin = 1
+
+    private enum Place { case start, plain, quoted, closed }
+
+    /// - Throws: ``Fault`` for a quote that is never closed, or text behind a closing one.
+    package init(_ bytes: [UInt8]) throws(Fault) {
+        let (quote, comma, feed, carriage) = (UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(10), UInt8(13))
+        var place = Place.start
+        var index = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            index += 1
+            if place == .quoted {
+                if byte == quote {
+                    if index < bytes.count, bytes[index] == quote {
+                        field.append(quote)
+                        index += 1
+                    } else {
+                        place = .closed
+                    }
+                } else {
+                    if byte == feed { line += 1 }
+                    field.append(byte)
+                }
+            } else if byte == comma {
+                endField()
+                place = .start
+            } else if byte == feed || byte == carriage {
+                if byte == carriage, index < bytes.count, bytes[index] == feed { index += 1 }
+                endRow(isEmpty: place == .start)
+                place = .start
+            } else if place == .closed {
+                throw Fault(row: begin, detail: "there is text behind a closing quote")
+            } else if byte == quote, place == .start {
+                place = .quoted
+            } else {
+                field.append(byte)
+                place = .plain
+            }
+        }
+        if place == .quoted { throw Fault(row: begin, detail: "a quote is never closed") }
+        endRow(isEmpty: place == .start)
+    }
+
+    private mutating func endField() {
+        fields.append(String(decoding: field, as: UTF8.self))
+        field.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func endRow(isEmpty: Bool) {
+        if !(isEmpty && fields.isEmpty) {
+            endField()
+            rows.append(Row(number: begin, fields: fields))
+        }
+        fields = []
+        line += 1
+        begin = line
+    }
+}

@@ -1,0 +1,92 @@
+public import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneNumerics
+public import NocturnePipeline
+
+/// Photos in; scores of classes, a risk, an attention map and a report out.
+///
+/// Results never claim to know what a person has: see ``Wording``.
+public struct PhotoClassification: Recipe {
+    let models: [PhotoClassificationModel]
+    let options: PhotoClassificationOptions
+
+    public init(models: [PhotoClassificationModel], options: PhotoClassificationOptions) {
+        self.models = models
+        self.options = options
+    }
+
+    func model(_ id: String) throws -> PhotoClassificationModel {
+        guard let model = models.first(where: { $0.package.id == id }) else {
+            throw PhotoClassificationModelError(package: id, detail: "is not among the models of this run")
+        }
+        return model
+    }
+
+    // MARK: Discovering and planning
+
+    public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
+        try PhotoDiscovery(models: models, options: options, scope: scope).run(request)
+    }
+
+    public func sharedBytes(threads: Int) throws -> Int {
+        try models.reduce(0) { $0 + (try $1.residentBytes(threads: threads)) }
+    }
+
+    /// There is only one way: a picture is small beside a volume.
+    public func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
+        let source = try ClassifiedPhotoSource(source)
+        let settings = try model(source.model).settings
+        let preprocessing = PhotoPreprocessing(settings)
+        let (pixels, side) = (source.width * source.height, settings.inputSize)
+        return ItemPlan(
+            buffers: [
+                PlannedBuffer("decoder", bytes: source.decoderBytes, from: .load, through: .load),
+                PlannedBuffer("picture", bytes: pixels * 3, from: .load, through: .prepare),
+                PlannedBuffer(
+                    "preparation",
+                    bytes: preprocessing.predictedBytes(width: source.width, height: source.height),
+                    from: .prepare,
+                    through: .prepare
+                ),
+                PlannedBuffer("network input", bytes: side * side * 12, from: .prepare, through: .infer),
+                PlannedBuffer("square picture", bytes: side * side * 3, from: .prepare, through: .write),
+                // The map enlarged, its overlay, and the picture with the bar.
+                PlannedBuffer("overlay", bytes: side * (side + 64) * 10, from: .mesh, through: .write),
+                PlannedBuffer("files", bytes: side * side * 12 + (2 << 20), from: .write, through: .write),
+            ],
+            steps: 1
+        )
+    }
+
+    // MARK: Recognising, judging
+
+    public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
+        try ClassificationWriter.adopt(folder: folder, fingerprint: fingerprint)
+    }
+
+    public func isTransient(_ error: any Error) -> Bool {
+        let code =
+            (error as? PDFError)?.systemCode ?? (error as? PNGError)?.systemCode
+            ?? (error as? AllocationError)?.systemCode
+        if let fault = error as? FileFault { return fault.isTransient }
+        return code.map { FileFault(operation: "", path: "", code: $0).isTransient } ?? false
+    }
+}
+
+extension PhotoPreprocessing {
+    /// As a package asks for it.
+    init(_ settings: PhotoClassificationSettings) {
+        self.init(
+            size: settings.inputSize,
+            usesColourConstancy: settings.usesColorConstancy,
+            mean: SIMD3(settings.mean[0], settings.mean[1], settings.mean[2]),
+            deviation: SIMD3(
+                settings.standardDeviation[0],
+                settings.standardDeviation[1],
+                settings.standardDeviation[2]
+            )
+        )
+    }
+}

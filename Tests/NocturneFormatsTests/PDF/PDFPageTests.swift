@@ -1,0 +1,78 @@
+import Foundation
+import NocturneCore
+import NocturneFormats
+import NocturneTestSupport
+import Testing
+
+@Suite("Pages of PDF")
+struct PDFPageTests {
+    private func draw() -> PDFPage {
+        let page = PDFPage(title: "A title")
+        page.text("Grüße – “quoted” ≥ 5 µm", x: 20, y: 40, size: 12)
+        page.text("bold", x: 20, y: 60, size: 12, isBold: true)
+        page.fill(PDFRectangle(x: 10, y: 80, width: 50, height: 20), PDFColor(gray: 0.5))
+        page.outline(PDFRectangle(x: 10, y: 80, width: 50, height: 20), PDFColor(gray: 0))
+        page.fill(polygon: [SIMD2(0, 0), SIMD2(10, 0), SIMD2(0, 10)], PDFColor(red: 1, green: 0, blue: 0))
+        page.fillCircle(center: SIMD2(100, 100), radius: 5, PDFColor(gray: 0.2))
+        var image = RGBImage(width: 3, height: 2)
+        image[1, 1] = SIMD3(255, 128, 1)
+        page.image(image, in: PDFRectangle(x: 200, y: 200, width: 90, height: 60))
+        return page
+    }
+
+    @Test("Two runs give the same bytes, with fonts of their own and no time of day")
+    func same() throws {
+        try TemporaryFolder.with { place in
+            var files: [Data] = []
+            for name in ["a.pdf", "b.pdf"] {
+                try draw().write(to: place(name).path)
+                files.append(try Data(contentsOf: place(name)))
+            }
+            #expect(files[0] == files[1])
+            let text = String(decoding: files[0], as: UTF8.self)
+            #expect(text.hasPrefix("%PDF-1."))
+            #expect(text.contains("D:20000101000000Z") && text.contains("A title"))
+            #expect(text.contains("NocturneSans-Regular") || text.contains("NocturneSans"))
+            #expect(text.contains("/FontFile"))
+        }
+    }
+
+    @Test("Every letter of the report's words has a width of its own")
+    func widths() {
+        let page = PDFPage(title: "")
+        let missing = page.width(of: "\u{4E2D}", size: 10)
+        for letter in "abcdefgABCXYZ0123456789äöüßéñłőŞ≥≤–—“”×µ±" {
+            let width = page.width(of: String(letter), size: 10)
+            #expect(width > 1 && width < 14)
+        }
+        #expect(page.width(of: "iiii", size: 10) < page.width(of: "mmmm", size: 10))
+        #expect(page.width(of: "mm", size: 10) * 2 == page.width(of: "mm", size: 20))
+        #expect(missing > 0)
+    }
+
+    @Test("Lines are no wider than asked for and lose no word; long words are broken")
+    func lines() {
+        let page = PDFPage(title: "")
+        let text = "The quick brown fox jumps over the lazy dog " + String(repeating: "w", count: 80)
+        let lines = page.lines(of: text, width: 100, size: 9)
+        for line in lines { #expect(page.width(of: line, size: 9) <= 100) }
+        #expect(lines.joined().replacing(" ", with: "") == text.replacing(" ", with: ""))
+        #expect(page.lines(of: "", width: 100, size: 9).isEmpty)
+    }
+
+    @Test("Shortened text fits, keeps both ends, and is left alone where it fits")
+    func shortened() {
+        let page = PDFPage(title: "")
+        #expect(page.shortened("short", width: 100, size: 9) == "short")
+        let long = "beginning" + String(repeating: "x", count: 5000) + "end"
+        let result = page.shortened(long, width: 100, size: 9)
+        #expect(page.width(of: result, size: 9) <= 100 && result.hasPrefix("beg") && result.contains("…"))
+        #expect(page.shortened("a\nb\u{0}c", width: 100, size: 9) == "a b c")
+    }
+
+    @Test("A path that cannot be written is an error with the system's number")
+    func unwritable() throws {
+        let error = #expect(throws: PDFError.self) { try draw().write(to: "/nowhere/at/all.pdf") }
+        #expect(error?.code == .cannotWrite && error?.systemCode == ENOENT)
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import NocturneInference
+import NocturnePipeline
+import NocturneRecipes
+import Testing
+
+@Suite("Clinical metadata")
+struct ClinicalMetadataTests {
+    static let sites = PhotoMetadataSettings(sites: ["anterior torso", "head/neck", "unknown"])
+
+    private func table(_ text: String) throws -> MetadataTable {
+        try MetadataTable(bytes: Array(text.utf8), path: "/data/people.csv")
+    }
+
+    private func reason(_ text: String, of names: [String] = ["a.jpg"]) throws -> [String] {
+        try table(text).assign(names, settings: Self.sites).map {
+            if case .failure(let fault) = $0 { fault.detail } else { "fine" }
+        }
+    }
+
+    private struct Expected: Decodable {
+        struct Case: Decodable {
+            let image: String
+            let vector: [Float]
+        }
+
+        let sites: [String]
+        let cases: [Case]
+    }
+
+    @Test("Twenty rows as people write them give the vectors of the Python reference")
+    func reference() throws {
+        let folder = PhotoBench.fixture("ClinicalMetadata")
+        let expected = try JSONDecoder().decode(
+            Expected.self,
+            from: Data(contentsOf: folder.appendingPathComponent("expected.json"))
+        )
+        let settings = PhotoMetadataSettings(sites: expected.sites)
+        let table = try MetadataTable(path: folder.appendingPathComponent("table.csv").path)
+        let found = table.assign(expected.cases.map { "\($0.image).jpg" }, settings: settings)
+        #expect(expected.cases.count == 20)
+        for (entry, result) in zip(expected.cases, found) {
+            let metadata = try #require(try result.get(), "\(entry.image)")
+            #expect(metadata.vector(settings) == entry.vector, "\(entry.image)")
+        }
+    }
+
+    @Test("A field that cannot be understood is an error that names file and row")
+    func faults() throws {
+        let head = "image,age_approx,sex,anatom_site_general\n"
+        #expect(try reason(head + "b,1,male,\na,old,male,") == ["people.csv row 3: age_approx \"old\" is no number"])
+        #expect(try reason(head + "a,0x20,male,")[0].contains("row 2: age_approx \"0x20\""))
+        #expect(try reason(head + "a,inf,,")[0].contains("is no number"))
+        #expect(try reason(head + "a,1e999,,")[0].contains("is no number"))
+        #expect(try reason(head + "a,,,left toe")[0].contains("row 2: anatom_site_general \"left toe\" is none of"))
+        #expect(try reason(head + "a,,robot,")[0].contains("row 2: sex \"robot\""))
+        #expect(try reason(head + "a,1,male")[0] == "people.csv row 2: 3 fields for 4 columns")
+        #expect(try reason(head + "a,1,male,,x")[0] == "people.csv row 2: 5 fields for 4 columns")
+        #expect(try reason(head + "\"two\nlines\",1,,\na,x,,")[0].contains("row 4:"))
+        // The rows of other pictures do no harm.
+        #expect(try reason(head + "b,old,robot,nowhere\na,5,,") == ["fine"])
+    }
+
+    @Test("A row finds its picture by path, by file name or by the name without ending, the most exact first")
+    func matching() throws {
+        let text = "age_approx,image\n1,x/a.jpg\n2,a.jpg\n3,a\n4,./y/b\n"
+        let found = try table(text).assign(["x/a.jpg", "z/a.jpg", "q/a.png", "y/b.tif", "c.jpg"], settings: Self.sites)
+        #expect(try found.map { try $0.get()?.age } == [1, 2, 3, 4, nil])
+    }
+
+    @Test("A row that may be any of several pictures is none's, and rows that disagree are refused")
+    func ambiguity() throws {
+        let text = "image,age_approx\na,30\nb,1\nb,1\nc,1\nc,2\n"
+        let reasons = try reason(text, of: ["x/a.jpg", "y/a.jpg", "b.png", "c.png"])
+        #expect(reasons[0] == "people.csv row 2: \"a\" may be any of x/a.jpg, y/a.jpg: give the path below the input")
+        #expect(reasons[1] == reasons[0] && reasons[2] == "fine")
+        #expect(reasons[3] == "people.csv row 5: \"c\" has another row, 6, that says something else")
+    }
+
+    @Test(
+        "A file that is no table of this kind is refused as a whole",
+        arguments: [
+            "", "\n\n", "a,b\n1,2", "image;age_approx\na;1", "image,image\na,b", "image,x\n\"a,1", "image,x\n\"a\"b,1",
+            "\u{0}\u{1}\u{2}", "\"image", "\"",
+        ]
+    )
+    func refused(_ text: String) {
+        #expect(throws: BatchError.self) { try table(text) }
+    }
+
+    @Test("Fields in quotes hold what they hold; every kind of line end ends a row")
+    func delimited() throws {
+        let text = try DelimitedText(Array("\u{FEFF}a,\"b,\"\"c\"\"\"\r\n\"d\r\ne\",\"\"\rf,g\n\n\nh,".utf8))
+        #expect(text.rows.map(\.fields) == [["a", "b,\"c\""], ["d\r\ne", ""], ["f", "g"], ["h", ""]])
+        #expect(text.rows.map(\.number) == [1, 2, 4, 7])
+        #expect(try DelimitedText([]).rows.isEmpty)
+        #expect(try DelimitedText(Array("\"\"".utf8)).rows.map(\.fields) == [[""]])
+    }
+
+    @Test("Any bytes end as rows or as a fault")
+    func noise() {
+        var state: UInt64 = 7
+        for _ in 0..<500 {
+            var bytes: [UInt8] = []
+            for _ in 0..<40 {
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                bytes.append([34, 44, 10, 13, 65, 0xEF, 0xFF, 0][Int(state >> 61)])
+            }
+            do throws(DelimitedText.Fault) {
+                let rows = try DelimitedText(bytes).rows
+                #expect(rows.allSatisfy { !$0.fields.isEmpty })
+            } catch {
+                #expect(error.row >= 1)
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturnePipeline
+import NocturneRecipes
+import NocturneTestSupport
+import Testing
+
+@Suite("A batch of classified photos")
+struct PhotoBatchTests {
+    @Test("Scores, risk and attention of a red picture are those of its means")
+    func red() async throws {
+        let bench = try PhotoBench("primary")
+        // Wide, so that the square in the middle has no border left and right.
+        try bench.add("red.png", SIMD3(255, 0, 51), width: 64, height: 16)
+        #expect(try await bench.run().counts.completed == 1)
+        let result = try bench.result("red")
+        #expect(result.leading == "red" && result.risk?.level == .high && result.metadata == nil)
+        #expect(result.preparation.squarePx.x == 24 && result.preparation.squarePx.side == 16)
+        // Two rows of grey 90 above and below twelve rows of red.
+        let grey = 90.0 / 255 * 4 / 16
+        let logits = [grey + 0.75, grey, grey + 0.2 * 0.75].map { 10 * $0 }
+        let sum = logits.map { exp($0) }.reduce(0, +)
+        for (entry, logit) in zip(result.classes, logits) {
+            #expect(abs(entry.probability - exp(logit) / sum) < 2e-6)
+        }
+        #expect(abs(result.classes.map(\.probability).reduce(0, +) - 1) < 1e-3)
+        // Rows of cells: half grey, red, red, half grey.
+        let values = try JSONDecoder().decode(
+            AttentionValues.self,
+            from: Data(contentsOf: URL(fileURLWithPath: bench.output.item("red") + "/attention.json"))
+        )
+        #expect(values.name == "red" && values.rows.count == 4)
+        #expect(values.rows[1].allSatisfy { abs($0 - 1) < 1e-6 })
+        #expect(values.rows[0].allSatisfy { abs($0 - Float(1 + 90.0 / 255) / 2) < 1e-6 })
+        let files = try Set(FileManager.default.contentsOfDirectory(atPath: bench.output.item("red")))
+        #expect(
+            files == ["result.json", "run.json", "heatmap.png", "attention.json", "report.pdf", "thumbnail.png"]
+        )
+    }
+
+    @Test("Metadata reach the classifier, from the table or from a file beside the picture")
+    func metadata() async throws {
+        let bench = try PhotoBench("primary-told")
+        for name in ["a.jpg", "b.png", "c.png", "d.png", "e.png"] { try bench.add(name, SIMD3(80, 80, 80)) }
+        try bench.folder.write("\u{FEFF}image,age_approx,sex,anatom_site_general\r\na,50,female,head/neck\r\nd,soon,,\r\n", to: "in/p.csv")
+        try bench.folder.write("{\"meta\":{\"clinical\":{\"age_approx\":100,\"sex\":\"male\"}}}", to: "in/b.json")
+        try bench.folder.write("{\"sex\": [1]}", to: "in/e.json")
+        let outcome = try await bench.run(PhotoClassificationOptions(metadataPath: bench.folder("in/p.csv").path))
+        #expect(outcome.counts.completed == 3 && outcome.counts.failed == 2 && outcome.counts.inputs == 5)
+        let (a, b, c) = (try bench.result("a"), try bench.result("b"), try bench.result("c"))
+        #expect(a.metadata?.vector == [0.5, 0, 1, 1] && a.metadata?.site == "head/neck" && a.metadata?.ageYears == 50)
+        #expect(b.metadata?.vector == [1, 0, 0, 2] && b.notes.isEmpty == false)
+        #expect(c.metadata?.vector == [0, 1, 2, 2] && c.metadata?.ageYears == nil)
+        // Grey pictures: what differs is what was told. exp(3 × 0.5), exp(1) against 1.
+        let sum = exp(1.5) + exp(1) + 1
+        #expect(abs(a.classes[0].probability - exp(1.5) / sum) < 2e-6)
+        #expect(abs(a.classes[1].probability - exp(1) / sum) < 2e-6)
+        let account = try bench.account()
+        #expect(account["d"]?.reason.contains("p.csv row 3: age_approx \"soon\"") == true)
+        #expect(account["e"]?.reason.contains("e.json: sex is neither text nor number") == true)
+        #expect(account["d"]?.state == .failed)
+    }
+
+    @Test("An attention graph that fails or says nothing costs its map, never the item")
+    func attention() async throws {
+        let broken = try PhotoBench("broken-attention")
+        try broken.add("x.png")
+        #expect(try await broken.run().counts.completed == 1)
+        let without = try broken.result("x")
+        #expect(without.attention == nil && without.leading == "red")
+        #expect(without.notes == ["there is no attention map: the map holds values that are not numbers (NaN or infinite)"])
+        #expect(!FileSystem.exists(broken.output.item("x") + "/heatmap.png"))
+        #expect(FileSystem.exists(broken.output.item("x") + "/report.pdf"))
+
+        let uniform = try PhotoBench("uniform")
+        try uniform.add("x.png")
+        #expect(try await uniform.run().counts.completed == 1)
+        let flat = try uniform.result("x")
+        #expect(flat.attention?.isUniform == true && flat.attention?.maximum == 1)
+        #expect(flat.notes == ["low activation: the attention map is uniform and points to no place"])
+    }
+
+    @Test("Values that are not numbers, tiny pictures, broken files and other files end as what they are")
+    func bad() async throws {
+        let none = try PhotoBench("not-numbers")
+        try none.add("x.png")
+        #expect(try await none.run().counts.failed == 1)
+        #expect(try none.account()["x"]?.reason.contains("not numbers (NaN or infinite) for red, green, blue") == true)
+
+        let bench = try PhotoBench("primary")
+        let good = try bench.add("good.dat")
+        try bench.add("tiny.png", width: 100, height: 7)
+        try bench.folder.write("not a picture", to: "in/text.jpg")
+        try bench.folder.write([], to: "in/empty.png")
+        try bench.folder.write(Array(try Data(contentsOf: good).dropLast(40)), to: "in/cut.png")
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 2 && outcome.counts.skipped == 2)
+        let account = try bench.account()
+        #expect(account["tiny"]?.reason.contains("100×7 pixels; primary asks for at least 8") == true)
+        #expect(account["cut"]?.state == .failed && account["text"]?.state == .skipped)
+        #expect(try bench.result("good").notes.contains { $0.contains("small") })
+    }
+
+    @Test("Probabilities that do not add up are divided by their sum, with a note")
+    func probabilities() async throws {
+        let bench = try PhotoBench("probabilities")
+        try bench.add("x.png", SIMD3(90, 90, 90))
+        try await bench.run()
+        let result = try bench.result("x")
+        #expect(result.classes.map(\.probability) == [0.5, 0.333333, 0.166667])
+        #expect(result.notes.contains { $0.contains("added up to 0.529") } && result.attention == nil)
+    }
+
+    @Test("Same names in two folders and with two endings lose nothing; two models give two items each")
+    func names() async throws {
+        let bench = try PhotoBench("primary", "uniform")
+        for name in ["x/a.jpg", "y/a.jpg", "y/a.jpeg", "a.png"] { try bench.add(name) }
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 8 && outcome.counts.inputs == 8)
+        let results = FileSystem.files(below: bench.output.path).filter { $0.hasSuffix("/result.json") }
+        #expect(results.count == 8)
+    }
+
+    @Test("The tree is the same to the byte for 1, 2 and 5 threads; a second run finds all done")
+    func same() async throws {
+        let bench = try PhotoBench("primary-told")
+        for index in 0..<6 {
+            try bench.add("p\(index).png", SIMD3(UInt8(40 * index), 120, UInt8(200 - 30 * index)), width: 60 + index)
+        }
+        var trees: [[String: String]] = []
+        for threads in [1, 2, 5, 2] {
+            let output = OutputFolder(bench.folder("out-\(trees.count)").path)
+            #expect(try await bench.run(output: output, threads: threads).counts.completed == 6)
+            trees.append(try bench.tree(output))
+        }
+        #expect(trees[0].count > 30)
+        for tree in trees.dropFirst() { #expect(tree == trees[0]) }
+        #expect(try await bench.run(output: OutputFolder(bench.folder("out-0").path)).counts.completed == 6)
+        #expect(try bench.tree(OutputFolder(bench.folder("out-0").path)) == trees[0])
+    }
+
+    @Test("Every written result fits its schema, which is able to refuse")
+    func schema() async throws {
+        for model in ["primary-told", "broken-attention", "uniform"] {
+            let bench = try PhotoBench(model)
+            try bench.add("x.png")
+            try await bench.run(PhotoClassificationOptions(writesReports: false))
+            let schema = try JSONSchema(
+                Data(
+                    contentsOf: Checkout.folder.appendingPathComponent(
+                        "Samples/Schemas/classification-result.schema.json"
+                    )
+                )
+            )
+            let data = try Data(contentsOf: URL(fileURLWithPath: bench.output.item("x") + "/result.json"))
+            #expect(try schema.faults(in: data) == [])
+            let damaged = String(decoding: data, as: UTF8.self).replacing("\"leading\"", with: "\"leader\"")
+            #expect(try schema.faults(in: Data(damaged.utf8)).count == 2)
+            #expect(!FileSystem.exists(bench.output.item("x") + "/report.pdf"))
+        }
+    }
+
+    @Test("A result in place is recognised by its fingerprint and digests, and not when a byte changed")
+    func adoption() async throws {
+        let bench = try PhotoBench("primary")
+        try bench.add("x.png")
+        try await bench.run()
+        let (recipe, folder) = (try bench.recipe(), bench.output.item("x"))
+        let fingerprint = try bench.result("x").fingerprint
+        #expect(try recipe.adopt(folder: folder, fingerprint: fingerprint)?.files.count == 5)
+        #expect(try recipe.adopt(folder: folder, fingerprint: "other") == nil)
+        let file = folder + "/thumbnail.png"
+        var bytes = try FileSystem.read(file)
+        bytes[bytes.count - 5] ^= 1
+        try FileSystem.write(file, bytes)
+        #expect(try recipe.adopt(folder: folder, fingerprint: fingerprint) == nil)
+    }
+
+    @Test("The contact sheet shows a batch once, the same for any order of folders, and writes nothing for none")
+    func contactSheet() async throws {
+        let bench = try PhotoBench("primary")
+        for index in 0..<45 { try bench.add("p\(index).png", SIMD3(UInt8(5 * index), 90, 160)) }
+        try await bench.run(PhotoClassificationOptions(writesReports: false))
+        let folders = (0..<45).map { bench.output.item("p\($0)") }
+        let (first, second) = (bench.folder("one.pdf").path, bench.folder("two.pdf").path)
+        #expect(try ContactSheet.write(folders: folders, to: first) == 45)
+        #expect(try ContactSheet.write(folders: folders.reversed() + [bench.folder("none").path], to: second) == 45)
+        #expect(try FileSystem.read(first) == FileSystem.read(second))
+        #expect(try FileSystem.read(first).starts(with: Array("%PDF".utf8)))
+        #expect(try ContactSheet.write(folders: [], to: bench.folder("no.pdf").path) == 0)
+        #expect(!FileSystem.exists(bench.folder("no.pdf").path))
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturnePipeline
+import NocturneRecipes
+import NocturneTestSupport
+
+/// A batch of photos in a fresh folder.
+final class PhotoBench: Sendable {
+    let folder: TemporaryFolder
+    let models: [String]
+
+    /// - Parameter models: names of fixture packages, or paths.
+    init(_ models: String...) throws {
+        folder = try TemporaryFolder("nocturne-photos")
+        self.models = models.map { $0.hasPrefix("/") ? $0 : PhotoBench.fixture("PhotoModels/\($0)").path }
+        try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
+    }
+
+    static func fixture(_ path: String) -> URL {
+        Checkout.folder.appendingPathComponent("Tests/NocturneRecipesTests/Fixtures/\(path)")
+    }
+
+    var input: String { folder("in").path }
+    var output: OutputFolder { OutputFolder(folder("out").path) }
+
+    /// Writes a picture of one colour with a border of grey, as PNG whatever its name.
+    @discardableResult
+    func add(_ name: String, _ color: SIMD3<UInt8> = SIMD3(200, 60, 40), width: Int = 40, height: Int = 32) throws
+        -> URL
+    {
+        var image = RGBImage(width: width, height: height)
+        for y in 0..<height {
+            for x in 0..<width {
+                let isInner = x >= 2 && y >= 2 && x < width - 2 && y < height - 2
+                image[x, y] = isInner ? color : SIMD3(90, 90, 90)
+            }
+        }
+        let url = folder("in/\(name)")
+        try FileManager.default.createDirectory(
+            at: url.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        try PNGWriter.write(image, to: url.path)
+        return url
+    }
+
+    func recipe(_ options: PhotoClassificationOptions = PhotoClassificationOptions()) throws -> PhotoClassification {
+        let loaded = try models.map { path in
+            try PhotoClassificationModel(
+                package: try ModelPackage.load(folder: path),
+                engine: BuiltinEngine(),
+                precision: .float32
+            )
+        }
+        return PhotoClassification(models: loaded, options: options)
+    }
+
+    @discardableResult
+    func run(
+        _ options: PhotoClassificationOptions = PhotoClassificationOptions(),
+        output: OutputFolder? = nil,
+        threads: Int = 2
+    ) async throws -> BatchOutcome {
+        let recipe = try recipe(options)
+        let output = output ?? self.output
+        try output.create()
+        let packages = try models.map { try ModelPackage.load(folder: $0) }
+        let batch = BatchOptions(
+            output: output,
+            description: BatchDescription(
+                version: "0.0.0",
+                models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
+                options: options.words,
+                inputs: [input],
+                include: [],
+                exclude: [],
+                modelPaths: models
+            ),
+            threads: threads,
+            memoryBytes: 1 << 30,
+            processBytes: 64 << 20
+        )
+        let progress = ProgressReporter(path: output.events, view: Silence())
+        return try await BatchEngine(recipe: recipe, options: batch, control: RunControl(), progress: progress).run()
+    }
+
+    private struct Silence: ProgressView {
+        func show(_ event: BatchEvent, _ status: ProgressStatus) {}
+        func refresh(_ status: ProgressStatus) {}
+        func close() {}
+    }
+
+    func result(_ item: String, output: OutputFolder? = nil) throws -> PhotoClassificationResult {
+        let url = URL(fileURLWithPath: (output ?? self.output).item(item) + "/result.json")
+        return try JSONDecoder().decode(PhotoClassificationResult.self, from: Data(contentsOf: url))
+    }
+
+    /// Every file that has to be the same in two runs, with its digest.
+    func tree(_ output: OutputFolder? = nil) throws -> [String: String] {
+        let root = (output ?? self.output).path
+        var result: [String: String] = [:]
+        for file in FileSystem.files(below: root)
+        where !file.hasPrefix(".nocturne/") && !file.hasSuffix("run.json") && file != "events.jsonl" {
+            result[file] = try FileSystem.digest(root + "/" + file).digest.hex
+        }
+        return result
+    }
+
+    /// States and reasons by item.
+    func account() throws -> [String: (state: ItemState, reason: String)] {
+        let journal = try Journal(path: output.journal)
+        defer { journal.close() }
+        return Dictionary(try journal.items().map { ($0.name, ($0.state, $0.reason ?? "")) }) { first, _ in first }
+    }
+}
