@@ -1,0 +1,94 @@
+#ifndef CPHOTO_H
+#define CPHOTO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A narrow C face of libjpeg-turbo and libpng: rows of 8-bit RGB, whatever is in the file.
+ *
+ * Every function returns a code and, unless that is CPHOTO_OK, fills the decoder's error text. The libraries leave by
+ * longjmp; no jump crosses this edge. There are no globals; a decoder belongs to one thread at a time. After any code
+ * but CPHOTO_OK a decoder can only be closed.
+ */
+
+typedef enum {
+    CPHOTO_OK = 0,
+    CPHOTO_NOT_OPENED = 1,      /* the system does not open the file; the text is its words */
+    CPHOTO_CORRUPT = 2,         /* the text is the library's words */
+    CPHOTO_UNSUPPORTED = 3,
+    CPHOTO_TOO_LARGE = 4,       /* beyond the memory granted */
+    CPHOTO_NO_MEMORY = 5,
+    CPHOTO_STOPPED = 6
+} cphoto_code;
+
+typedef enum {
+    CPHOTO_GREY = 0, CPHOTO_GREY_ALPHA = 1, CPHOTO_RGB = 2, CPHOTO_RGBA = 3, CPHOTO_PALETTE = 4, CPHOTO_YCBCR = 5,
+    CPHOTO_CMYK = 6, CPHOTO_YCCK = 7
+} cphoto_model;
+
+/* What a header says, unchecked but for being positive. */
+typedef struct {
+    int64_t width, height;
+    int32_t bits;               /* of a sample, or of a palette index */
+    int32_t model;              /* cphoto_model */
+    int32_t has_alpha;          /* an alpha channel, or transparent colours */
+    int32_t is_layered;         /* progressive, in several scans, or interlaced: held whole while it is decoded */
+    int64_t layered_bytes;      /* what that takes at full size */
+} cphoto_header;
+
+/* What was odd but did no harm, as bits. */
+enum { CPHOTO_NO_END_MARKER = 1, CPHOTO_STRAY_BYTES = 2 };
+
+/* Asked between rows and between the scans of a progressive picture; not 0 stops the work with CPHOTO_STOPPED. */
+typedef int (*cphoto_stop)(const void *context);
+
+typedef struct cphoto_jpeg cphoto_jpeg;
+typedef struct cphoto_png cphoto_png;
+
+/* Opens a file and reads its header. The decoder is made (for its words) unless memory is out; it must be closed. */
+cphoto_code cphoto_jpeg_open(const char *path, cphoto_jpeg **decoder, cphoto_header *header);
+cphoto_code cphoto_png_open(const char *path, cphoto_png **decoder, cphoto_header *header);
+void cphoto_jpeg_close(cphoto_jpeg *decoder);
+void cphoto_png_close(cphoto_png *decoder);
+const char *cphoto_jpeg_words(const cphoto_jpeg *decoder);
+const char *cphoto_png_words(const cphoto_png *decoder);
+
+/* The Exif block from its TIFF header on, or 0. Belongs to the decoder. */
+const uint8_t *cphoto_jpeg_exif(const cphoto_jpeg *decoder, size_t *count);
+/* The same; where the file holds it as hexadecimal text (as ImageMagick writes it) that text, and is_text 1. */
+const uint8_t *cphoto_png_exif(const cphoto_png *decoder, size_t *count, int *is_text);
+
+/* Begins decoding at 1/denominator (1, 2, 4, 8) of the size, rounded up; `memory` bounds what the library holds. */
+cphoto_code cphoto_jpeg_start(
+    cphoto_jpeg *decoder, int denominator, size_t memory, cphoto_stop stop, const void *context);
+cphoto_code cphoto_png_start(cphoto_png *decoder, cphoto_stop stop, const void *context);
+
+/*
+ * The next `count` rows into `rgb`, 3 bytes a pixel without gaps; reads no more rows than there are. The end of the file
+ * is checked with the last row.
+ */
+cphoto_code cphoto_jpeg_rows(cphoto_jpeg *decoder, uint8_t *rgb, size_t count);
+cphoto_code cphoto_png_rows(cphoto_png *decoder, uint8_t *rgb, size_t count);
+
+/* CPHOTO_NO_END_MARKER and others, once the rows are read. */
+int cphoto_jpeg_oddities(const cphoto_jpeg *decoder);
+
+/* CMYK (0 no ink) to RGB, as Pillow's convert does it. */
+void cphoto_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count);
+/* Colours over white by their alpha, rounded as Pillow's alpha_composite does it. */
+void cphoto_rgba_on_white(const uint8_t *rgba, uint8_t *rgb, size_t count);
+
+/*
+ * Puts `count` rows from row `first` of a stored picture of width × height into the upright picture, by the
+ * orientation of Exif (1 to 8).
+ */
+void cphoto_place_rows(
+    const uint8_t *rows, size_t first, size_t count, size_t width, size_t height, int orientation, uint8_t *upright);
+
+/* Adds `factor` pixels' samples at a time of one row to the sums of ceil(width / factor) pixels. */
+void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint32_t *sums);
+/* Makes a row of means of sums over `rows` rows, rounded to nearest, and empties the sums. */
+void cphoto_mean_row(uint32_t *sums, size_t width, size_t factor, size_t rows, uint8_t *mean);
+
+#endif

@@ -1,0 +1,206 @@
+// PNG through libpng. Errors leave by longjmp, inside this file.
+#include "CPhoto.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <png.h>
+
+enum {
+    // Largest ancillary chunk, and number of them, that are looked at; those of real files are far smaller.
+    longest_side = 0x7fffffff,
+    largest_chunk = 4 << 20,
+    most_chunks = 1000
+};
+
+struct cphoto_png {
+    png_structp png;
+    png_infop info;
+    FILE *file;
+    jmp_buf leave;
+    cphoto_code code;
+    char words[256];
+    char warning[128];         // the last one: where the header is wrong only it says how
+    int64_t width, height, next_row;
+    int has_alpha, passes;
+    uint8_t *rows;             // one row with alpha, or all rows of an interlaced picture
+    cphoto_stop stop;
+    const void *context;
+};
+
+static _Noreturn void leave(cphoto_png *decoder, cphoto_code code)
+{
+    decoder->code = code;
+    longjmp(decoder->leave, 1);
+}
+
+static _Noreturn void on_error(png_structp png, png_const_charp text)
+{
+    cphoto_png *decoder = png_get_error_ptr(png);
+    if (decoder->width == 0 && decoder->warning[0]) {
+        snprintf(decoder->words, sizeof decoder->words, "%s: %s", text, decoder->warning);
+    } else {
+        snprintf(decoder->words, sizeof decoder->words, "%s", text);
+    }
+    leave(decoder, strcmp(text, "Out of memory") == 0 ? CPHOTO_NO_MEMORY : CPHOTO_CORRUPT);
+}
+
+// What libpng only warns about is in chunks that do not touch the pixels, or becomes an error by itself.
+static void on_warning(png_structp png, png_const_charp text)
+{
+    cphoto_png *decoder = png_get_error_ptr(png);
+    snprintf(decoder->warning, sizeof decoder->warning, "%s", text);
+}
+
+static void read_bytes(png_structp png, png_bytep bytes, size_t count)
+{
+    cphoto_png *decoder = png_get_io_ptr(png);
+    if (fread(bytes, 1, count, decoder->file) != count) png_error(png, "the file ends too early");
+}
+
+static int model_of(int colour_type)
+{
+    switch (colour_type) {
+    case PNG_COLOR_TYPE_GRAY: return CPHOTO_GREY;
+    case PNG_COLOR_TYPE_GRAY_ALPHA: return CPHOTO_GREY_ALPHA;
+    case PNG_COLOR_TYPE_PALETTE: return CPHOTO_PALETTE;
+    case PNG_COLOR_TYPE_RGB_ALPHA: return CPHOTO_RGBA;
+    default: return CPHOTO_RGB;
+    }
+}
+
+cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *header)
+{
+    cphoto_png *decoder = calloc(1, sizeof *decoder);
+    *made = decoder;
+    if (!decoder) return CPHOTO_NO_MEMORY;
+    decoder->file = fopen(path, "rbe");
+    if (!decoder->file) {
+        snprintf(decoder->words, sizeof decoder->words, "%s", strerror(errno));
+        return CPHOTO_NOT_OPENED;
+    }
+    if (setjmp(decoder->leave)) return decoder->code;
+    decoder->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, decoder, on_error, on_warning);
+    if (!decoder->png) return CPHOTO_NO_MEMORY;
+    decoder->info = png_create_info_struct(decoder->png);
+    if (!decoder->info) return CPHOTO_NO_MEMORY;
+    png_set_read_fn(decoder->png, decoder, read_bytes);
+    png_set_user_limits(decoder->png, longest_side, longest_side);
+    png_set_chunk_cache_max(decoder->png, most_chunks);
+    png_set_chunk_malloc_max(decoder->png, largest_chunk);
+    png_read_info(decoder->png, decoder->info);
+
+    int type = png_get_color_type(decoder->png, decoder->info);
+    decoder->width = png_get_image_width(decoder->png, decoder->info);
+    decoder->height = png_get_image_height(decoder->png, decoder->info);
+    decoder->has_alpha =
+        (type & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(decoder->png, decoder->info, PNG_INFO_tRNS) != 0;
+    header->width = decoder->width;
+    header->height = decoder->height;
+    header->bits = png_get_bit_depth(decoder->png, decoder->info);
+    header->model = model_of(type);
+    header->has_alpha = decoder->has_alpha;
+    header->is_layered = png_get_interlace_type(decoder->png, decoder->info) != PNG_INTERLACE_NONE;
+    header->layered_bytes = header->is_layered ? decoder->width * decoder->height * (decoder->has_alpha ? 4 : 3) : 0;
+    return CPHOTO_OK;
+}
+
+void cphoto_png_close(cphoto_png *decoder)
+{
+    if (!decoder) return;
+    if (decoder->png && !setjmp(decoder->leave)) png_destroy_read_struct(&decoder->png, &decoder->info, NULL);
+    if (decoder->file) fclose(decoder->file);
+    free(decoder->rows);
+    free(decoder);
+}
+
+const char *cphoto_png_words(const cphoto_png *decoder) { return decoder ? decoder->words : ""; }
+
+const uint8_t *cphoto_png_exif(const cphoto_png *decoder, size_t *count, int *is_text)
+{
+    png_uint_32 length = 0;
+    png_bytep exif = NULL;
+    *is_text = 0;
+    if (png_get_eXIf_1(decoder->png, decoder->info, &length, &exif) && exif) {
+        *count = length;
+        return exif;
+    }
+    png_textp texts = NULL;
+    int text_count = 0;
+    png_get_text(decoder->png, decoder->info, &texts, &text_count);
+    for (int i = 0; i < text_count; i++) {
+        int is_exif = strcmp(texts[i].key, "Raw profile type exif") == 0 ||
+            strcmp(texts[i].key, "Raw profile type APP1") == 0;
+        if (is_exif && texts[i].text) {
+            *is_text = 1;
+            *count = strlen(texts[i].text);
+            return (const uint8_t *)texts[i].text;
+        }
+    }
+    *count = 0;
+    return NULL;
+}
+
+cphoto_code cphoto_png_start(cphoto_png *decoder, cphoto_stop stop, const void *context)
+{
+    decoder->stop = stop;
+    decoder->context = context;
+    if (setjmp(decoder->leave)) return decoder->code;
+    png_set_expand(decoder->png);
+    // The high byte of 16 bits, which is what Pillow takes.
+    png_set_strip_16(decoder->png);
+    png_set_gray_to_rgb(decoder->png);
+    decoder->passes = png_set_interlace_handling(decoder->png);
+    png_read_update_info(decoder->png, decoder->info);
+    size_t row_bytes = (size_t)decoder->width * (decoder->has_alpha ? 4 : 3);
+    if (png_get_rowbytes(decoder->png, decoder->info) != row_bytes) {
+        snprintf(decoder->words, sizeof decoder->words, "rows of an unexpected length");
+        return CPHOTO_CORRUPT;
+    }
+    if (decoder->passes == 1 && !decoder->has_alpha) return CPHOTO_OK;
+    decoder->rows = calloc(decoder->passes > 1 ? (size_t)decoder->height : 1, row_bytes);
+    return decoder->rows ? CPHOTO_OK : CPHOTO_NO_MEMORY;
+}
+
+static void check(cphoto_png *decoder)
+{
+    if (decoder->stop && decoder->stop(decoder->context)) leave(decoder, CPHOTO_STOPPED);
+}
+
+static void read_passes(cphoto_png *decoder, size_t row_bytes)
+{
+    for (int pass = 0; pass < decoder->passes; pass++) {
+        for (int64_t y = 0; y < decoder->height; y++) {
+            if (y % 64 == 0) check(decoder);
+            png_read_row(decoder->png, decoder->rows + (size_t)y * row_bytes, NULL);
+        }
+    }
+}
+
+cphoto_code cphoto_png_rows(cphoto_png *decoder, uint8_t *rgb, size_t count)
+{
+    size_t width = (size_t)decoder->width;
+    size_t row_bytes = width * (decoder->has_alpha ? 4 : 3);
+    if (setjmp(decoder->leave)) return decoder->code;
+    if (decoder->passes > 1 && decoder->next_row == 0) read_passes(decoder, row_bytes);
+    for (size_t i = 0; i < count && decoder->next_row < decoder->height; i++, decoder->next_row++, rgb += width * 3) {
+        uint8_t *row = decoder->rows;
+        if (decoder->passes > 1) {
+            row += (size_t)decoder->next_row * row_bytes;
+        } else {
+            if (i % 16 == 0) check(decoder);
+            if (!row) row = rgb;
+            png_read_row(decoder->png, row, NULL);
+        }
+        if (decoder->has_alpha) {
+            cphoto_rgba_on_white(row, rgb, width);
+        } else if (row != rgb) {
+            memcpy(rgb, row, width * 3);
+        }
+    }
+    if (decoder->next_row == decoder->height) png_read_end(decoder->png, NULL);
+    return CPHOTO_OK;
+}

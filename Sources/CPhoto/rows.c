@@ -1,0 +1,78 @@
+// What is done to decoded rows.
+#include "CPhoto.h"
+
+#include <string.h>
+
+// a * b / 255, rounded; exact for bytes.
+static inline unsigned by_255(unsigned product)
+{
+    unsigned rounded = product + 128;
+    return ((rounded >> 8) + rounded) >> 8;
+}
+
+void cphoto_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count)
+{
+    for (size_t i = 0; i < count; i++, cmyk += 4, rgb += 3) {
+        unsigned light = 255u - cmyk[3];
+        // An ink takes at most all the light there is, so nothing falls below 0.
+        for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)(light - by_255(cmyk[c] * light));
+    }
+}
+
+void cphoto_rgba_on_white(const uint8_t *rgba, uint8_t *rgb, size_t count)
+{
+    for (size_t i = 0; i < count; i++, rgba += 4, rgb += 3) {
+        unsigned alpha = rgba[3];
+        for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)by_255(rgba[c] * alpha + 255u * (255u - alpha));
+    }
+}
+
+void cphoto_place_rows(
+    const uint8_t *rows, size_t first, size_t count, size_t width, size_t height, int orientation, uint8_t *upright)
+{
+    int is_turned = orientation >= 5;
+    size_t row_length = (is_turned ? height : width) * 3;
+    // Where stored column 0 goes, and how far apart two columns, for each stored row.
+    int columns_reversed = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    int rows_reversed = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    if (!is_turned) {
+        for (size_t y = first; y < first + count; y++, rows += width * 3) {
+            uint8_t *target = upright + (rows_reversed ? height - 1 - y : y) * row_length;
+            if (!columns_reversed) {
+                memcpy(target, rows, row_length);
+                continue;
+            }
+            for (size_t x = 0; x < width; x++) memcpy(target + (width - 1 - x) * 3, rows + x * 3, 3);
+        }
+        return;
+    }
+    // Column after column, so that what is written lies together.
+    for (size_t x = 0; x < width; x++) {
+        uint8_t *target = upright + (columns_reversed ? width - 1 - x : x) * row_length;
+        for (size_t y = first; y < first + count; y++) {
+            memcpy(target + (rows_reversed ? height - 1 - y : y) * 3, rows + ((y - first) * width + x) * 3, 3);
+        }
+    }
+}
+
+void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint32_t *sums)
+{
+    for (size_t begin = 0; begin < width; begin += factor, sums += 3) {
+        size_t end = begin + factor < width ? begin + factor : width;
+        for (size_t x = begin; x < end; x++) {
+            for (int c = 0; c < 3; c++) sums[c] += row[x * 3 + (size_t)c];
+        }
+    }
+}
+
+void cphoto_mean_row(uint32_t *sums, size_t width, size_t factor, size_t rows, uint8_t *mean)
+{
+    for (size_t begin = 0; begin < width; begin += factor, sums += 3, mean += 3) {
+        size_t columns = begin + factor < width ? factor : width - begin;
+        uint32_t count = (uint32_t)(columns * rows);
+        for (int c = 0; c < 3; c++) {
+            mean[c] = (uint8_t)((sums[c] + count / 2) / count);
+            sums[c] = 0;
+        }
+    }
+}

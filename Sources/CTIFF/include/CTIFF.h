@@ -1,0 +1,32 @@
+#ifndef CTIFF_H
+#define CTIFF_H
+
+#include "CPhoto.h"
+
+/*
+ * A narrow C face of libtiff: rows of 8-bit RGB of a file's first picture, whatever its samples are. The rules are those
+ * of CPhoto.h. Messages go to the decoder, never to the terminal; files are not mapped, so one that shrinks while it is
+ * read is an error and no crash.
+ */
+
+typedef struct ctiff_decoder ctiff_decoder;
+
+/* What a TIFF has beyond a header. */
+typedef struct {
+    int32_t orientation;        /* 1 to 8, 1 when there is none */
+    int32_t page_count;         /* at most 10,000 are counted */
+    int64_t working_bytes;      /* what decoding holds beside the rows asked for */
+} ctiff_facts;
+
+/* Opens a file and reads its first directory; the decoder is made unless memory is out, and must be closed. */
+cphoto_code ctiff_open(
+    const char *path, size_t memory, ctiff_decoder **decoder, cphoto_header *header, ctiff_facts *facts);
+void ctiff_close(ctiff_decoder *decoder);
+const char *ctiff_words(const ctiff_decoder *decoder);
+
+cphoto_code ctiff_start(ctiff_decoder *decoder, cphoto_stop stop, const void *context);
+
+/* The next `count` rows, in the order they are stored in; reads no more than there are. */
+cphoto_code ctiff_rows(ctiff_decoder *decoder, uint8_t *rgb, size_t count);
+
+#endif

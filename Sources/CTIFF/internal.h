@@ -1,0 +1,42 @@
+#ifndef CTIFF_INTERNAL_H
+#define CTIFF_INTERNAL_H
+
+#include "CTIFF.h"
+
+#include <tiffio.h>
+
+typedef enum { ctiff_by_scanlines, ctiff_by_planes, ctiff_by_tiles, ctiff_by_library } ctiff_way;
+
+struct ctiff_decoder {
+    TIFF *tiff;
+    char words[256];
+    int is_spoken;              // an error, or a warning that means lost pixels, came since the start
+    int64_t width, height, next_row;
+    uint32_t tile_width, tile_height, rows_per_strip;
+    uint16_t bits, samples, photometric, planar, compression;
+    uint16_t alpha;             // EXTRASAMPLE_…, 0 when there is none
+    ctiff_way way;
+    cphoto_stop stop;
+    const void *context;
+    // The rows of a strip, a tile or one line, as 8-bit samples of a pixel side by side.
+    uint8_t *band;
+    int64_t band_first, band_count, band_rows;
+    uint8_t *raw;               // as the library gives them
+    int64_t raw_size;
+    uint32_t *raster;           // of ctiff_by_library
+    uint8_t palette[256][3];
+};
+
+// Keeps the reason and gives back the code.
+cphoto_code ctiff_refuse(ctiff_decoder *decoder, cphoto_code code, const char *format, ...);
+
+// Samples of 1 to 32 bits to bytes `step` apart: scaled, or as they are for palette indices.
+void ctiff_unpack(const uint8_t *source, size_t count, unsigned bits, int is_index, uint8_t *target, size_t step);
+
+// One row of unpacked samples to RGB.
+void ctiff_convert(const ctiff_decoder *decoder, const uint8_t *samples, uint8_t *rgb);
+
+// The pictures of a file from its chain of directories, at most 10,000; at least 1.
+int32_t ctiff_count_pages(int descriptor);
+
+#endif

@@ -1,0 +1,140 @@
+// The pixels of a TIFF, in bands of rows.
+#include "internal.h"
+
+#include <stdlib.h>
+
+void ctiff_close(ctiff_decoder *decoder)
+{
+    if (!decoder) return;
+    if (decoder->tiff) TIFFClose(decoder->tiff);
+    free(decoder->band);
+    free(decoder->raw);
+    free(decoder->raster);
+    free(decoder);
+}
+
+const char *ctiff_words(const ctiff_decoder *decoder) { return decoder ? decoder->words : ""; }
+
+static cphoto_code fault(ctiff_decoder *decoder)
+{
+    if (!decoder->is_spoken) return ctiff_refuse(decoder, CPHOTO_CORRUPT, "the pixels cannot be read");
+    return CPHOTO_CORRUPT;
+}
+
+static cphoto_code start_library(ctiff_decoder *decoder)
+{
+    size_t count = (size_t)(decoder->width * decoder->height);
+    char why[1024] = "";
+    TIFFRGBAImage image;
+    decoder->raster = calloc(count, sizeof(uint32_t));
+    if (!decoder->raster) return CPHOTO_NO_MEMORY;
+    if (!TIFFRGBAImageBegin(&image, decoder->tiff, 1, why)) return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "%s", why);
+    // Nothing is to be turned here.
+    image.req_orientation = image.orientation;
+    int is_read = TIFFRGBAImageGet(&image, decoder->raster, (uint32_t)decoder->width, (uint32_t)decoder->height);
+    TIFFRGBAImageEnd(&image);
+    return is_read && !decoder->is_spoken ? CPHOTO_OK : fault(decoder);
+}
+
+cphoto_code ctiff_start(ctiff_decoder *decoder, cphoto_stop stop, const void *context)
+{
+    decoder->stop = stop;
+    decoder->context = context;
+    decoder->is_spoken = 0;
+    if (decoder->way == ctiff_by_library) return start_library(decoder);
+    decoder->raw = calloc(1, (size_t)decoder->raw_size);
+    decoder->band = calloc((size_t)(decoder->width * decoder->samples), (size_t)decoder->band_rows);
+    return decoder->raw && decoder->band ? CPHOTO_OK : CPHOTO_NO_MEMORY;
+}
+
+static int is_stopped(const ctiff_decoder *decoder) { return decoder->stop && decoder->stop(decoder->context); }
+
+// One tile or strip into the band: `width` × `rows` pixels from column `left`, of which `bytes` a row are stored.
+static void unpack_block(ctiff_decoder *decoder, int plane, int64_t left, int64_t width, int64_t rows, int64_t bytes)
+{
+    int is_index = decoder->photometric == PHOTOMETRIC_PALETTE;
+    size_t samples = decoder->samples;
+    int is_apart = plane >= 0;
+    for (int64_t y = 0; y < rows; y++) {
+        uint8_t *target = decoder->band + (size_t)(y * decoder->width + left) * samples + (is_apart ? plane : 0);
+        const uint8_t *source = decoder->raw + y * bytes;
+        size_t count = (size_t)width * (is_apart ? 1 : samples);
+        ctiff_unpack(source, count, decoder->bits, is_index, target, is_apart ? samples : 1);
+    }
+}
+
+static cphoto_code read_tiles(ctiff_decoder *decoder, int64_t rows)
+{
+    int64_t row_bytes = (int64_t)TIFFTileRowSize64(decoder->tiff);
+    int is_apart = decoder->planar == PLANARCONFIG_SEPARATE && decoder->samples > 1;
+    int planes = is_apart ? decoder->samples : 1;
+    for (int plane = 0; plane < planes; plane++) {
+        for (int64_t left = 0; left < decoder->width; left += decoder->tile_width) {
+            if (is_stopped(decoder)) return CPHOTO_STOPPED;
+            uint32_t tile = TIFFComputeTile(
+                decoder->tiff, (uint32_t)left, (uint32_t)decoder->band_first, 0, (uint16_t)plane);
+            tmsize_t read = TIFFReadEncodedTile(decoder->tiff, tile, decoder->raw, (tmsize_t)decoder->raw_size);
+            if (read < (tmsize_t)(row_bytes * rows) || decoder->is_spoken) return fault(decoder);
+            int64_t width = decoder->width - left < decoder->tile_width ? decoder->width - left : decoder->tile_width;
+            unpack_block(decoder, is_apart ? plane : -1, left, width, rows, row_bytes);
+        }
+    }
+    return CPHOTO_OK;
+}
+
+static cphoto_code read_planes(ctiff_decoder *decoder, int64_t rows)
+{
+    int64_t row_bytes = (int64_t)TIFFScanlineSize64(decoder->tiff);
+    if (row_bytes <= 0 || row_bytes > decoder->raw_size / rows) return fault(decoder);
+    for (int plane = 0; plane < decoder->samples; plane++) {
+        if (is_stopped(decoder)) return CPHOTO_STOPPED;
+        uint32_t strip = TIFFComputeStrip(decoder->tiff, (uint32_t)decoder->band_first, (uint16_t)plane);
+        tmsize_t read = TIFFReadEncodedStrip(decoder->tiff, strip, decoder->raw, (tmsize_t)decoder->raw_size);
+        if (read < (tmsize_t)(row_bytes * rows) || decoder->is_spoken) return fault(decoder);
+        unpack_block(decoder, plane, 0, decoder->width, rows, row_bytes);
+    }
+    return CPHOTO_OK;
+}
+
+static cphoto_code read_band(ctiff_decoder *decoder)
+{
+    decoder->band_first += decoder->band_count;
+    int64_t left = decoder->height - decoder->band_first;
+    decoder->band_count = left < decoder->band_rows ? left : decoder->band_rows;
+    if (decoder->way == ctiff_by_tiles) return read_tiles(decoder, decoder->band_count);
+    if (decoder->way == ctiff_by_planes) return read_planes(decoder, decoder->band_count);
+    int is_read = TIFFReadScanline(decoder->tiff, decoder->raw, (uint32_t)decoder->band_first, 0) >= 0;
+    if (!is_read || decoder->is_spoken) return fault(decoder);
+    unpack_block(decoder, -1, 0, decoder->width, 1, 0);
+    return CPHOTO_OK;
+}
+
+static void convert_raster_row(const ctiff_decoder *decoder, uint8_t *rgb)
+{
+    const uint32_t *pixels = decoder->raster + decoder->next_row * decoder->width;
+    for (int64_t x = 0; x < decoder->width; x++) {
+        // The library gives colours multiplied by their alpha.
+        unsigned white = 255 - TIFFGetA(pixels[x]);
+        unsigned colours[3] = {TIFFGetR(pixels[x]), TIFFGetG(pixels[x]), TIFFGetB(pixels[x])};
+        for (int c = 0; c < 3; c++, rgb++) *rgb = (uint8_t)(colours[c] + white > 255 ? 255 : colours[c] + white);
+    }
+}
+
+cphoto_code ctiff_rows(ctiff_decoder *decoder, uint8_t *rgb, size_t count)
+{
+    for (size_t i = 0; i < count && decoder->next_row < decoder->height; i++, decoder->next_row++) {
+        if (i % 16 == 0 && is_stopped(decoder)) return CPHOTO_STOPPED;
+        if (decoder->way == ctiff_by_library) {
+            convert_raster_row(decoder, rgb);
+        } else {
+            if (decoder->next_row >= decoder->band_first + decoder->band_count) {
+                cphoto_code code = read_band(decoder);
+                if (code != CPHOTO_OK) return code;
+            }
+            int64_t row = decoder->next_row - decoder->band_first;
+            ctiff_convert(decoder, decoder->band + row * decoder->width * decoder->samples, rgb);
+        }
+        rgb += decoder->width * 3;
+    }
+    return CPHOTO_OK;
+}

@@ -1,0 +1,184 @@
+internal import CPhoto
+public import NocturneConcurrency
+internal import NocturneCore
+
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// Reads photos: JPEG, PNG and TIFF, whatever their names, upright and in 8-bit RGB.
+///
+/// - JPEG (libjpeg-turbo): baseline, progressive, arithmetic; grey, RGB, YCbCr, CMYK and YCCK of 8 bits.
+/// - PNG (libpng): all colour types and depths, interlaced too.
+/// - TIFF (libtiff): the first picture; strips or tiles, planes or pixels, whole numbers of 1 to 32 bits, grey, RGB,
+///   palette, CMYK, and what the library converts; every compression it was built with.
+///
+/// Transparent pixels are put on white and grey stands in all three channels. Of samples with more than 8 bits the
+/// highest eight are taken and CMYK is converted by channel × (255 − K) / 255, both as Pillow does; it differs for grey
+/// of 16 bits, which it cuts off at 255. Colour profiles are not applied, as in training code that does not ask for it.
+///
+/// A picture with lost or damaged pixels is an error, never half a picture.
+public enum PhotoReader {
+    /// What the header says and what decoding would take; no pixel is decoded and little allocated.
+    /// - Throws: ``PhotoError``, `tooLarge` included.
+    public static func readHeader(at path: String, limits: PhotoLimits = PhotoLimits()) throws(PhotoError) -> PhotoFacts {
+        try checkedFacts(of: open(path, limits), path: path, limits: limits)
+    }
+
+    /// Decodes a picture and turns it upright.
+    ///
+    /// One whose longer side is above `limits.side` comes reduced by a whole number: JPEG by 2, 4 or 8 in the decoder,
+    /// the rest, and everything else, by the mean of the stored pixels. Looks at the flag every few rows, and between
+    /// the scans of a progressive JPEG. Holds ``PhotoFacts/predictedBytes`` at most.
+    /// - Throws: ``PhotoError``; `tooLarge` before anything is allocated.
+    public static func read(
+        at path: String,
+        limits: PhotoLimits = PhotoLimits(),
+        flag: CancellationFlag = CancellationFlag()
+    ) throws(PhotoError) -> Photo {
+        let source = try open(path, limits)
+        var facts = try checkedFacts(of: source, path: path, limits: limits)
+        guard !flag.isCancelled else { throw PhotoError(.cancelled, path: path, "cancelled") }
+        let own = source.ownDenominator(of: facts.scaleDenominator)
+        try PhotoError.check(
+            source.start(denominator: own, memory: limits.bytes, flag: flag),
+            path: path,
+            words: source.words
+        )
+        var image = RGBImage(width: facts.uprightWidth, height: facts.uprightHeight)
+        let plan = RowPlan(facts: facts, own: own)
+        let code = image.samples.withUnsafeMutableBufferPointer { samples in
+            withExtendedLifetime(flag) { plan.decode(source, into: samples, flag: flag) }
+        }
+        try PhotoError.check(code, path: path, words: source.words)
+        facts.notes += source.notes
+        return Photo(image: image, facts: facts)
+    }
+
+    private static func open(_ path: String, _ limits: PhotoLimits) throws(PhotoError) -> any PhotoSource {
+        switch try format(of: path) {
+        case .jpeg: try JPEGSource(path: path)
+        case .png: try PNGSource(path: path)
+        case .tiff: try TIFFSource(path: path, limits: limits)
+        }
+    }
+
+    /// By the first bytes.
+    private static func format(of path: String) throws(PhotoError) -> PhotoFormat {
+        // Without waiting: a pipe that has been given a picture's name would never answer.
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .cannotOpen(path, errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw PhotoError(.cannotOpen, path: path, "is no regular file")
+        }
+        var bytes = [UInt8](repeating: 0, count: 8)
+        let count = pread(descriptor, &bytes, 8, 0)
+        guard count >= 0 else { throw .cannotOpen(path, errno) }
+        let head = bytes.prefix(count)
+        if head.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
+        if head.elementsEqual([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .png }
+        // Both byte orders, the classic form and the one with offsets of eight bytes.
+        let heads: [[UInt8]] = [[0x49, 0x49, 42, 0], [0x4D, 0x4D, 0, 42], [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43]]
+        if heads.contains(where: head.starts(with:)) { return .tiff }
+        throw PhotoError(.notAPicture, path: path, count == 0 ? "is empty" : "is neither JPEG nor PNG nor TIFF")
+    }
+
+    private static func checkedFacts(
+        of source: any PhotoSource,
+        path: String,
+        limits: PhotoLimits
+    ) throws(PhotoError) -> PhotoFacts {
+        let facts = try PhotoFacts(of: source, path: path, limits: limits)
+        guard facts.predictedBytes <= limits.bytes else {
+            throw PhotoError(
+                .tooLarge,
+                path: path,
+                "\(facts.storedWidth)×\(facts.storedHeight) pixels need \(facts.predictedBytes) bytes to be decoded, "
+                    + "\(limits.bytes) are allowed"
+            )
+        }
+        return facts
+    }
+}
+
+extension PhotoFacts {
+    fileprivate init(of source: any PhotoSource, path: String, limits: PhotoLimits) throws(PhotoError) {
+        let header = source.header
+        let width = Int(header.width)
+        let height = Int(header.height)
+        guard width > 0, height > 0, width <= limits.storedPixels / height else {
+            throw PhotoError(
+                .tooLarge,
+                path: path,
+                "\(width)×\(height) pixels, more than the \(limits.storedPixels) that are allowed"
+            )
+        }
+        let wanted = (max(width, height) - 1) / max(limits.side, 1) + 1
+        // The next that the decoder can do a part of, or all.
+        let denominator =
+            switch source.format {
+            case .jpeg where wanted <= 2: wanted
+            case .jpeg where wanted <= 4: 4
+            case .jpeg: (wanted + 7) / 8 * 8
+            default: wanted
+            }
+        let upright = PhotoFacts.turned(
+            (width + denominator - 1) / denominator,
+            (height + denominator - 1) / denominator,
+            source.orientation
+        )
+        let working = source.workingBytes(denominator: denominator)
+        let result = upright.width * upright.height * 3 + RowPlan.bytes(width: width)
+        let (bytes, isTooMuch) = working.addingReportingOverflow(result)
+        var notes: [PhotoNote] = []
+        if min(width, height) < 100 { notes.append(.small(width: width, height: height)) }
+        if denominator > 1 { notes.append(.reduced(denominator: denominator)) }
+        if source.pageCount > 1 { notes.append(.firstOfPages(source.pageCount)) }
+        self.init(
+            format: source.format,
+            storedWidth: width,
+            storedHeight: height,
+            orientation: source.orientation,
+            uprightWidth: upright.width,
+            uprightHeight: upright.height,
+            bitDepth: Int(header.bits),
+            colourModel: PhotoColourModel(header.model),
+            hasAlpha: header.has_alpha != 0,
+            scaleDenominator: denominator,
+            pageCount: source.pageCount,
+            predictedBytes: isTooMuch ? .max : bytes,
+            notes: notes
+        )
+    }
+
+    private static func turned(_ width: Int, _ height: Int, _ orientation: Int) -> (width: Int, height: Int) {
+        orientation >= 5 ? (height, width) : (width, height)
+    }
+}
+
+extension PhotoColourModel {
+    fileprivate init(_ model: Int32) {
+        let models: [PhotoColourModel] = [.grey, .greyAlpha, .rgb, .rgba, .palette, .yCbCr, .cmyk, .ycck]
+        self = models.indices.contains(Int(model)) ? models[Int(model)] : .rgb
+    }
+}
+
+extension PhotoError {
+    static func cannotOpen(_ path: String, _ number: Int32) -> PhotoError {
+        PhotoError(.cannotOpen, path: path, "cannot be opened: \(systemMessage(number)) (errno \(number))")
+    }
+
+    static func check(_ code: cphoto_code, path: String, words: String) throws(PhotoError) {
+        switch code {
+        case CPHOTO_OK: return
+        case CPHOTO_NOT_OPENED: throw PhotoError(.cannotOpen, path: path, "cannot be opened: \(words)")
+        case CPHOTO_UNSUPPORTED: throw PhotoError(.unsupported, path: path, "is not decoded: \(words)")
+        case CPHOTO_TOO_LARGE: throw PhotoError(.tooLarge, path: path, "needs more memory than allowed: \(words)")
+        case CPHOTO_NO_MEMORY: throw PhotoError(.outOfMemory, path: path, "no memory to decode the picture")
+        case CPHOTO_STOPPED: throw PhotoError(.cancelled, path: path, "cancelled")
+        default: throw PhotoError(.corrupt, path: path, "is damaged: \(words)")
+        }
+    }
+}

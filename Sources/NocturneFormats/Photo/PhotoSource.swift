@@ -1,0 +1,123 @@
+internal import CPhoto
+internal import NocturneConcurrency
+
+/// An opened picture file of one kind: its header is read, its rows are not.
+protocol PhotoSource: AnyObject {
+    var format: PhotoFormat { get }
+    var header: cphoto_header { get }
+    /// 1 to 8.
+    var orientation: Int { get }
+    var pageCount: Int { get }
+    /// Beside the rows asked for, when decoded at 1/`denominator` of the size.
+    func workingBytes(denominator: Int) -> Int
+    /// The reduction its decoder does by itself, of the one wanted: a part of it, or 1.
+    func ownDenominator(of wanted: Int) -> Int
+    func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code
+    /// The next rows, 3 bytes a pixel.
+    func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code
+    var words: String { get }
+    /// What was odd, once all rows are read.
+    var notes: [PhotoNote] { get }
+}
+
+extension PhotoSource {
+    var pageCount: Int { 1 }
+    var notes: [PhotoNote] { [] }
+    func ownDenominator(of wanted: Int) -> Int { 1 }
+}
+
+/// What the C side asks between rows. The context is an unretained ``CancellationFlag`` whose owner keeps it alive while
+/// the decoder is used.
+let photoStop: @convention(c) (UnsafeRawPointer?) -> Int32 = { context in
+    guard let context else { return 0 }
+    return Unmanaged<CancellationFlag>.fromOpaque(context).takeUnretainedValue().isCancelled ? 1 : 0
+}
+
+func photoStopContext(_ flag: CancellationFlag) -> UnsafeRawPointer {
+    UnsafeRawPointer(Unmanaged.passUnretained(flag).toOpaque())
+}
+
+final class JPEGSource: PhotoSource {
+    let format = PhotoFormat.jpeg
+    private let decoder: OpaquePointer?
+    private(set) var header = cphoto_header()
+    private(set) var orientation = 1
+    private var flag: CancellationFlag?
+
+    init(path: String) throws(PhotoError) {
+        var decoder: OpaquePointer?
+        let code = cphoto_jpeg_open(path, &decoder, &header)
+        self.decoder = decoder
+        try PhotoError.check(code, path: path, words: words)
+        var count = 0
+        if let exif = cphoto_jpeg_exif(decoder, &count) {
+            orientation = ExifOrientation.find(in: Array(UnsafeBufferPointer(start: exif, count: count))) ?? 1
+        }
+    }
+
+    deinit { cphoto_jpeg_close(decoder) }
+
+    var words: String { String(cString: cphoto_jpeg_words(decoder)) }
+
+    func workingBytes(denominator: Int) -> Int {
+        // Coefficients of the whole picture when it comes in scans, some rows of every component, the Exif block.
+        Int(header.layered_bytes) + Int(header.width) * 4 * 64 + 1 << 20
+    }
+
+    func ownDenominator(of wanted: Int) -> Int { [8, 4, 2].first { wanted % $0 == 0 } ?? 1 }
+
+    func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code {
+        self.flag = flag
+        return cphoto_jpeg_start(decoder, Int32(denominator), memory, photoStop, photoStopContext(flag))
+    }
+
+    func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code {
+        cphoto_jpeg_rows(decoder, rows, count)
+    }
+
+    var notes: [PhotoNote] {
+        let oddities = Int(cphoto_jpeg_oddities(decoder))
+        return (oddities & CPHOTO_NO_END_MARKER != 0 ? [.noEndMarker] : [])
+            + (oddities & CPHOTO_STRAY_BYTES != 0 ? [.strayBytes] : [])
+    }
+}
+
+final class PNGSource: PhotoSource {
+    let format = PhotoFormat.png
+    private let decoder: OpaquePointer?
+    private(set) var header = cphoto_header()
+    private(set) var orientation = 1
+    private var flag: CancellationFlag?
+
+    init(path: String) throws(PhotoError) {
+        var decoder: OpaquePointer?
+        let code = cphoto_png_open(path, &decoder, &header)
+        self.decoder = decoder
+        try PhotoError.check(code, path: path, words: words)
+        var count = 0
+        var isText: Int32 = 0
+        if let exif = cphoto_png_exif(decoder, &count, &isText) {
+            let stored = Array(UnsafeBufferPointer(start: exif, count: count))
+            let block = isText != 0 ? ExifOrientation.block(fromHexadecimal: stored) : stored
+            orientation = ExifOrientation.find(in: block) ?? 1
+        }
+    }
+
+    deinit { cphoto_png_close(decoder) }
+
+    var words: String { String(cString: cphoto_png_words(decoder)) }
+
+    func workingBytes(denominator: Int) -> Int {
+        // The library's two rows of up to eight bytes a pixel, one with alpha, and its window.
+        Int(header.layered_bytes) + Int(header.width) * 24 + 1 << 20
+    }
+
+    func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code {
+        self.flag = flag
+        return cphoto_png_start(decoder, photoStop, photoStopContext(flag))
+    }
+
+    func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code {
+        cphoto_png_rows(decoder, rows, count)
+    }
+}

@@ -1,0 +1,83 @@
+internal import CPhotoKernels
+public import NocturneConcurrency
+public import NocturneCore
+
+/// How a classifier wants its picture, step by step as its training did it: the square in the middle, resized as Pillow
+/// does, colour constancy, and each channel's samples /255 less a mean and over a deviation.
+///
+/// `Tools/photo_reference.py` is the same in Python.
+public struct PhotoPreprocessing: Hashable, Sendable {
+    /// Side of the picture the model takes, in pixels.
+    public let size: Int
+    public let usesColourConstancy: Bool
+    /// Of red, green and blue in 0…1. Those of ImageNet unless given.
+    public let mean: SIMD3<Double>
+    public let deviation: SIMD3<Double>
+
+    public init(
+        size: Int = 380,
+        usesColourConstancy: Bool = true,
+        mean: SIMD3<Double> = SIMD3(0.485, 0.456, 0.406),
+        deviation: SIMD3<Double> = SIMD3(0.229, 0.224, 0.225)
+    ) {
+        self.size = size
+        self.usesColourConstancy = usesColourConstancy
+        self.mean = mean
+        self.deviation = deviation
+    }
+
+    /// What a model is given, and how it came about.
+    public struct Prepared: Sendable {
+        /// Red, green and blue planes one after the other ([3][size][size]), rows from the top, pixels from the left.
+        public let values: [Float]
+        public let size: Int
+        /// The part of the upright picture that `values` show.
+        public let part: PixelRectangle
+        /// The same part in the model's size before colours were touched.
+        public let picture: RGBImage
+        /// nil where colour constancy was not asked for.
+        public let colourConstancy: ShadesOfGray?
+    }
+
+    /// Prepares an upright picture.
+    ///
+    /// Costs about a nanosecond per pixel of the square and two per pixel of the result; 12 bytes per pixel of the
+    /// result and those of ``PillowResize``.
+    /// - Throws: ``NumericsError`` for a picture without pixels, or a size, mean or deviation that cannot be used;
+    ///   `CancelledError`.
+    public func prepare(_ image: RGBImage, flag: CancellationFlag = CancellationFlag()) throws -> Prepared {
+        let numbers = (0..<3).flatMap { [mean[$0], deviation[$0]] }
+        guard numbers.allSatisfy(\.isFinite), deviation.min() > 0 else {
+            throw NumericsError.value("mean \(mean) and deviation \(deviation) cannot normalise a picture")
+        }
+        guard size > 0, size <= 1 << 14 else { throw NumericsError.shape("a model's side of \(size) pixels") }
+        let part = PixelRectangle.centreSquare(width: image.width, height: image.height)
+        let picture = try PillowResize.bilinear(image, part: part, width: size, height: size, flag: flag)
+        let constancy = usesColourConstancy ? ShadesOfGray(measuring: picture) : nil
+        let tables = valuesByLevel(gains: constancy?.gains ?? SIMD3(repeating: 1))
+        let count = size * size
+        let values = [Float](unsafeUninitializedCapacity: 3 * count) { planes, filled in
+            picture.samples.withUnsafeBufferPointer {
+                photo_look_up($0.baseAddress, count, tables, planes.baseAddress, count)
+            }
+            filled = 3 * count
+        }
+        return Prepared(values: values, size: size, part: part, picture: picture, colourConstancy: constancy)
+    }
+
+    /// The most bytes ``prepare(_:flag:)`` holds beside the picture of that size, its result counted.
+    public func predictedBytes(width: Int, height: Int) -> Int {
+        let side = min(width, height)
+        let taps = 2 * max(side / max(size, 1), 1) + 16
+        return 3 * size * side + 15 * size * size + size * taps * 16
+    }
+
+    /// The final value of each of the 256 levels, red's first.
+    private func valuesByLevel(gains: SIMD3<Double>) -> [Float] {
+        (0..<768).map { index in
+            let channel = index / 256
+            let level = min(max(Double(index % 256) * gains[channel], 0), 255)
+            return Float((level / 255 - mean[channel]) / deviation[channel])
+        }
+    }
+}
