@@ -27,7 +27,7 @@ from shelves.picture import draw_shelf
 
 FEATURES = (16, 32, 48, 64, 96)
 FIRST_SEED = 100_000  # samples and evaluation use other seeds
-CROP = 352
+CROP = 320
 
 
 class Block(nn.Sequential):
@@ -137,8 +137,10 @@ def drawn(shelves: int, kept: Path) -> list[tuple[NDArray[np.uint8], NDArray[np.
         return [(stored[f"arr_{2 * n}"], stored[f"arr_{2 * n + 1}"]) for n in range(shelves)]
 
 
-def train(shelves: int, steps: int, batch: int, rate: float, checkpoint: Path, start: Path | None, first: int) -> None:
-    """Writes a running mean of the weights to `checkpoint`."""
+def train(
+    shelves: int, steps: int, minutes: float, batch: int, rate: float, checkpoint: Path, start: Path | None, first: int
+) -> None:
+    """Writes a running mean of the weights to `checkpoint`; ends after `steps` or `minutes`, with the rate near zero."""
     torch.manual_seed(first + 7)
     rng = np.random.default_rng([0x7EA1, first])
     started = time.monotonic()
@@ -151,9 +153,12 @@ def train(shelves: int, steps: int, batch: int, rate: float, checkpoint: Path, s
         model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.98), use_buffers=True
     )
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=1e-4)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.1)
-    recent = 0.0
-    for step in range(1, steps + 1):
+    recent, step, begun, way = 0.0, 0, time.monotonic(), 0.0
+    while way < 1:
+        step += 1
+        way = max(step / steps, (time.monotonic() - begun) / (60 * minutes))
+        for group in optimizer.param_groups:
+            group["lr"] = rate * min(way / 0.05, 1) * max(0.5 + 0.5 * np.cos(np.pi * min(way, 1)), 0.01)
         crops = [training_crop(*samples[n], rng) for n in rng.integers(0, shelves, batch)]
         images = torch.stack([c[0] for c in crops]).to(memory_format=torch.channels_last)
         targets = torch.stack([c[1] for c in crops]).float() / 255
@@ -164,10 +169,9 @@ def train(shelves: int, steps: int, batch: int, rate: float, checkpoint: Path, s
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 5.0)
         optimizer.step()
-        schedule.step()
         mean.update_parameters(model)
         recent = loss.item() if step == 1 else 0.97 * recent + 0.03 * loss.item()
-        if step % 50 == 0 or step == steps or step == 10:
+        if step % 50 == 0 or way >= 1 or step == 10:
             print(f"step {step} loss {recent:.4f} {time.monotonic() - started:.0f} s", flush=True)
             torch.save(mean.module.state_dict(), checkpoint)
 
@@ -195,7 +199,8 @@ def export(checkpoint: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train and export book-spines.")
     parser.add_argument("--shelves", type=int, default=500)
-    parser.add_argument("--steps", type=int, default=1200)
+    parser.add_argument("--steps", type=int, default=2500)
+    parser.add_argument("--minutes", type=float, default=1e6, help="ends after so much time, if before all steps")
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--rate", type=float, default=3e-3, help="highest learning rate; falls to zero at the end")
     parser.add_argument("--threads", type=int, default=2)
@@ -209,6 +214,7 @@ def main() -> None:
         train(
             options.shelves,
             options.steps,
+            options.minutes,
             options.batch,
             options.rate,
             options.checkpoint,

@@ -112,6 +112,7 @@ struct ModelDocument: Decodable {
     let channels: [Channel]?
     let labels: [Label]?
     let volumeSegmentation: VolumeSegmentation?
+    let photoInstances: PhotoInstances?
 }
 
 /// Read before the rest, so that a newer schema is named as such and not as a missing key.

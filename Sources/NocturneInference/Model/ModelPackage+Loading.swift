@@ -49,6 +49,7 @@ extension ModelPackage {
         let labels = try validation.labels(required: isVolume)
         let settings =
             isVolume ? try validation.volumeSegmentation(files: files, channels: channels, labels: labels) : nil
+        let instances = task == .photoInstances ? try validation.photoInstances(files: files) : nil
         for file in files { try check(file, in: folder, verifyDigest: verifyDigests, flag: flag) }
         return ModelPackage(
             folder: folder,
@@ -63,7 +64,8 @@ extension ModelPackage {
             modalities: document.modalities ?? [],
             channels: channels,
             labels: labels,
-            volumeSegmentation: settings
+            volumeSegmentation: settings,
+            photoInstances: instances
         )
     }
 

@@ -30,6 +30,8 @@ public struct ModelPackage: Sendable {
     public let labels: [ModelLabel]
     /// There when ``task`` is ``ModelTask/volumeSegmentation``.
     public let volumeSegmentation: VolumeSegmentationSettings?
+    /// There when ``task`` is ``ModelTask/photoInstances``.
+    public let photoInstances: PhotoInstancesSettings?
 
     /// Where a file of the package lies.
     public func path(of file: String) -> String { folder + "/" + file }
@@ -54,7 +56,8 @@ public struct ModelPackage: Sendable {
         modalities: [String],
         channels: [ModelChannel],
         labels: [ModelLabel],
-        volumeSegmentation: VolumeSegmentationSettings?
+        volumeSegmentation: VolumeSegmentationSettings?,
+        photoInstances: PhotoInstancesSettings? = nil
     ) {
         self.folder = folder
         self.digest = digest
@@ -69,6 +72,7 @@ public struct ModelPackage: Sendable {
         self.channels = channels
         self.labels = labels
         self.volumeSegmentation = volumeSegmentation
+        self.photoInstances = photoInstances
     }
 }
 
