@@ -3,7 +3,7 @@
     python Tools/train_book_spines.py                 # draws, trains, then exports
     python Tools/train_book_spines.py --export-only   # exports the last checkpoint again
 
-A small U-Net that gives foreground, boundary and centre maps of a picture whose long side has 640 pixels. It sees the
+A small U-Net that gives foreground, boundary and centre maps of a picture whose long side has 512 pixels. It sees the
 picture at half that size inside. Every shelf is drawn from a seed (`shelves/`); no photo was used.
 """
 
@@ -22,12 +22,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from shelves.maps import target_maps
-from shelves.package import MEAN, DEVIATION, write_book_spines
+from shelves.package import DEVIATION, LONG_SIDE, MEAN, write_book_spines
 from shelves.picture import draw_shelf
 
 FEATURES = (16, 32, 48, 64, 96)
 FIRST_SEED = 100_000  # samples and evaluation use other seeds
-CROP = 320
+CROP = 416
 
 
 class Block(nn.Sequential):
@@ -91,7 +91,7 @@ def books_of(seed: int) -> int:
 
 def training_shelf(seed: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Picture (y, x, 3) and maps (3, y, x), both in 0...255."""
-    shelf = draw_shelf(seed, books_of(seed))
+    shelf = draw_shelf(seed, books_of(seed), LONG_SIDE / 640)
     return shelf.image, np.round(target_maps(shelf.instances) * 255).astype(np.uint8)
 
 
@@ -125,11 +125,11 @@ def loss_of(logits: Tensor, target: Tensor) -> Tensor:
     return (entropy * weight).mean() + (1 - (2 * overlap + 1) / (size + 1)).mean() + distance
 
 
-def drawn(shelves: int, kept: Path) -> list[tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
+def drawn(shelves: int, first: int, kept: Path) -> list[tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
     """The training shelves, kept in a file for the next run."""
     if not kept.exists():
         with ProcessPoolExecutor(2) as pool:
-            seeds = range(FIRST_SEED, FIRST_SEED + shelves)
+            seeds = range(first, first + shelves)
             samples = list(pool.map(training_shelf, seeds, chunksize=8))
         np.savez(kept, *[part for sample in samples for part in sample])
         return samples
@@ -144,7 +144,7 @@ def train(
     torch.manual_seed(first + 7)
     rng = np.random.default_rng([0x7EA1, first])
     started = time.monotonic()
-    samples = drawn(shelves, checkpoint.with_suffix(f".{shelves}.npz"))
+    samples = drawn(shelves, FIRST_SEED + 10_000 * first, checkpoint.with_suffix(f".{first}.npz"))
     print(f"{shelves} shelves in {time.monotonic() - started:.0f} s", flush=True)
     model = SpineNet().to(memory_format=torch.channels_last)
     if start is not None:
@@ -206,7 +206,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--checkpoint", type=Path, default=Path(tempfile.gettempdir()) / "book-spines.pt")
     parser.add_argument("--start", type=Path, help="weights to go on from")
-    parser.add_argument("--round", type=int, default=0, help="another number draws other crops")
+    parser.add_argument("--round", type=int, default=0, help="another number draws other shelves and crops")
     parser.add_argument("--export-only", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

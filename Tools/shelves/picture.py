@@ -67,10 +67,11 @@ def camera(rng: np.random.Generator, rows: list[Row], width: float, height: floa
 
 def background(rng: np.random.Generator, rows: list[Row], width: int, height: int, scale: float) -> Image.Image:
     """Wall, boards, posts and what else stands there, seen from the front."""
-    wall = np.array(color(rng), dtype=np.float32) * rng.uniform(0.35, 1.1)
+    wall = np.array(color(rng), dtype=np.float32)
+    wall = (wall.mean() + (wall - wall.mean()) * rng.uniform(0, 0.6)) * rng.uniform(0.4, 1.1)  # rooms are muted
     value = np.broadcast_to(wall, (height, width, 3)).copy()
     value += (grain(rng, width, height, 60) * rng.uniform(0, 14) + grain(rng, width, height, 3) * rng.uniform(0, 5))[..., None]
-    if rng.random() < 0.25:  # boards or wallpaper behind
+    if rng.random() < 0.08:  # boards or wallpaper behind
         period = rng.uniform(12, 90) * scale
         stripe = (np.arange(width) % period < rng.uniform(0.02, 0.5) * period) * rng.uniform(-30, 30)
         value += stripe[None, :, None]
@@ -145,7 +146,7 @@ def exposed(rng: np.random.Generator, picture: Image.Image) -> NDArray[np.uint8]
         angle, at, soft = rng.uniform(0, 6.28), rng.uniform(-0.7, 0.7), rng.uniform(0.01, 0.2)
         side = np.cos(angle) * x + np.sin(angle) * y - at
         light *= 1 - rng.uniform(0.15, 0.5) / (1 + np.exp(np.clip(-side / soft, -60, 60)))
-    value = value * light[..., None] * rng.uniform(0.85, 1.15, 3).astype(np.float32) * rng.uniform(0.7, 1.4)
+    value = value * light[..., None] * rng.uniform(0.85, 1.15, 3).astype(np.float32) * rng.uniform(0.85, 1.4)
     value = 255 * np.clip(value / 255, 0, 1) ** rng.uniform(0.8, 1.25)
     lens = Image.fromarray(value.astype(np.uint8)).filter(ImageFilter.GaussianBlur(rng.uniform(0, 1.0)))
     value = np.asarray(lens, dtype=np.float32)
@@ -176,7 +177,7 @@ def draw_shelf(seed: int, books: int, scale: float = 1.0) -> Shelf:
     edge = tuple(int(v) for v in np.asarray(front)[2, 2])
     canvas = front.transform((w, h), Image.Transform.PERSPECTIVE, tuple((back / back[2, 2]).reshape(-1)[:8]), Image.Resampling.BILINEAR, fillcolor=edge)
     ids = Image.new("L", (w, h), 0)
-    number, dark = 0, rng.uniform(0.1, 0.95)
+    number, dark = 0, rng.uniform(0.3, 0.95)
     order = [book for row in rows for book in row.books]
     layers = Image.new("RGB", (w, h))
     layers.paste(canvas)

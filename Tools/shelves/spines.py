@@ -83,7 +83,7 @@ def spine(style: int, seed: int, width: int, height: int) -> Image.Image:
     ink = contrast(rng, ground)
     picture = Image.new("RGB", (width, height), ground)
     pen = ImageDraw.Draw(picture)
-    if rng.random() < 0.18:  # two parts
+    if rng.random() < 0.08:  # two parts
         cut = int(height * rng.uniform(0.15, 0.85))
         pen.rectangle((0, cut, width, height), fill=color(rng))
     for _ in range(int(rng.integers(0, 5)) if rng.random() < 0.6 else 0):
