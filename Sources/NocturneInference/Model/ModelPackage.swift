@@ -32,6 +32,8 @@ public struct ModelPackage: Sendable {
     public let volumeSegmentation: VolumeSegmentationSettings?
     /// There when ``task`` is ``ModelTask/photoClassification``.
     public let photoClassification: PhotoClassificationSettings?
+    /// There when ``task`` is ``ModelTask/photoInstances``.
+    public let photoInstances: PhotoInstancesSettings?
 
     /// Where a file of the package lies.
     public func path(of file: String) -> String { folder + "/" + file }
@@ -60,7 +62,8 @@ public struct ModelPackage: Sendable {
         channels: [ModelChannel],
         labels: [ModelLabel],
         volumeSegmentation: VolumeSegmentationSettings?,
-        photoClassification: PhotoClassificationSettings? = nil
+        photoClassification: PhotoClassificationSettings? = nil,
+        photoInstances: PhotoInstancesSettings? = nil
     ) {
         self.folder = folder
         self.digest = digest
@@ -76,6 +79,7 @@ public struct ModelPackage: Sendable {
         self.labels = labels
         self.volumeSegmentation = volumeSegmentation
         self.photoClassification = photoClassification
+        self.photoInstances = photoInstances
     }
 }
 
