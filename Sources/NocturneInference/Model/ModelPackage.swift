@@ -42,7 +42,11 @@ public struct ModelPackage: Sendable {
     public var totalFileBytes: Int { files.reduce(0) { $0 + $1.bytes } }
 
     /// The ONNX files among ``files``, as the task's section names them.
-    public var networks: [String] { volumeSegmentation?.stages.flatMap(\.networks) ?? [] }
+    public var networks: [String] {
+        let classification = photoClassification.map { [$0.classifier] + [$0.attention].compactMap { $0 } } ?? []
+        return (volumeSegmentation?.stages.flatMap(\.networks) ?? []) + classification
+            + (photoInstances.map { [$0.network] } ?? [])
+    }
 
     public func label(named name: String) -> ModelLabel? { labels.first { $0.name == name } }
 

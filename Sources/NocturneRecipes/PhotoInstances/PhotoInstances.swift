@@ -31,14 +31,20 @@ public struct PhotoInstances: Recipe {
 
     public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
         let words = options.words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        let readers = models.map { model in
-            PhotoDiscovery.Reader(
+        let (looks, notes) = try PhotoDiscovery(limits: limits, scope: scope).looks(request)
+        let items = try models.flatMap { model in
+            let reader = PhotoDiscovery.Reader(
                 id: model.package.id,
                 words: [model.package.digest.hex, model.engineName, model.precision.rawValue] + words,
                 minimumSide: model.settings.input.minimumSide
             )
+            return try looks.map { look in
+                try PhotoDiscovery.item(look, reader) { facts in
+                    try PhotoRecord(model: reader.id, path: look.file.path, name: look.file.name, facts: facts).encoded
+                }
+            }
         }
-        return try PhotoDiscovery(readers: readers, limits: limits, scope: scope).run(request)
+        return Discovery(items: items, notes: notes)
     }
 
     public func sharedBytes(threads: Int) throws -> Int {
@@ -48,6 +54,19 @@ public struct PhotoInstances: Recipe {
     public func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
         let record = try PhotoRecord(source)
         return PhotoInstancesMemory(record: record, model: try model(record.model)).plan(lean: lean)
+    }
+
+    /// One picture of the size the network likes best.
+    public func secondsPerStep(scope: ComputeScope) throws -> Double {
+        let total = try models.reduce(0.0) { total, model in
+            let side = model.settings.input.longSide
+            let shape = model.inputShape(model.frame(width: side, height: side))
+            let input = Tensor(shape: shape, values: [Float](repeating: 0, count: shape.reduce(1, *)))
+            let start = ContinuousClock.now
+            _ = try model.run(input, scope: scope)
+            return total + (ContinuousClock.now - start) / .seconds(1)
+        }
+        return models.isEmpty ? 0 : total / Double(models.count)
     }
 
     // MARK: Loading and preparing

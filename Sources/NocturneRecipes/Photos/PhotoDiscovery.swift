@@ -1,98 +1,87 @@
+import Foundation
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturnePipeline
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// Finds the pictures below the inputs by their first bytes, and says of every other file why it is none.
 struct PhotoDiscovery {
-    /// A model that wants to see the pictures, and all that a result of it depends on.
+    /// A model that wants to see the pictures, and all that a result of it depends on beside the picture.
     struct Reader {
         let id: String
-        /// Package digest, engine, precision, options: what goes into the fingerprint beside the picture.
+        /// Package digest, engine, precision, options.
         let words: [String]
         /// The shorter side a picture must have, in pixels.
         let minimumSide: Int
     }
 
-    let readers: [Reader]
+    /// A file that was looked at.
+    struct Look: Sendable {
+        let file: FoundFile
+        let facts: Result<PhotoFacts, PhotoError>
+        /// What tells whether the file is still the same.
+        let stamp: String
+    }
+
     let limits: PhotoLimits
     let scope: ComputeScope
 
-    private enum Look: Sendable {
-        case picture(PhotoFacts, stamp: String)
-        case problem(ItemProblem, stamp: String)
-    }
-
-    func run(_ request: DiscoveryRequest) throws -> Discovery {
+    /// - Parameter isInput: false for files that belong to the inputs without being any.
+    func looks(
+        _ request: DiscoveryRequest,
+        where isInput: ([FoundFile]) -> (FoundFile) -> Bool = { _ in { _ in true } }
+    ) throws -> (looks: [Look], notes: [String]) {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
-        let files = walk.files
+        let files = walk.files.filter(isInput(walk.files))
         let found = Mutex([Int: Look]())
         let limits = limits
         try scope.forEach(files.count) { index in
-            let look = PhotoDiscovery.look(at: files[index], limits)
+            let facts: Result<PhotoFacts, PhotoError>
+            do throws(PhotoError) {
+                facts = .success(try PhotoReader.readHeader(at: files[index].path, limits: limits))
+            } catch {
+                facts = .failure(error)
+            }
+            let look = Look(file: files[index], facts: facts, stamp: files[index].stamp)
             found.withLock { $0[index] = look }
         }
-        let looks = found.withLock { $0 }
-        var items: [DiscoveredItem] = []
-        for reader in readers {
-            for (index, file) in files.enumerated() {
-                if let look = looks[index] { items.append(try item(file, look, reader)) }
-            }
-        }
-        return Discovery(items: items, notes: walk.notes)
+        return (found.withLock { found in files.indices.compactMap { found[$0] } }, walk.notes)
     }
 
-    private static func look(at file: FoundFile, _ limits: PhotoLimits) -> Look {
-        let stamp = stamp(file)
-        do throws(PhotoError) {
-            return .picture(try PhotoReader.readHeader(at: file.path, limits: limits), stamp: stamp)
-        } catch {
-            return .problem(error.code == .notAPicture ? .setAside(error.detail) : .refused(error.detail), stamp: stamp)
-        }
-    }
-
-    private func item(_ file: FoundFile, _ look: Look, _ reader: Reader) throws -> DiscoveredItem {
-        let several = readers.count > 1
-        func named(_ kind: String, _ stamp: String, source: String, _ problem: ItemProblem?) -> DiscoveredItem {
-            // The whole file name: a.jpg and a.jpeg are two pictures, and both keep a name that tells which.
-            DiscoveredItem(
-                key: "\(kind):\(file.path)" + (several ? "|\(reader.id)" : ""),
-                name: several ? "\(file.fileName)@\(reader.id)" : file.fileName,
-                source: source,
-                path: file.path,
-                fingerprint: ContentDigest.of((["nocturne 1"] + reader.words + [stamp]).joined(separator: "\n")),
-                problem: problem
+    /// The item of one file for one model.
+    /// - Parameters:
+    ///   - words: what the result depends on beside what the reader says.
+    ///   - source: what the recipe keeps of a picture.
+    static func item(
+        _ look: Look,
+        _ reader: Reader,
+        words: [String] = [],
+        source: (PhotoFacts) throws -> String
+    ) throws -> DiscoveredItem {
+        let all = ["nocturne 1"] + reader.words + words + [look.stamp]
+        var item = DiscoveredItem(
+            key: "photo:" + look.file.path,
+            name: (look.file.fileName as NSString).deletingPathExtension,
+            model: reader.id,
+            source: "{}",
+            path: look.file.path,
+            fingerprint: ContentDigest.of(all.joined(separator: "\n"))
+        )
+        switch look.facts {
+        case .failure(let error):
+            item.key = "file:" + look.file.path
+            item.name = look.file.fileName
+            item.problem = error.code == .notAPicture ? .unknown(error.detail) : .refused(error.detail)
+        case .success(let facts):
+            item.source = try source(facts)
+            guard min(facts.storedWidth, facts.storedHeight) < reader.minimumSide else { return item }
+            item.problem = .refused(
+                "\(facts.storedWidth)×\(facts.storedHeight) pixels; \(reader.id) needs at least "
+                    + "\(reader.minimumSide) on the shorter side"
             )
         }
-        switch look {
-        case .problem(let problem, let stamp): return named("file", stamp, source: "{}", problem)
-        case .picture(let facts, let stamp):
-            let record = PhotoRecord(model: reader.id, path: file.path, name: file.name, facts: facts)
-            var problem: ItemProblem?
-            if min(facts.storedWidth, facts.storedHeight) < reader.minimumSide {
-                problem = .refused(
-                    "\(facts.storedWidth)×\(facts.storedHeight) pixels; \(reader.id) needs at least "
-                        + "\(reader.minimumSide) on either side"
-                )
-            }
-            return named("photo", stamp, source: try record.encoded, problem)
-        }
-    }
-
-    /// What tells whether a file is still the same: name, size, time of change, and the content where it is small.
-    private static func stamp(_ file: FoundFile) -> String {
-        var status = stat()
-        guard stat(file.path, &status) == 0 else { return "\(file.name) gone" }
-        var text = "\(file.name) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
-        if status.st_size <= 64 << 10, let digest = try? FileSystem.digest(file.path) {
-            text += " \(digest.digest.hex)"
-        }
-        return text
+        return item
     }
 }
