@@ -18,7 +18,7 @@ extension PhotoClassification {
         let photo: Photo
         do {
             photo = try PhotoReader.read(at: source.file, flag: context.scope.flag)
-        } catch where error.code == .cancelled {
+        } catch  where error.code == .cancelled {
             throw CancelledError()
         }
         guard photo.facts.uprightWidth == source.width, photo.facts.uprightHeight == source.height else {
