@@ -30,7 +30,7 @@ from nnunet.package import Options, write  # noqa: E402
 from nnunet.refusal import Refusal  # noqa: E402
 
 
-def parse() -> argparse.Namespace:
+def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model_folder", type=Path, help="<Trainer>__<Plans>__<Configuration>")
     parser.add_argument("out", type=Path, help="folder of the package, made whole or not at all")
@@ -47,7 +47,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--trust-checkpoint", dest="trust", action="store_true", help="run what its pickle may hold")
     parser.add_argument("--replace", action="store_true", help="overwrite OUT")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if not 0 < options.tile_step <= 1:
         parser.error("--tile-step must be above 0 and at most 1")
     if not all(fold == "all" or fold.isdecimal() for fold in options.folds + options.previous_folds):
@@ -55,8 +55,8 @@ def parse() -> argparse.Namespace:
     return options
 
 
-def main() -> int:
-    given = vars(parse())
+def main(arguments: list[str] | None = None) -> int:
+    given = vars(parse(arguments))
     torch.set_num_threads(given.pop("threads"))
     model, out = given.pop("model_folder"), given.pop("out")
     try:

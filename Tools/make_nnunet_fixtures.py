@@ -1,4 +1,4 @@
-"""Writes the analytic nnU-Net fixtures into Tests/NocturneRecipesTests/Fixtures/NNUNet.
+"""Writes the analytic nnU-Net fixtures into Tests/Fixtures/NNUNet.
 
     python Tools/make_nnunet_fixtures.py
 
@@ -22,7 +22,7 @@ from nnunet.analytic import CASES, Case, predict
 from nnunet.labels import Labels, channel_names
 from nnunet.settings import Configuration
 
-FOLDER = Path(__file__).resolve().parent.parent / "Tests" / "NocturneRecipesTests" / "Fixtures" / "NNUNet"
+FOLDER = Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "NNUNet"
 KNOWN = {  # shape after preprocessing, label counts, checksum, labels at [0, 0, :]
     "A": ([10, 9, 8], [65, 327, 328], 354114, "20121212"),
     "B": ([13, 7, 6], [321, 198, 201], 217918, "20101102"),

@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--flat", action="store_true", help="configuration 2d instead of 3d_fullres")
     parser.add_argument("--residual", action="store_true", help="residual encoder instead of plain")
     parser.add_argument("--folds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()

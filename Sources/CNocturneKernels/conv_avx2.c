@@ -11,6 +11,7 @@
 #define VECTOR __m256
 #define LANES 8
 #define LONGEST 6
+#define POINT_WORDS LANES
 
 #define VECTOR_FUNCTION static inline __attribute__((always_inline))
 
@@ -43,6 +44,16 @@ VECTOR_FUNCTION __m256 vector_all(float value) { return _mm256_set1_ps(value); }
 VECTOR_FUNCTION __m256 vector_fnma(__m256 a, __m256 b, __m256 c) { return _mm256_fnmadd_ps(a, b, c); }
 VECTOR_FUNCTION __m256 vector_subtract(__m256 a, __m256 b) { return _mm256_sub_ps(a, b); }
 VECTOR_FUNCTION __m256 vector_add(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
+VECTOR_FUNCTION __m256 vector_products(__m256 x, __m256 w, __m256 sum) { return vector_fma(x, w, sum); }
+VECTOR_FUNCTION void vector_store_points(float *p, __m256 v) { vector_store(p, v); }
+/// To the nearest value of bfloat16, ties to even; what is not a number stays as it is.
+VECTOR_FUNCTION __m256 vector_round(__m256 v) {
+    const __m256i bits = _mm256_castps_si256(v);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    const __m256i kept = _mm256_and_si256(up, _mm256_set1_epi32((int)0xffff0000));
+    return _mm256_blendv_ps(_mm256_castsi256_ps(kept), v, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+}
 VECTOR_FUNCTION __m256 vector_leak(__m256 v, __m256 slope) {
     return _mm256_blendv_ps(v, _mm256_mul_ps(v, slope), _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_LT_OQ));
 }
@@ -123,8 +134,8 @@ static const conv_kernels kernels = {
     .depthwise = depthwise,
     .finish = finish,
     .pack = pack,
-    .minimal_input = minimal_input,
-    .minimal_output = minimal_output,
+    .minimal_input = {minimal_input_by_2, minimal_input_by_4},
+    .minimal_output = {minimal_output_by_2, minimal_output_by_4},
 };
 
 const conv_kernels *nk_conv_kernels_avx2(void) { return &kernels; }

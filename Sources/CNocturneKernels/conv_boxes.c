@@ -13,6 +13,11 @@ void nk_conv_measure_packed(nk_conv_plan *plan) {
     if ((size_t)plan->row_voxels * plan->in_stride[X] * plan->distance % 1024 == 0) plan->row_voxels++;
     plan->row = (size_t)plan->row_voxels * plan->in_stride[X] * plan->distance;
     plan->block = (size_t)plan->packed[Z] * plan->packed[Y] * plan->row;
+    plan->low = 0;
+    if (plan->split) {
+        plan->low = plan->block;
+        plan->block *= 2;
+    }
 }
 
 double nk_conv_waiting(double chunks) {
@@ -36,12 +41,12 @@ double nk_conv_choose_boxes(nk_conv_plan *plan) {
     plan->box[X] = ceil_div(grid[X], plan->boxes[X]);
 
     const double lanes = plan->kernels ? plan->kernels->lanes : 8;
-    const double deep = plan->depthwise ? 1 : plan->group_in;
+    const double deep = plan->depthwise ? 1 : plan->pairs ? words_of(plan) : plan->group_in;
     // Cycles of products for one point of the grid, all units together.
     double products = 0, unit_weights = 0, all_weights = 0;
     for (int u = 0; u < plan->unit_count; u++) {
         const double t = plan->phases[plan->units[u].phase].tap_count;
-        products += (t * deep + 4) * plan->units[u].vectors / 2;
+        products += (t * deep * plan->product_cost + 4) * plan->units[u].vectors / 2;
         all_weights += t * deep * plan->units[u].vectors * lanes * 4;
         const double one = t * CONV_BLOCK * plan->units[u].vectors * lanes * 4;
         if (one > unit_weights) unit_weights = one;

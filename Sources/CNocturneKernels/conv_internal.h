@@ -8,20 +8,25 @@
 
 #include "nk_conv.h"
 
-/// Channels of one packed block of input.
+/// Words of one packed block of input: a cache line. A word is one float32 channel or two bfloat16 ones; the second of
+/// two is in the high half.
 enum { CONV_BLOCK = 16 };
 
-/// Minimal filtering: outputs of a tile along y and x, and its points.
-enum { MINIMAL_Y = 2, MINIMAL_X = 4, POINTS_Y = MINIMAL_Y + 2, POINTS_X = MINIMAL_X + 2, POINTS = POINTS_Y * POINTS_X };
+/// Minimal filtering: outputs of a tile along y, and its points. Along x a tile has 4 outputs, or 2 where operands are
+/// rounded to bfloat16 and the larger tile would err too much.
+enum { MINIMAL_Y = 2, POINTS_Y = MINIMAL_Y + 2, LARGEST_X = 4, LARGEST_POINTS = POINTS_Y * (LARGEST_X + 2) };
 
 /// A register tile: `segments` rows of `length` voxels, times one block of output channels, over some blocks of input
-/// channels and all taps of a phase. All distances are in floats.
+/// channels and all taps of a phase. All distances are in words.
 typedef struct conv_tile {
     /// Packed input of the tile's first voxel.
     const float *input;
     ptrdiff_t input_segment, input_block;
+    /// From the high parts of split operands to the low ones; 0 when operands are not split.
+    ptrdiff_t input_low;
     const ptrdiff_t *taps;
-    int tap_count, block_count, last_channels;
+    /// `last_words`: of a voxel in the last block.
+    int tap_count, block_count, last_words;
     const float *weights;
     /// Start values, or NULL to go on from what `output` holds.
     const float *bias;
@@ -42,14 +47,19 @@ typedef struct conv_finish {
     double *sums, *squares;
 } conv_finish;
 
-/// A strip of voxels of one source on its way into the packed buffer: up to CONV_BLOCK channels of each.
+/// A strip of voxels of one source on its way into the packed buffer: up to a block of channels of each.
 typedef struct conv_strip {
     const float *source;
-    float *target;
+    /// float32 or bfloat16, as the function has it.
+    void *target;
     const float *scale, *shift;
     float slope;
     int channels, count;
+    /// Whether float32 values are rounded to what bfloat16 can hold.
+    bool rounds;
     ptrdiff_t source_step, target_step;
+    /// Words to where the low parts of split operands go; 0 when operands are not split.
+    ptrdiff_t low;
     /// Where the next strip will probably be.
     ptrdiff_t source_ahead;
 } conv_strip;
@@ -87,17 +97,29 @@ typedef struct conv_kernels {
     int longest;
     /// [voxel distance 16, 4, 1][vectors - 1][segments - 1][length - 1]; NULL where there is none.
     conv_tile_function *tiles[3][2][4][14];
+    /// Instead of the table, for matrix tiles: one or two segments of up to 16 voxels, or one of up to 32.
+    void (*matrix)(const conv_tile *tile, int segments, int length, int vectors);
+    /// Around a chunk, on its thread, or NULL.
+    void (*begin)(void);
+    void (*end)(void);
     /// One channel in, one channel out: weights are [tap][CONV_BLOCK].
     void (*depthwise)(const conv_tile *tile, int length);
     void (*finish)(const conv_finish *finish);
     void (*pack)(const conv_strip *strip);
-    void (*minimal_input)(const conv_minimal_input *work);
-    void (*minimal_output)(const conv_minimal_output *work);
+    /// To bfloat16.
+    void (*pack_pairs)(const conv_strip *strip);
+    /// For tiles of 2 and of 4 outputs along x. With kernels of bfloat16 products, points are rounded: a block of
+    /// channels makes half a block of words.
+    void (*minimal_input[2])(const conv_minimal_input *work);
+    void (*minimal_output[2])(const conv_minimal_output *work);
 } conv_kernels;
 
-/// NULL when not compiled for this architecture.
+/// NULL when not compiled for this architecture. Those with bfloat16 products run pairs only.
 const conv_kernels *nk_conv_kernels_avx512(void);
 const conv_kernels *nk_conv_kernels_avx2(void);
+const conv_kernels *nk_conv_kernels_avx512_bf16(void);
+const conv_kernels *nk_conv_kernels_amx(void);
+const conv_kernels *nk_conv_kernels_amx_model(void);
 
 enum { Z, Y, X };
 
@@ -120,8 +142,12 @@ struct nk_conv_plan {
     nk_conv_desc desc;
     const conv_kernels *kernels;
     bool depthwise;
-    /// Whether by minimal filtering.
-    bool minimal;
+    /// Whether words are pairs of bfloat16 channels, and whether those are high and low parts of float32 operands.
+    bool pairs, split;
+    /// Whether float32 operands are rounded to bfloat16: what stands for bfloat16 products where there are none.
+    bool rounds;
+    /// Outputs of a tile of minimal filtering along x, or 0.
+    int minimal_x;
     /// Per group. A depthwise layer counts as one group.
     int groups, group_in, group_out;
     int in[3], out[3], in_stride[3], out_stride[3];
@@ -135,12 +161,16 @@ struct nk_conv_plan {
     conv_unit *units;
     /// The grid, the boxes it is cut into, how many along each axis, and how many ranges of units.
     int grid[3], box[3], boxes[3], ranges;
-    /// Packed input: floats between voxels, extents, floats between things.
+    /// Packed input: words between voxels, extents, words between things; `low` from high to low parts.
     int distance, packed[3], row_voxels;
-    size_t row, block;
-    int block_count, last_channels;
+    size_t row, block, low;
+    int block_count, last_words;
+    /// Cycles for a word of input and a vector of weights, against those of vector products.
+    double product_cost;
     /// Blocks of input channels a go.
     int go;
+    /// Minimal filtering: planes of the output whose products are there at a time.
+    int depth;
     /// Portable path: rows of the grid gathered for one product.
     int rows;
     float *weights, *bias;
@@ -166,6 +196,9 @@ static inline int ceil_div(int a, int b) { return (a + b - 1) / b; }
 static inline int min_int(int a, int b) { return a < b ? a : b; }
 static inline int max_int(int a, int b) { return a > b ? a : b; }
 static inline int modulo(int a, int b) { return (a % b + b) % b; }
+static inline int words_of(const nk_conv_plan *plan) {
+    return (plan->block_count - 1) * plan->distance + plan->last_words;
+}
 static inline size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
 /// Where the taps of a row of the box start.
@@ -191,7 +224,8 @@ bool nk_conv_pack_weights(nk_conv_plan *plan, const float *weights, const float 
 void nk_conv_pack_box(const conv_job *job, int group, int block, int blocks);
 
 /// Some blocks of channels of one row: input row (z, y), or zeros when there is none, to `target`, the row's place in
-/// the first of the blocks, which are `target_block` floats apart.
+/// the first of the blocks, which are `target_block` words apart. As pairs when the plan has them, but float32 for
+/// minimal filtering, whose blocks then have half as many channels.
 void nk_conv_pack_row(
     const conv_job *job, int group, int block, int blocks, int z, int y, float *target, size_t target_block);
 
@@ -201,6 +235,15 @@ double nk_conv_waiting(double chunks);
 /// Chooses boxes for minimal filtering; returns the cost in cycles, or a negative number when the layer does not lend
 /// itself to it.
 double nk_conv_minimal_choose(nk_conv_plan *plan);
+/// Weights and bias; the bfloat16 nearest to a value, ties to even, and its value as float32.
+uint16_t nk_conv_bfloat16(float value);
+float nk_conv_rounded(float value);
+/// Points of a tile; packed blocks of channels that make up a block of words; planes of input for so many of output.
+int nk_conv_minimal_points(const nk_conv_plan *plan);
+int nk_conv_minimal_plane_blocks(const nk_conv_plan *plan);
+int nk_conv_minimal_planes(const nk_conv_plan *plan, int size);
+/// Words of the packed planes, of the inputs' points and of the products of one unit.
+void nk_conv_minimal_measure(const nk_conv_plan *plan, size_t words[3]);
 size_t nk_conv_minimal_weight_count(const nk_conv_plan *plan);
 void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights);
 size_t nk_conv_minimal_scratch_floats(const nk_conv_plan *plan);

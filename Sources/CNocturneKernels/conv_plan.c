@@ -24,7 +24,8 @@ static int isa_of_processor(void) {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq") && nk_conv_kernels_avx512()) {
-        return NK_CONV_ISA_AVX512;
+        if (!__builtin_cpu_supports("avx512bf16") || !nk_conv_kernels_avx512_bf16()) return NK_CONV_ISA_AVX512;
+        return nk_conv_kernels_amx() ? NK_CONV_ISA_AMX : NK_CONV_ISA_AVX512_BF16;
     }
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && nk_conv_kernels_avx2()) {
         return NK_CONV_ISA_AVX2;
@@ -33,19 +34,52 @@ static int isa_of_processor(void) {
     return NK_CONV_ISA_BASELINE;
 }
 
+/// What the environment asks for.
+static const char *wished(void) {
+    const char *wish = getenv("NOCTURNE_ISA");
+    return wish ? wish : "";
+}
+
 static int resolve_isa(int isa) {
     const int best = isa_of_processor();
+    const bool models = best >= NK_CONV_ISA_AVX512_BF16 && nk_conv_kernels_amx_model();
     if (isa == NK_CONV_ISA_AUTO) {
-        const char *wish = getenv("NOCTURNE_ISA");
+        const char *const names[] = {"baseline", "avx2", "avx512", "avx512-bf16", "amx", "amx-model"};
         isa = best;
-        if (wish && !strcmp(wish, "baseline")) isa = NK_CONV_ISA_BASELINE;
-        if (wish && !strcmp(wish, "avx2")) isa = min_int(best, NK_CONV_ISA_AVX2);
-        return isa;
+        for (int i = NK_CONV_ISA_BASELINE; i <= NK_CONV_ISA_AMX_MODEL; i++) {
+            if (!strcmp(wished(), names[i - 1])) isa = i;
+        }
+        if (!strcmp(wished(), "amx-split")) isa = NK_CONV_ISA_AMX;
+        if (!strcmp(wished(), "amx-model-split")) isa = NK_CONV_ISA_AMX_MODEL;
+        if (isa == NK_CONV_ISA_AMX_MODEL && models) return isa;
+        return min_int(isa, best);
     }
+    if (isa == NK_CONV_ISA_AMX_MODEL) return models ? isa : -1;
     return isa >= NK_CONV_ISA_BASELINE && isa <= best ? isa : -1;
 }
 
 int32_t nk_conv_isa_available(int32_t isa) { return resolve_isa(isa & ~NK_CONV_DIRECT) >= 0; }
+
+/// The precision that is meant: the environment may ask for split operands in place of float32, but where the plain sum
+/// is asked for.
+static int resolve_precision(int isa, int precision) {
+    const char *wish = wished();
+    const size_t length = strlen(wish);
+    const bool splits = length > 6 && !strcmp(wish + length - 6, "-split");
+    return isa == NK_CONV_ISA_AUTO && precision == NK_CONV_FLOAT32 && splits ? NK_CONV_SPLIT : precision;
+}
+
+const char *nk_conv_instruction_set(int32_t isa, int32_t precision) {
+    static const char *const names[3][6] = {
+        {"baseline", "avx2", "avx512", "avx512", "avx512", "avx512"},
+        {"baseline, operands rounded", "avx2, operands rounded", "avx512, operands rounded", "avx512-bf16", "amx",
+         "amx-model"},
+        {"baseline", "avx2", "avx512", "avx512", "amx, split", "amx-model, split"},
+    };
+    const int found = resolve_isa(isa & ~NK_CONV_DIRECT);
+    if (found < 0 || precision < NK_CONV_FLOAT32 || precision > NK_CONV_SPLIT) return NULL;
+    return names[resolve_precision(isa, precision)][found - 1];
+}
 
 // MARK: Creating a plan
 
@@ -76,7 +110,12 @@ static bool is_sensible(const nk_conv_desc *d) {
     }
     if ((double)d->kz * d->ky * d->kx > 1 << 20) return false;
     if (d->transposed && (double)d->stride_z * d->stride_y * d->stride_x > 1 << 16) return false;
+    if (d->precision < NK_CONV_FLOAT32 || d->precision > NK_CONV_SPLIT) return false;
     return d->cin % d->groups == 0 && d->cout % d->groups == 0;
+}
+
+static bool is_depthwise(const nk_conv_desc *desc) {
+    return desc->groups > 1 && desc->groups == desc->cin && desc->groups == desc->cout;
 }
 
 static bool create_phases(nk_conv_plan *plan) {
@@ -208,7 +247,8 @@ static bool create_units(nk_conv_plan *plan) {
                 if (plan->depthwise) {
                     plan->weight_count += taps * CONV_BLOCK;
                 } else if (plan->kernels) {
-                    plan->weight_count += taps * plan->group_in * unit->vectors * lanes;
+                    const size_t deep = plan->pairs ? (size_t)words_of(plan) : (size_t)plan->group_in;
+                    plan->weight_count += taps * deep * unit->vectors * lanes * (plan->split ? 2 : 1);
                 } else {
                     // One matrix a phase and group, [tap][input channel][output channel]; units are its columns.
                     if (first == 0) plan->weight_count += taps * plan->group_in * plan->group_out;
@@ -220,51 +260,125 @@ static bool create_units(nk_conv_plan *plan) {
     return true;
 }
 
-nk_conv_plan *nk_conv_plan_create(const nk_conv_desc *desc, const float *weights, const float *bias) {
-    const bool is_direct = desc->isa & NK_CONV_DIRECT;
-    const int isa = resolve_isa(desc->isa & ~NK_CONV_DIRECT);
-    if (isa < 0 || !is_sensible(desc)) return NULL;
+/// How a layer is computed.
+typedef struct conv_form {
+    const conv_kernels *kernels;
+    bool pairs, split, rounds;
+    double product_cost;
+} conv_form;
+
+/// The forms that a precision and an instruction set offer for a layer, one or two.
+static int forms_of(const nk_conv_desc *desc, int isa, int precision, bool is_direct, conv_form forms[2]) {
+    const conv_kernels *products = isa == NK_CONV_ISA_AMX_MODEL ? nk_conv_kernels_amx_model()
+        : isa == NK_CONV_ISA_AMX                                ? nk_conv_kernels_amx()
+        : isa == NK_CONV_ISA_AVX512_BF16                        ? nk_conv_kernels_avx512_bf16()
+                                                                : NULL;
+    const conv_form plain = {
+        .kernels = isa >= NK_CONV_ISA_AVX512 ? nk_conv_kernels_avx512()
+            : isa == NK_CONV_ISA_AVX2        ? nk_conv_kernels_avx2()
+                                             : NULL,
+        .rounds = precision == NK_CONV_BFLOAT16,
+        .product_cost = 1,
+    };
+    // A few channels would leave most of a block's words empty.
+    if (!products || desc->cin / desc->groups <= 4 || precision == NK_CONV_FLOAT32) {
+        forms[0] = plain;
+        return 1;
+    }
+    // Matrix tiles take eight times as many words a cycle as two vector units; half of that is a fair hope.
+    const double cost = products->matrix ? 0.25 : 1;
+    if (precision == NK_CONV_BFLOAT16) {
+        forms[0] = (conv_form){.kernels = products, .pairs = true, .product_cost = cost};
+        return 1;
+    }
+    int count = 0;
+    if (products->matrix) {
+        forms[count++] = (conv_form){.kernels = products, .pairs = true, .split = true, .product_cost = 3 * cost};
+    }
+    if (count == 0 || !is_direct) forms[count++] = plain;
+    return count;
+}
+
+/// All of a plan but its weights; `cost` in cycles.
+static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, conv_form form, double *cost) {
     nk_conv_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return NULL;
     plan->plan_bytes = sizeof *plan;
     plan->desc = *desc;
     plan->desc.isa = isa;
-    plan->kernels = isa == NK_CONV_ISA_AVX512 ? nk_conv_kernels_avx512()
-        : isa == NK_CONV_ISA_AVX2             ? nk_conv_kernels_avx2()
-                                              : NULL;
+    plan->kernels = form.kernels;
+    plan->pairs = form.pairs;
+    plan->split = form.split;
+    plan->rounds = form.rounds;
+    plan->product_cost = form.product_cost;
     memcpy(plan->in, (int[]){desc->in_z, desc->in_y, desc->in_x}, sizeof plan->in);
     memcpy(plan->out, (int[]){desc->out_z, desc->out_y, desc->out_x}, sizeof plan->out);
-    plan->depthwise = desc->groups > 1 && desc->groups == desc->cin && desc->groups == desc->cout;
+    plan->depthwise = is_depthwise(desc);
     plan->groups = plan->depthwise ? 1 : desc->groups;
     plan->group_in = desc->cin / plan->groups;
     plan->group_out = desc->cout / plan->groups;
     plan->distance = CONV_BLOCK;
     if (!plan->kernels) plan->distance = plan->group_in;
     if (plan->kernels && !plan->depthwise && plan->group_in <= 4) plan->distance = plan->group_in == 1 ? 1 : 4;
-    plan->block_count = ceil_div(plan->group_in, plan->distance);
-    plan->last_channels = plan->group_in - (plan->block_count - 1) * plan->distance;
+    const int words = plan->pairs ? ceil_div(plan->group_in, 2) : plan->group_in;
+    plan->block_count = ceil_div(words, plan->distance);
+    plan->last_words = words - (plan->block_count - 1) * plan->distance;
+    // Matrix tiles take whole blocks.
+    if (plan->pairs && plan->kernels->matrix) plan->last_words = plan->distance;
 
-    bool ok = create_phases(plan) && create_units(plan);
-    if (ok) {
-        const double direct = nk_conv_choose_boxes(plan);
-        const nk_conv_plan before = *plan;
-        const double minimal = is_direct ? -1 : nk_conv_minimal_choose(plan);
-        // Transformed weights take more memory: every byte has to save a few cycles a run.
-        const double extra = minimal < 0
-            ? 0 : 4 * ((double)nk_conv_minimal_weight_count(plan) - (double)plan->weight_count);
-        if (minimal < 0 || direct - minimal < 0.1 * direct + 2 * extra) *plan = before;
-        nk_conv_measure_packed(plan);
-        place_taps(plan);
-        ok = nk_conv_pack_weights(plan, weights, bias);
+    if (!create_phases(plan) || !create_units(plan)) {
+        nk_conv_plan_destroy(plan);
+        return NULL;
     }
-    if (!ok) {
+    const double direct = nk_conv_choose_boxes(plan);
+    const nk_conv_plan before = *plan;
+    const double minimal = is_direct ? -1 : nk_conv_minimal_choose(plan);
+    // Transformed weights take more memory: every byte has to save a few cycles a run.
+    const double extra =
+        minimal < 0 ? 0 : 4 * ((double)nk_conv_minimal_weight_count(plan) - (double)plan->weight_count);
+    *cost = minimal;
+    if (minimal < 0 || direct - minimal < 0.1 * direct + 2 * extra) {
+        *plan = before;
+        *cost = direct;
+    }
+    nk_conv_measure_packed(plan);
+    place_taps(plan);
+    return plan;
+}
+
+nk_conv_plan *nk_conv_plan_create(const nk_conv_desc *desc, const float *weights, const float *bias) {
+    const bool is_direct = desc->isa & NK_CONV_DIRECT;
+    const int isa = resolve_isa(desc->isa & ~NK_CONV_DIRECT);
+    if (isa < 0 || !is_sensible(desc)) return NULL;
+    conv_form forms[2];
+    const int form_count = forms_of(desc, isa, resolve_precision(desc->isa, desc->precision), is_direct, forms);
+    nk_conv_plan *plan = NULL;
+    double best = 0;
+    for (int i = 0; i < form_count; i++) {
+        double cost;
+        nk_conv_plan *other = prepare(desc, isa, is_direct, forms[i], &cost);
+        if (!other) {
+            nk_conv_plan_destroy(plan);
+            return NULL;
+        }
+        if (plan && best <= cost) {
+            nk_conv_plan_destroy(other);
+            continue;
+        }
+        nk_conv_plan_destroy(plan);
+        plan = other;
+        best = cost;
+    }
+    if (!nk_conv_pack_weights(plan, weights, bias)) {
         nk_conv_plan_destroy(plan);
         return NULL;
     }
 
     size_t floats = round_up((size_t)plan->go * plan->block, 16);
-    if (plan->minimal) floats = nk_conv_minimal_scratch_floats(plan);
+    if (plan->minimal_x) floats = nk_conv_minimal_scratch_floats(plan);
     if (!plan->kernels) floats += nk_conv_portable_prepare(plan);
+    // Matrix tiles read on after the last voxel.
+    if (plan->kernels && plan->kernels->matrix) floats += 2 * CONV_BLOCK * CONV_BLOCK;
     // Statistics, then room to align.
     plan->scratch_bytes = floats * sizeof(float) + 2 * ((size_t)desc->cout + 64) * sizeof(double) + 64;
     return plan;

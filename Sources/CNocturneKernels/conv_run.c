@@ -11,6 +11,56 @@ static int distance_index(const nk_conv_plan *plan) {
     return plan->distance == CONV_BLOCK ? 0 : plan->distance == 4 ? 1 : 2;
 }
 
+/// Index of the unit's first output channel at the start of a row of the box.
+static size_t output_row(const conv_job *job, const conv_unit *unit, int z, int y) {
+    const nk_conv_plan *plan = job->plan;
+    const conv_phase *phase = &plan->phases[unit->phase];
+    const size_t out_z = (size_t)(job->first[Z] + z) * plan->out_stride[Z] + phase->place[Z];
+    const size_t out_y = (size_t)(job->first[Y] + y) * plan->out_stride[Y] + phase->place[Y];
+    const size_t out_x = (size_t)job->first[X] * plan->out_stride[X] + phase->place[X];
+    const size_t voxel = (out_z * plan->out[Y] + out_y) * plan->out[X] + out_x;
+    return voxel * plan->desc.cout + unit->group * plan->group_out + unit->first;
+}
+
+/// One or two rows of a unit from a voxel on, on matrix tiles.
+static void run_matrix_rows(
+    const conv_job *job, const conv_unit *unit, conv_tile *tile, conv_finish *last, const int place[3], int segments,
+    int length) {
+    const size_t output = output_row(job, unit, place[Z], place[Y]) + (size_t)place[X] * tile->output_step;
+    tile->input = packed_row(job, place[Z], place[Y]) + (size_t)place[X] * job->plan->distance;
+    tile->output = job->out + output;
+    job->plan->kernels->matrix(tile, segments, length, unit->vectors);
+    if (!last) return;
+    last->output = tile->output;
+    last->residual = job->residual ? job->residual + output : NULL;
+    last->segments = segments;
+    last->length = length;
+    job->plan->kernels->finish(last);
+}
+
+/// All of one unit over the box on matrix tiles: 32 voxels of a row at a time, and what is left of two rows together
+/// where it is no more than 16 each.
+static void run_matrix(
+    const conv_job *job, const conv_unit *unit, conv_tile *tile, conv_finish *last, const int size[3]) {
+    const int longest = job->plan->kernels->longest;
+    const int rest = size[X] % longest, whole = size[X] - rest;
+    for (int z = 0; z < size[Z]; z++) {
+        for (int y = 0; y < size[Y]; y += 2) {
+            const int rows = min_int(2, size[Y] - y);
+            for (int row = 0; row < rows; row++) {
+                for (int x = 0; x < whole; x += longest) {
+                    run_matrix_rows(job, unit, tile, last, (int[]){z, y + row, x}, 1, longest);
+                }
+            }
+            if (rest == 0) continue;
+            const int together = rest <= longest / 2 ? rows : 1;
+            for (int row = 0; row < rows; row += together) {
+                run_matrix_rows(job, unit, tile, last, (int[]){z, y + row, whole}, together, rest);
+            }
+        }
+    }
+}
+
 /// All tiles of one unit over the box.
 static void run_unit(const conv_job *job, const conv_unit *unit, int block, int blocks) {
     const nk_conv_plan *plan = job->plan;
@@ -30,14 +80,16 @@ static void run_unit(const conv_job *job, const conv_unit *unit, int block, int 
         .taps = phase->taps,
         .tap_count = phase->tap_count,
         .block_count = blocks,
-        .last_channels = end ? plan->last_channels : plan->distance,
+        .input_low = (ptrdiff_t)plan->low,
+        .last_words = end ? plan->last_words : plan->distance,
         .weights = plan->weights + unit->weights,
         .bias = start ? plan->bias + channel : NULL,
         .output_segment = (ptrdiff_t)plan->out_stride[Y] * plan->out[X] * cout,
         .output_step = (ptrdiff_t)plan->out_stride[X] * cout,
         .channels = unit->channels,
     };
-    if (!plan->depthwise) tile.weights += (size_t)block * phase->tap_count * plan->distance * width;
+    const int parts = plan->split ? 2 : 1;
+    if (!plan->depthwise) tile.weights += (size_t)block * phase->tap_count * plan->distance * width * parts;
     conv_finish last = {
         .output_segment = tile.output_segment,
         .output_step = tile.output_step,
@@ -47,6 +99,11 @@ static void run_unit(const conv_job *job, const conv_unit *unit, int block, int 
         .squares = job->sums ? job->squares + channel : NULL,
     };
     const bool finishes = end && (job->residual || job->out_slope != 1 || job->sums);
+
+    if (!plan->depthwise && plan->kernels->matrix) {
+        run_matrix(job, unit, &tile, finishes ? &last : NULL, size);
+        return;
+    }
 
     // Tiles of nearly equal length; rows so short that several make up a tile go together.
     const int longest = plan->kernels->longest;
@@ -63,10 +120,7 @@ static void run_unit(const conv_job *job, const conv_unit *unit, int block, int 
         for (int y = 0; y < size[Y];) {
             const int segments = size[Y] - y >= together ? together : 1;
             const float *input = packed_row(job, z, y);
-            const size_t out_z = (size_t)(job->first[Z] + z) * plan->out_stride[Z] + phase->place[Z];
-            const size_t out_y = (size_t)(job->first[Y] + y) * plan->out_stride[Y] + phase->place[Y];
-            const size_t out_x = (size_t)job->first[X] * plan->out_stride[X] + phase->place[X];
-            const size_t output = ((out_z * plan->out[Y] + out_y) * plan->out[X] + out_x) * cout + channel;
+            const size_t output = output_row(job, unit, z, y);
             int x = 0;
             for (int i = 0; i < tiles; i++) {
                 const int length = shorter + (i < longer);
@@ -147,13 +201,15 @@ void nk_conv_run_chunk(
         memset(job.sums, 0, 2 * (cout + 32) * sizeof(double));
     }
     job.packed = aligned + round_up(4 * (cout + 32), 16);
-    if (plan->minimal) {
+    if (plan->kernels && plan->kernels->begin) plan->kernels->begin();
+    if (plan->minimal_x) {
         nk_conv_minimal_run(&job, first, end);
     } else if (plan->kernels) {
         run_vectors(&job, first, end);
     } else {
         nk_conv_portable_run(&job, first, end);
     }
+    if (plan->kernels && plan->kernels->end) plan->kernels->end();
     if (stats) {
         double *row = stats + (size_t)chunk * 2 * cout;
         memcpy(row, job.sums, cout * sizeof(double));

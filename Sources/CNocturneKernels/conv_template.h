@@ -1,10 +1,12 @@
 // The vector kernels, written once. The including file defines, for its instruction set:
 // VECTOR, LANES, LONGEST, and vector_* functions; and the target attribute as a clang pragma.
+// vector_products(x, w, sum) adds what the words of x and w make together: one product, or those of a pair.
+// vector_store_points stores points in the form of the words; points of LANES channels are POINT_WORDS apart.
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("clang loop unroll(full)")
 
-/// One channel of input for the whole tile.
+/// One word of input for the whole tile.
 INLINE void tile_step(
     VECTOR *sums, const float *input, ptrdiff_t segment, const float *weights, const int segments, const int length,
     const int distance, const int vectors) {
@@ -15,7 +17,7 @@ INLINE void tile_step(
             const VECTOR x = vector_broadcast(input + s * segment + r * distance);
             UNROLL for (int v = 0; v < vectors; v++) {
                 const int i = (s * length + r) * vectors + v;
-                sums[i] = vector_fma(x, w[v], sums[i]);
+                sums[i] = vector_products(x, w[v], sums[i]);
             }
         }
     }
@@ -46,10 +48,10 @@ INLINE void tile_body(
     const ptrdiff_t segment = tile->input_segment;
     for (int block = 0; block < tile->block_count; block++) {
         const float *base = tile->input + block * tile->input_block;
-        const int channels = block + 1 == tile->block_count ? tile->last_channels : distance;
+        const int words = block + 1 == tile->block_count ? tile->last_words : distance;
         for (int tap = 0; tap < tile->tap_count; tap++) {
             const float *input = base + tile->taps[tap];
-            int left = channels;
+            int left = words;
             if (distance >= 4) {
                 for (; left >= 4; left -= 4) {
                     UNROLL for (int c = 0; c < 4; c++) {
@@ -146,31 +148,34 @@ static void finish(const conv_finish *work) {
 static void pack(const conv_strip *strip) {
     const VECTOR slope = vector_broadcast(&strip->slope);
     const ptrdiff_t ahead = strip->source_ahead;
+    const bool rounds = strip->rounds;
     for (int first = 0; first < strip->channels; first += LANES) {
         const VECTOR_MASK mask = vector_mask(strip->channels - first);
         const float *source = strip->source + first;
-        float *target = strip->target + first;
+        float *target = (float *)strip->target + first;
         if (strip->scale) {
             const VECTOR scale = vector_load_some(strip->scale + first, mask);
             const VECTOR shift = vector_load_some(strip->shift + first, mask);
             for (int i = 0; i < strip->count; i++) {
                 __builtin_prefetch(source + ahead);
-                const VECTOR y = vector_fma(vector_load_some(source, mask), scale, shift);
-                vector_store_some(target, mask, vector_leak(y, slope));
+                const VECTOR y = vector_leak(vector_fma(vector_load_some(source, mask), scale, shift), slope);
+                vector_store_some(target, mask, rounds ? vector_round(y) : y);
                 source += strip->source_step;
                 target += strip->target_step;
             }
         } else if (strip->slope != 1) {
             for (int i = 0; i < strip->count; i++) {
                 __builtin_prefetch(source + ahead);
-                vector_store_some(target, mask, vector_leak(vector_load_some(source, mask), slope));
+                const VECTOR y = vector_leak(vector_load_some(source, mask), slope);
+                vector_store_some(target, mask, rounds ? vector_round(y) : y);
                 source += strip->source_step;
                 target += strip->target_step;
             }
         } else {
             for (int i = 0; i < strip->count; i++) {
                 __builtin_prefetch(source + ahead);
-                vector_store_some(target, mask, vector_load_some(source, mask));
+                const VECTOR y = vector_load_some(source, mask);
+                vector_store_some(target, mask, rounds ? vector_round(y) : y);
                 source += strip->source_step;
                 target += strip->target_step;
             }
@@ -180,8 +185,8 @@ static void pack(const conv_strip *strip) {
 
 // MARK: Minimal filtering
 
-/// From four values of a column, `step` apart, to the points of two outputs, in place.
-INLINE void minimal_input_column(VECTOR *d, const int step) {
+/// From four values, `step` apart, to the points of two outputs, in place.
+INLINE void minimal_input_2(VECTOR *d, const int step) {
     const VECTOR d1 = d[step], d2 = d[2 * step];
     d[0] = vector_subtract(d[0], d2);
     d[step] = vector_add(d1, d2);
@@ -189,8 +194,8 @@ INLINE void minimal_input_column(VECTOR *d, const int step) {
     d[3 * step] = vector_subtract(d1, d[3 * step]);
 }
 
-/// From six values of a row to the points of four outputs, in place.
-INLINE void minimal_input_row(VECTOR *d) {
+/// From six values to the points of four outputs, in place.
+INLINE void minimal_input_4(VECTOR *d) {
     const VECTOR two = vector_all(2), four = vector_all(4), five = vector_all(5);
     const VECTOR d1 = d[1], d2 = d[2], d3 = d[3], d4 = d[4];
     const VECTOR p = vector_fnma(four, d2, d4), q = vector_fnma(four, d1, d3);
@@ -203,13 +208,13 @@ INLINE void minimal_input_row(VECTOR *d) {
     d[5] = vector_fma(four, d1, vector_fnma(five, d3, d[5]));
 }
 
-INLINE void minimal_output_column(VECTOR *m, const int step) {
+INLINE void minimal_output_2(VECTOR *m, const int step) {
     const VECTOR m1 = m[step], m2 = m[2 * step];
     m[0] = vector_add(vector_add(m[0], m1), m2);
     m[step] = vector_subtract(vector_subtract(m1, m2), m[3 * step]);
 }
 
-INLINE void minimal_output_row(VECTOR *m) {
+INLINE void minimal_output_4(VECTOR *m) {
     const VECTOR two = vector_all(2), four = vector_all(4), eight = vector_all(8);
     const VECTOR a = vector_add(m[1], m[2]), b = vector_subtract(m[1], m[2]);
     const VECTOR c = vector_add(m[3], m[4]), d = vector_subtract(m[3], m[4]);
@@ -219,61 +224,78 @@ INLINE void minimal_output_row(VECTOR *m) {
     m[3] = vector_add(vector_fma(eight, d, b), m[5]);
 }
 
-static void minimal_input(const conv_minimal_input *work) {
+/// `columns`: outputs of a tile along x, 2 or 4.
+INLINE void minimal_input_body(const conv_minimal_input *work, const int columns) {
+    const int points_x = columns + 2;
     float *points = work->points;
     for (int ty = 0; ty < work->tiles_y; ty++) {
         const float *input = work->input + (ptrdiff_t)ty * MINIMAL_Y * work->row;
         for (int tx = 0; tx < work->tiles_x; tx++) {
             for (int part = 0; part < CONV_BLOCK; part += LANES) {
-                VECTOR d[POINTS];
-                UNROLL for (int x = 0; x < POINTS_X; x++) {
+                VECTOR d[LARGEST_POINTS];
+                UNROLL for (int x = 0; x < points_x; x++) {
                     UNROLL for (int y = 0; y < POINTS_Y; y++) {
-                        d[y * POINTS_X + x] = vector_load(input + y * work->row + x * CONV_BLOCK + part);
+                        d[y * points_x + x] = vector_load(input + y * work->row + x * CONV_BLOCK + part);
                     }
-                    minimal_input_column(d + x, POINTS_X);
+                    minimal_input_2(d + x, points_x);
                 }
-                float *to = points + part;
+                float *to = points + part / LANES * POINT_WORDS;
                 UNROLL for (int y = 0; y < POINTS_Y; y++) {
-                    minimal_input_row(d + y * POINTS_X);
-                    UNROLL for (int x = 0; x < POINTS_X; x++) {
-                        vector_store(to, d[y * POINTS_X + x]);
+                    if (columns == 2) {
+                        minimal_input_2(d + y * points_x, 1);
+                    } else {
+                        minimal_input_4(d + y * points_x);
+                    }
+                    UNROLL for (int x = 0; x < points_x; x++) {
+                        vector_store_points(to, d[y * points_x + x]);
                         to += work->point;
                     }
                 }
             }
-            input += MINIMAL_X * CONV_BLOCK;
+            input += columns * CONV_BLOCK;
             points += CONV_BLOCK;
         }
     }
 }
 
-static void minimal_output(const conv_minimal_output *work) {
+static void minimal_input_by_2(const conv_minimal_input *work) { minimal_input_body(work, 2); }
+static void minimal_input_by_4(const conv_minimal_input *work) { minimal_input_body(work, 4); }
+
+INLINE void minimal_output_body(const conv_minimal_output *work, const int columns) {
+    const int points_x = columns + 2;
     for (int part = 0; part < work->channels; part += LANES) {
         const VECTOR_MASK mask = vector_mask(work->channels - part);
         const VECTOR bias = vector_load(work->bias + part);
         const float *points = work->points + part;
         float *output = work->output + part;
-        for (int left = work->columns; left > 0; left -= MINIMAL_X) {
-            VECTOR m[POINTS];
+        for (int left = work->columns; left > 0; left -= columns) {
+            VECTOR m[LARGEST_POINTS];
             const float *from = points;
             UNROLL for (int y = 0; y < POINTS_Y; y++) {
-                UNROLL for (int x = 0; x < POINTS_X; x++) {
-                    m[y * POINTS_X + x] = vector_load(from);
+                UNROLL for (int x = 0; x < points_x; x++) {
+                    m[y * points_x + x] = vector_load(from);
                     from += work->point;
                 }
-                minimal_output_row(m + y * POINTS_X);
+                if (columns == 2) {
+                    minimal_output_2(m + y * points_x, 1);
+                } else {
+                    minimal_output_4(m + y * points_x);
+                }
             }
-            UNROLL for (int x = 0; x < MINIMAL_X; x++) minimal_output_column(m + x, POINTS_X);
+            UNROLL for (int x = 0; x < columns; x++) minimal_output_2(m + x, points_x);
             UNROLL for (int y = 0; y < MINIMAL_Y; y++) {
                 if (y >= work->rows) continue;
-                UNROLL for (int x = 0; x < MINIMAL_X; x++) {
+                UNROLL for (int x = 0; x < columns; x++) {
                     if (x >= left) continue;
                     float *to = output + y * work->output_row + x * work->output_step;
-                    vector_store_some(to, mask, vector_add(m[y * POINTS_X + x], bias));
+                    vector_store_some(to, mask, vector_add(m[y * points_x + x], bias));
                 }
             }
             points += work->width;
-            output += MINIMAL_X * work->output_step;
+            output += columns * work->output_step;
         }
     }
 }
+
+static void minimal_output_by_2(const conv_minimal_output *work) { minimal_output_body(work, 2); }
+static void minimal_output_by_4(const conv_minimal_output *work) { minimal_output_body(work, 4); }

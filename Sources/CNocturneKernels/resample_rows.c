@@ -7,32 +7,81 @@
 
 enum { chunk_length = 256 };
 
-NK_INLINE void nk_resample_row_f32_body(
-    float *restrict out, ptrdiff_t count, const float *restrict source, const ptrdiff_t *row_offsets, const double *wz,
-    const double *wy, int rows, const ptrdiff_t *restrict x_offsets, const double *restrict x_weights, int taps,
-    nk_pointwise map)
+/// Loads apart from arithmetic, so that the latter becomes vector code.
+NK_INLINE void read_row(
+    float *restrict read, const nk_row_source *source, ptrdiff_t row_offset, ptrdiff_t inside_row_offset,
+    ptrdiff_t first, ptrdiff_t length)
+{
+    const nk_pointwise map = source->map;
+    const float *row = source->values + row_offset;
+    const ptrdiff_t *offsets = source->x_offsets + first;
+    for (ptrdiff_t i = 0; i < length; i++) read[i] = row[offsets[i]];
+    if (source->inside) {
+        const uint8_t *inside = source->inside + inside_row_offset;
+        const ptrdiff_t *places = source->inside_x_offsets + first;
+        for (ptrdiff_t i = 0; i < length; i++) {
+            float v = read[i];
+            v = v < map.lower ? map.lower : v;
+            v = v > map.upper ? map.upper : v;
+            v = v - map.shift;
+            v = v / map.divisor;
+            read[i] = inside[places[i]] ? v : read[i];
+        }
+    } else {
+        for (ptrdiff_t i = 0; i < length; i++) {
+            float v = read[i];
+            v = v < map.lower ? map.lower : v;
+            v = v > map.upper ? map.upper : v;
+            v = v - map.shift;
+            read[i] = v / map.divisor;
+        }
+    }
+}
+
+/// Along x in float32.
+NK_INLINE void single_row(
+    float *restrict out, const nk_row_source *source, ptrdiff_t row_offset, ptrdiff_t inside_row_offset,
+    ptrdiff_t begin, ptrdiff_t length, ptrdiff_t count)
+{
+    float read[chunk_length];
+    read_row(out, source, row_offset, inside_row_offset, begin, length);
+    if (source->taps == 1) return;
+    read_row(read, source, row_offset, inside_row_offset, count + begin, length);
+    const double *first = source->x_weights + begin, *second = first + count;
+    for (ptrdiff_t i = 0; i < length; i++) out[i] = out[i] * (float)first[i] + read[i] * (float)second[i];
+}
+
+NK_INLINE void nk_resample_row_body(
+    float *restrict out, ptrdiff_t count, const nk_row_source *source, const ptrdiff_t *row_offsets,
+    const ptrdiff_t *inside_row_offsets, const double *wz, const double *wy, int rows)
 {
     double sums[chunk_length];
-    float read[chunk_length];
+    float read[chunk_length], lines[4][chunk_length];
     for (ptrdiff_t begin = 0; begin < count; begin += chunk_length) {
         ptrdiff_t length = count - begin < chunk_length ? count - begin : chunk_length;
+        if (source->single) {
+            for (int r = 0; r < rows; r++)
+                single_row(lines[r], source, row_offsets[r], inside_row_offsets[r], begin, length, count);
+            for (int r = 0; r < rows && source->y_taps == 2; r += 2) {
+                float w0 = (float)wy[r], w1 = (float)wy[r + 1];
+                for (ptrdiff_t i = 0; i < length; i++) lines[r][i] = lines[r][i] * w0 + lines[r + 1][i] * w1;
+            }
+            if (rows > source->y_taps) {
+                float w0 = (float)wz[0], w1 = (float)wz[source->y_taps];
+                for (ptrdiff_t i = 0; i < length; i++)
+                    lines[0][i] = lines[0][i] * w0 + lines[source->y_taps][i] * w1;
+            }
+            for (ptrdiff_t i = 0; i < length; i++) out[begin + i] = lines[0][i];
+            continue;
+        }
         for (ptrdiff_t i = 0; i < length; i++) sums[i] = 0;
         for (int r = 0; r < rows; r++) {
-            const float *row = source + row_offsets[r];
             double weight_z = wz[r], weight_y = wy[r];
-            for (int t = 0; t < taps; t++) {
-                const ptrdiff_t *offsets = x_offsets + t * count + begin;
-                const double *weights = x_weights + t * count + begin;
-                // Loads apart from arithmetic: the second loop becomes vector code.
-                for (ptrdiff_t i = 0; i < length; i++) read[i] = row[offsets[i]];
-                for (ptrdiff_t i = 0; i < length; i++) {
-                    float v = read[i];
-                    v = v < map.lower ? map.lower : v;
-                    v = v > map.upper ? map.upper : v;
-                    v = v - map.shift;
-                    v = v / map.divisor;
-                    sums[i] += (((double)v * weight_z) * weight_y) * weights[i];
-                }
+            for (int t = 0; t < source->taps; t++) {
+                read_row(read, source, row_offsets[r], inside_row_offsets[r], t * count + begin, length);
+                const double *weights = source->x_weights + t * count + begin;
+                for (ptrdiff_t i = 0; i < length; i++)
+                    sums[i] += (((double)read[i] * weight_z) * weight_y) * weights[i];
             }
         }
         for (ptrdiff_t i = 0; i < length; i++) out[begin + i] = (float)sums[i];
@@ -40,49 +89,10 @@ NK_INLINE void nk_resample_row_f32_body(
 }
 
 NK_VARIANTS(
-    void, nk_resample_row_f32,
-    (float *out, ptrdiff_t count, const float *source, const ptrdiff_t *row_offsets, const double *wz,
-     const double *wy, int rows, const ptrdiff_t *x_offsets, const double *x_weights, int taps, nk_pointwise map),
-    (out, count, source, row_offsets, wz, wy, rows, x_offsets, x_weights, taps, map))
-
-NK_INLINE void nk_resample_row_f64_body(
-    float *restrict out, ptrdiff_t count, const double *restrict source, const ptrdiff_t *row_offsets, const double *wz,
-    const double *wy, int rows, const ptrdiff_t *restrict x_offsets, const double *restrict x_weights, int taps,
-    const double *lowest, const double *highest, ptrdiff_t bound_step)
-{
-    double sums[chunk_length];
-    double read[chunk_length];
-    for (ptrdiff_t begin = 0; begin < count; begin += chunk_length) {
-        ptrdiff_t length = count - begin < chunk_length ? count - begin : chunk_length;
-        for (ptrdiff_t i = 0; i < length; i++) sums[i] = 0;
-        for (int r = 0; r < rows; r++) {
-            const double *row = source + row_offsets[r];
-            double weight_z = wz[r], weight_y = wy[r];
-            for (int t = 0; t < taps; t++) {
-                const ptrdiff_t *offsets = x_offsets + t * count + begin;
-                const double *weights = x_weights + t * count + begin;
-                for (ptrdiff_t i = 0; i < length; i++) read[i] = row[offsets[i]];
-                for (ptrdiff_t i = 0; i < length; i++) {
-                    sums[i] += ((read[i] * weight_z) * weight_y) * weights[i];
-                }
-            }
-        }
-        for (ptrdiff_t i = 0; i < length; i++) {
-            double v = sums[i], low = lowest[(begin + i) * bound_step], high = highest[(begin + i) * bound_step];
-            v = v < low ? low : v;
-            v = v > high ? high : v;
-            out[begin + i] = (float)v;
-        }
-    }
-}
-
-NK_VARIANTS(
-    void, nk_resample_row_f64,
-    (float *out, ptrdiff_t count, const double *source, const ptrdiff_t *row_offsets, const double *wz,
-     const double *wy, int rows, const ptrdiff_t *x_offsets, const double *x_weights, int taps, const double *lowest,
-     const double *highest, ptrdiff_t bound_step),
-    (out, count, source, row_offsets, wz, wy, rows, x_offsets, x_weights, taps, lowest, highest,
-     bound_step))
+    void, nk_resample_row,
+    (float *out, ptrdiff_t count, const nk_row_source *source, const ptrdiff_t *row_offsets,
+     const ptrdiff_t *inside_row_offsets, const double *wz, const double *wy, int rows),
+    (out, count, source, row_offsets, inside_row_offsets, wz, wy, rows))
 
 enum { lanes = 8 };
 

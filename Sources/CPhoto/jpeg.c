@@ -169,7 +169,8 @@ cphoto_code cphoto_jpeg_open(const char *path, cphoto_jpeg **made, cphoto_header
     header->bits = info->data_precision;
     header->model = model_of(info->jpeg_color_space);
     if (header->model < 0) {
-        snprintf(decoder->words, sizeof decoder->words, "%d components in an unknown colour space", info->num_components);
+        snprintf(
+            decoder->words, sizeof decoder->words, "%d components in an unknown colour space", info->num_components);
         return CPHOTO_UNSUPPORTED;
     }
     decoder->many_scans = jpeg_has_multiple_scans(info);

@@ -23,6 +23,7 @@ struct cphoto_png {
     jmp_buf leave;
     cphoto_code code;
     char words[256];
+    char warning[128];         // the last one: where the header is wrong only it says how
     int64_t width, height, next_row;
     int has_alpha, passes;
     uint8_t *rows;             // one row with alpha, or all rows of an interlaced picture
@@ -39,15 +40,19 @@ static _Noreturn void leave(cphoto_png *decoder, cphoto_code code)
 static _Noreturn void on_error(png_structp png, png_const_charp text)
 {
     cphoto_png *decoder = png_get_error_ptr(png);
-    snprintf(decoder->words, sizeof decoder->words, "%s", text);
+    if (decoder->width == 0 && decoder->warning[0]) {
+        snprintf(decoder->words, sizeof decoder->words, "%s: %s", text, decoder->warning);
+    } else {
+        snprintf(decoder->words, sizeof decoder->words, "%s", text);
+    }
     leave(decoder, strcmp(text, "Out of memory") == 0 ? CPHOTO_NO_MEMORY : CPHOTO_CORRUPT);
 }
 
-// What libpng only warns about is in chunks that do not touch the pixels.
+// What libpng only warns about is in chunks that do not touch the pixels, or becomes an error by itself.
 static void on_warning(png_structp png, png_const_charp text)
 {
-    (void)png;
-    (void)text;
+    cphoto_png *decoder = png_get_error_ptr(png);
+    snprintf(decoder->warning, sizeof decoder->warning, "%s", text);
 }
 
 static void read_bytes(png_structp png, png_bytep bytes, size_t count)
@@ -86,6 +91,8 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
     png_set_user_limits(decoder->png, longest_side, longest_side);
     png_set_chunk_cache_max(decoder->png, most_chunks);
     png_set_chunk_malloc_max(decoder->png, largest_chunk);
+    // Transparency is ancillary too; a checksum that is wrong anywhere means a damaged file.
+    png_set_crc_action(decoder->png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
     png_read_info(decoder->png, decoder->info);
 
     int type = png_get_color_type(decoder->png, decoder->info);
@@ -99,7 +106,12 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
     header->model = model_of(type);
     header->has_alpha = decoder->has_alpha;
     header->is_layered = png_get_interlace_type(decoder->png, decoder->info) != PNG_INTERLACE_NONE;
-    header->layered_bytes = header->is_layered ? decoder->width * decoder->height * (decoder->has_alpha ? 4 : 3) : 0;
+    header->layered_bytes = 0;
+    if (header->is_layered) {
+        // Both sides are below 2^31: no overflow before the factor, which the division leaves room for.
+        int64_t pixels = decoder->width * decoder->height, most = INT64_MAX / 8;
+        header->layered_bytes = (pixels < most ? pixels : most) * (decoder->has_alpha ? 4 : 3);
+    }
     return CPHOTO_OK;
 }
 

@@ -27,6 +27,17 @@ void cphoto_rgba_on_white(const uint8_t *rgba, uint8_t *rgb, size_t count)
     }
 }
 
+// Pixels `step` bytes apart to pixels side by side. All but the outermost are moved as four bytes, of which the next
+// pixel overwrites the last.
+static void copy_apart(const uint8_t *source, ptrdiff_t step, size_t count, uint8_t *target)
+{
+    // Only the pixel with the highest address may lie at the end of what can be read; it is an outermost one.
+    memcpy(target, source, 3);
+    if (count < 2) return;
+    for (size_t i = 1; i + 1 < count; i++) memcpy(target + i * 3, source + (ptrdiff_t)i * step, 4);
+    memcpy(target + (count - 1) * 3, source + (ptrdiff_t)(count - 1) * step, 3);
+}
+
 void cphoto_place_rows(
     const uint8_t *rows, size_t first, size_t count, size_t width, size_t height, int orientation, uint8_t *upright)
 {
@@ -46,16 +57,17 @@ void cphoto_place_rows(
         }
         return;
     }
-    // Column after column, so that what is written lies together.
+    // Column after column, so that what is written lies together; the stored row that comes first there is read first.
+    ptrdiff_t step = (ptrdiff_t)(width * 3);
+    const uint8_t *top = rows_reversed ? rows + (ptrdiff_t)(count - 1) * step : rows;
+    size_t left = rows_reversed ? height - first - count : first;
     for (size_t x = 0; x < width; x++) {
-        uint8_t *target = upright + (columns_reversed ? width - 1 - x : x) * row_length;
-        for (size_t y = first; y < first + count; y++) {
-            memcpy(target + (rows_reversed ? height - 1 - y : y) * 3, rows + ((y - first) * width + x) * 3, 3);
-        }
+        uint8_t *target = upright + (columns_reversed ? width - 1 - x : x) * row_length + left * 3;
+        copy_apart(top + x * 3, rows_reversed ? -step : step, count, target);
     }
 }
 
-void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint32_t *sums)
+void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint64_t *sums)
 {
     for (size_t begin = 0; begin < width; begin += factor, sums += 3) {
         size_t end = begin + factor < width ? begin + factor : width;
@@ -65,11 +77,11 @@ void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint32_t *s
     }
 }
 
-void cphoto_mean_row(uint32_t *sums, size_t width, size_t factor, size_t rows, uint8_t *mean)
+void cphoto_mean_row(uint64_t *sums, size_t width, size_t factor, size_t rows, uint8_t *mean)
 {
     for (size_t begin = 0; begin < width; begin += factor, sums += 3, mean += 3) {
         size_t columns = begin + factor < width ? factor : width - begin;
-        uint32_t count = (uint32_t)(columns * rows);
+        uint64_t count = columns * rows;
         for (int c = 0; c < 3; c++) {
             mean[c] = (uint8_t)((sums[c] + count / 2) / count);
             sums[c] = 0;

@@ -3,7 +3,11 @@
 
 #include <string.h>
 
-enum { weight_bits = 22, half = 1 << (weight_bits - 1), lanes = 24 };
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { weight_bits = 22, half = 1 << (weight_bits - 1) };
 
 #define PHOTO_INLINE static inline __attribute__((always_inline))
 
@@ -26,49 +30,71 @@ PHOTO_INLINE uint8_t to_byte(int32_t sum)
     return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-// Functions that return vectors are always inlined, so how they would be passed does not matter.
-#pragma clang diagnostic ignored "-Wpsabi"
-
-typedef int32_t ints8 __attribute__((vector_size(32)));
-typedef uint8_t bytes8 __attribute__((vector_size(8)));
-
-PHOTO_INLINE ints8 eight(const uint8_t *bytes)
+// The weight of tap `tap`: its low 11 bits and the rest, each standing for red, green and blue.
+static inline int32_t weight_of(const int16_t *weights, size_t tap)
 {
-    bytes8 loaded;
-    memcpy(&loaded, bytes, sizeof loaded);
-    return __builtin_convertvector(loaded, ints8);
+    const int16_t *group = weights + tap / 4 * PHOTO_GROUP + tap % 4 / 2 * 8 + tap % 2;
+    return group[0] + ((int32_t)group[PHOTO_GROUP / 2] << 11);
 }
 
-PHOTO_INLINE ints8 eight_weights(const int32_t *weights)
+static void resize_row_base(
+    const uint8_t *row, const int32_t *starts, const int16_t *weights, size_t groups, size_t count, uint8_t *out)
 {
-    ints8 loaded;
-    memcpy(&loaded, weights, sizeof loaded);
-    return loaded;
-}
-
-// The weights stand three times, so 24 neighbouring bytes meet 24 neighbouring weights, and lane i keeps to channel i % 3.
-PHOTO_INLINE void photo_resize_row_body(
-    const uint8_t *row, const int32_t *starts, const int32_t *weights, size_t stride, size_t count, uint8_t *out)
-{
-    for (size_t i = 0; i < count; i++, weights += stride, out += 3) {
+    for (size_t i = 0; i < count; i++, weights += groups * PHOTO_GROUP, out += 3) {
         const uint8_t *source = row + (size_t)starts[i] * 3;
-        ints8 a = {half, half, half}, b = {0}, c = {0};
-        for (size_t j = 0; j < stride; j += lanes) {
-            a += eight(source + j) * eight_weights(weights + j);
-            b += eight(source + j + 8) * eight_weights(weights + j + 8);
-            c += eight(source + j + 16) * eight_weights(weights + j + 16);
+        int32_t sums[3] = {half, half, half};
+        for (size_t tap = 0; tap < groups * 4; tap++) {
+            int32_t weight = weight_of(weights, tap);
+            for (size_t c = 0; c < 3; c++) sums[c] += source[tap * 3 + c] * weight;
         }
-        // Lanes to channels: a is 01201201, b is 20120120, c is 12012012.
-        out[0] = to_byte(a[0] + a[3] + a[6] + b[1] + b[4] + b[7] + c[2] + c[5]);
-        out[1] = to_byte(a[1] + a[4] + a[7] + b[2] + b[5] + c[0] + c[3] + c[6]);
-        out[2] = to_byte(a[2] + a[5] + b[0] + b[3] + b[6] + c[1] + c[4] + c[7]);
+        for (size_t c = 0; c < 3; c++) out[c] = to_byte(sums[c]);
     }
 }
 
-PHOTO_VARIANTS(
-    photo_resize_row,
-    (const uint8_t *row, const int32_t *starts, const int32_t *weights, size_t stride, size_t count, uint8_t *out),
-    (row, starts, weights, stride, count, out))
+#if defined(__x86_64__)
+// Four pixels at a time. Products of 8 by 22 bits do not fit the fast multiplication of 16 bits, those of both halves
+// of a weight do; neither sum overflows, since the weights of a pixel add up to about 1 << 22.
+__attribute__((target("avx2"))) static void resize_row_avx2(
+    const uint8_t *row, const int32_t *starts, const int16_t *weights, size_t groups, size_t count, uint8_t *out)
+{
+    // Bytes to words in pairs for one channel: R0 R1 G0 G1 B0 B1, and in the upper half pixels 2 and 3.
+    const __m256i spread = _mm256_setr_epi8(
+        0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1,
+        6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1);
+    const __m128i rounding = _mm_set1_epi32(half);
+    for (size_t i = 0; i < count; i++, out += 3) {
+        const uint8_t *source = row + (size_t)starts[i] * 3;
+        __m256i low = _mm256_setzero_si256(), high = _mm256_setzero_si256();
+        for (size_t group = 0; group < groups; group++, source += 12, weights += PHOTO_GROUP) {
+            __m256i bytes = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)source));
+            __m256i pixels = _mm256_shuffle_epi8(bytes, spread);
+            __m256i low_weights = _mm256_loadu_si256((const __m256i *)weights);
+            __m256i high_weights = _mm256_loadu_si256((const __m256i *)(weights + PHOTO_GROUP / 2));
+            low = _mm256_add_epi32(low, _mm256_madd_epi16(pixels, low_weights));
+            high = _mm256_add_epi32(high, _mm256_madd_epi16(pixels, high_weights));
+        }
+        __m256i sums = _mm256_add_epi32(low, _mm256_slli_epi32(high, 11));
+        __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+        sum = _mm_srai_epi32(_mm_add_epi32(sum, rounding), weight_bits);
+        // Packing clamps, first to words and then to bytes.
+        sum = _mm_packus_epi16(_mm_packs_epi32(sum, sum), sum);
+        uint32_t pixel = (uint32_t)_mm_cvtsi128_si32(sum);
+        memcpy(out, &pixel, 3);
+    }
+}
+#endif
+
+void photo_resize_row(
+    const uint8_t *row, const int32_t *starts, const int16_t *weights, size_t groups, size_t count, uint8_t *out)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        resize_row_avx2(row, starts, weights, groups, count, out);
+        return;
+    }
+#endif
+    resize_row_base(row, starts, weights, groups, count, out);
+}
 
 PHOTO_INLINE void photo_mix_rows_body(
     const uint8_t *rows, size_t row_stride, const int32_t *weights, size_t taps, size_t count, uint8_t *out)

@@ -28,19 +28,23 @@ static int on_error(TIFF *tiff, void *owner, const char *module, const char *for
     return 1;
 }
 
-// The library takes lost pixels of a JPEG inside for a mere warning.
+// Of a picture that is cut short or damaged the library may only warn, and go on without the pixels or the palette.
+static int means_loss(const char *module, const char *text)
+{
+    if (strstr(text, "IO error") || strstr(text, "ColorMap") || strstr(text, "Colormap")) return 1;
+    if (!module || strcmp(module, "JPEGLib") != 0) return 0;
+    return (strstr(text, "remature end") || strstr(text, "Corrupt")) && !strstr(text, "extraneous");
+}
+
 static int on_warning(TIFF *tiff, void *owner, const char *module, const char *format, va_list arguments)
 {
     (void)tiff;
-    if (module && strcmp(module, "JPEGLib") == 0) {
-        char text[200];
-        va_list copy;
-        va_copy(copy, arguments);
-        vsnprintf(text, sizeof text, format, copy);
-        va_end(copy);
-        int is_loss = (strstr(text, "remature end") || strstr(text, "Corrupt")) && !strstr(text, "extraneous");
-        if (is_loss) keep_words(owner, format, arguments);
-    }
+    char text[200];
+    va_list copy;
+    va_copy(copy, arguments);
+    vsnprintf(text, sizeof text, format, copy);
+    va_end(copy);
+    if (means_loss(module, text)) keep_words(owner, format, arguments);
     return 1;
 }
 
@@ -141,7 +145,7 @@ static cphoto_code choose_way(ctiff_decoder *decoder, ctiff_facts *facts)
     decoder->band_rows = band_rows;
     // Both factors are below 2^31 and there are at most 32 samples.
     int64_t row_samples = decoder->width * decoder->samples;
-    if (decoder->raw_size <= 0 || row_samples > INT64_MAX / 8 / band_rows) {
+    if (decoder->raw_size <= 0 || decoder->raw_size > INT64_MAX / 8 || row_samples > INT64_MAX / 8 / band_rows) {
         return ctiff_refuse(decoder, CPHOTO_CORRUPT, "strips or tiles of no possible size");
     }
     struct stat status;
@@ -194,6 +198,7 @@ cphoto_code ctiff_open(
         }
         return CPHOTO_CORRUPT;
     }
+    if (decoder->is_spoken) return CPHOTO_CORRUPT;
     uint32_t width = 0, height = 0;
     TIFFGetField(decoder->tiff, TIFFTAG_IMAGEWIDTH, &width);
     TIFFGetField(decoder->tiff, TIFFTAG_IMAGELENGTH, &height);

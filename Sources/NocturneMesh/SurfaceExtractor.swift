@@ -27,30 +27,35 @@ public enum SurfaceExtractor {
         scope: ComputeScope
     ) throws(CancelledError) -> SurfaceMesh {
         let geometry = labels.geometry
-        var surface = try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) -> IndexSurface in
+        var surface = try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) -> RawSurface in
             let reader = SharedReader(base: voxels.baseAddress!)
             let box = try LabelBox.around(value, in: reader, shape: geometry.shape, scope: scope)
-            guard !box.isEmpty else { return IndexSurface() }
-            return try MarchingCubes.surface(of: value, in: reader, shape: geometry.shape, box: box, scope: scope)
+            guard !box.isEmpty else { return RawSurface() }
+            let bits = try LabelBits(of: value, in: reader, shape: geometry.shape, box: box, scope: scope)
+            return try MarchingCubes.surface(bits: bits, affine: geometry.affine, scope: scope)
         }
         guard !surface.points.isEmpty else { return SurfaceMesh() }
 
-        let affine = geometry.affine
-        if affine.determinant < 0 {
-            for index in surface.triangles.indices {
-                let triangle = surface.triangles[index]
-                surface.triangles[index] = SIMD3(triangle.x, triangle.z, triangle.y)
+        // About the box's corner: near 0, so that volumes lose no digits.
+        try smooth(&surface.points, surface.triangles, surface.doubledVolumes, geometry, options, scope)
+        let origin = geometry.affine(SIMD3<Double>(surface.origin))
+        let vertices = try rounded(surface.points, plus: origin, scope)
+        return SurfaceMesh(vertices: vertices, triangles: surface.triangles)
+    }
+
+    private static func rounded(
+        _ points: [SIMD3<Double>],
+        plus origin: SIMD3<Double>,
+        _ scope: ComputeScope
+    ) throws(CancelledError) -> [SIMD3<Float>] {
+        var vertices: [SIMD3<Float>] = uninitialized(points.count)
+        try vertices.withUnsafeMutableBufferPointer { vertices throws(CancelledError) in
+            let target = SharedPointer(base: vertices.baseAddress!)
+            try scope.forEachRange(of: points.count, by: 1 << 16) { range in
+                for index in range { target.base[index] = SIMD3<Float>(points[index] + origin) }
             }
         }
-        // About the box's corner: near 0, so that volumes lose no digits.
-        for index in surface.points.indices { surface.points[index] = affine.linear(surface.points[index]) }
-        try scope.check()
-        try smooth(&surface.points, surface.triangles, surface.doubledVolumes, geometry, options, scope)
-        let origin = affine(SIMD3(Double(surface.origin.x), Double(surface.origin.y), Double(surface.origin.z)))
-        return SurfaceMesh(
-            vertices: surface.points.map { SIMD3<Float>($0 + origin) },
-            triangles: surface.triangles
-        )
+        return vertices
     }
 
     private static func smooth(

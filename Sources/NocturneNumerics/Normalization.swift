@@ -26,8 +26,8 @@ public enum Normalization: Hashable, Sendable, Codable {
     ///   - mask: the body, of the same view and of all channels together; only ``needsMask`` asks for it.
     /// - Throws: ``NumericsError`` for constants or statistics that are not finite, values that cannot be colours, a
     ///   mask that is missing or of another view; ``CancelledError``.
-    /// - Complexity: `ct` and `none` are free, `zScore` reads the image twice, `rescale01` and `rgb01` once, in parallel,
-    ///   in place.
+    /// - Complexity: `ct` and `none` are free, `zScore` reads the image twice, `rescale01` and `rgb01` once, in
+    ///   parallel, in place.
     public func map(
         for voxels: FrozenVoxels<Float>,
         view: VoxelView,

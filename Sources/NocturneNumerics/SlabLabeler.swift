@@ -22,8 +22,8 @@ public enum LabelDecision: Hashable, Sendable {
 public enum LogitRounding: Hashable, Sendable {
     /// Not further than to float32, in which they are interpolated.
     case single
-    /// As nnU-Net does it on arrays of float16, bit for bit: interpolated in float64 in its order of terms, rounded once
-    /// to float16, and a region where the float32 sigmoid is above one half. The planes hold numbers of float16.
+    /// As nnU-Net does it on arrays of float16, bit for bit: interpolated in float64 in its order of terms, rounded
+    /// once to float16, and a region where the float32 sigmoid is above one half. The planes hold numbers of float16.
     /// (Its clamping to the range of the class cannot change a linear result that was rounded to float16, so there is
     /// none. Of the `torch` method it does not round the results, which are float32 here too.)
     case half
@@ -32,12 +32,12 @@ public enum LogitRounding: Hashable, Sendable {
 /// Turns planes of logits at the model's resolution into label slices of the native grid, as the planes come.
 ///
 /// Along each axis with n model and m native samples, native voxel k lies at u(k) = (k + 0.5) * (n / m) - 0.5 of the
-/// model grid, between two taps clamped to the grid. Logits are interpolated along z, then y, then x, one native row at a
-/// time; ``LogitRounding`` says in what arithmetic. Along a separate axis the rule's `orderZ` decides, mostly for the
+/// model grid, between two taps clamped to the grid. Logits are interpolated along z, then y, then x, one native row at
+/// a time; ``LogitRounding`` says in what arithmetic. Along a separate axis the rule's `orderZ` decides, mostly for the
 /// nearest model sample. With equal shapes nothing is interpolated.
 ///
-/// Rules of order 3 are refused: nnU-Net clamps cubic results to the range of the whole class, which is not known before
-/// the last plane was there, so they cannot be streamed. (Its planners never ask for it.)
+/// Rules of order 3 are refused: nnU-Net clamps cubic results to the range of the whole class, which is not known
+/// before the last plane was there, so they cannot be streamed. (Its planners never ask for it.)
 ///
 /// **Order and layout.** Planes come one at a time in ascending z, each `[class][y][x]`, x fastest. A native slice is
 /// written as soon as both of its planes were there.
@@ -135,7 +135,7 @@ public struct SlabLabeler: ~Copyable {
 
     /// Bytes a labeler holds, labels not counted.
     public static func predictedBytes(model: VolumeShape, box: VolumeShape, classes: Int) -> Int {
-        let taps = (box.x + box.y + box.z) * 16
+        let taps = (box.x + box.y + box.z) * 32
         return taps + (model == box ? 0 : 2 * classes * model.sliceCount * MemoryLayout<Float>.stride)
     }
 

@@ -42,6 +42,16 @@ public struct VoxelView: Hashable, Sendable {
 
     func offset(_ i: Int, _ j: Int, _ k: Int) -> Int { origin + i * step.x + j * step.y + k * step.z }
 
+    /// The same voxels with axis `order[a]` as axis a.
+    func permuted(_ order: [Int]) -> VoxelView {
+        VoxelView(
+            shape: VolumeShape(x: shape[order[0]], y: shape[order[1]], z: shape[order[2]]),
+            origin: origin,
+            step: SIMD3(step[order[0]], step[order[1]], step[order[2]]),
+            storedCount: storedCount
+        )
+    }
+
     /// The same voxels, walked in the order in which they lie in memory.
     var inMemoryOrder: VoxelView {
         let axes = [0, 1, 2].sorted { abs(step[$0]) < abs(step[$1]) }

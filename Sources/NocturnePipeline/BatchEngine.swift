@@ -52,14 +52,15 @@ public struct BatchOptions: Sendable {
 ///
 /// A run: lock the output folder, open the journal, discover, take stock, then scheduler and stages side by side until
 /// the last item has ended, then the account.
-public struct BatchEngine<R: Recipe>: Sendable {
-    private let recipe: R
+public struct BatchEngine: Sendable {
+    private let recipes: [any Recipe]
     private let options: BatchOptions
     private let control: RunControl
     private let progress: ProgressReporter
 
-    public init(recipe: R, options: BatchOptions, control: RunControl, progress: ProgressReporter) {
-        self.recipe = recipe
+    /// - Parameter recipes: one for each kind of model in use.
+    public init(recipes: [any Recipe], options: BatchOptions, control: RunControl, progress: ProgressReporter) {
+        self.recipes = recipes
         self.options = options
         self.control = control
         self.progress = progress
@@ -119,7 +120,7 @@ public struct BatchEngine<R: Recipe>: Sendable {
         try refuseEndlessDeaths(journal)
         let discovery = try await discover(journal, pool, blocking)
         let queue = try await StockTaking(
-            recipe: recipe,
+            recipes: recipes,
             journal: journal,
             output: output,
             control: control,
@@ -137,7 +138,7 @@ public struct BatchEngine<R: Recipe>: Sendable {
             let reading = MemoryReading.take()
             let baseline = options.processBytes ?? reading.residentBytes ?? 0
             let total = options.memoryBytes ?? MemoryBudget.defaultTotal(reading)
-            let engine = baseline + (try recipe.sharedBytes(threads: options.threads))
+            let engine = try recipes.reduce(baseline) { $0 + (try $1.sharedBytes(threads: options.threads)) }
             guard engine < total else {
                 throw BatchError(
                     .modelUnusable,
@@ -149,7 +150,7 @@ public struct BatchEngine<R: Recipe>: Sendable {
             // that nothing is in flight, and one item is then admitted whatever the pressure.
             let budget = MemoryBudget(totalBytes: total - engine)
             let scheduler = Scheduler(
-                recipe: recipe,
+                recipes: recipes,
                 queue: queue,
                 journal: journal,
                 output: output,
@@ -205,8 +206,9 @@ public struct BatchEngine<R: Recipe>: Sendable {
             toleratesMissing: !isNew
         )
         let flag = control.flag(for: "")
-        let discovery = try await blocking.run { [recipe] in
-            try recipe.discover(request, scope: ComputeScope(pool: pool, flag: flag))
+        let discovery = try await blocking.run { [recipes] in
+            let scope = ComputeScope(pool: pool, flag: flag)
+            return Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) })
         }
         guard !discovery.items.isEmpty || !isNew else {
             throw BatchError(
@@ -232,72 +234,39 @@ public struct BatchEngine<R: Recipe>: Sendable {
 
     /// Scheduler, stages and watch, side by side, until the last report.
     private func runTree(
-        _ scheduler: Scheduler<R>,
+        _ scheduler: Scheduler,
         budget: MemoryBudget,
         pool: ComputePool,
         blocking: BlockingPool,
         facts: RunFacts
     ) async {
         let gate = PressureGate()
-        // Two items between any two stages: enough that neither waits for the other, little enough to stay bounded; and
-        // never more bytes than the budget.
-        let bytes = budget.total
-        let requests = BoundedChannel<Flight<Void>>(items: 2)
-        let loaded = BoundedChannel<Flight<R.Loaded>>(items: 2, bytes: bytes)
-        let prepared = BoundedChannel<Flight<R.Prepared>>(items: 2, bytes: bytes)
-        let inferred = BoundedChannel<Flight<R.Inference.Inferred>>(items: 2, bytes: bytes)
-        let finished = BoundedChannel<Flight<R.Finished>>(items: 2, bytes: bytes)
-        let meshed = BoundedChannel<Flight<R.Meshed>>(items: 16, bytes: bytes)
         let reports = BoundedChannel<ItemReport>(items: 64)
-        let surroundings = StageSurroundings(
-            pool: pool,
-            blocking: blocking,
-            reports: reports,
-            progress: progress,
-            gate: gate,
-            isTransient: { [recipe] in recipe.isTransient($0) || ($0 as? FileFault)?.isTransient == true }
-        )
-
-        let loader = Loader(
-            recipe: recipe,
-            line: StageLine(stage: .load, input: requests, output: loaded, surroundings: surroundings)
-        )
-        let preprocessor = Preprocessor(
-            recipe: recipe,
-            line: StageLine(stage: .prepare, input: loaded, output: prepared, surroundings: surroundings)
-        )
-        let inference = TiledInference(
-            recipe: recipe,
-            line: StageLine(stage: .infer, input: prepared, output: inferred, surroundings: surroundings)
-        )
-        let postprocessor = Postprocessor(
-            recipe: recipe,
-            line: StageLine(stage: .finish, input: inferred, output: finished, surroundings: surroundings)
-        )
-        let mesher = Mesher(
-            recipe: recipe,
-            line: StageLine(stage: .mesh, input: finished, output: meshed, surroundings: surroundings)
-        )
         let committer = Committer(output: options.output, blocking: blocking) { try await scheduler.record($0) }
-        let writer = Writer(
-            recipe: recipe,
-            input: meshed,
-            surroundings: surroundings,
-            committer: committer,
-            facts: facts
-        )
+        let pipelines = recipes.map { recipe -> any RunnablePipeline in
+            let surroundings = StageSurroundings(
+                pool: pool,
+                blocking: blocking,
+                reports: reports,
+                progress: progress,
+                gate: gate,
+                isTransient: { recipe.isTransient($0) || ($0 as? FileFault)?.isTransient == true }
+            )
+            // Never more bytes between stages than the budget.
+            return pipeline(of: recipe, bytes: budget.total, surroundings, committer, facts)
+        }
 
         await withTaskGroup(of: Void.self) { group in
             let watch = Task { await watchMemory(budget, gate, processBudget: facts.budgetBytes) }
             let tree = Task {
                 await withTaskGroup(of: Void.self) { stages in
-                    stages.addTask { await scheduler.admit(into: requests) }
-                    stages.addTask { await loader.run() }
-                    stages.addTask { await preprocessor.run() }
-                    stages.addTask { await inference.run() }
-                    stages.addTask { await postprocessor.run() }
-                    stages.addTask { await mesher.run() }
-                    stages.addTask { await writer.run() }
+                    stages.addTask { await scheduler.admit(into: pipelines.map(\.requests)) }
+                    stages.addTask {
+                        await withTaskGroup(of: Void.self) { group in
+                            for pipeline in pipelines { group.addTask { await pipeline.run() } }
+                        }
+                        reports.finish()
+                    }
                     stages.addTask { await scheduler.listen(to: reports) }
                 }
             }
@@ -307,6 +276,16 @@ public struct BatchEngine<R: Recipe>: Sendable {
             watch.cancel()
             await watch.value
         }
+    }
+
+    private func pipeline<R: Recipe>(
+        of recipe: R,
+        bytes: Int,
+        _ surroundings: StageSurroundings,
+        _ committer: Committer,
+        _ facts: RunFacts
+    ) -> any RunnablePipeline {
+        Pipeline(recipe: recipe, bytes: bytes, surroundings: surroundings, committer: committer, facts: facts)
     }
 
     /// Looks at the machine's memory once a second, tells budget and gate, and gives a sign of life every half minute.

@@ -23,7 +23,7 @@ enum EngineProcess {
         let control = RunControl()
         let signals = SignalWatch(control: control, output: request.output)
         defer { withExtendedLifetime(signals) {} }
-        let recipe = try LoadedModels.recipe(request.description)
+        let recipes = try LoadedModels.recipes(request.description)
         let previousDeath = ProcessInfo.processInfo.environment[Supervisor.deathVariable]
         try request.output.create()
         let progress = ProgressReporter(
@@ -46,7 +46,7 @@ enum EngineProcess {
         signals.batchBegins(progress)
         ControlRequests.take(from: request.output, control)
         do {
-            outcome = try await BatchEngine(recipe: recipe, options: options, control: control, progress: progress)
+            outcome = try await BatchEngine(recipes: recipes, options: options, control: control, progress: progress)
                 .run()
         } catch {
             await progress.close()

@@ -16,44 +16,70 @@ enum LoadedModels {
         }
     }
 
-    /// The engine of that name.
-    static func engine(_ name: String) throws -> any InferenceEngine {
-        switch name {
-        case "auto", "builtin": return BuiltinEngine()
-        default:
-            throw BatchError(
-                .modelUnusable,
-                path: "",
-                detail: "the engine \(name) is not part of this version; builtin is"
+    /// The engine that is asked for, or that takes the package's networks.
+    /// - Throws: `BatchError`
+    static func engine(
+        _ name: String,
+        for package: ModelPackage,
+        precision: InferencePrecision
+    ) throws -> any InferenceEngine {
+        guard let choice = EngineChoice(rawValue: name) else {
+            throw BatchError(.modelUnusable, path: "", detail: "there is no engine \(name)")
+        }
+        do {
+            return try EngineChoice.engine(
+                named: choice,
+                for: package.networks.map(package.path(of:)),
+                precision: precision,
+                environment: ProcessInfo.processInfo.environment
             )
+        } catch {
+            throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
         }
     }
 
-    /// The recipe a description asks for.
-    static func recipe(_ description: BatchDescription) throws -> VolumeSegmentation {
+    /// The recipes a description asks for, one for each kind of model.
+    static func recipes(_ description: BatchDescription) throws -> [any Recipe] {
         let words = description.options
-        let engine = try engine(words["engine"] ?? "auto")
+        let engineName = words["engine"] ?? EngineChoice.auto.rawValue
         let precision = InferencePrecision(rawValue: words["precision"] ?? "") ?? .float32
-        let options = SegmentationOptions(words: words)
-        do {
-            let models = try description.modelPaths.map { path in
-                try SegmentationModel(package: try package(path), engine: engine, precision: precision)
-            }
-            for (model, recorded) in zip(models, description.models) where model.package.digest.hex != recorded.digest {
-                throw BatchError(
-                    .modelUnusable,
-                    path: model.package.folder,
-                    detail: "the package changed: digest \(recorded.digest.prefix(12)) was expected, "
-                        + "\(model.package.digest.hex.prefix(12)) was found"
-                )
-            }
-            try check(options.labels, models)
-            return VolumeSegmentation(models: models, options: options)
-        } catch let error as BatchError {
-            throw error
-        } catch {
-            throw BatchError(.modelUnusable, path: "", detail: "\(error)")
+        let packages = try description.modelPaths.map(package)
+        for (package, recorded) in zip(packages, description.models) where package.digest.hex != recorded.digest {
+            throw BatchError(
+                .modelUnusable,
+                path: package.folder,
+                detail: "the package changed: digest \(recorded.digest.prefix(12)) was expected, "
+                    + "\(package.digest.hex.prefix(12)) was found"
+            )
         }
+        func loaded<Model>(
+            _ task: ModelTask,
+            _ load: (ModelPackage, any InferenceEngine) throws -> Model
+        ) throws -> [Model] {
+            try packages.filter { $0.task == task }.map { package in
+                let engine = try engine(engineName, for: package, precision: precision)
+                do {
+                    return try load(package, engine)
+                } catch {
+                    throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
+                }
+            }
+        }
+        let volumes = try loaded(.volumeSegmentation) {
+            try SegmentationModel(package: $0, engine: $1, precision: precision)
+        }
+        let options = SegmentationOptions(words: words)
+        try check(options.labels, volumes)
+        var recipes: [any Recipe] = []
+        if !volumes.isEmpty { recipes.append(VolumeSegmentation(models: volumes, options: options)) }
+        if let other = packages.first(where: { $0.task != .volumeSegmentation }) {
+            throw BatchError(
+                .modelUnusable,
+                path: other.folder,
+                detail: "is for \(other.task.rawValue), not for volumes"
+            )
+        }
+        return recipes
     }
 
     private static func check(_ labels: [String]?, _ models: [SegmentationModel]) throws {

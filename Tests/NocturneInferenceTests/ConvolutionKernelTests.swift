@@ -22,7 +22,7 @@ struct ConvolutionKernelTests {
     func theOrderOfChunksIsOfNoConsequence(_ layer: ConvolutionLayer) throws {
         var random = SplitMix64(seed: 2)
         let task = ConvolutionTask(layer, random: &random)
-        for way in ConvolutionWay.available {
+        for way in ConvolutionWay.available + ConvolutionWay.ofOtherPrecisions {
             let (forwards, sums) = try #require(task.run(way))
             let (backwards, others) = try #require(task.run(way, backwards: true))
             #expect(forwards == backwards, "\(way)")
@@ -34,7 +34,7 @@ struct ConvolutionKernelTests {
     func statisticsAreOfWhatWasWritten(_ layer: ConvolutionLayer) throws {
         var random = SplitMix64(seed: 3)
         let task = ConvolutionTask(layer, random: &random)
-        for way in ConvolutionWay.available {
+        for way in ConvolutionWay.available + ConvolutionWay.ofOtherPrecisions {
             let (output, sums) = try #require(task.run(way))
             var expected = [Double](repeating: 0, count: 2 * layer.cout)
             for (index, value) in output.enumerated() {
@@ -65,7 +65,7 @@ struct ConvolutionKernelTests {
         let weights = [Float](repeating: 0, count: layer.weightCount)
         let changes: [(inout nk_conv_desc) -> Void] = [
             { $0.groups = 3 }, { $0.cin = 0 }, { $0.out_x = 0 }, { $0.stride_y = 0 }, { $0.dilation_z = -1 },
-            { $0.kz = 1 << 25 }, { $0.isa = 77 },
+            { $0.kz = 1 << 25 }, { $0.isa = 77 }, { $0.precision = 3 }, { $0.precision = -1 },
         ]
         for change in changes {
             var description = layer.description(ConvolutionWay(isa: 0))
@@ -84,19 +84,37 @@ struct ConvolutionKernelTests {
     }
 }
 
-/// How to compute: an instruction set, with or without minimal filtering.
+/// How to compute: an instruction set, with or without minimal filtering, and what is multiplied.
 struct ConvolutionWay: CustomStringConvertible, Sendable {
     var isa: Int
+    var precision = Int(NK_CONV_FLOAT32)
+
+    var isDirect: Bool { isa & Int(NK_CONV_DIRECT) != 0 }
 
     var description: String {
-        let names = [1: "baseline", 2: "AVX2", 3: "AVX-512"]
-        return (names[isa & 0xff] ?? "\(isa)") + (isa & Int(NK_CONV_DIRECT) == 0 ? "" : ", direct")
+        let name = nk_conv_instruction_set(Int32(isa), Int32(precision)).map { String(cString: $0) } ?? "\(isa)"
+        let operands = precision == NK_CONV_BFLOAT16 ? ", bfloat16" : precision == NK_CONV_SPLIT ? ", split" : ""
+        return name + operands + (isDirect ? ", direct" : "")
     }
 
     static let available = [
         Int(NK_CONV_ISA_BASELINE), Int(NK_CONV_ISA_AVX2), Int(NK_CONV_ISA_AVX512),
         Int(NK_CONV_ISA_AVX2) | Int(NK_CONV_DIRECT), Int(NK_CONV_ISA_AVX512) | Int(NK_CONV_DIRECT),
-    ].filter { nk_conv_isa_available(Int32($0)) != 0 }.map(ConvolutionWay.init)
+    ].filter { nk_conv_isa_available(Int32($0)) != 0 }.map { ConvolutionWay(isa: $0) }
+
+    static let ofBfloat16 = [
+        NK_CONV_ISA_BASELINE, NK_CONV_ISA_AVX2, NK_CONV_ISA_AVX512, NK_CONV_ISA_AVX512_BF16, NK_CONV_ISA_AMX,
+        NK_CONV_ISA_AMX_MODEL,
+    ].filter { nk_conv_isa_available(Int32($0)) != 0 }.flatMap { isa in
+        [0, NK_CONV_DIRECT].map { ConvolutionWay(isa: Int(isa) | Int($0), precision: Int(NK_CONV_BFLOAT16)) }
+    }
+
+    /// Those with tiles.
+    static let ofSplitOperands = [NK_CONV_ISA_AMX, NK_CONV_ISA_AMX_MODEL]
+        .filter { nk_conv_isa_available(Int32($0)) != 0 }
+        .map { ConvolutionWay(isa: Int($0) | Int(NK_CONV_DIRECT), precision: Int(NK_CONV_SPLIT)) }
+
+    static var ofOtherPrecisions: [ConvolutionWay] { ofBfloat16 + ofSplitOperands }
 }
 
 /// A layer's geometry; axes are z, y, x.
@@ -159,7 +177,8 @@ struct ConvolutionLayer: CustomTestStringConvertible, Sendable {
         (result.stride_z, result.stride_y, result.stride_x) = three(stride)
         (result.pad_z, result.pad_y, result.pad_x) = three(pad)
         (result.dilation_z, result.dilation_y, result.dilation_x) = three(dilation)
-        (result.groups, result.transposed, result.isa) = (Int32(groups), transposed ? 1 : 0, Int32(way.isa))
+        (result.groups, result.transposed) = (Int32(groups), transposed ? 1 : 0)
+        (result.isa, result.precision) = (Int32(way.isa), Int32(way.precision))
         return result
     }
 
@@ -306,6 +325,12 @@ struct ConvolutionLayer: CustomTestStringConvertible, Sendable {
     ]
 }
 
+/// The nearest value of bfloat16, ties to even, of a finite number.
+func bfloat16(_ value: Float) -> Float {
+    let bits = value.bitPattern
+    return Float(bitPattern: (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff_0000)
+}
+
 /// A layer with numbers: sources with prologues, weights, bias, residual and activation.
 struct ConvolutionTask {
     let layer: ConvolutionLayer
@@ -313,14 +338,15 @@ struct ConvolutionTask {
     private let weights, bias, residual: [Float]
     private let slope: Float = 0.1
 
-    init(_ layer: ConvolutionLayer, random: inout SplitMix64) {
+    /// `scales`: whether the first source has a scale and shift.
+    init(_ layer: ConvolutionLayer, random: inout SplitMix64, scales: Bool = true) {
         self.layer = layer
         let voxels = layer.size[0] * layer.size[1] * layer.size[2]
         for (index, channels) in layer.sources.enumerated() {
             let data = random.floats(voxels * channels)
             // The second has no scale.
-            let scale = index == 1 ? [] : random.floats(channels, in: 0.5..<1.5)
-            let shift = index == 1 ? [] : random.floats(channels)
+            let scale = index == 1 || !scales ? [] : random.floats(channels, in: 0.5..<1.5)
+            let shift = index == 1 || !scales ? [] : random.floats(channels)
             sources.append((data, scale, shift, [0.01, 1, 0][index]))
         }
         weights = random.floats(layer.weightCount)
@@ -328,8 +354,13 @@ struct ConvolutionTask {
         residual = random.floats(layer.output[0] * layer.output[1] * layer.output[2] * layer.cout)
     }
 
+    /// Changes one value of the first source.
+    mutating func setInput(_ value: Float, voxel: Int, channel: Int) {
+        sources[0].data[voxel * layer.sources[0] + channel] = value
+    }
+
     /// The concatenated input after the prologues.
-    private func input() -> [Double] {
+    private func input(rounded: Bool) -> [Double] {
         let voxels = layer.size[0] * layer.size[1] * layer.size[2]
         var result: [Double] = []
         result.reserveCapacity(voxels * layer.cin)
@@ -340,20 +371,22 @@ struct ConvolutionTask {
                     if !source.scale.isEmpty {
                         value = value * Double(source.scale[channel]) + Double(source.shift[channel])
                     }
-                    result.append(value < 0 ? value * Double(source.slope) : value)
+                    value = value < 0 ? value * Double(source.slope) : value
+                    result.append(rounded ? Double(bfloat16(Float(value))) : value)
                 }
             }
         }
         return result
     }
 
-    /// What should come out.
-    func sumsOfProducts() -> [Double] {
+    /// What should come out, of the operands or of those rounded to bfloat16.
+    func sumsOfProducts(rounded: Bool = false) -> [Double] {
         let (size, out, kernel) = (layer.size, layer.output, layer.kernel)
         let (cin, cout, taps) = (layer.cin, layer.cout, layer.taps)
         let (groupIn, groupOut) = (cin / layer.groups, cout / layer.groups)
         var result = [Double](repeating: 0, count: residual.count)
-        let input = input()
+        let input = input(rounded: rounded)
+        let weights = rounded ? weights.map(bfloat16) : weights
         // Along the axes: which output meets which input at a tap.
         func pairs(_ axis: Int, _ tap: Int) -> [(input: Int, output: Int)] {
             let shift = tap * layer.dilation[axis] - layer.pad[axis]

@@ -36,6 +36,53 @@ struct NormalizationTests {
         #expect(try apply(.rescale01, to: [-5, 0, 10, 15]) == [0, 0.25, 0.75, 1])
     }
 
+    @Test("of colours divides by 255, and refuses what is none")
+    func rgb() throws {
+        #expect(try apply(.rgb01, to: [0, 51, 255, 0.5]) == [0, 0.2, 1, Float(0.5) / 255])
+        #expect(throws: NumericsError.self) { try apply(.rgb01, to: [0, 255.5]) }
+        #expect(throws: NumericsError.self) { try apply(.rgb01, to: [-1, 255]) }
+        #expect(throws: NumericsError.self) { try apply(.rgb01, to: [.nan, 255]) }
+    }
+
+    @Test("by z-score within the body gives nnU-Net's values there and leaves the others")
+    func maskedZScore() throws {
+        let values: [Float] = [0, 0, 10, 20, 30, 40]
+        let view = VoxelView(stored: VolumeShape(x: 6, y: 1, z: 1))
+        let mask = try ForegroundMask(of: [FrozenVoxels(values)], view: view, scope: .serial())
+        let scheme = Normalization.zScore(useMask: true)
+        #expect(scheme.needsMask && !Normalization.zScore().needsMask)
+        // The values outside are no zeros here, to see that they stay.
+        for outside in [Float(0), 500] {
+            let image = try FrozenVoxels(values.map { $0 == 0 ? outside : $0 })
+            let map = try scheme.map(for: image, view: view, mask: mask, scope: .serial())
+            let found = try ImageResampler(view: view, target: view.shape, rule: .image, map: map)
+                .resample(image, scope: .serial()).array()
+            let inside = [-1.341640830, -0.447213590, 0.447213590, 1.341640830]
+            let expected = [Double(outside), Double(outside)] + inside
+            #expect(allClose(found.map { Double($0) }, expected, absolute: 2e-7))
+        }
+        let image = try FrozenVoxels(values)
+        #expect(throws: NumericsError.self) { _ = try scheme.map(for: image, view: view, scope: .serial()) }
+        let other = VoxelView(stored: VolumeShape(x: 3, y: 2, z: 1))
+        #expect(throws: NumericsError.self) {
+            _ = try scheme.map(for: image, view: other, mask: mask, scope: .serial())
+        }
+        #expect(throws: NumericsError.self) {
+            let odd = try FrozenVoxels([0, 0, 10, 20, .nan, 40] as [Float])
+            _ = try scheme.map(for: odd, view: view, mask: mask, scope: .serial())
+        }
+    }
+
+    @Test("within a body of nothing changes nothing")
+    func emptyMask() throws {
+        let image = try FrozenVoxels([Float](repeating: 0, count: 8))
+        let view = VoxelView(stored: VolumeShape(x: 2, y: 2, z: 2))
+        let mask = try ForegroundMask(of: [image], view: view, scope: .serial())
+        let map = try Normalization.zScore(useMask: true).map(for: image, view: view, mask: mask, scope: .serial())
+        let found = try ImageResampler(view: view, target: view.shape, rule: .image, map: map)
+        #expect(try found.resample(image, scope: .serial()).array() == image.array())
+    }
+
     @Test("by nothing changes no bit")
     func none() throws {
         #expect(try apply(.none, to: [-5, 0, .leastNonzeroMagnitude, 1e30]) == [-5, 0, .leastNonzeroMagnitude, 1e30])
@@ -116,17 +163,13 @@ struct TargetGridTests {
         #expect(ResamplingRule(order: .cubic, separateZ: .never).separateAxis(current: current, new: new) == nil)
     }
 
-    @Test("keeps slices apart along the one largest spacing when told to")
+    @Test("keeps slices apart along the one largest spacing when told to, or from another threshold on")
     func always() {
-        #expect(
-            ResamplingRule(order: .cubic, separateZ: .always).separateAxis(
-                current: SIMD3(1, 1.1, 1),
-                new: SIMD3(1, 1, 1)
-            ) == 1
-        )
-        #expect(
-            ResamplingRule(order: .cubic, separateZ: .always).separateAxis(current: SIMD3(1, 1, 1), new: SIMD3(1, 1, 9))
-                == nil
-        )
+        let always = ResamplingRule(order: .cubic, separateZ: .always)
+        #expect(always.separateAxis(current: SIMD3(1, 1.1, 1), new: SIMD3(1, 1, 1)) == 1)
+        #expect(always.separateAxis(current: SIMD3(1, 1, 1), new: SIMD3(1, 1, 9)) == nil)
+        let patient = ResamplingRule(order: .cubic, anisotropyThreshold: 6)
+        #expect(patient.separateAxis(current: SIMD3(1, 1, 6), new: SIMD3(1, 1, 1)) == nil)
+        #expect(patient.separateAxis(current: SIMD3(1, 1, 6.1), new: SIMD3(1, 1, 1)) == 2)
     }
 }

@@ -242,7 +242,7 @@ struct SlabLabelerTests {
     @Test("holds two planes of logits, and none where grids agree")
     func prediction() {
         let model = VolumeShape(x: 10, y: 20, z: 30)
-        let taps = 60 * 16
+        let taps = 60 * 32
         #expect(SlabLabeler.predictedBytes(model: model, box: model, classes: 5) == taps)
         let box = VolumeShape(x: 20, y: 20, z: 20)
         #expect(SlabLabeler.predictedBytes(model: model, box: box, classes: 5) == taps + 2 * 5 * 200 * 4)

@@ -60,6 +60,16 @@ func slowCubic(_ image: [Float], _ source: VolumeShape, _ target: VolumeShape, _
             }
         }
     }
+    // Of everything, or of every slice along the separate axis.
+    var ranges = [(lowest: Float, highest: Float)](
+        repeating: (.infinity, -.infinity),
+        count: separate.map { source[$0] } ?? 1
+    )
+    for (at, value) in image.enumerated() {
+        let from = [at % source.x, at / source.x % source.y, at / source.sliceCount]
+        let slice = separate.map { from[$0] } ?? 0
+        ranges[slice] = (min(ranges[slice].lowest, value), max(ranges[slice].highest, value))
+    }
     return (0..<target.count).map { index in
         let place = [index % target.x, index / target.x % target.y, index / target.sliceCount]
         let taps = (0..<3).map { axis in
@@ -75,13 +85,8 @@ func slowCubic(_ image: [Float], _ source: VolumeShape, _ target: VolumeShape, _
                 }
             }
         }
-        var (lowest, highest) = (Float.infinity, -Float.infinity)
-        for (at, value) in image.enumerated() {
-            let from = [at % source.x, at / source.x % source.y, at / source.sliceCount]
-            if let separate, from[separate] != taps[separate][0].index { continue }
-            (lowest, highest) = (min(lowest, value), max(highest, value))
-        }
-        return Float(min(max(sum, Double(lowest)), Double(highest)))
+        let range = ranges[separate.map { taps[$0][0].index } ?? 0]
+        return Float(min(max(sum, Double(range.lowest)), Double(range.highest)))
     }
 }
 

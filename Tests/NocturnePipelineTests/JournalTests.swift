@@ -8,7 +8,14 @@ import Testing
 struct JournalTests {
     private func entry(_ key: String, _ state: ItemState = .pending) -> JournalEntry {
         JournalEntry(
-            item: DiscoveredItem(key: key, name: key, source: "{}", path: "/in/" + key, fingerprint: .of(key)),
+            item: DiscoveredItem(
+                key: key,
+                name: key,
+                model: "m",
+                source: "{}",
+                path: "/in/" + key,
+                fingerprint: .of(key)
+            ),
             name: key,
             state: state,
             reason: nil

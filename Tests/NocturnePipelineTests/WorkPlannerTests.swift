@@ -5,7 +5,7 @@ import Testing
 @Suite("Naming and planning items")
 struct WorkPlannerTests {
     private func item(_ key: String, name: String) -> DiscoveredItem {
-        DiscoveredItem(key: key, name: name, source: "{}", path: key, fingerprint: .of(key))
+        DiscoveredItem(key: key, name: name, model: "m", source: "{}", path: key, fingerprint: .of(key))
     }
 
     @Test("Two inputs of one name both get a folder, the same one in every run")

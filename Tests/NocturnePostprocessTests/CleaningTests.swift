@@ -177,6 +177,36 @@ struct CleaningTests {
         #expect(try clean(labels, rules).labels == steps)
     }
 
+    @Test("rules followed one by one to save memory give the same labels and the same report", arguments: UInt64(0)..<6)
+    func bounded(seed: UInt64) throws {
+        let labels = PlainLabels.random(12, 11, 13, labels: 4, empty: 0.45, seed: seed)
+        let geometry = VolumeGeometry(shape: labels.shape, affine: .identity)
+        let rules = PostprocessRules(
+            keepLargest: [[1, 2], [3], [2]],
+            fillHoles: [2, 1, 3],
+            minimumVolumeMm3: [1: 2, 4: 3],
+            connectivity: .edges
+        )
+        let whole = try clean(labels, rules)
+        for bytes in [0, Int.max] {
+            var report: [LabelCleaning] = []
+            let result = try labels.changed { buffer in
+                let least = try LabelCleaner.leastWorkingBytes(
+                    of: rules,
+                    for: buffer,
+                    shape: labels.shape,
+                    scope: .serial()
+                )
+                let most = try LabelCleaner.workingBytes(of: rules, for: buffer, shape: labels.shape, scope: .serial())
+                #expect(least > 0 && least <= most)
+                report = try LabelCleaner.apply(rules, to: &buffer, geometry: geometry, within: bytes, scope: .serial())
+            }
+            #expect(result == whole.labels)
+            #expect(report == whole.report)
+        }
+        #expect(whole.labels != labels)
+    }
+
     @Test("the result is the same for 1, 2 and 5 threads")
     func widths() async throws {
         let labels = PlainLabels.random(40, 30, 50, labels: 3, empty: 0.3, seed: 9)

@@ -13,9 +13,10 @@ final class BatchBench: Sendable {
     let folder: TemporaryFolder
     let model: String
 
-    init(model: String = "threshold") throws {
+    /// - Parameter model: a package among the fixtures.
+    init(model: String = "Models/threshold") throws {
         folder = try TemporaryFolder("nocturne-batch")
-        self.model = Fixtures.url("Models/\(model)").path
+        self.model = Fixtures.url(model).path
         try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
     }
 
@@ -62,10 +63,20 @@ final class BatchBench: Sendable {
         )
     }
 
+    func recipe(_ options: SegmentationOptions = SegmentationOptions()) throws -> VolumeSegmentation {
+        let package = try ModelPackage.load(folder: model)
+        let loaded = try SegmentationModel(package: package, engine: BuiltinEngine(), precision: .float32)
+        return VolumeSegmentation(models: [loaded], options: options)
+    }
+
+    /// What this process is said to take besides the batch: the other tests' memory is not this batch's.
+    static let processBytes = 64 << 20
+
     /// Runs the batch in this process. `observe` sees every event.
     @discardableResult
     func run(
         _ options: SegmentationOptions = SegmentationOptions(),
+        inputs: [String]? = nil,
         output: OutputFolder? = nil,
         threads: Int = 2,
         memoryBytes: Int? = 2 << 30,
@@ -75,24 +86,21 @@ final class BatchBench: Sendable {
         control: RunControl = RunControl(),
         observe: @escaping @Sendable (BatchEvent, RunControl) -> Void = { _, _ in }
     ) async throws -> BatchOutcome {
-        let package = try ModelPackage.load(folder: model)
-        let loaded = try SegmentationModel(package: package, engine: BuiltinEngine(), precision: .float32)
-        let recipe = VolumeSegmentation(models: [loaded], options: options)
+        let recipe = try recipe(options)
         let output = output ?? self.output
         try output.create()
         let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))
         let batch = BatchOptions(
             output: output,
-            description: try description(options),
+            description: try description(options, inputs: inputs),
             threads: threads,
             memoryBytes: memoryBytes,
             retryFailed: retryFailed,
             overwrite: overwrite,
             previousDeath: previousDeath,
-            // The other tests' memory is not this batch's.
-            processBytes: 64 << 20
+            processBytes: BatchBench.processBytes
         )
-        return try await BatchEngine(recipe: recipe, options: batch, control: control, progress: progress).run()
+        return try await BatchEngine(recipes: [recipe], options: batch, control: control, progress: progress).run()
     }
 
     private struct Observer: ProgressView {

@@ -10,7 +10,7 @@ import Testing
 @Suite("Stopping and going on")
 struct ResumeTests {
     private func bench(items: Int) throws -> BatchBench {
-        let bench = try BatchBench(model: "classes-4")
+        let bench = try BatchBench(model: "Models/classes-4")
         for index in 0..<items { try bench.addBox("v\(index).nii", shape: VolumeShape(x: 40, y: 40, z: 80 + index)) }
         return bench
     }

@@ -82,7 +82,7 @@ struct VolumeBatchTests {
 
     @Test("The tree is the same to the byte for 1, 2 and 5 threads and for any budget")
     func sameForAll() async throws {
-        let bench = try BatchBench(model: "classes-16")
+        let bench = try BatchBench(model: "Models/classes-16")
         for index in 0..<4 { try bench.addBox("v\(index).nii.gz", shape: VolumeShape(x: 40, y: 36, z: 70 - index)) }
         var trees: [[String: String]] = []
         for (threads, memory) in [(1, 2 << 30), (2, 2 << 30), (5, 2 << 30), (2, 400 << 20)] {
@@ -93,6 +93,84 @@ struct VolumeBatchTests {
         }
         #expect(trees[0].count > 10)
         for tree in trees.dropFirst() { #expect(tree == trees[0]) }
+    }
+
+    @Test(
+        "An item that fits only with its sums in a file gives the same bytes; one that fits no plan is told the bytes"
+    )
+    func lean() async throws {
+        let bench = try BatchBench(model: "Models/classes-64")
+        try bench.addBox("big.nii.gz", shape: VolumeShape(x: 120, y: 110, z: 60))
+        let recipe = try bench.recipe()
+        let discovery = try recipe.discover(DiscoveryRequest(inputs: [bench.input]), scope: .serial())
+        let source = try #require(discovery.items.first).source
+        let ordinary = try recipe.plan(source: source, threads: 2, lean: false).peak()
+        let lean = try recipe.plan(source: source, threads: 2, lean: true).peak()
+        #expect(lean < ordinary)
+        let fixed = BatchBench.processBytes + (try recipe.sharedBytes(threads: 2))
+        var trees: [[String: String]] = []
+        for (name, bytes) in [("roomy", ordinary), ("tight", ordinary - 1)] {
+            let output = OutputFolder(bench.folder("out-\(name)").path)
+            let outcome = try await bench.run(output: output, memoryBytes: fixed + bytes)
+            #expect(outcome.counts.completed == 1)
+            trees.append(try bench.tree(output))
+        }
+        #expect(trees[0] == trees[1] && trees[0].count > 4)
+        let outcome = try await bench.run(memoryBytes: fixed + lean - 1)
+        #expect(outcome.counts.failed == 1)
+        #expect(try bench.reason("big")?.contains("of memory, the budget leaves") == true)
+    }
+
+    @Test("A case of several channels, or of too few or too many, is told apart from numbered volumes")
+    func channels() async throws {
+        let bench = try BatchBench(model: "NNUNet/models/M")
+        for (from, to) in [
+            ("M_0000", "case_0000"), ("M_0001", "case_0001"), ("M_0000", "half_0000"), ("A_0000", "one"),
+        ] {
+            try FileManager.default.copyItem(
+                at: Fixtures.url("NNUNet/volumes/\(from).nii"),
+                to: bench.folder("in/\(to).nii")
+            )
+        }
+        for index in 0..<3 {
+            try FileManager.default.copyItem(
+                at: Fixtures.url("NNUNet/volumes/M_0000.nii"),
+                to: bench.folder("in/many_000\(index).nii")
+            )
+        }
+        try FileManager.default.copyItem(
+            at: Fixtures.url("NNUNet/volumes/M_0000.nii"),
+            to: bench.folder("in/other_0000.nii")
+        )
+        try bench.addBox("other_0001.nii")
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 4)
+        #expect(try bench.state("case") == .completed)
+        #expect(try bench.reason("half")?.contains("0001 missing") == true)
+        #expect(try bench.reason("many")?.contains("0002 too many") == true)
+        #expect(try bench.reason("one")?.contains("takes 2 channels") == true)
+        #expect(try bench.reason("other")?.contains("other_0001.nii") == true)
+        // A list of what failed names a case by its first file; the other channel is found beside it.
+        let alone = OutputFolder(bench.folder("alone").path)
+        let again = try await bench.run(
+            inputs: [bench.input + "/case_0000.nii"],
+            output: alone
+        )
+        #expect(again.counts.completed == 1)
+        let trees = [try bench.tree(alone), try bench.tree()]
+        #expect(trees[0]["case/segmentation.nii.gz"] == trees[1]["case/segmentation.nii.gz"])
+    }
+
+    @Test("A model of one channel refuses a case of two, and takes numbered volumes one by one")
+    func oneChannel() async throws {
+        let bench = try BatchBench()
+        for index in 0..<2 { try bench.addBox("case_000\(index).nii") }
+        for index in 1...3 { try bench.addBox("scan_000\(index).nii") }
+        try bench.addBox("lone_0000.nii")
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 4 && outcome.counts.failed == 1)
+        #expect(try bench.reason("case")?.contains("has 2 channels") == true)
+        #expect(try bench.state("scan_0002") == .completed && bench.state("lone") == .completed)
     }
 
     @Test("Bad inputs get their reasons, and the others are done")

@@ -40,13 +40,14 @@ class FolderSpec:
     regions_class_order: list[int] | None = None
     mirroring: tuple[int, ...] | None = (0, 1, 2)
     folds: int = 3
-    steps: int = 60
+    steps: int = 100
     volumes: int = 3
     transpose: list[int] = field(default_factory=lambda: [0, 1, 2])
     reader: str = "SimpleITKIO"
     torch_resampling: bool = False
     previous_stage: str | None = None
     size: float = 60  # of the body, mm
+    training_patch: list[int] | None = None  # smaller than the patch, to train faster
 
     def architecture(self) -> dict[str, Any]:
         dimension, stages = len(self.patch), len(self.features)
@@ -228,7 +229,8 @@ def _training_volumes(
 def _patch(spec: FolderSpec, image: Tensor, label: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
     """A random patch, half of them around a labelled voxel; the labels of a stage before are the shifted truth."""
     flat = len(spec.patch) == 2
-    patch = [1, *spec.patch] if flat else spec.patch
+    size = spec.training_patch or spec.patch
+    patch = [1, *size] if flat else size
     room = np.array(label.shape) - patch
     start = rng.integers(0, room + 1)
     if rng.random() < 0.5:

@@ -62,9 +62,9 @@ def render(
     body = inside(rng.uniform(-0.05, 0.05, 3), rng.uniform(0.8, 0.95, 3))
     center = np.array([-0.35, 0.05, 0.1]) + rng.uniform(-0.08, 0.08, 3)
     parts = [
-        inside(center, rng.uniform(0.28, 0.38, 3)),
-        inside(np.array([0.4, -0.05, -0.1]) + rng.uniform(-0.1, 0.1, 3), rng.uniform(0.2, 0.36, 3)),
-        inside(center + rng.uniform(-0.05, 0.05, 3), rng.uniform(0.13, 0.18, 3)),
+        inside(center, rng.uniform(0.36, 0.46, 3)),
+        inside(np.array([0.4, -0.05, -0.1]) + rng.uniform(-0.06, 0.06, 3), rng.uniform(0.28, 0.38, 3)),
+        inside(center + rng.uniform(-0.05, 0.05, 3), rng.uniform(0.22, 0.28, 3)),
     ]
     labels = np.zeros(grid.shape, dtype=np.uint8)
     for value, part in enumerate(parts, start=1):

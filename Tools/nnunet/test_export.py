@@ -8,10 +8,11 @@ left behind; or, for the accepted changes, what `model.json` must say.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import pickle
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -22,6 +23,7 @@ import torch
 
 TOOLS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOOLS))
+import export_nnunet  # noqa: E402
 from nnunet.make_folder import FolderSpec, make_folder  # noqa: E402
 from nnunet.shapes import Grid  # noqa: E402
 
@@ -223,26 +225,27 @@ def main() -> int:
             made, FolderSpec("3d_fullres", [2.0] * 3, [16] * 3, grid, features=[4, 8], folds=1, steps=2, size=30)
         )
 
-        def export(change: Change, arguments: list[str]) -> tuple[subprocess.CompletedProcess[str], Path, list[str]]:
+        def export(change: Change, arguments: list[str]) -> tuple[int, str, Path, list[str]]:
             place = Path(tempfile.mkdtemp(dir=scratch))
             shutil.copytree(made, place / NAME)
             change(place / NAME)
             out = place / "out"
-            command = [sys.executable, str(TOOLS / "export_nnunet.py"), str(place / NAME), str(out), *arguments]
-            done = subprocess.run(command, capture_output=True, text=True)
-            return done, out, [path.name for path in place.iterdir() if path.name != NAME]
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                code = export_nnunet.main([str(place / NAME), str(out), "--threads", "2", *arguments])
+            return code, said.getvalue(), out, [path.name for path in place.iterdir() if path.name != NAME]
 
         for change, arguments, fact in REFUSED:
-            done, _, left = export(change, arguments)
-            if done.returncode != 2 or fact not in done.stderr or left or "it ran" in done.stdout:
+            code, said, _, left = export(change, arguments)
+            if code != 2 or fact not in said or left or "it ran\n" in said:
                 failures += 1
-                print(f"FAILED to refuse with {fact!r}: exit {done.returncode}, left {left}\n{done.stderr[-2000:]}")
+                print(f"FAILED to refuse with {fact!r}: exit {code}, left {left}\n{said[-2000:]}")
         for change, arguments, title, found, expected in TAKEN:
-            done, out, left = export(change, arguments)
-            full = json.loads((out / "model.json").read_text()) if done.returncode == 0 else None
+            code, said, out, left = export(change, arguments)
+            full = json.loads((out / "model.json").read_text()) if code == 0 else None
             if full is None or found(full) != expected or left != ["out"]:
                 failures += 1
-                print(f"FAILED {title}: {full and found(full)}, expected {expected}\n{done.stderr[-2000:]}")
+                print(f"FAILED {title}: {full and found(full)}, expected {expected}\n{said[-2000:]}")
     print(f"{len(REFUSED)} refusals and {len(TAKEN)} accepted changes, {failures} failures")
     return 1 if failures else 0
 

@@ -1,4 +1,4 @@
-/// Float32 convolution on channels-last activations.
+/// Convolution on channels-last float32 activations.
 ///
 /// One-, two- and three-dimensional networks are all treated as three-dimensional: the missing axes have extent, kernel
 /// and stride 1. An activation is dense, `[z][y][x][channel]`, with no stored border.
@@ -27,15 +27,38 @@ extern "C" {
 
 /// Instruction sets a plan can be built for.
 enum {
-    /// The best one this processor has, unless the environment variable NOCTURNE_ISA (avx512, avx2 or baseline) asks
-    /// for less.
+    /// The best one this processor has, unless the environment variable NOCTURNE_ISA (baseline, avx2, avx512,
+    /// avx512-bf16, amx) asks for less, or for a model of one that this processor has not got (amx-model). With
+    /// amx-split and amx-model-split, NK_CONV_FLOAT32 without NK_CONV_DIRECT means NK_CONV_SPLIT.
     NK_CONV_ISA_AUTO = 0,
     /// OpenBLAS products of gathered rows: any processor.
     NK_CONV_ISA_BASELINE = 1,
     NK_CONV_ISA_AVX2 = 2,
     NK_CONV_ISA_AVX512 = 3,
+    /// AVX-512 with products of bfloat16 pairs.
+    NK_CONV_ISA_AVX512_BF16 = 4,
+    /// The same, and matrix tiles with bfloat16 products. Linux is asked for the tiles when a plan is first made.
+    NK_CONV_ISA_AMX = 5,
+    /// Matrix tiles computed by other instructions, as the manual defines them: for tests. Needs AVX-512 with bfloat16.
+    NK_CONV_ISA_AMX_MODEL = 6,
     /// Added to one of the others: no minimal filtering, the plain sum of products.
     NK_CONV_DIRECT = 0x100,
+};
+
+/// What is multiplied. Prologue, sums, bias, residual and activation are float32 and statistics float64 in all of them.
+enum {
+    /// float32 operands.
+    NK_CONV_FLOAT32 = 0,
+    /// Operands rounded to bfloat16, to nearest, ties to even: the input after its prologue, and the weights. With
+    /// minimal filtering on an instruction set that has bfloat16 products, their transforms are rounded instead (tiles
+    /// of 2 × 2, so that this errs no more than half as much again). Where there are no such products, and for layers that
+    /// cannot use them well (up to four channels in, depthwise), the rounded operands are multiplied as float32.
+    NK_CONV_BFLOAT16 = 1,
+    /// Where matrix tiles are faster, each float32 operand as the sum of two of bfloat16, in three products: 16 to 17
+    /// significant bits, 4e-6 root mean square for a layer, which grows to 1.6e-5 in the logits of an untrained U-Net
+    /// of five stages where float32 has 2.6e-6. Elsewhere as NK_CONV_FLOAT32. With NK_CONV_DIRECT, wherever there are
+    /// tiles.
+    NK_CONV_SPLIT = 2,
 };
 
 /// Geometry of a layer. Every field must be set.
@@ -58,6 +81,8 @@ typedef struct nk_conv_desc {
     int32_t transposed;
     /// One of NK_CONV_ISA_*, with NK_CONV_DIRECT if wanted.
     int32_t isa;
+    /// One of NK_CONV_FLOAT32, NK_CONV_BFLOAT16, NK_CONV_SPLIT.
+    int32_t precision;
 } nk_conv_desc;
 
 /// One of the inputs that lie behind each other along the channels, with what is applied to it as it is read:
@@ -77,6 +102,10 @@ typedef struct nk_conv_plan nk_conv_plan;
 
 /// Whether this processor can run plans of an instruction set (one of NK_CONV_ISA_*).
 int32_t nk_conv_isa_available(int32_t isa);
+
+/// A name of what computes layers of a precision with an instruction set: one of the words of NOCTURNE_ISA, and what
+/// distinguishes its results from those of other precisions. NULL when the processor has not got it.
+const char *_Nullable nk_conv_instruction_set(int32_t isa, int32_t precision);
 
 /// Packs a layer's weights. `weights` is as in ONNX: `[cout][cin / groups][kz][ky][kx]`, or for a transposed
 /// convolution `[cin][cout / groups][kz][ky][kx]`; it is not kept. NULL when memory runs out, when the description

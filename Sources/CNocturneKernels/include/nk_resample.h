@@ -26,10 +26,26 @@ typedef struct {
 /// One row of a separable resampling, from float32 voxels that are mapped by `map` when read.
 ///
 /// out[x] = sum over rows r, then taps t, of ((v * wz[r]) * wy[r]) * x_weights[t * count + x] in float64, where
-/// v = map(source[row_offsets[r] + x_offsets[t * count + x]]); rounded to float32 at the end.
-void nk_resample_row_f32(
-    float *out, ptrdiff_t count, const float *source, const ptrdiff_t *row_offsets, const double *wz,
-    const double *wy, int rows, const ptrdiff_t *x_offsets, const double *x_weights, int taps, nk_pointwise map);
+/// v = map(source[row_offsets[r] + x_offsets[t * count + x]]); rounded to float32 at the end. With a mask, voxels whose
+/// byte inside[inside_row_offsets[r] + inside_x_offsets[t * count + x]] is 0 are not mapped.
+///
+/// single != 0: all in float32, along x, then y, then z, with 1 or 2 taps each: torch's linear interpolation. Rows go
+/// `y_taps` to each z.
+typedef struct {
+    const float *values;
+    const ptrdiff_t *x_offsets;
+    const double *x_weights;
+    int taps;
+    int y_taps;
+    int single;
+    nk_pointwise map;
+    const uint8_t *_Nullable inside;
+    const ptrdiff_t *inside_x_offsets;
+} nk_row_source;
+
+void nk_resample_row(
+    float *out, ptrdiff_t count, const nk_row_source *source, const ptrdiff_t *row_offsets,
+    const ptrdiff_t *inside_row_offsets, const double *wz, const double *wy, int rows);
 
 /// What `nk_row_statistics` gathers. Starts as {0, 0, infinity, -infinity}.
 typedef struct {
@@ -46,19 +62,74 @@ void nk_row_statistics(
     nk_statistics *statistics, const float *values, ptrdiff_t step, const uint8_t *_Nullable inside, ptrdiff_t count,
     double centre, int squares);
 
-/// `nk_resample_row_f32` from float64 coefficients, sum x clamped to [lowest[x * bound_step], highest[x * bound_step]]
-/// before it is rounded to float32.
-void nk_resample_row_f64(
-    float *out, ptrdiff_t count, const double *source, const ptrdiff_t *row_offsets, const double *wz,
-    const double *wy, int rows, const ptrdiff_t *x_offsets, const double *x_weights, int taps, const double *lowest,
-    const double *highest, ptrdiff_t bound_step);
+/// How one axis is resampled: output k is the sum over taps t of sample indices[t * outputs + k] of the axis, widened
+/// by `padding` copies of its ends, times weights[t * outputs + k]. With a padding, samples are turned into cubic
+/// B-spline coefficients first (half-sample symmetric ends).
+typedef struct {
+    ptrdiff_t inputs;
+    ptrdiff_t outputs;
+    ptrdiff_t padding;
+    int taps;
+    const ptrdiff_t *indices;
+    const double *weights;
+} nk_axis;
 
-/// Turns `n` samples into cubic B-spline coefficients, in place, for `lanes` signals that lie side by side: sample i of
-/// lane l is c[i * step + l]. Half-sample symmetric ends. n >= 2.
-void nk_spline_prefilter_lanes(double *c, ptrdiff_t n, ptrdiff_t step, ptrdiff_t lanes);
+/// Up to eight rows of an image, and which of their voxels are mapped (all without `inside`).
+typedef struct {
+    const float *values;
+    ptrdiff_t row_step;
+    ptrdiff_t step;
+    const uint8_t *_Nullable inside;
+    ptrdiff_t inside_row_step;
+    ptrdiff_t inside_step;
+    nk_pointwise map;
+} nk_rows;
 
-/// The same for `rows` signals of contiguous samples, row r at c + r * row_step. `scratch` holds 8 * n values.
-void nk_spline_prefilter_rows(double *c, ptrdiff_t n, ptrdiff_t row_step, ptrdiff_t rows, double *scratch);
+/// The smallest and largest value so far, without NaN. Starts as {infinity, -infinity}.
+typedef struct {
+    float lowest;
+    float highest;
+} nk_range;
+
+/// Resamples 1 to 8 rows along themselves, in float64, to rows of contiguous values `out_step` apart. `scratch` holds
+/// 8 * (inputs + 2 * padding) values. `range` is widened by the mapped values.
+void nk_resample_rows(
+    double *out, ptrdiff_t out_step, int rows, const nk_rows *source, const nk_axis *axis, double *scratch,
+    nk_range *range);
+
+/// Resamples `lanes` signals that lie side by side, sample i of lane l at source[i * source_step + l], and clamps the
+/// results to [low, high]. `scratch` holds 32 * (inputs + 2 * padding) values.
+void nk_resample_lanes(
+    double *out, ptrdiff_t out_step, const double *source, ptrdiff_t source_step, ptrdiff_t lanes,
+    const nk_axis *axis, double *scratch, double low, double high);
+
+/// A ring of planes, through which an image is resampled along the axis across them: plane p of the widened axis lies
+/// in slot p % slots. One call goes on with planes `loaded_before` to `loaded` newly there, makes coefficients of
+/// `final_before` to `final`, and the outputs `first_output` to `end_output`, whose taps are all among them.
+typedef struct {
+    double *ring;
+    ptrdiff_t plane_step;
+    ptrdiff_t slots;
+    /// Planes of the widened axis. `final` is `loaded` once all are there, else enough below it.
+    ptrdiff_t samples;
+    ptrdiff_t loaded_before;
+    ptrdiff_t loaded;
+    ptrdiff_t final_before;
+    ptrdiff_t final;
+    ptrdiff_t first_output;
+    ptrdiff_t end_output;
+    int is_filtered;
+    nk_axis axis;
+    /// Floats of the result from one output plane to the next, and from lane to lane.
+    ptrdiff_t out_plane_step;
+    ptrdiff_t out_step;
+} nk_stream;
+
+/// Goes on for lanes `lane` to `lane + lanes` of the planes; lane `lane` of output plane 0 goes to `out`.
+void nk_resample_stream(const nk_stream *stream, ptrdiff_t lane, ptrdiff_t lanes, float *out);
+
+/// values[i] = min(max(values[i], low), high); NaN stays NaN.
+void nk_clamp(float *values, ptrdiff_t count, float low, float high);
 
 /// How a row of native voxels lies between four rows of coarse logits, and where along them.
 typedef struct {
@@ -112,6 +183,35 @@ void nk_label_row_half(uint16_t *labels, ptrdiff_t count, const nk_half_taps *ta
 /// The same where grids agree: no interpolation. Class c of voxel x is logits[c * class_step + x].
 void nk_label_row_direct(
     uint16_t *labels, ptrdiff_t count, const float *logits, ptrdiff_t class_step, nk_label_decision decision);
+
+/// A row of labels between up to four rows of another grid.
+typedef struct {
+    /// z_taps * y_taps rows, those of one z side by side.
+    const int32_t *_Nonnull rows[4];
+    /// 1 or 2 each.
+    int z_taps, y_taps, x_taps;
+    double wz[2], wy[2];
+    /// Sample and weight of tap t of voxel i at t * count + i.
+    const ptrdiff_t *x;
+    const double *wx;
+    /// Which taps are the nearest voxel.
+    int near_z, near_y;
+    const uint8_t *near_x;
+    /// float32 and float16 instead of float64.
+    int single;
+    /// The axis (0 = x) along which slices come first and are then weighed against each other; -1 for none.
+    int last_axis;
+} nk_label_rows;
+
+/// The label with the largest score at each voxel: the sum of the weights of the taps that have it.
+void nk_label_winners(int32_t *labels, ptrdiff_t count, const nk_label_rows *rows);
+
+/// Widens labels, `step` apart; those that are 0 where `inside` is 0 become -1.
+void nk_read_labels(
+    int32_t *out, const uint16_t *labels, ptrdiff_t step, const uint8_t *_Nullable inside, ptrdiff_t count);
+
+/// out[i] = 1 where labels[i] is `value`, else 0.
+void nk_indicate(float *out, const int32_t *labels, ptrdiff_t count, int32_t value);
 
 /// sums[i] += values[i] * weights[i], the product rounded first.
 void nk_blend_add(float *sums, const float *values, const float *weights, ptrdiff_t count);

@@ -65,8 +65,8 @@ cphoto_code cphoto_jpeg_start(
 cphoto_code cphoto_png_start(cphoto_png *decoder, cphoto_stop stop, const void *context);
 
 /*
- * The next `count` rows into `rgb`, 3 bytes a pixel without gaps; reads no more rows than there are. The end of the file
- * is checked with the last row.
+ * The next `count` rows into `rgb`, 3 bytes a pixel without gaps; reads no more rows than there are. The end of the
+ * file is checked with the last row.
  */
 cphoto_code cphoto_jpeg_rows(cphoto_jpeg *decoder, uint8_t *rgb, size_t count);
 cphoto_code cphoto_png_rows(cphoto_png *decoder, uint8_t *rgb, size_t count);
@@ -87,8 +87,8 @@ void cphoto_place_rows(
     const uint8_t *rows, size_t first, size_t count, size_t width, size_t height, int orientation, uint8_t *upright);
 
 /* Adds `factor` pixels' samples at a time of one row to the sums of ceil(width / factor) pixels. */
-void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint32_t *sums);
+void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint64_t *sums);
 /* Makes a row of means of sums over `rows` rows, rounded to nearest, and empties the sums. */
-void cphoto_mean_row(uint32_t *sums, size_t width, size_t factor, size_t rows, uint8_t *mean);
+void cphoto_mean_row(uint64_t *sums, size_t width, size_t factor, size_t rows, uint8_t *mean);
 
 #endif

@@ -9,13 +9,17 @@
  * results do not depend on the processor.
  */
 
+/* Numbers that hold the weights of four neighbouring pixels, see photo_resize_row. */
+enum { PHOTO_GROUP = 32 };
+
 /*
- * One row to `count` pixels: pixel i is the sum over its `taps` weights (in 1 << 22) from column starts[i] on, rounded
- * and clamped to bytes. Weights lie `stride` apart, each three times side by side, filled with 0 up to the stride, which
- * is a multiple of 24. `row` must be readable for stride / 3 pixels from every start.
+ * One row to `count` pixels: pixel i is the sum of pixels from column starts[i] on, each with its weight (in 1 << 22,
+ * not negative, together 1 << 22 but for rounding), rounded and clamped to bytes. There are `groups` × 4 weights for each pixel,
+ * the last ones 0. A group of four is k0 k1 k0 k1 k0 k1 0 0 k2 k3 k2 k3 k2 k3 0 0 of the low 11 bits, then the same of
+ * the rest. `row` must be readable for 4 × groups + 2 pixels from every start.
  */
 void photo_resize_row(
-    const uint8_t *row, const int32_t *starts, const int32_t *weights, size_t stride, size_t count, uint8_t *out);
+    const uint8_t *row, const int32_t *starts, const int16_t *weights, size_t groups, size_t count, uint8_t *out);
 
 /* `count` bytes: the sums over `taps` rows with one weight a row, rounded and clamped. */
 void photo_mix_rows(

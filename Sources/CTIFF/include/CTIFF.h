@@ -4,9 +4,9 @@
 #include "CPhoto.h"
 
 /*
- * A narrow C face of libtiff: rows of 8-bit RGB of a file's first picture, whatever its samples are. The rules are those
- * of CPhoto.h. Messages go to the decoder, never to the terminal; files are not mapped, so one that shrinks while it is
- * read is an error and no crash.
+ * A narrow C face of libtiff: rows of 8-bit RGB of a file's first picture, whatever its samples are. The rules are
+ * those of CPhoto.h. Messages go to the decoder, never to the terminal; files are not mapped, so one that shrinks while
+ * it is read is an error and no crash.
  */
 
 typedef struct ctiff_decoder ctiff_decoder;

@@ -150,7 +150,7 @@ private struct ControlGroup {
     private static func unifiedGroup(at folder: String) -> ControlGroup? {
         let limits = ["/memory.max", "/memory.high"].compactMap { number(at: folder + $0) }
         guard let limit = limits.min(), let current = number(at: folder + "/memory.current") else { return nil }
-        return ControlGroup(limit: limit, used: current, reclaimable: statistic("inactive_file", at: folder))
+        return ControlGroup(limit: limit, used: current, reclaimable: files("", at: folder))
     }
 
     private static func legacyGroup(at folder: String) -> ControlGroup? {
@@ -158,7 +158,12 @@ private struct ControlGroup {
         guard let limit = number(at: folder + "/memory.limit_in_bytes"), limit < 1 << 60,
             let used = number(at: folder + "/memory.usage_in_bytes")
         else { return nil }
-        return ControlGroup(limit: limit, used: used, reclaimable: statistic("total_inactive_file", at: folder))
+        return ControlGroup(limit: limit, used: used, reclaimable: files("total_", at: folder))
+    }
+
+    /// Pages of files, which the kernel takes back (after writing them, where they were changed) before anything dies.
+    private static func files(_ prefix: String, at folder: String) -> Int {
+        statistic(prefix + "inactive_file", at: folder) + statistic(prefix + "active_file", at: folder)
     }
 
     private init(limit: Int, used: Int, reclaimable: Int) {

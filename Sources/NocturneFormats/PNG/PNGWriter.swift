@@ -1,16 +1,18 @@
 internal import CZlib
 public import NocturneCore
 
-/// Writes pictures as PNG (ISO/IEC 15948): 8-bit RGB, not interlaced, one IDAT chunk, no time and no text, so an image
-/// has the same bytes whenever it is written.
+/// Writes pictures as PNG (ISO/IEC 15948): 8-bit RGB with or without alpha, not interlaced, one IDAT chunk, no time and no
+/// text, so an image has the same bytes whenever it is written.
 public enum PNGWriter {
     /// Writes the file, over any that is there. It is not flushed to the disk.
     ///
     /// Holds the whole picture twice while it is compressed. Does not look at a cancellation flag: for pictures of up to a
     /// few million pixels, which take a fraction of a second.
+    /// - Parameter alpha: One opacity for each pixel in the order of `image`, 0 clear to 255 opaque; nil for a picture
+    ///   without alpha. Colours are not multiplied by it.
     /// - Throws: ``PNGError``; what was written of the file until then stays.
-    public static func write(_ image: RGBImage, to path: String) throws(PNGError) {
-        let bytes = try encoded(image, for: path)
+    public static func write(_ image: RGBImage, alpha: [UInt8]? = nil, to path: String) throws(PNGError) {
+        let bytes = try encoded(image, alpha, for: path)
         do {
             var output = try CheckedFileOutput(path: path)
             try output.write(bytes)
@@ -20,9 +22,10 @@ public enum PNGWriter {
         }
     }
 
-    private static func encoded(_ image: RGBImage, for path: String) throws(PNGError) -> [UInt8] {
-        guard image.width > 0, image.height > 0, image.samples.count == image.width * image.height * 3,
-            image.samples.count + image.height < 1 << 30
+    private static func encoded(_ image: RGBImage, _ alpha: [UInt8]?, for path: String) throws(PNGError) -> [UInt8] {
+        let pixelCount = image.width * image.height
+        guard image.width > 0, image.height > 0, image.samples.count == pixelCount * 3,
+            pixelCount * (alpha == nil ? 3 : 4) + image.height < 1 << 30
         else {
             throw PNGError(
                 .invalidImage,
@@ -30,11 +33,16 @@ public enum PNGWriter {
                 "\(image.width)×\(image.height) pixels in \(image.samples.count) samples cannot be written"
             )
         }
-        let content = try compressed(filteredRows(of: image), for: path)
+        if let alpha, alpha.count != pixelCount {
+            throw PNGError(.invalidImage, path: path, "\(alpha.count) alpha values for \(pixelCount) pixels")
+        }
+        let channels = alpha == nil ? 3 : 4
+        let samples = alpha.map { joined(image.samples, $0) } ?? image.samples
+        let content = try compressed(filteredRows(of: samples, width: image.width, channels: channels), for: path)
         var file: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
         file.reserveCapacity(content.count + 64)
-        // 8 bits a sample, colour type 2 (RGB), the only compression and filter methods, no interlacing.
-        let header = bigEndian(image.width) + bigEndian(image.height) + [8, 2, 0, 0, 0]
+        // 8 bits a sample, colour type 2 (RGB) or 6 (with alpha), the only compression and filter methods, no interlacing.
+        let header = bigEndian(image.width) + bigEndian(image.height) + [8, alpha == nil ? 2 : 6, 0, 0, 0]
         append("IHDR", header, to: &file)
         append("IDAT", content, to: &file)
         append("IEND", [], to: &file)
@@ -43,21 +51,35 @@ public enum PNGWriter {
 
     /// Each row with its filter type before it: every sample less the one of the pixel to the left (type 1), which
     /// suits smooth pictures on an even ground.
-    private static func filteredRows(of image: RGBImage) -> [UInt8] {
-        let rowCount = image.width * 3
-        return [UInt8](unsafeUninitializedCapacity: (rowCount + 1) * image.height) { rows, count in
-            image.samples.withUnsafeBufferPointer { samples in
+    private static func filteredRows(of samples: [UInt8], width: Int, channels: Int) -> [UInt8] {
+        let rowCount = width * channels
+        let height = samples.count / rowCount
+        return [UInt8](unsafeUninitializedCapacity: (rowCount + 1) * height) { rows, count in
+            samples.withUnsafeBufferPointer { samples in
                 var target = 0
                 for start in stride(from: 0, to: samples.count, by: rowCount) {
                     rows.initializeElement(at: target, to: 1)
                     for place in 0..<rowCount {
-                        let left = place < 3 ? 0 : samples[start + place - 3]
+                        let left = place < channels ? 0 : samples[start + place - channels]
                         rows.initializeElement(at: target + 1 + place, to: samples[start + place] &- left)
                     }
                     target += rowCount + 1
                 }
                 count = target
             }
+        }
+    }
+
+    /// Red, green, blue and alpha of each pixel.
+    private static func joined(_ colours: [UInt8], _ alpha: [UInt8]) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: alpha.count * 4) { pixels, count in
+            for place in alpha.indices {
+                for channel in 0..<3 {
+                    pixels.initializeElement(at: place * 4 + channel, to: colours[place * 3 + channel])
+                }
+                pixels.initializeElement(at: place * 4 + 3, to: alpha[place])
+            }
+            count = alpha.count * 4
         }
     }
 

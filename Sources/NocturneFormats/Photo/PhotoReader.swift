@@ -21,7 +21,8 @@ internal import NocturneCore
 public enum PhotoReader {
     /// What the header says and what decoding would take; no pixel is decoded and little allocated.
     /// - Throws: ``PhotoError``, `tooLarge` included.
-    public static func readHeader(at path: String, limits: PhotoLimits = PhotoLimits()) throws(PhotoError) -> PhotoFacts {
+    public static func readHeader(at path: String, limits: PhotoLimits = PhotoLimits()) throws(PhotoError) -> PhotoFacts
+    {
         try checkedFacts(of: open(path, limits), path: path, limits: limits)
     }
 
@@ -108,7 +109,8 @@ extension PhotoFacts {
         let header = source.header
         let width = Int(header.width)
         let height = Int(header.height)
-        guard width > 0, height > 0, width <= limits.storedPixels / height else {
+        // Whatever the limits say, the sums below stay far from overflowing.
+        guard width > 0, height > 0, width <= min(limits.storedPixels, 1 << 40) / height else {
             throw PhotoError(
                 .tooLarge,
                 path: path,

@@ -5,21 +5,25 @@ internal import NocturneCore
 final class BuiltinSession: NetworkSession {
     private let plan: ExecutionPlan
     private let path: String
-    private var workspace: VoxelBuffer<UInt8>
-    private var scratch: VoxelBuffer<UInt8>
-    private var width: Int
+    private let memory: SessionMemory
     /// Set to a list, gets the time of every step of the next run.
     var stepSeconds: [Double]?
 
     var stepTitles: [String] { plan.steps.map(\.title) }
     var convolutionOperations: Double { plan.steps.reduce(0) { $0 + $1.operations } }
 
-    init(plan: ExecutionPlan, width: Int, path: String) throws {
+    init(plan: ExecutionPlan, width: Int, path: String, memory: SessionMemory) throws {
         self.plan = plan
         self.path = path
-        self.width = max(width, 1)
-        workspace = try VoxelBuffer(count: max(plan.layout.bytes, 1))
-        scratch = try VoxelBuffer(count: max(plan.scratchBytes, 1) * self.width)
+        self.memory = memory
+        try reserve(width: width)
+    }
+
+    private func reserve(width: Int) throws {
+        try memory.reserve(
+            workspace: max(plan.layout.bytes, 1),
+            scratch: max(plan.scratchBytes, 1) * max(width, 1)
+        )
     }
 
     var inputShapes: [String: [Int]] {
@@ -30,7 +34,7 @@ final class BuiltinSession: NetworkSession {
         Dictionary(plan.outputs.map { ($0.name, $0.shape) }, uniquingKeysWith: { first, _ in first })
     }
 
-    var workspaceBytes: Int { workspace.byteCount + scratch.byteCount }
+    var workspaceBytes: Int { memory.byteCount }
 
     func run(
         input: UnsafeBufferPointer<Float>,
@@ -79,13 +83,11 @@ final class BuiltinSession: NetworkSession {
         outputs: [UnsafeMutablePointer<Float>],
         scope: ComputeScope
     ) throws {
-        if scope.width > width {
-            scratch = try VoxelBuffer(count: max(plan.scratchBytes, 1) * scope.width)
-            width = scope.width
-        }
-        try workspace.withUnsafeMutableBufferPointer { memory in
-            try scratch.withUnsafeMutableBufferPointer { scratch in
-                guard let base = memory.baseAddress, let scratchBase = scratch.baseAddress else { return }
+        try reserve(width: scope.width)
+        let slotCount = memory.scratch.count / max(plan.scratchBytes, 1)
+        try memory.workspace.withUnsafeMutableBufferPointer { workspace in
+            try memory.scratch.withUnsafeMutableBufferPointer { scratch in
+                guard let base = workspace.baseAddress, let scratchBase = scratch.baseAddress else { return }
                 let pointers = plan.places.enumerated().map { index, place in
                     switch place {
                     case .workspace: UnsafeMutableRawPointer(base + plan.layout.offsets[index])
@@ -98,7 +100,7 @@ final class BuiltinSession: NetworkSession {
                     case .output(let number): UnsafeMutableRawPointer(outputs[number])
                     }
                 }
-                let slots = ScratchSlots(base: scratchBase, stride: max(plan.scratchBytes, 1), count: width)
+                let slots = ScratchSlots(base: scratchBase, stride: max(plan.scratchBytes, 1), count: slotCount)
                 let run = PlanRun(buffers: pointers, scratch: slots, scope: scope)
                 let clock = ContinuousClock()
                 for step in plan.steps {

@@ -13,6 +13,7 @@ final class ConvolutionPlan: @unchecked Sendable {
         _ parameters: ConvolutionParameters,
         input: [Int],
         output: [Int],
+        arithmetic: ConvolutionArithmetic,
         title: String,
         path: String
     ) throws(ModelFormatError) {
@@ -45,7 +46,8 @@ final class ConvolutionPlan: @unchecked Sendable {
             dilation_x: dilation[2],
             groups: Int32(clamping: parameters.groups),
             transposed: parameters.transposed ? 1 : 0,
-            isa: Int32(NK_CONV_ISA_AUTO)
+            isa: arithmetic.instructions,
+            precision: arithmetic.precision
         )
         let handle: OpaquePointer? =
             if let bias = parameters.bias {

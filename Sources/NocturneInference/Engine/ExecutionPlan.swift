@@ -12,9 +12,9 @@ final class ExecutionPlan: Sendable {
     /// Weights packed for the steps, and constants.
     let packedBytes: Int
 
-    init(_ graph: NetworkGraph, inputShapes: [String: [Int]]) throws {
+    init(_ graph: NetworkGraph, inputShapes: [String: [Int]], arithmetic: ConvolutionArithmetic) throws {
         let bound = GraphFusion.fused(try GraphBinder.bind(graph, inputShapes: inputShapes))
-        var lowering = Lowering(bound, path: graph.path)
+        var lowering = Lowering(bound, path: graph.path, arithmetic: arithmetic)
         try lowering.lower()
         inputs = bound.inputs.map { ($0.name, bound.shapes[$0.value]) }
         outputs = bound.outputs.map { ($0.name, bound.shapes[$0.value]) }

@@ -68,10 +68,15 @@ public protocol LoadedNetwork: Sendable {
     /// ``workspaceBytes(inputShapes:width:)``.
     func outputShapes(inputShapes: [String: [Int]]) throws -> [String: [Int]]
 
-    /// Makes a session with a workspace of its own.
-    /// - Parameter width: threads that will share a run: the ``ComputeScope/width`` of its scope.
+    /// Whether sessions use the memory they are given. An engine that manages its own does not.
+    var sharesMemory: Bool { get }
+
+    /// Makes a session.
+    /// - Parameters:
+    ///   - width: threads that will share a run: the ``ComputeScope/width`` of its scope.
+    ///   - memory: where activations go; the same for several sessions, of any networks, that never run at the same time.
     /// - Throws: ``ModelFormatError``; `AllocationError` when the system has no memory.
-    func makeSession(inputShapes: [String: [Int]], width: Int) throws -> any NetworkSession
+    func makeSession(inputShapes: [String: [Int]], width: Int, memory: SessionMemory) throws -> any NetworkSession
 
     /// Forgets plans and packed weights that no session uses; they are made again when needed.
     func dropPlans()
@@ -89,9 +94,16 @@ extension LoadedNetwork {
         return outputs.first.flatMap { shapes[$0.name] } ?? []
     }
 
-    /// ``makeSession(inputShapes:width:)`` with the shape of the first input.
-    public func makeSession(inputShape: [Int], width: Int) throws -> any NetworkSession {
-        try makeSession(inputShapes: firstInput(inputShape), width: width)
+    /// A session with memory of its own.
+    public func makeSession(inputShapes: [String: [Int]], width: Int) throws -> any NetworkSession {
+        try makeSession(inputShapes: inputShapes, width: width, memory: SessionMemory())
+    }
+
+    /// A session for a shape of the first input.
+    public func makeSession(inputShape: [Int], width: Int, memory: SessionMemory = SessionMemory()) throws
+        -> any NetworkSession
+    {
+        try makeSession(inputShapes: firstInput(inputShape), width: width, memory: memory)
     }
 
     private func firstInput(_ shape: [Int]) -> [String: [Int]] {

@@ -15,6 +15,7 @@ extension Lowering {
             parameters,
             input: Array(input.dropFirst(2)),
             output: Array(output.dropFirst(2)),
+            arithmetic: arithmetic,
             title: operation.title,
             path: path
         )

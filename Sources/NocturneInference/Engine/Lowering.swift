@@ -33,6 +33,7 @@ struct Lowering {
 
     let graph: BoundGraph
     let path: String
+    let arithmetic: ConvolutionArithmetic
     var steps: [any Step] = []
     var buffers: [Buffer] = []
     var homes: [Home?]
@@ -47,8 +48,9 @@ struct Lowering {
     /// Values that a buffer holds, wholly or in part.
     private var tenants: [Int: Set<Int>] = [:]
 
-    init(_ graph: BoundGraph, path: String) {
+    init(_ graph: BoundGraph, path: String, arithmetic: ConvolutionArithmetic) {
         self.graph = graph
+        self.arithmetic = arithmetic
         self.path = path
         homes = [Home?](repeating: nil, count: graph.shapes.count)
         readers = [[(operation: Int, input: Int)]](repeating: [], count: graph.shapes.count)

@@ -9,6 +9,7 @@ internal import NocturneCore
 public enum NetworkBenchmark {
     public struct Timings: Sendable, Codable {
         public var engine: String
+        public var precision: InferencePrecision
         public var instructionSet: String
         public var threads: Int
         public var patch: [Int]
@@ -37,12 +38,14 @@ public enum NetworkBenchmark {
     ///
     /// - Parameters:
     ///   - patch: spatial extents of the first input; its channels are taken from the file, the batch is 1.
+    ///   - precision: what the engine is asked for.
     ///   - threads: width of the pool that is made for it.
     ///   - repeats: how many runs; at least one is made.
     /// - Throws: ``ModelFormatError``, `CancelledError`.
     public static func run(
         onnx path: String,
         patch: [Int],
+        precision: InferencePrecision = .float32,
         threads: Int,
         repeats: Int,
         flag: CancellationFlag = CancellationFlag()
@@ -51,15 +54,21 @@ public enum NetworkBenchmark {
         defer { pool.shutdown() }
         let scope = ComputeScope(pool: pool, flag: flag)
         return try await pool.run { () throws -> Timings in
-            try measure(path, patch: patch, repeats: max(repeats, 1), scope: scope)
+            try measure(path, patch: patch, precision: precision, repeats: max(repeats, 1), scope: scope)
         }
     }
 
-    private static func measure(_ path: String, patch: [Int], repeats: Int, scope: ComputeScope) throws -> Timings {
+    private static func measure(
+        _ path: String,
+        patch: [Int],
+        precision: InferencePrecision,
+        repeats: Int,
+        scope: ComputeScope
+    ) throws -> Timings {
         let clock = ContinuousClock()
         let start = clock.now
         let engine = BuiltinEngine()
-        let network = try engine.load(onnx: path, precision: .float32)
+        let network = try engine.load(onnx: path, precision: precision)
         guard let input = network.inputs.first, input.shape.count == patch.count + 2, let channels = input.shape[1]
         else {
             throw ModelFormatError.shapeMismatch(
@@ -105,6 +114,7 @@ public enum NetworkBenchmark {
         let best = seconds.min() ?? 0
         return Timings(
             engine: engine.name,
+            precision: precision,
             instructionSet: network.instructionSet,
             threads: scope.width,
             patch: patch,

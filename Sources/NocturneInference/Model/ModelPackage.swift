@@ -39,6 +39,9 @@ public struct ModelPackage: Sendable {
     /// The bytes of all files together: what loading the networks reads.
     public var totalFileBytes: Int { files.reduce(0) { $0 + $1.bytes } }
 
+    /// The ONNX files among ``files``, as the task's section names them.
+    public var networks: [String] { volumeSegmentation?.stages.flatMap(\.networks) ?? [] }
+
     public func label(named name: String) -> ModelLabel? { labels.first { $0.name == name } }
 
     public func label(withValue value: UInt16) -> ModelLabel? { labels.first { $0.value == value } }

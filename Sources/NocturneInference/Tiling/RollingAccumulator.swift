@@ -72,16 +72,22 @@ public struct RollingAccumulator: ~Copyable {
     /// Bytes of it in memory at a time when the sums lie in a file: those of a tile, or of the planes that are finished
     /// together; rows of a tile share pages with their neighbours.
     public static func predictedBytesInFile(plan: TilePlan, classes: Int) -> Int {
-        let area = plan.imageShape.y * plan.imageShape.x * MemoryLayout<Float>.stride
-        let rows = min(plan.patch.z, plan.imageShape.z) * min(plan.patch.y, plan.imageShape.y)
-        let row = min(plan.patch.x, plan.imageShape.x) * MemoryLayout<Float>.stride + 4096
-        let tile = min(rows * row, min(plan.patch.z, plan.imageShape.z) * area)
-        let weights = min(plan.patch.z, plan.imageShape.z) * area
-        return max(classes * tile, planesAtOnce(area: area, classes: classes) * classes * area) + weights
+        let float = MemoryLayout<Float>.stride
+        let page = 4096
+        let area = plan.imageShape.y * plan.imageShape.x * float
+        let planes = min(plan.patch.z, plan.imageShape.z)
+        let rows = min(plan.patch.y, plan.imageShape.y)
+        let row = min(plan.patch.x, plan.imageShape.x) * float
+        // Of a plane, a tile touches a part of every row; where rows are short these lie on the same pages.
+        let part = min(rows * (row + page), rows * plan.imageShape.x * float + page)
+        let tile = planes * part
+        let weights = planes * area
+        let resident = max(classes * tile, planesAtOnce(area: area, classes: classes) * classes * area) + weights
+        return min(resident, predictedBytes(plan: plan, classes: classes))
     }
 
     /// How many planes are touched before their pages are let go.
-    private static func planesAtOnce(area: Int, classes: Int) -> Int { max(1, (256 << 20) / max(1, area * classes)) }
+    private static func planesAtOnce(area: Int, classes: Int) -> Int { max(1, (32 << 20) / max(1, area * classes)) }
 
     /// Adds the logits of tile ``nextTile``.
     ///

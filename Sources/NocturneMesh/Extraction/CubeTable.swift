@@ -26,6 +26,25 @@ struct CubeTable: Sendable {
     /// Where each case starts in `corners`; 257 numbers.
     let starts: [Int32]
 
+    /// How many points lie on the edges that start at the cell's lower end along i: 0 or 1 each.
+    struct Passed: Sendable {
+        /// On the edges along i, by (j, k): 00, 10, 01, 11.
+        let alongI: SIMD4<UInt32>
+        /// On those along j with k = 0 and 1, and those along k with j = 0 and 1.
+        let alongJK: SIMD4<UInt32>
+    }
+
+    /// For each case.
+    let passed: [Passed]
+
+    /// The most triangles that a case makes for each of its cut edges. Four cells share an edge.
+    var mostTrianglesPerCut: Double {
+        (1..<255).map { inside in
+            let used = corners[Int(starts[inside])..<Int(starts[inside + 1])]
+            return Double(used.count / 3) / Double(Set(used).count)
+        }.max() ?? 0
+    }
+
     private init() {
         var edges: [Edge] = []
         for axis in 0..<3 {
@@ -41,6 +60,16 @@ struct CubeTable: Sendable {
                 corners += filler.triangles(of: loop).flatMap { $0.map(UInt8.init) }
             }
             starts.append(Int32(corners.count))
+        }
+        passed = (0..<256).map { inside in
+            func isCut(_ edge: Int) -> UInt32 {
+                let (axis, corner) = (edges[edge].axis, edges[edge].corner)
+                return UInt32((inside >> corner ^ inside >> (corner | 1 << axis)) & 1)
+            }
+            return Passed(
+                alongI: SIMD4(isCut(0), isCut(1), isCut(2), isCut(3)),
+                alongJK: SIMD4(isCut(4), isCut(6), isCut(8), isCut(10))
+            )
         }
         self.corners = corners
         self.starts = starts

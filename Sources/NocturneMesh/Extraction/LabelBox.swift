@@ -34,15 +34,44 @@ struct LabelBox: Sendable {
     }
 
     private mutating func add(row: Int, of value: UInt16, in line: UnsafePointer<UInt16>, _ shape: VolumeShape) {
-        var found: UInt16 = 0
-        for i in 0..<shape.x { found |= line[i] == value ? 1 : 0 }
-        guard found != 0 else { return }
-        var first = 0
+        // From both ends, so that nothing between them is looked at.
+        var block = 0
+        while block < shape.x, !Self.isAny(of: value, in: line + block, min(Self.block, shape.x - block)) {
+            block += Self.block
+        }
+        guard block < shape.x else { return }
+        var first = block
         while line[first] != value { first += 1 }
-        var last = shape.x - 1
+        var end = shape.x
+        while !Self.isAny(of: value, in: line + max(end - Self.block, first), end - max(end - Self.block, first)) {
+            end -= Self.block
+        }
+        var last = end - 1
         while line[last] != value { last -= 1 }
         let (j, k) = (row % shape.y, row / shape.y)
         lower = pointwiseMin(lower, SIMD3(first, j, k))
         upper = pointwiseMax(upper, SIMD3(last, j, k))
+    }
+
+    /// Voxels looked at together.
+    private static let block = 64
+
+    /// Without a branch a voxel.
+    @inline(__always)
+    private static func isAny(of value: UInt16, in line: UnsafePointer<UInt16>, _ count: Int) -> Bool {
+        var found: UInt16 = 0
+        if count == block {
+            let bytes = UnsafeRawPointer(line)
+            let wanted = SIMD16<UInt16>(repeating: value)
+            var lanes = SIMD16<UInt16>.zero
+            for part in 0..<block / 16 {
+                let some = bytes.loadUnaligned(fromByteOffset: part * 32, as: SIMD16<UInt16>.self)
+                lanes |= SIMD16<UInt16>.zero.replacing(with: 1, where: some .== wanted)
+            }
+            found = lanes.wrappedSum()
+        } else {
+            for i in 0..<count { found |= line[i] == value ? 1 : 0 }
+        }
+        return found != 0
     }
 }

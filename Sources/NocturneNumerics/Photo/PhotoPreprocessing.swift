@@ -69,7 +69,7 @@ public struct PhotoPreprocessing: Hashable, Sendable {
     public func predictedBytes(width: Int, height: Int) -> Int {
         let side = min(width, height)
         let taps = 2 * max(side / max(size, 1), 1) + 16
-        return 3 * size * side + 15 * size * size + size * taps * 16
+        return 3 * size * side + 15 * size * size + size * taps * 24 + 3 * side
     }
 
     /// The final value of each of the 256 levels, red's first.

@@ -45,9 +45,9 @@ public enum PillowResize {
         let width = middle.width
         let rowBytes = part.width * 3
         let taps = PillowTaps(from: part.width, to: width)
-        let tripled = TripledTaps(taps)
+        let grouped = GroupedTaps(taps)
         // The kernel reads whole groups of weights, some of them 0 and beyond the last column.
-        var padded = [UInt8](repeating: 0, count: rowBytes + tripled.stride)
+        var padded = [UInt8](repeating: 0, count: rowBytes + grouped.groups * 12 + 6)
         for row in 0..<part.height {
             if row % 64 == 0 { try flag.check() }
             let source = ((part.y + row) * image.width + part.x) * 3
@@ -59,7 +59,7 @@ public enum PillowResize {
                             out.update(from: samples.baseAddress! + source, count: rowBytes)
                         } else {
                             line.baseAddress!.update(from: samples.baseAddress! + source, count: rowBytes)
-                            photo_resize_row(line.baseAddress, taps.starts, tripled.weights, tripled.stride, width, out)
+                            photo_resize_row(line.baseAddress, taps.starts, grouped.weights, grouped.groups, width, out)
                         }
                     }
                 }
@@ -126,20 +126,25 @@ private struct PillowTaps {
     }
 }
 
-/// The same weights as the row kernel wants them: each one three times, filled up to groups of eight pixels.
-private struct TripledTaps {
-    let stride: Int
-    private(set) var weights: [Int32]
+/// The same weights as the row kernel wants them: cut in two, in groups of four pixels.
+private struct GroupedTaps {
+    /// Groups of each pixel.
+    let groups: Int
+    private(set) var weights: [Int16]
 
     init(_ taps: PillowTaps) {
         // The stride of the plain taps counts more than any pixel has.
-        let most = Int(taps.counts.max() ?? 1)
-        stride = (most + 7) / 8 * 24
-        weights = [Int32](repeating: 0, count: taps.starts.count * stride)
+        groups = (Int(taps.counts.max() ?? 1) + 3) / 4
+        let group = Int(PHOTO_GROUP)
+        weights = [Int16](repeating: 0, count: taps.starts.count * groups * group)
         for place in taps.starts.indices {
             for tap in 0..<Int(taps.counts[place]) {
                 let weight = taps.weights[place * taps.stride + tap]
-                for channel in 0..<3 { weights[place * stride + tap * 3 + channel] = weight }
+                let first = (place * groups + tap / 4) * group + tap % 4 / 2 * 8 + tap % 2
+                for channel in 0..<3 {
+                    weights[first + channel * 2] = Int16(weight & 0x7FF)
+                    weights[first + channel * 2 + group / 2] = Int16(weight >> 11)
+                }
             }
         }
     }

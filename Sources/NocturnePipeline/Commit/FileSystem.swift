@@ -106,6 +106,13 @@ public enum FileSystem {
         }
     }
 
+    /// Renames a file or folder within one file system; nothing may be at the new place.
+    public static func move(_ from: String, to place: String) throws(FileFault) {
+        guard cposix_rename(from, place, 0) == 0 else {
+            throw FileFault(operation: "move to its place", path: place, code: errno)
+        }
+    }
+
     /// Removes a file or a whole folder; what is not there is no fault.
     public static func remove(_ path: String) {
         if unlink(path) == 0 || errno == ENOENT { return }

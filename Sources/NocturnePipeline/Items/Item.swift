@@ -18,10 +18,13 @@ public enum ItemState: String, Sendable, Codable, CaseIterable {
 
 /// One unit of work, as discovery found it: a volume or photo, with one model.
 public struct DiscoveredItem: Sendable {
-    /// Names the source within the batch, the same in every run: what the journal knows the item by.
+    /// Names the source within the batch, the same in every run and for every model: what the journal knows the item by,
+    /// together with the model where there are several for it.
     public var key: String
     /// The wished name of the folder; made unique by the scheduler.
     public var name: String
+    /// The id of the model that is to work on it.
+    public var model: String
     /// What the recipe needs to find the source again, in a form of its own.
     public var source: String
     /// The input as the user knows it: written to `retry.txt`, and to messages.
@@ -30,10 +33,13 @@ public struct DiscoveredItem: Sendable {
     public var fingerprint: ContentDigest
     /// Why there is no work to do; nil for a good item.
     public var problem: ItemProblem?
+    /// The place of the recipe that found it among the batch's.
+    package internal(set) var recipe = 0
 
     public init(
         key: String,
         name: String,
+        model: String,
         source: String,
         path: String,
         fingerprint: ContentDigest,
@@ -41,6 +47,7 @@ public struct DiscoveredItem: Sendable {
     ) {
         self.key = key
         self.name = name
+        self.model = model
         self.source = source
         self.path = path
         self.fingerprint = fingerprint
@@ -54,6 +61,8 @@ public enum ItemProblem: Sendable, Hashable {
     case refused(String)
     /// It is no input for this model.
     case setAside(String)
+    /// It is of no kind that this recipe reads; another one may.
+    case unknown(String)
 }
 
 /// What the walk over the inputs found.

@@ -24,6 +24,9 @@ public protocol Recipe: Sendable {
     ///   the same plan for both.
     func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan
 
+    /// How long one step of inference takes here and now: one is run and timed.
+    func secondsPerStep(scope: ComputeScope) throws -> Double
+
     func load(_ item: RecipeItem, _ context: StageContext) throws -> Loaded
     func prepare(_ loaded: consuming Loaded, _ item: RecipeItem, _ context: StageContext) throws -> Prepared
     func startInference(_ prepared: consuming Prepared, _ item: RecipeItem, _ context: StageContext) throws -> Inference

@@ -3,8 +3,8 @@ import NocturneConcurrency
 import NocturneCore
 
 /// Decides what is done and when; the journal's only writer.
-actor Scheduler<R: Recipe> {
-    private let recipe: R
+actor Scheduler {
+    private let recipes: [any Recipe]
     private let journal: Journal
     private let output: OutputFolder
     private let budget: MemoryBudget
@@ -23,7 +23,7 @@ actor Scheduler<R: Recipe> {
     private var sequence = 0
 
     init(
-        recipe: R,
+        recipes: [any Recipe],
         queue: [Work],
         journal: Journal,
         output: OutputFolder,
@@ -33,7 +33,7 @@ actor Scheduler<R: Recipe> {
         pool: ComputePool,
         failFast: Bool
     ) {
-        self.recipe = recipe
+        self.recipes = recipes
         self.queue = queue
         self.journal = journal
         self.output = output
@@ -47,15 +47,17 @@ actor Scheduler<R: Recipe> {
     // MARK: Admitting
 
     /// Admits items one after the other as memory allows, until none is left or the run is to stop.
-    func admit(into requests: BoundedChannel<Flight<Void>>) async {
+    /// - Parameter requests: of each recipe's pipeline, in the order of the recipes.
+    func admit(into requests: [BoundedChannel<Flight<Void>>]) async {
         let available = budget.total
-        defer { requests.finish() }
+        defer { for channel in requests { channel.finish() } }
         while control.mode == .running, let work = await nextWork() {
             if control.wasCancelled(item: work.name) {
                 await settle(work, .cancelled, "cancelled on request", .itemCancelled)
                 continue
             }
             do {
+                let recipe = recipes[work.recipe]
                 let plan = try recipe.plan(source: work.source, threads: pool.width, within: available)
                 let needed = plan.peak()
                 guard needed <= available else {
@@ -66,7 +68,7 @@ actor Scheduler<R: Recipe> {
                 if work.retries > 0 { try await Task.sleep(for: .seconds(1 << (2 * work.retries - 1))) }
                 let lease = try await budget.lease(bytes: needed, exclusive: work.suspect || plan.isLean)
                 guard control.mode == .running else { return }
-                try await start(work, plan: plan, lease: lease, requests)
+                try await start(work, plan: plan, lease: lease, requests[work.recipe])
             } catch is CancellationError {
                 return
             } catch let error as JournalFault {

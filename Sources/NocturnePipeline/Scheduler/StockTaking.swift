@@ -4,8 +4,8 @@ import NocturneCore
 /// Brings discovery and journal together before a run: what is done, what is to be done, and what is never to be.
 ///
 /// Runs before the scheduler exists, so the journal still has one writer at a time.
-struct StockTaking<R: Recipe> {
-    let recipe: R
+struct StockTaking {
+    let recipes: [any Recipe]
     let journal: Journal
     let output: OutputFolder
     let control: RunControl
@@ -82,7 +82,10 @@ struct StockTaking<R: Recipe> {
             let folder = output.item(entry.name)
             // A crash between the rename and the journal leaves a finished folder that the journal does not know.
             if FileSystem.exists(folder + "/result.json"),
-                let product = try? recipe.adopt(folder: folder, fingerprint: entry.item.fingerprint.hex)
+                let product = try? recipes[entry.item.recipe].adopt(
+                    folder: folder,
+                    fingerprint: entry.item.fingerprint.hex
+                )
             {
                 adopted.append((id, product))
                 continue
@@ -90,6 +93,7 @@ struct StockTaking<R: Recipe> {
             queue.append(
                 Work(
                     id: id,
+                    recipe: entry.item.recipe,
                     name: entry.name,
                     source: entry.item.source,
                     path: entry.item.path,
@@ -113,7 +117,8 @@ struct StockTaking<R: Recipe> {
         var steps = 0
         for work in queue {
             try check()
-            steps += (try? recipe.plan(source: work.source, threads: threads, lean: false))?.steps ?? 1
+            let plan = try? recipes[work.recipe].plan(source: work.source, threads: threads, lean: false)
+            steps += plan?.steps ?? 1
         }
         await progress.begin(
             total: counts.inputs - counts.skipped,

@@ -3,6 +3,8 @@ import NocturneCore
 /// An item that is to be worked on.
 struct Work: Sendable {
     let id: Int64
+    /// The place of its recipe among the batch's.
+    let recipe: Int
     let name: String
     let source: String
     let path: String
@@ -73,7 +75,7 @@ public struct WorkPlanner {
                 work: false,
                 note: note
             )
-        case .setAside(let reason):
+        case .setAside(let reason), .unknown(let reason):
             return Decision(
                 entry: JournalEntry(item: item, name: name, state: .skipped, reason: reason),
                 work: false,

@@ -42,7 +42,6 @@ actor Writer<R: Recipe> {
                 }
             }
         }
-        surroundings.reports.finish()
     }
 
     /// Takes one item and writes its files. Nil at the end of the channel; nothing to commit when the item ended here.

@@ -33,7 +33,7 @@ enum CavityFilling {
         scope: ComputeScope
     ) throws(CancelledError) -> [UInt16: Sum] {
         let background = try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-            try ConnectedComponents(voxels, shape, box, 0, .faces, scope)
+            try ConnectedComponents(voxels, shape, box, .value(0), .faces, scope)
         }
         var around = [Surroundings](repeating: .unseen, count: background.components.count)
         background.forEachRun { component, _, run, row in

@@ -31,12 +31,10 @@ public enum LabelCleaner {
         var report = named.map { LabelCleaning(value: $0) }
         let place = Dictionary(uniqueKeysWithValues: named.enumerated().map { ($1, $0) })
 
-        let found = try ConnectedComponents(
-            of: labels,
-            shape: geometry.shape,
-            connectivity: rules.connectivity,
-            scope: scope
-        )
+        let found = try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
+            let all = VoxelBox(all: geometry.shape)
+            return try ConnectedComponents(voxels, geometry.shape, all, .labels(named), rules.connectivity, scope)
+        }
         var kept = largeEnough(found.components, rules, voxelVolume: geometry.voxelVolume)
         for group in rules.keepLargest {
             try keepLargest(Set(group).subtracting([0]), &kept, of: found, rules.connectivity, scope)

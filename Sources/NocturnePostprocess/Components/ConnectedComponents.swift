@@ -33,8 +33,9 @@ public struct ConnectedComponents: Sendable {
         scope: ComputeScope
     ) throws(CancelledError) {
         let shape = labels.geometry.shape
+        let selection: LabelRuns.Selection = if let value { .value(value) } else { .everyLabel }
         self = try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-            try Self(voxels, shape, VoxelBox(all: shape), value, connectivity, scope)
+            try Self(voxels, shape, VoxelBox(all: shape), selection, connectivity, scope)
         }
     }
 
@@ -47,8 +48,9 @@ public struct ConnectedComponents: Sendable {
         scope: ComputeScope
     ) throws(CancelledError) {
         precondition(labels.count == shape.count, "voxels do not fill the shape")
+        let selection: LabelRuns.Selection = if let value { .value(value) } else { .everyLabel }
         self = try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-            try Self(voxels, shape, VoxelBox(all: shape), value, connectivity, scope)
+            try Self(voxels, shape, VoxelBox(all: shape), selection, connectivity, scope)
         }
     }
 
@@ -57,11 +59,10 @@ public struct ConnectedComponents: Sendable {
         _ voxels: UnsafeBufferPointer<UInt16>,
         _ shape: VolumeShape,
         _ region: VoxelBox,
-        _ value: UInt16?,
+        _ selection: LabelRuns.Selection,
         _ connectivity: Connectivity,
         _ scope: ComputeScope
     ) throws(CancelledError) {
-        let selection: LabelRuns.Selection = if let value { .value(value) } else { .everyLabel }
         let runs = try LabelRuns(
             in: SharedReader(base: voxels.baseAddress!),
             shape: shape,
@@ -96,25 +97,64 @@ public struct ConnectedComponents: Sendable {
         self.componentOfRun = ofRun
     }
 
+    /// The most bytes that so many runs in so many rows take while components are found and afterwards.
+    ///
+    /// A run is 12 bytes and 4 for its component, a row 12 at first, and there are no more components than runs.
+    static func bytes(runs: Int, rows: Int) -> Int { runs * (16 + MemoryLayout<Component>.stride) + rows * 12 }
+
+    /// The most bytes that finding the components of all labels takes, from a fast look at every voxel.
+    ///
+    /// Extra memory: 4 bytes a row.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised.
+    public static func workingBytes(of labels: LabelVolume, scope: ComputeScope) throws(CancelledError) -> Int {
+        let shape = labels.geometry.shape
+        let counts = try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
+            try LabelRuns.counts(
+                in: SharedReader(base: voxels.baseAddress!),
+                shape: shape,
+                region: VoxelBox(all: shape),
+                selection: .everyLabel,
+                scope: scope
+            )
+        }
+        return bytes(runs: counts.reduce(0) { $0 + Int($1) }, rows: counts.count)
+    }
+
     /// The components painted out: 0 where no component is, else the component's number plus 1.
     ///
     /// Memory: 4 bytes a voxel.
-    /// - Throws: ``AllocationError`` when the system gives no memory.
-    public func painted() throws(AllocationError) -> VoxelBuffer<UInt32> {
+    /// - Throws: ``AllocationError`` when the system gives no memory, ``CancelledError`` when the flag is raised.
+    public func painted(scope: ComputeScope = .serial()) throws -> VoxelBuffer<UInt32> {
         var target = try VoxelBuffer<UInt32>(count: runs.shape.count)
-        forEachRun { component, voxels, _, _ in
-            for voxel in voxels { target[voxel] = UInt32(component) + 1 }
+        try target.withUnsafeMutableBufferPointer { target throws(CancelledError) in
+            let painting = SharedPointer(base: target.baseAddress!)
+            try scope.forEachRange(of: runs.rowCount, by: runs.rowsAtOnce) { rows in
+                forEachRun(inRows: rows) { component, voxels, _, _ in
+                    (painting.base + voxels.lowerBound).update(repeating: UInt32(component) + 1, count: voxels.count)
+                }
+            }
         }
         return target
     }
 
     /// Calls `body` with the component, the storage offsets, the run and the row of every run, in storage order.
     func forEachRun(_ body: (_ component: Int, _ voxels: Range<Int>, _ run: LabelRun, _ row: Int) -> Void) {
-        for row in 0..<runs.rowCount {
-            for index in Int(runs.rowStart[row])..<Int(runs.rowStart[row + 1]) {
+        forEachRun(inRows: 0..<runs.rowCount, body)
+    }
+
+    /// The same for some rows.
+    @inline(__always)
+    func forEachRun(
+        inRows rows: Range<Int>,
+        _ body: (_ component: Int, _ voxels: Range<Int>, _ run: LabelRun, _ row: Int) -> Void
+    ) {
+        for row in rows {
+            let own = Int(runs.rowStart[row])..<Int(runs.rowStart[row + 1])
+            guard !own.isEmpty else { continue }
+            let start = runs.offset(ofRow: row) - runs.region.lower.x
+            for index in own {
                 let run = runs.runs[index]
-                let first = runs.offset(of: run, inRow: row)
-                body(Int(componentOfRun[index]), first..<first + Int(run.end - run.begin), run, row)
+                body(Int(componentOfRun[index]), start + Int(run.begin)..<start + Int(run.end), run, row)
             }
         }
     }

@@ -18,6 +18,15 @@ struct LabelRuns: Sendable {
         /// Every voxel that is not 0; a run ends where the value changes.
         case everyLabel
         case value(UInt16)
+        /// Every voxel whose value has true at its place among 65,536; 0 has not.
+        case values([Bool])
+
+        static func labels(_ values: some Collection<UInt16>) -> Selection {
+            if values.count == 1, let value = values.first, value != 0 { return .value(value) }
+            var table = [Bool](repeating: false, count: 1 << 16)
+            for value in values where value != 0 { table[Int(value)] = true }
+            return .values(table)
+        }
     }
 
     let shape: VolumeShape
@@ -45,21 +54,13 @@ struct LabelRuns: Sendable {
         precondition(shape.x < Int(UInt32.max), "a row holds fewer than 2³² voxels")
         let size = region.shape
         let rows = size.y * size.z
-        let rowsAtOnce = max(1, (1 << 20) / size.x)
+        let rowsAtOnce = Self.rowsAtOnce(size)
 
         var starts = [UInt32](repeating: 0, count: rows + 1)
-        try starts.withUnsafeMutableBufferPointer { starts throws(CancelledError) in
-            let counts = SharedPointer(base: starts.baseAddress!)
-            try scope.forEachRange(of: rows, by: rowsAtOnce) { range in
-                for row in range {
-                    let line = voxels.base + Self.offset(ofRow: row, in: region, shape)
-                    counts.base[row + 1] = UInt32(Self.countRuns(line, size.x, selection))
-                }
-            }
-        }
         var total = 0
+        let counts = try Self.counts(in: voxels, shape: shape, region: region, selection: selection, scope: scope)
         for row in 0..<rows {
-            total += Int(starts[row + 1])
+            total += Int(counts[row])
             precondition(total < Int(UInt32.max), "a volume holds fewer than 2³² runs")
             starts[row + 1] = UInt32(total)
         }
@@ -88,7 +89,39 @@ struct LabelRuns: Sendable {
         self.rowStart = rowStart
     }
 
+    /// How many runs there are in each row of a region.
+    /// - Throws: ``CancelledError`` when the flag is raised; it is looked at about every million voxels.
+    static func counts(
+        in voxels: SharedReader<UInt16>,
+        shape: VolumeShape,
+        region: VoxelBox,
+        selection: Selection,
+        scope: ComputeScope
+    ) throws(CancelledError) -> [UInt32] {
+        let size = region.shape
+        var counts = [UInt32](repeating: 0, count: size.y * size.z)
+        try counts.withUnsafeMutableBufferPointer { counts throws(CancelledError) in
+            guard let base = counts.baseAddress else { return }
+            let target = SharedPointer(base: base)
+            try scope.forEachRange(of: size.y * size.z, by: rowsAtOnce(size)) { range in
+                for row in range {
+                    let line = voxels.base + Self.offset(ofRow: row, in: region, shape)
+                    target.base[row] = UInt32(countRuns(line, size.x, selection))
+                }
+            }
+        }
+        return counts
+    }
+
     var rowCount: Int { rowStart.count - 1 }
+
+    /// How many rows a thread takes at a time: about a million voxels.
+    var rowsAtOnce: Int { Self.rowsAtOnce(region.shape) }
+
+    private static func rowsAtOnce(_ size: VolumeShape) -> Int { max(1, (1 << 20) / size.x) }
+
+    /// The storage offset of the first voxel of a row of the region.
+    func offset(ofRow row: Int) -> Int { Self.offset(ofRow: row, in: region, shape) }
 
     /// The storage offset of the first voxel of a run that lies in `row`.
     func offset(of run: LabelRun, inRow row: Int) -> Int {
@@ -121,6 +154,12 @@ struct LabelRuns: Sendable {
         case .value(let wanted):
             found = line[0] == wanted ? 1 : 0
             for i in 1..<max(count, 1) { found &+= (line[i] == wanted && line[i - 1] != wanted) ? 1 : 0 }
+        case .values(let wanted):
+            var any: UInt16 = 0
+            for i in 0..<count { any |= line[i] }
+            guard any != 0 else { return 0 }
+            found = wanted[Int(line[0])] ? 1 : 0
+            for i in 1..<max(count, 1) where line[i] != line[i - 1] { found &+= wanted[Int(line[i])] ? 1 : 0 }
         }
         return found
     }
@@ -140,6 +179,7 @@ struct LabelRuns: Sendable {
             switch selection {
             case .everyLabel: selected = value != 0
             case .value(let wanted): selected = value == wanted
+            case .values(let wanted): selected = wanted[Int(value)]
             }
             let begin = i
             i += 1

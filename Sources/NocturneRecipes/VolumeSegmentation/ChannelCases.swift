@@ -118,7 +118,13 @@ struct ChannelCases {
         let isCase =
             channels.map(\.index) == Array(0..<channels.count) && (2...8).contains(channels.count)
             && geometries.count == channels.count && geometries.allSatisfy { $0.matches(geometries[0]) }
-        guard isCase else { return volumes }
+        guard isCase else {
+            guard volumes.count == 1, channels[0].index == 0 else { return volumes }
+            // The one channel of a case, which has the case's name.
+            var only = volumes[0]
+            only.name = String(only.name.dropLast(5))
+            return [only]
+        }
         let reason =
             "the case has \(channels.count) channels (0000 to \(Self.digits(channels.count - 1))), \(model.id) takes 1 "
             + "(\(channelNames)); to use one of them, --include '*_0000*'"

@@ -56,6 +56,11 @@ public final class SegmentationModel: Sendable {
         }
     }
 
+    /// The package's networks, in the order of its stages, with the shape (N, C, …) of what goes in.
+    public var networks: [(file: String, inputShape: [Int])] {
+        stages.flatMap { stage in stage.settings.networks.map { ($0, stage.inputShape) } }
+    }
+
     /// Image channels of a case.
     var channelCount: Int { package.channels.count }
 

@@ -93,6 +93,9 @@ struct SegmentationResult: Codable {
     let files: [ItemFile]
     let notes: [String]
 
+    /// Six digits after the point: below what any measure means, above what a float sum's order could change.
+    static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
+
     /// Rows for the table of the cohort.
     var statistics: [Statistic] {
         labels.flatMap { label -> [Statistic] in

@@ -21,8 +21,10 @@ struct SegmentationWriter {
         var written = ["segmentation.nii.gz", "preview.png"]
         try writeLabels(to: folder + "/segmentation.nii.gz", scope: scope)
         try PNGWriter.write(finished.preview, to: folder + "/preview.png")
-        let meshes = try writeMeshes(into: folder, scope: scope)
-        written += meshes.values.map(\.file).sorted()
+        if !meshed.meshes.isEmpty {
+            try FileSystem.move(meshed.folder, to: folder + "/meshes")
+            written += meshed.meshes.values.map(\.file).sorted()
+        }
         let files = try written.map { path in
             let (bytes, digest) = try FileSystem.digest(folder + "/" + path)
             return ItemFile(path: path, bytes: bytes, sha256: digest.hex)
@@ -47,7 +49,7 @@ struct SegmentationWriter {
                 instructionSet: model.instructionSet
             ),
             options: options.words,
-            labels: labels.map { entry(for: $0, mesh: meshes[$0.value]) },
+            labels: labels.map { entry(for: $0, mesh: meshed.meshes[$0.value]) },
             files: files,
             notes: notes
         )
@@ -71,31 +73,6 @@ struct SegmentationWriter {
             NIfTILabel(value: $0.value, name: $0.name, red: $0.color.red, green: $0.color.green, blue: $0.color.blue)
         }
         try NIfTIWriter.writeLabels(finished.labels, names: names, codes: codes, to: path, scope: scope)
-    }
-
-    private func writeMeshes(into folder: String, scope: ComputeScope) throws -> [UInt16: SegmentationResult.Mesh] {
-        guard options.meshes != .none, !meshed.surfaces.isEmpty else { return [:] }
-        try FileSystem.makeFolder(folder + "/meshes")
-        var entries: [UInt16: SegmentationResult.Mesh] = [:]
-        for label in labels {
-            guard let surface = meshed.surfaces[label.value], !surface.isEmpty else { continue }
-            let file = "meshes/\(label.name).\(options.meshes.rawValue)"
-            let path = folder + "/" + file
-            if options.meshes == .obj {
-                try OBJWriter.write(surface, frame: options.frame, name: label.name, to: path, scope: scope)
-            } else {
-                try STLWriter.write(surface, frame: options.frame, name: label.name, to: path, scope: scope)
-            }
-            let measures = MeshMeasures(of: surface)
-            entries[label.value] = SegmentationResult.Mesh(
-                file: file,
-                frame: options.frame.rawValue.uppercased(),
-                triangles: surface.triangles.count,
-                areaMm2: rounded(measures.area),
-                volumeMm3: rounded(measures.signedVolume)
-            )
-        }
-        return entries
     }
 
     // MARK: The result
@@ -126,17 +103,19 @@ struct SegmentationWriter {
             code: label.code.map { .init(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) },
             status: measured?.status.rawValue ?? LabelStatus.absent.rawValue,
             voxelCount: measured?.voxelCount ?? 0,
-            volumeMm3: present ? measured.map { rounded($0.volumeMm3) } : nil,
-            volumeMl: present ? measured.map { rounded($0.volumeMl) } : nil,
+            volumeMm3: present ? measured.map { SegmentationResult.rounded($0.volumeMm3) } : nil,
+            volumeMl: present ? measured.map { SegmentationResult.rounded($0.volumeMl) } : nil,
             intensity: measured?.intensity.map {
                 .init(
-                    mean: rounded($0.mean),
-                    standardDeviation: rounded($0.standardDeviation),
+                    mean: SegmentationResult.rounded($0.mean),
+                    standardDeviation: SegmentationResult.rounded($0.standardDeviation),
                     minimum: $0.minimum,
                     maximum: $0.maximum
                 )
             },
-            centroidRasMm: measured?.centroid.map { [rounded($0.x), rounded($0.y), rounded($0.z)] },
+            centroidRasMm: measured?.centroid.map {
+                [SegmentationResult.rounded($0.x), SegmentationResult.rounded($0.y), SegmentationResult.rounded($0.z)]
+            },
             boundingBox: measured?.boundingBox.map(box),
             touchesBorder: measured?.touchesBorder ?? false,
             cleaning: cleaning.map {
@@ -173,9 +152,6 @@ struct SegmentationWriter {
         }
         return notes
     }
-
-    /// Six digits after the point: below what any measure means, above what a float sum's order could change.
-    private func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
 
     // MARK: Recognising
 

@@ -57,7 +57,9 @@ final class StageModel: Sendable {
 
     func residentBytes(threads: Int, options: SegmentationOptions) throws -> Int {
         let weights = networks.reduce(0) { $0 + $1.weightBytes }
-        let sessions = try networks.map { try $0.workspaceBytes(inputShape: inputShape, width: threads) }.reduce(0, +)
+        let own = try networks.map { try $0.workspaceBytes(inputShape: inputShape, width: threads) }
+        let shared = networks.allSatisfy(\.sharesMemory)
+        let sessions = shared ? own.max() ?? 0 : own.reduce(0, +)
         let buffers = SessionSet.floats(self, averages: averages(options)) * 4
         return weights + sessions + buffers + ImportanceMap.predictedBytes(patch: patch)
     }
@@ -96,7 +98,10 @@ final class SessionSet: @unchecked Sendable {
     var sum: VoxelBuffer<Float>
 
     init(model: StageModel, width: Int, averages: Bool, precision: ImportanceMap.Precision) throws {
-        sessions = try model.networks.map { try $0.makeSession(inputShape: model.inputShape, width: width) }
+        let memory = SessionMemory()
+        sessions = try model.networks.map {
+            try $0.makeSession(inputShape: model.inputShape, width: width, memory: memory)
+        }
         map = try ImportanceMap(patch: model.patch, precision: precision)
         let voxels = model.patch.count
         let channels = model.settings.inputChannels

@@ -113,7 +113,7 @@ struct VolumeDiscovery {
                 single(
                     file,
                     access(path, R_OK) == 0
-                        ? .setAside(reason) : .refused("cannot be read: \(String(cString: strerror(errno)))")
+                        ? .unknown(reason) : .refused("cannot be read: \(String(cString: strerror(errno)))")
                 )
             )
         }
@@ -199,8 +199,9 @@ struct VolumeDiscovery {
             "nocturne 1", model.package.digest.hex, model.engineName, model.precision.rawValue, words, stamp,
         ].joined(separator: "\n")
         var item = DiscoveredItem(
-            key: models.count > 1 ? "\(found.key)|\(id)" : found.key,
-            name: models.count > 1 ? "\(found.name)@\(id)" : found.name,
+            key: found.key,
+            name: found.name,
+            model: id,
             source: "{}",
             path: found.path,
             fingerprint: ContentDigest.of(text)

@@ -13,7 +13,7 @@ struct VolumeMemory {
 
     private var voxels: Int { source.geometry.shape.count }
 
-    /// - Parameter lean: with the sums of tiles in a file, and one surface at a time.
+    /// - Parameter lean: with the sums of tiles in a file.
     func plan(threads: Int, lean: Bool) throws -> ItemPlan {
         var buffers = [
             PlannedBuffer("source voxels", bytes: voxels * 4 * model.channelCount, from: .load, through: .finish),
@@ -27,7 +27,7 @@ struct VolumeMemory {
             buffers += try preparing(stage, grid, isFirst: index == 0)
             buffers += inferring(stage, grid, tiles, lean: lean)
         }
-        buffers += finishing(lean: lean)
+        buffers += finishing()
         return ItemPlan(buffers: buffers, steps: steps, isLean: lean)
     }
 
@@ -91,15 +91,20 @@ struct VolumeMemory {
         return buffers
     }
 
-    private func finishing(lean: Bool) -> [PlannedBuffer] {
-        // What grows with surfaces is guessed from the grid's mean cross-section: a body fills about two of them, a map
-        // full of specks more. Components are kept as runs, vertices while they are smoothed.
-        let section = Int(pow(Double(voxels), 2.0 / 3))
+    // What grows with the number of components and with surfaces cannot be known from a header. So it gets what a body
+    // needs by far (of the grid's mean cross-section a body fills about two), and a map full of specks is worked on in
+    // parts.
+    private static func section(_ shape: VolumeShape) -> Int { Int(pow(Double(shape.count), 2.0 / 3)) }
+    static func componentBytes(_ shape: VolumeShape) -> Int { section(shape) * 96 + (1 << 20) }
+    static func surfaceBytes(_ shape: VolumeShape) -> Int { section(shape) * 6 * 180 + (1 << 20) }
+
+    private func finishing() -> [PlannedBuffer] {
+        let shape = source.geometry.shape
         var buffers = [
             PlannedBuffer("labels", bytes: voxels * 2, from: .infer, through: .write),
-            PlannedBuffer("components", bytes: section * 96, from: .finish, through: .finish),
-            PlannedBuffer("surfaces", bytes: section * 6 * 180, from: .mesh, through: .write),
-            PlannedBuffer("compression", bytes: 24 << 20, from: .write, through: .write),
+            PlannedBuffer("components", bytes: Self.componentBytes(shape), from: .finish, through: .finish),
+            PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .mesh, through: .mesh),
+            PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
         ]
         if !model.settings.postprocessing.isEmpty || options.labels != nil {
             buffers.append(PlannedBuffer("labels before cleaning", bytes: voxels * 2, from: .finish, through: .finish))

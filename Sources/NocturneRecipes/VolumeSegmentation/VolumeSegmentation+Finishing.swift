@@ -59,7 +59,13 @@ extension VolumeSegmentation {
         let rules = rules(of: model)
         guard !rules.isEmpty || options.labels != nil else { return (labels, []) }
         var buffer = try labels.voxels.mutableCopy()
-        let cleaning = try LabelCleaner.apply(rules, to: &buffer, geometry: labels.geometry, scope: scope)
+        let cleaning = try LabelCleaner.apply(
+            rules,
+            to: &buffer,
+            geometry: labels.geometry,
+            within: VolumeMemory.componentBytes(labels.geometry.shape),
+            scope: scope
+        )
         if options.labels != nil {
             let wanted = Set(wantedLabels(of: model).map(\.value))
             let shape = labels.geometry.shape
@@ -74,10 +80,12 @@ extension VolumeSegmentation {
         return (LabelVolume(geometry: labels.geometry, voxels: buffer.frozen()), cleaning)
     }
 
-    /// With one surface for every label that is there.
+    /// With one surface for every label that is there, written already: surfaces are let go one by one.
     public struct MeshedVolume: Sendable {
         let finished: FinishedVolume
-        let surfaces: [UInt16: SurfaceMesh]
+        /// The folder that holds the files of ``meshes``, in staging.
+        let folder: String
+        let meshes: [UInt16: SegmentationResult.Mesh]
     }
 
     public func mesh(
@@ -85,19 +93,27 @@ extension VolumeSegmentation {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> MeshedVolume {
-        guard options.meshes != .none else { return MeshedVolume(finished: finished, surfaces: [:]) }
+        let folder = context.staging + "/meshes"
+        let writer = SurfaceWriter(options: options, folder: folder)
+        guard options.meshes != .none else { return MeshedVolume(finished: finished, folder: folder, meshes: [:]) }
         let present = finished.measurements.filter { $0.voxelCount > 0 }.map(\.value)
-        let labels = finished.labels
-        let surfaces = Mutex([UInt16: SurfaceMesh]())
-        let scope = context.scope
-        try scope.forEach(present.count) { index in
-            // The only error is cancellation, which the loop itself reports.
-            guard let surface = try? SurfaceExtractor.surface(of: present[index], in: labels, scope: scope) else {
-                return
-            }
-            surfaces.withLock { $0[present[index]] = surface }
+        let names = try Dictionary(
+            uniqueKeysWithValues: model(finished.source.model).package.labels.map { ($0.value, $0.name) }
+        )
+        try FileSystem.makeFolder(context.staging)
+        FileSystem.remove(folder)
+        try FileSystem.makeFolder(folder)
+        var meshes: [UInt16: SegmentationResult.Mesh] = [:]
+        try SurfaceExtractor.forEachSurface(
+            of: present,
+            in: finished.labels,
+            within: VolumeMemory.surfaceBytes(finished.labels.geometry.shape),
+            scope: context.scope
+        ) { value, surface in
+            guard !surface.isEmpty else { return }
+            meshes[value] = try writer.write(surface, name: names[value] ?? "\(value)", scope: context.scope)
         }
-        return MeshedVolume(finished: finished, surfaces: surfaces.withLock { $0 })
+        return MeshedVolume(finished: finished, folder: folder, meshes: meshes)
     }
 
     public func write(

@@ -40,8 +40,8 @@ public struct VolumeSegmentation: Recipe {
             .plan(threads: threads, lean: lean)
     }
 
-    /// How long one tile takes here and now: one of every stage is run and timed.
-    public func secondsPerTile(scope: ComputeScope) throws -> Double {
+    /// One tile of every stage is run and timed.
+    public func secondsPerStep(scope: ComputeScope) throws -> Double {
         let stages = models.flatMap(\.stages)
         let total = try stages.reduce(0.0) { $0 + (try seconds(of: $1, scope)) }
         return stages.isEmpty ? 0 : total / Double(stages.count)

@@ -41,39 +41,42 @@ struct PlanReport {
     struct Report: Encodable {
         let budgetBytes: Int
         let engineBytes: Int
-        let secondsPerTile: Double
         let seconds: Double
         let items: [Item]
         let notes: [String]
     }
 
     func print() async throws {
-        let recipe = try LoadedModels.recipe(description)
+        let recipes = try LoadedModels.recipes(description)
         let threads = try resources.width()
         let pool = ComputePool(width: threads)
         defer { pool.shutdown() }
         let reading = MemoryReading.take()
         let budget = try resources.memoryBytes() ?? MemoryBudget.defaultTotal(reading)
-        let shared = try recipe.sharedBytes(threads: threads) + (reading.residentBytes ?? 0)
+        let shared = try recipes.reduce(reading.residentBytes ?? 0) { $0 + (try $1.sharedBytes(threads: threads)) }
         let request = DiscoveryRequest(
             inputs: description.inputs,
             include: description.include,
             exclude: description.exclude
         )
-        let (discovery, perTile) = try await pool.run {
+        let (discovery, perStep) = try await pool.run {
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())
-            return (try recipe.discover(request, scope: scope), try recipe.secondsPerTile(scope: scope))
+            return (
+                Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }),
+                try recipes.map { try $0.secondsPerStep(scope: scope) }
+            )
         }
         let decisions = WorkPlanner(retryFailed: false, previousDeath: nil).preview(discovery.items)
         let items = decisions.items.map { entry -> Item in
             let problem = entry.item.problem.map { problem in
                 switch problem {
                 case .refused(let reason): "refused: \(reason)"
-                case .setAside(let reason): "set aside: \(reason)"
+                case .setAside(let reason), .unknown(let reason): "set aside: \(reason)"
                 }
             }
             guard problem == nil,
-                let plan = try? recipe.plan(source: entry.item.source, threads: threads, within: budget - shared)
+                let plan = try? recipes[entry.item.recipe]
+                    .plan(source: entry.item.source, threads: threads, within: budget - shared)
             else {
                 return Item(
                     item: entry.name,
@@ -91,7 +94,7 @@ struct PlanReport {
                 source: entry.item.path,
                 peakBytes: plan.peak(),
                 tiles: plan.steps,
-                seconds: Double(plan.steps) * perTile,
+                seconds: Double(plan.steps) * perStep[entry.item.recipe],
                 fits: plan.peak() <= budget - shared,
                 lean: plan.isLean,
                 problem: nil
@@ -100,7 +103,6 @@ struct PlanReport {
         let report = Report(
             budgetBytes: budget,
             engineBytes: shared,
-            secondsPerTile: perTile,
             seconds: items.reduce(0) { $0 + ($1.seconds ?? 0) },
             items: items,
             notes: discovery.notes + decisions.notes

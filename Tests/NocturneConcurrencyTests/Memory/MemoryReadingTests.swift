@@ -57,7 +57,7 @@ struct MemoryReadingTests {
             "cgroup/system.slice/job.scope/memory.max": "max\n",
             "cgroup/system.slice/job.scope/memory.high": "8000000000\n",
             "cgroup/system.slice/job.scope/memory.current": "5000000000\n",
-            "cgroup/system.slice/job.scope/memory.stat": "anon 1\ninactive_file 1000000000\nactive_file 7\n",
+            "cgroup/system.slice/job.scope/memory.stat": "anon 1\ninactive_file 600000000\nactive_file 400000000\n",
             "cgroup/system.slice/memory.max": "10000000000\n",
             "cgroup/system.slice/memory.current": "9500000000\n",
         ]).reading
@@ -94,7 +94,7 @@ struct MemoryReadingTests {
         #expect(try FakeMachine(files).reading.cgroupLimitBytes == nil)
         files["cgroup/memory/batch/memory.limit_in_bytes"] = "1000\n"
         files["cgroup/memory/batch/memory.usage_in_bytes"] = "700\n"
-        files["cgroup/memory/batch/memory.stat"] = "inactive_file 1\ntotal_inactive_file 200\n"
+        files["cgroup/memory/batch/memory.stat"] = "inactive_file 1\ntotal_inactive_file 150\ntotal_active_file 50\n"
         let reading = try FakeMachine(files).reading
         #expect(reading.cgroupLimitBytes == 1000)
         #expect(reading.cgroupAvailableBytes == 500)

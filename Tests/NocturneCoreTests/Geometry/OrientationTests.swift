@@ -188,4 +188,39 @@ struct OrientationTests {
         other.affine.translation.z = .nan
         #expect(!geometry.matches(other))
     }
+
+    @Test("a transposition names axes as NumPy does, and is refused when it is none")
+    func transposing() throws {
+        let stored = VolumeShape(x: 5, y: 6, z: 7)
+        // (z, y, x) = (7, 6, 5) transposed by (1, 0, 2) is (6, 7, 5).
+        let swapped = try #require(AxisOrientation(transposing: [1, 0, 2]))
+        #expect(swapped.shape(from: stored) == VolumeShape(x: 5, y: 7, z: 6))
+        // By (2, 0, 1) it is (5, 7, 6): axis 0 of the result is x.
+        let turned = try #require(AxisOrientation(transposing: [2, 0, 1]))
+        #expect(turned.shape(from: stored) == VolumeShape(x: 6, y: 7, z: 5))
+        #expect(turned.storedIndex(of: (1, 2, 3), in: stored) == (3, 1, 2))
+        #expect(AxisOrientation(transposing: [0, 1, 2]) == .stored)
+        for axes in [[0, 1], [0, 0, 1], [1, 2, 3], [0, 1, 2, 3], []] {
+            #expect(AxisOrientation(transposing: axes) == nil)
+        }
+    }
+
+    @Test("one rearrangement after another is one rearrangement, for all pairs of the 48")
+    func composition() {
+        let stored = VolumeShape(x: 3, y: 4, z: 5)
+        let all = axisAlignments.map { AxisOrientation(source: $0.axes, reversed: $0.signs.map { $0 < 0 }) }
+        for first in all {
+            let between = first.shape(from: stored)
+            for second in all {
+                let both = first.followed(by: second)
+                let shape = both.shape(from: stored)
+                #expect(shape == second.shape(from: between))
+                for index in [(0, 0, 0), (shape.x - 1, 1, 2), (1, shape.y - 1, 0)] {
+                    let inBetween = second.storedIndex(of: index, in: between)
+                    let atOnce = both.storedIndex(of: index, in: stored)
+                    #expect(atOnce == first.storedIndex(of: inBetween, in: stored))
+                }
+            }
+        }
+    }
 }

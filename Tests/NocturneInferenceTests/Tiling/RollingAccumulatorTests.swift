@@ -1,3 +1,4 @@
+import Foundation
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
@@ -63,10 +64,17 @@ private struct BlendCase: Sendable {
     func rolling(
         _ precision: ImportanceMap.Precision,
         from first: Int = 0,
+        inFileIn folder: String? = nil,
         scope: ComputeScope
     ) throws -> [[Float]] {
         let map = try ImportanceMap(patch: plan.patch, precision: precision)
-        var accumulator = try RollingAccumulator(plan: plan, classes: classes, map: map, resumingAtPlane: first)
+        var accumulator = try RollingAccumulator(
+            plan: plan,
+            classes: classes,
+            map: map,
+            resumingAtPlane: first,
+            inFileIn: folder
+        )
         var planes: [[Float]] = []
         #expect(accumulator.nextTile == plan.firstRow(neededForPlanesFrom: first) * plan.tilesInRow)
         for row in plan.firstRow(neededForPlanesFrom: first)..<plan.rowCount {
@@ -106,6 +114,22 @@ struct RollingAccumulatorTests {
             for plane in 0..<test.plan.imageShape.z {
                 let isEqual = try test.rolling(precision, from: plane, scope: .serial()) == Array(expected[plane...])
                 #expect(isEqual, "\(test.plan.imageShape) from plane \(plane)")
+            }
+        }
+    }
+
+    @Test("sums in a file are the sums in memory, and leave no file")
+    func inFile() throws {
+        try TemporaryFolder.with { place in
+            for test in try BlendCase.all() {
+                let expected = try test.wholeVolume(.single)
+                let isEqual =
+                    try test.rolling(.single, inFileIn: place.path, scope: .serial()) == expected
+                #expect(isEqual, "\(test.plan.imageShape)")
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == [])
+            #expect(throws: AllocationError.self) {
+                _ = try VoxelBuffer<Float>(count: 10, inFileIn: place.path + "/none")
             }
         }
     }

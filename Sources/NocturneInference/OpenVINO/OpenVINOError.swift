@@ -1,0 +1,31 @@
+/// Why OpenVINO cannot be used, or what it failed at. Networks that it does not take are ``ModelFormatError``s.
+public enum OpenVINOError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// No library was found in any of the places.
+    case notFound(lookedIn: [String])
+    /// There is a library, and it cannot be loaded or lacks something.
+    case unusableLibrary(path: String, reason: String)
+    /// Forms of operators with which OpenVINO gives other values than ONNX asks for, sorted.
+    case differs(network: String, forms: [String])
+    /// A step with a network failed; the message is OpenVINO's own.
+    case failed(network: String, step: String, message: String)
+
+    public var description: String {
+        switch self {
+        case .notFound(let places):
+            "OpenVINO was not found; it was looked for in \(places.joined(separator: ", ")). "
+                + "Tools/install-openvino puts it in the user's data folder; NOCTURNE_OPENVINO names another place"
+        case .unusableLibrary(let path, let reason): "\(path): OpenVINO cannot be used: \(reason)"
+        case .differs(let network, let forms):
+            "\(network): OpenVINO gives other values than ONNX asks for with \(forms.joined(separator: ", "))"
+        case .failed(let network, let step, let message): "\(network): OpenVINO failed to \(step): \(message)"
+        }
+    }
+
+    /// OpenVINO's message on one line, without the places in its source that it names first.
+    static func condensed(_ message: String) -> String {
+        let lines = message.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("Exception from ") }
+        let words = lines.joined(separator: " ").split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        guard !words.isEmpty else { return "it gave no reason" }
+        return words.count > 600 ? words.prefix(600) + " …" : words
+    }
+}

@@ -1,0 +1,85 @@
+internal import NocturneConcurrency
+internal import NocturneCore
+
+/// The box around a label as one bit a node: set inside the label. A layer of outside lies around the box, which closes
+/// surfaces at the border of the volume. Row after row along i, each row from a word of its own.
+struct LabelBits: Sendable {
+    let box: LabelBox
+    /// Nodes along i, j and k: the box and two more.
+    let nodes: SIMD3<Int>
+    let wordsPerRow: Int
+    let words: [UInt64]
+
+    /// Time: one look at the voxels of the box.
+    /// - Throws: ``CancelledError`` when the flag is raised; it is looked at every slice.
+    init(
+        of value: UInt16,
+        in voxels: SharedReader<UInt16>,
+        shape: VolumeShape,
+        box: LabelBox,
+        scope: ComputeScope
+    ) throws(CancelledError) {
+        let nodes = box.size &+ SIMD3(2, 2, 2)
+        let wordsPerRow = Self.wordsPerRow(box)
+        var words = [UInt64](repeating: 0, count: wordsPerRow * nodes.y * nodes.z)
+        try words.withUnsafeMutableBufferPointer { words throws(CancelledError) in
+            let target = SharedPointer(base: words.baseAddress!)
+            try scope.forEach(box.size.z) { slice in
+                for row in 0..<box.size.y {
+                    Self.load(
+                        voxels.base + shape.offset(box.lower.x, box.lower.y + row, box.lower.z + slice),
+                        count: box.size.x,
+                        value,
+                        to: target.base + ((slice + 1) * nodes.y + row + 1) * wordsPerRow
+                    )
+                }
+            }
+        }
+        self.box = box
+        self.nodes = nodes
+        self.wordsPerRow = wordsPerRow
+        self.words = words
+    }
+
+    private static func wordsPerRow(_ box: LabelBox) -> Int { (box.size.x + 2 + 63) / 64 }
+
+    /// The bytes that the bits of a box take.
+    static func byteCount(_ box: LabelBox) -> Int { wordsPerRow(box) * (box.size.y + 2) * (box.size.z + 2) * 8 }
+
+    /// One row: voxel 0 becomes bit 1.
+    private static func load(
+        _ line: UnsafePointer<UInt16>,
+        count: Int,
+        _ value: UInt16,
+        to target: UnsafeMutablePointer<UInt64>
+    ) {
+        let places = SIMD16<UInt16>(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
+        let wanted = SIMD16<UInt16>(repeating: value)
+        let bytes = UnsafeRawPointer(line)
+        var carried: UInt64 = 0
+        var voxel = 0
+        var word = 0
+        while voxel < count {
+            var bits: UInt64 = 0
+            let end = min(count, voxel + 64)
+            var place: UInt64 = 0
+            while voxel + 16 <= end {
+                let some = bytes.loadUnaligned(fromByteOffset: voxel * 2, as: SIMD16<UInt16>.self)
+                let found = SIMD16<UInt16>.zero.replacing(with: places, where: some .== wanted).wrappedSum()
+                bits |= UInt64(found) &<< place
+                place &+= 16
+                voxel += 16
+            }
+            while voxel < end {
+                bits |= (line[voxel] == value ? 1 : 0) &<< place
+                place &+= 1
+                voxel += 1
+            }
+            target[word] = bits << 1 | carried
+            carried = bits >> 63
+            word += 1
+        }
+        // Only after 64 voxels, and then the layer of outside has a word there.
+        if carried != 0 { target[word] = carried }
+    }
+}

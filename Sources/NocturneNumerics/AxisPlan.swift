@@ -1,0 +1,54 @@
+internal import CNocturneKernels
+
+/// How one axis is resampled on its own.
+struct AxisPlan: Sendable {
+    let inputs: Int
+    let outputs: Int
+    let isFiltered: Bool
+    private let taps: AxisTaps
+
+    init(inputs: Int, outputs: Int, order: ResamplingOrder) {
+        self.inputs = inputs
+        self.outputs = outputs
+        // An axis of the same size comes out as it was: nnU-Net sends it through the spline, to the same numbers.
+        let order = inputs == outputs ? .nearest : order
+        isFiltered = order == .cubic
+        taps = AxisTaps(inputs: inputs, outputs: outputs, order: order)
+    }
+
+    private var padding: Int { isFiltered ? AxisTaps.cubicPadding : 0 }
+
+    /// Samples of the widened axis.
+    var samples: Int { inputs + 2 * padding }
+
+    /// The input that a sample of the widened axis is a copy of.
+    func input(at position: Int) -> Int { min(max(position - padding, 0), inputs - 1) }
+
+    /// The last sample that output k is made of. They ascend.
+    func lastTap(of k: Int) -> Int { taps.indices[(taps.count - 1) * outputs + k] }
+
+    /// Which inputs have a part in any output.
+    var neededInputs: [Bool] {
+        if isFiltered { return Array(repeating: true, count: inputs) }
+        var result = Array(repeating: false, count: inputs)
+        for index in taps.indices { result[index] = true }
+        return result
+    }
+
+    func withKernel(_ body: (UnsafePointer<nk_axis>) -> Void) {
+        taps.indices.withUnsafeBufferPointer { indices in
+            taps.weights.withUnsafeBufferPointer { weights in
+                guard let indices = indices.baseAddress, let weights = weights.baseAddress else { return }
+                var axis = nk_axis(
+                    inputs: inputs,
+                    outputs: outputs,
+                    padding: padding,
+                    taps: Int32(taps.count),
+                    indices: indices,
+                    weights: weights
+                )
+                body(&axis)
+            }
+        }
+    }
+}

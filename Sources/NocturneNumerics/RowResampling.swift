@@ -1,0 +1,102 @@
+internal import CNocturneKernels
+internal import NocturneConcurrency
+internal import NocturneCore
+
+/// Resampling of orders 0 and 1, and of torch: every target row is a sum of at most four source rows.
+struct RowResampling: Sendable {
+    private let view: VoxelView
+    private let target: VolumeShape
+    private let map: PointwiseMap
+    private let isTorch: Bool
+    private let x: AxisTaps
+    private let y: AxisTaps
+    private let z: AxisTaps
+    private let xOffsets: [Int]
+
+    init(_ resampler: ImageResampler) {
+        view = resampler.view
+        target = resampler.target
+        map = resampler.map
+        isTorch = resampler.rule.method == .torch
+        let taps = (0..<3).map { axis in
+            AxisTaps(
+                inputs: resampler.view.shape[axis],
+                outputs: resampler.target[axis],
+                rule: resampler.rule,
+                isSeparate: axis == resampler.separateAxis
+            )
+        }
+        (x, y, z) = (taps[0], taps[1], taps[2])
+        xOffsets = x.indices.map { $0 * resampler.view.step.x }
+    }
+
+    func resample(
+        _ source: UnsafePointer<Float>,
+        inside: UnsafePointer<UInt8>?,
+        into result: UnsafeMutablePointer<Float>,
+        scope: ComputeScope
+    ) throws(CancelledError) {
+        // Every range of slices writes its own part of the result.
+        nonisolated(unsafe) let source = source
+        nonisolated(unsafe) let inside = inside
+        nonisolated(unsafe) let result = result
+        // Where k runs along the stored rows, neighbouring slices share cache lines: they are made together.
+        let depth = abs(view.step.z) == 1 ? 16 : 1
+        try scope.forEachRange(of: target.z, by: depth) { slices in
+            xOffsets.withUnsafeBufferPointer { offsets in
+                x.indices.withUnsafeBufferPointer { places in
+                    x.weights.withUnsafeBufferPointer { weights in
+                        guard let offsets = offsets.baseAddress, let places = places.baseAddress,
+                            let weights = weights.baseAddress
+                        else { return }
+                        var row = nk_row_source(
+                            values: source,
+                            x_offsets: offsets,
+                            x_weights: weights,
+                            taps: Int32(x.count),
+                            y_taps: Int32(y.count),
+                            single: isTorch ? 1 : 0,
+                            map: map.kernel,
+                            inside: inside,
+                            inside_x_offsets: places
+                        )
+                        for j in 0..<target.y {
+                            for k in slices { makeRow(j, k, &row, result + target.offset(0, j, k)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func makeRow(_ j: Int, _ k: Int, _ source: inout nk_row_source, _ result: UnsafeMutablePointer<Float>) {
+        var offsets = InlineArray<4, Int>(repeating: 0)
+        var places = InlineArray<4, Int>(repeating: 0)
+        var wz = InlineArray<4, Double>(repeating: 0)
+        var wy = InlineArray<4, Double>(repeating: 0)
+        var rows = 0
+        for a in 0..<z.count {
+            for b in 0..<y.count {
+                let (fromZ, fromY) = (z.indices[a * target.z + k], y.indices[b * target.y + j])
+                offsets[rows] = view.offset(0, fromY, fromZ)
+                places[rows] = view.shape.offset(0, fromY, fromZ)
+                wz[rows] = z.weights[a * target.z + k]
+                wy[rows] = y.weights[b * target.y + j]
+                rows += 1
+            }
+        }
+        let count = Int32(rows)
+        offsets.span.withUnsafeBufferPointer { offsets in
+            places.span.withUnsafeBufferPointer { places in
+                wz.span.withUnsafeBufferPointer { wz in
+                    wy.span.withUnsafeBufferPointer { wy in
+                        guard let offsets = offsets.baseAddress, let places = places.baseAddress,
+                            let wz = wz.baseAddress, let wy = wy.baseAddress
+                        else { return }
+                        nk_resample_row(result, target.x, &source, offsets, places, wz, wy, count)
+                    }
+                }
+            }
+        }
+    }
+}

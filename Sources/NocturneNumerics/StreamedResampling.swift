@@ -1,0 +1,261 @@
+internal import CNocturneKernels
+internal import NocturneConcurrency
+internal import NocturneCore
+
+/// Resampling by one axis after the other, in float64: cubic splines, and slices that are interpolated among
+/// themselves.
+///
+/// The prefilter and the sums of a spline are linear and act on one axis, so the axes need not wait for each other.
+/// Every source plane (across the stream axis) is brought to its target shape at once; a ring of such planes slides
+/// along the stream axis. The forward sweep of the prefilter there goes on where it stopped; the backward one starts 32
+/// planes ahead of what is kept, by which its start has been forgotten (0.268³² is 5e-19).
+///
+/// **Memory.** 67 target planes and 16 half-made ones, of float64, whatever the depth of the image.
+struct StreamedResampling: Sendable {
+    /// Planes that become final together, and planes looked ahead for it.
+    private static let advance = 32
+    private static let lookAhead = 32
+    /// Source planes made at the same time.
+    private static let together = 16
+    private static let rowsTogether = 8
+    private static let lanesTogether = 32
+
+    private let source: VoxelView
+    private let target: VolumeShape
+    private let map: PointwiseMap
+    private let isSeparate: Bool
+    /// Floats of the result from one target voxel to the next along the axes of `target`, and the same of the mask.
+    private let resultStep: SIMD3<Int>
+    private let maskStep: SIMD3<Int>
+    private let columns: AxisPlan
+    private let rows: AxisPlan
+    private let planes: AxisPlan
+
+    init(_ resampler: ImageResampler) {
+        let view = resampler.view
+        // Slices kept apart are the planes; else those that lie apart in memory.
+        let steps = (0..<3).map { abs(view.step[$0]) }
+        let across = resampler.separateAxis ?? (0..<3).max { steps[$0] < steps[$1] } ?? 2
+        let order = (0..<3).filter { $0 != across } + [across]
+        source = view.permuted(order)
+        target = VolumeShape(
+            x: resampler.target[order[0]],
+            y: resampler.target[order[1]],
+            z: resampler.target[order[2]]
+        )
+        map = resampler.map
+        isSeparate = resampler.separateAxis != nil
+        func permuted(_ steps: SIMD3<Int>) -> SIMD3<Int> { SIMD3(steps[order[0]], steps[order[1]], steps[order[2]]) }
+        resultStep = permuted(SIMD3(1, resampler.target.x, resampler.target.sliceCount))
+        maskStep = permuted(SIMD3(1, view.shape.x, view.shape.sliceCount))
+        func plan(_ axis: Int) -> AxisPlan {
+            AxisPlan(
+                inputs: view.shape[axis],
+                outputs: resampler.target[axis],
+                order: axis == resampler.separateAxis ? resampler.rule.orderZ : resampler.rule.order
+            )
+        }
+        (columns, rows, planes) = (plan(order[0]), plan(order[1]), plan(order[2]))
+    }
+
+    /// Planes of the widened stream axis held at a time.
+    private var slots: Int {
+        min(planes.samples, Self.advance + (planes.isFiltered ? Self.lookAhead : 0) + 3)
+    }
+
+    private var bandCount: Int { target.x * source.shape.y }
+
+    var workingBytes: Int {
+        (slots * target.sliceCount + min(Self.together, source.shape.z) * bandCount) * MemoryLayout<Double>.stride
+    }
+
+    func resample(
+        _ voxels: UnsafePointer<Float>,
+        inside: UnsafePointer<UInt8>?,
+        into result: UnsafeMutablePointer<Float>,
+        scope: ComputeScope
+    ) throws {
+        var ring = try VoxelBuffer<Double>(count: slots * target.sliceCount)
+        var bands = try VoxelBuffer<Double>(count: min(Self.together, source.shape.z) * bandCount)
+        var lowest = Float.infinity
+        var highest = -Float.infinity
+        let isNeeded = planes.neededInputs
+        try ring.withUnsafeMutableBufferPointer { ring in
+            try bands.withUnsafeMutableBufferPointer { bands in
+                guard let ring = ring.baseAddress, let bands = bands.baseAddress else { return }
+                var (loaded, final, made) = (0, 0, 0)
+                while made < target.z {
+                    let before = (loaded, final)
+                    let goal = slots == planes.samples ? slots : min(planes.samples, final + slots - 3)
+                    while loaded < goal {
+                        let end = min(goal, loaded + Self.together)
+                        let range = try load(
+                            loaded..<end,
+                            voxels,
+                            inside,
+                            isNeeded,
+                            ring: ring,
+                            bands: bands,
+                            scope: scope
+                        )
+                        lowest = min(lowest, range.lowest)
+                        highest = max(highest, range.highest)
+                        loaded = end
+                    }
+                    final = loaded == planes.samples ? loaded : planes.isFiltered ? loaded - Self.lookAhead : loaded
+                    let first = made
+                    while made < target.z, planes.lastTap(of: made) < final { made += 1 }
+                    try advance(
+                        loaded: before.0..<loaded,
+                        final: before.1..<final,
+                        outputs: first..<made,
+                        ring: ring,
+                        into: result,
+                        scope: scope
+                    )
+                }
+            }
+        }
+        // Bounds of nothing but NaN are none.
+        if !isSeparate, lowest <= highest { try clamp(result, lowest, highest, scope) }
+    }
+
+    /// Brings planes to their target shape, several at a time; copies of the outermost ones are the padding.
+    /// - Returns: the range of the voxels that were read.
+    private func load(
+        _ positions: Range<Int>,
+        _ voxels: UnsafePointer<Float>,
+        _ inside: UnsafePointer<UInt8>?,
+        _ isNeeded: [Bool],
+        ring: UnsafeMutablePointer<Double>,
+        bands: UnsafeMutablePointer<Double>,
+        scope: ComputeScope
+    ) throws(CancelledError) -> (lowest: Float, highest: Float) {
+        nonisolated(unsafe) let (voxels, inside, ring, bands) = (voxels, inside, ring, bands)
+        let (slots, count) = (slots, target.sliceCount)
+        let planes = planes
+        @Sendable func origin(_ position: Int) -> Int { planes.input(at: position) }
+        // The first position of every source plane among them.
+        let firsts = positions.filter {
+            isNeeded[origin($0)] && ($0 == positions.lowerBound || origin($0) != origin($0 - 1))
+        }
+        var ranges = [SIMD2<Float>](repeating: SIMD2(.infinity, -.infinity), count: firsts.count)
+        try ranges.withUnsafeMutableBufferPointer { ranges throws(CancelledError) in
+            nonisolated(unsafe) let ranges = ranges
+            try scope.forEach(firsts.count) { index in
+                ranges[index] = makePlane(
+                    origin(firsts[index]),
+                    voxels,
+                    inside,
+                    band: bands + index * bandCount,
+                    into: ring + firsts[index] % slots * count
+                )
+            }
+        }
+        for position in positions where position > positions.lowerBound && origin(position) == origin(position - 1) {
+            (ring + position % slots * count).update(from: ring + (position - 1) % slots * count, count: count)
+        }
+        return ranges.reduce((.infinity, -.infinity)) { (min($0.0, $1.x), max($0.1, $1.y)) }
+    }
+
+    private func makePlane(
+        _ k: Int,
+        _ voxels: UnsafePointer<Float>,
+        _ inside: UnsafePointer<UInt8>?,
+        band: UnsafeMutablePointer<Double>,
+        into plane: UnsafeMutablePointer<Double>
+    ) -> SIMD2<Float> {
+        let scratchCount = max(Self.rowsTogether * columns.samples, Self.lanesTogether * rows.samples)
+        return withUnsafeTemporaryAllocation(of: Double.self, capacity: scratchCount) { scratch in
+            var range = SIMD2(Float.infinity, -Float.infinity)
+            guard let scratch = scratch.baseAddress else { return range }
+            columns.withKernel { columns in
+                for j in stride(from: 0, to: source.shape.y, by: Self.rowsTogether) {
+                    var from = nk_rows(
+                        values: voxels + source.offset(0, j, k),
+                        row_step: source.step.y,
+                        step: source.step.x,
+                        inside: inside.map { $0 + j * maskStep.y + k * maskStep.z },
+                        inside_row_step: maskStep.y,
+                        inside_step: maskStep.x,
+                        map: map.kernel
+                    )
+                    var bounds = nk_range(lowest: range.x, highest: range.y)
+                    nk_resample_rows(
+                        band + j * target.x,
+                        target.x,
+                        Int32(min(Self.rowsTogether, source.shape.y - j)),
+                        &from,
+                        columns,
+                        scratch,
+                        &bounds
+                    )
+                    range = SIMD2(bounds.lowest, bounds.highest)
+                }
+            }
+            let isBounded = isSeparate && range.x <= range.y
+            rows.withKernel { rows in
+                nk_resample_lanes(
+                    plane,
+                    target.x,
+                    band,
+                    target.x,
+                    target.x,
+                    rows,
+                    scratch,
+                    isBounded ? Double(range.x) : -.infinity,
+                    isBounded ? Double(range.y) : .infinity
+                )
+            }
+            return range
+        }
+    }
+
+    /// Goes on along the stream axis, a row of the planes at a time.
+    private func advance(
+        loaded: Range<Int>,
+        final: Range<Int>,
+        outputs: Range<Int>,
+        ring: UnsafeMutablePointer<Double>,
+        into result: UnsafeMutablePointer<Float>,
+        scope: ComputeScope
+    ) throws(CancelledError) {
+        nonisolated(unsafe) let (ring, result) = (ring, result)
+        let (slots, target, planes, resultStep) = (slots, target, planes, resultStep)
+        try scope.forEachRange(of: target.y, by: 4) { rows in
+            planes.withKernel { axis in
+                var stream = nk_stream(
+                    ring: ring,
+                    plane_step: target.sliceCount,
+                    slots: slots,
+                    samples: planes.samples,
+                    loaded_before: loaded.lowerBound,
+                    loaded: loaded.upperBound,
+                    final_before: final.lowerBound,
+                    final: final.upperBound,
+                    first_output: outputs.lowerBound,
+                    end_output: outputs.upperBound,
+                    is_filtered: planes.isFiltered ? 1 : 0,
+                    axis: axis.pointee,
+                    out_plane_step: resultStep.z,
+                    out_step: resultStep.x
+                )
+                for row in rows {
+                    nk_resample_stream(&stream, row * target.x, target.x, result + row * resultStep.y)
+                }
+            }
+        }
+    }
+
+    private func clamp(
+        _ result: UnsafeMutablePointer<Float>,
+        _ lowest: Float,
+        _ highest: Float,
+        _ scope: ComputeScope
+    ) throws(CancelledError) {
+        nonisolated(unsafe) let result = result
+        try scope.forEachRange(of: target.count, by: 1 << 16) { range in
+            nk_clamp(result + range.lowerBound, range.count, lowest, highest)
+        }
+    }
+}

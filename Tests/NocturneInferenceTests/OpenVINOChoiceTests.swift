@@ -1,0 +1,107 @@
+import Foundation
+import NocturneConcurrency
+import NocturneInference
+import NocturneTestSupport
+import Testing
+
+@Suite("The choice of an engine")
+struct EngineChoiceTests {
+    typealias B = ONNXBytes
+
+    private static let nowhere = ["NOCTURNE_OPENVINO": "/nowhere/openvino"]
+
+    /// y = sin(x), which the builtin engine has not got.
+    static func sine() -> Data {
+        B.model(
+            nodes: [B.node("Sin", ["x"], ["y"])],
+            inputs: [B.value("x", dims: [1, 2, 3, 4])],
+            outputs: [B.value("y", dims: [1, 2, 3, 4])]
+        )
+    }
+
+    @Test("auto is builtin for what it has, wherever OpenVINO is")
+    func builtin() throws {
+        let paths = ["unet3d-plain", "conv2d"].map(ONNXFixtures.path)
+        #expect(try EngineChoice.engine(named: .auto, for: paths, environment: Self.nowhere).name == "builtin")
+        #expect(try EngineChoice.engine(named: .builtin, for: paths, environment: Self.nowhere).name == "builtin")
+        #expect(throws: OpenVINOError.self) {
+            try EngineChoice.engine(named: .openvino, for: paths, environment: Self.nowhere)
+        }
+        #expect(throws: ModelFormatError.self) {
+            try EngineChoice.engine(named: .auto, for: ["/nowhere.onnx"], environment: Self.nowhere)
+        }
+    }
+
+    @Test("without OpenVINO, auto names the operators and the engine to get")
+    func lacking() throws {
+        try TemporaryFolder.with { folder in
+            let file = try folder.write([UInt8](Self.sine()), to: "sine.onnx")
+            let error = #expect(throws: EngineChoiceError.self) {
+                try EngineChoice.engine(
+                    named: .auto,
+                    for: [ONNXFixtures.path("relu"), file.path],
+                    environment: Self.nowhere
+                )
+            }
+            let text = try #require(error?.description)
+            for word in [file.path, "Sin", "openvino", "/nowhere/openvino"] { #expect(text.contains(word)) }
+        }
+    }
+
+    @Test("with OpenVINO, auto takes it for what builtin has not got", .enabled(if: InstalledOpenVINO.isThere))
+    func other() throws {
+        let environment = ProcessInfo.processInfo.environment
+        try TemporaryFolder.with { folder in
+            let file = try folder.write([UInt8](Self.sine()), to: "sine.onnx")
+            let engine = try EngineChoice.engine(named: .auto, for: [file.path], environment: environment)
+            #expect(engine.name == "openvino")
+            let session = try engine.load(onnx: file.path, precision: .float32).makeSession(inputShapes: [:], width: 1)
+            let x = Tensor(shape: [1, 2, 3, 4], values: (0..<24).map { Float($0) / 5 - 2 })
+            let y = try #require(try session.run(["x": x], scope: .serial())["y"])
+            #expect(zip(x.values, y.values).allSatisfy { abs(sin($0) - $1) < 1e-6 })
+        }
+    }
+}
+
+@Suite("The comparison of engines")
+struct EngineComparisonTests {
+    /// Values between -1 and 1.
+    static func patch(_ shape: [Int]) -> [Float] {
+        var random = SplitMix64(seed: 3)
+        return (0..<shape.reduce(1, *)).map { _ in Float(random.next() >> 40) / 8_388_608 - 1 }
+    }
+
+    @Test("takes builtin exact as the reference, and says what is not there")
+    func withoutOpenVINO() throws {
+        let report = try EngineComparison.run(
+            onnx: ONNXFixtures.path("unet3d-open-shape"),
+            shape: [1, 1, 16, 16, 16],
+            repeats: 1,
+            environment: ["NOCTURNE_OPENVINO": "/nowhere"],
+            scope: .serial()
+        )
+        let first = try #require(report.rows.first)
+        #expect(first.engine == "builtin" && first.precision == .exact)
+        #expect(first.maximumRelativeDifference == 0 && first.rmsRelativeDifference == 0)
+        #expect(first.agreementPercent == 100 && first.speedRatio == 1)
+        #expect(report.absent.contains { $0.engine == "openvino" && $0.reason.contains("/nowhere") })
+        #expect(report.rows.allSatisfy { $0.secondsPerPatch > 0 && $0.engine == "builtin" })
+    }
+
+    @Test("measures OpenVINO against it", .enabled(if: InstalledOpenVINO.isThere))
+    func withOpenVINO() throws {
+        let report = try EngineComparison.run(
+            onnx: ONNXFixtures.path("unet3d-open-shape"),
+            shape: [1, 1, 32, 32, 32],
+            repeats: 1,
+            environment: ProcessInfo.processInfo.environment,
+            scope: .serial()
+        )
+        let row = try #require(report.rows.first { $0.engine == "openvino" && $0.precision == .float32 })
+        #expect(row.rmsRelativeDifference > 0 && row.rmsRelativeDifference < 1e-5)
+        #expect(row.agreementPercent > 99.9)
+        if let coarse = report.rows.first(where: { $0.engine == "openvino" && $0.precision == .bfloat16 }) {
+            #expect(coarse.rmsRelativeDifference > row.rmsRelativeDifference && coarse.rmsRelativeDifference < 0.05)
+        }
+    }
+}
