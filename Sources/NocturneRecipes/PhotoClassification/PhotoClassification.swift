@@ -60,6 +60,21 @@ public struct PhotoClassification: Recipe {
         )
     }
 
+    /// A picture through each classifier; the first run of a session also makes it, so the second is timed.
+    public func secondsPerStep(scope: ComputeScope) throws -> Double {
+        var total = 0.0
+        for model in models {
+            let side = model.settings.inputSize
+            let picture = [Float](repeating: 0, count: 3 * side * side)
+            let vector = model.settings.metadata.map { ClinicalMetadata.unknown.vector($0) } ?? []
+            _ = try model.classify(picture: picture, vector: vector, scope: scope)
+            let start = ContinuousClock.now
+            _ = try model.classify(picture: picture, vector: vector, scope: scope)
+            total += start.duration(to: .now) / .seconds(1)
+        }
+        return models.isEmpty ? 0 : total / Double(models.count)
+    }
+
     // MARK: Recognising, judging
 
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
