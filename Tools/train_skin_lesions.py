@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from skin.network import SIZE, SkinNet
 from skin.package import export, write_manifest
 from skin.photographs import CLASSES, SITES, person, photograph
-from skin.preparation import normalised, shades_of_gray
+from skin.preparation import corrected, normalised
 from skin.report import write_report
 
 PACKAGE = Path(__file__).resolve().parent.parent / "Samples" / "Models" / "skin-lesions-demo"
@@ -38,7 +38,7 @@ def training_set(per_class: int, folder: Path) -> tuple[np.memmap, Tensor, Tenso
         store = np.lib.format.open_memmap(unfinished, "w+", np.uint8, (count, SIZE // 2, SIZE // 2, 3))
         for index in range(count):
             picture = photograph(CLASSES[index % len(CLASSES)], FIRST_SEED + index // len(CLASSES))
-            halved = shades_of_gray(picture).reshape(SIZE // 2, 2, SIZE // 2, 2, 3).mean(axis=(1, 3))
+            halved = corrected(picture).reshape(SIZE // 2, 2, SIZE // 2, 2, 3).mean(axis=(1, 3))
             store[index] = (halved + 0.5).astype(np.uint8)
         store.flush()
         unfinished.rename(path)

@@ -10,9 +10,10 @@ import numpy as np
 import onnxruntime
 import torch
 
+from photo_reference import DEVIATION, MEAN, POWER
+
 from .network import MAPS, SIZE, Attention, SkinNet, gradient_attention
 from .photographs import CLASSES, SITES
-from .preparation import DEVIATION, MEAN, POWER
 
 TITLES = {
     "mel": "melanoma",
@@ -91,8 +92,8 @@ def write_manifest(folder: Path) -> None:
         "photoClassification": {
             "inputSize": SIZE,
             "minimumSide": 64,
-            "mean": MEAN,
-            "standardDeviation": DEVIATION,
+            "mean": MEAN.tolist(),
+            "standardDeviation": DEVIATION.tolist(),
             "colorConstancyPower": POWER,
             "medical": True,
             "classes": [

@@ -13,10 +13,11 @@ import onnxruntime
 from numpy.typing import NDArray
 from PIL import Image
 
+from photo_reference import prepare
+
 from .network import SIZE
 from .package import MALIGNANT
 from .photographs import CLASSES, SITES, person, photograph
-from .preparation import normalised, shades_of_gray, square
 
 UNKNOWN = [0.0, 1.0, 2.0, float(SITES.index("unknown"))]
 
@@ -28,7 +29,7 @@ def held_out(per_class: int) -> list[tuple[int, NDArray[np.float32], list[float]
         kind, seed = index % len(CLASSES), 5_000 + index // len(CLASSES)
         stream = io.BytesIO()
         Image.fromarray(photograph(CLASSES[kind], seed, 450, 600)).save(stream, "JPEG", quality=90)
-        image = normalised(shades_of_gray(square(Image.open(stream), SIZE)))
+        image = prepare(Image.open(stream), SIZE).values
         cases.append((kind, image, person(CLASSES[kind], np.random.default_rng([0x4E1D, index])).vector()))
     return cases
 

@@ -145,7 +145,11 @@ public final class PDFPage {
         var (low, high) = (0, characters.count)
         while low < high {
             let middle = (low + high + 1) / 2
-            if width(of: candidate(middle), size: size, isBold: isBold) <= limit { low = middle } else { high = middle - 1 }
+            if width(of: candidate(middle), size: size, isBold: isBold) <= limit {
+                low = middle
+            } else {
+                high = middle - 1
+            }
         }
         return candidate(low)
     }

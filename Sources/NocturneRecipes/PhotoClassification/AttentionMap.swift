@@ -18,7 +18,8 @@ package struct AttentionMap: Hashable, Sendable {
         self.index = index
         self.width = width
         height = shape[shape.count - 2]
-        self.values = values
+        // Some kernels write a rectified value as -0, which would stand in the files.
+        self.values = values.map { $0 == 0 ? 0 : $0 }
     }
 
     package var minimum: Float { values.min() ?? 0 }

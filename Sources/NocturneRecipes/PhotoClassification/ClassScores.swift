@@ -64,9 +64,9 @@ public struct ClassScores: Hashable, Sendable {
         return powers.map { $0 / sum }
     }
 
-    /// With three digits after the point; a value just below a threshold never reads as if it had reached it.
+    /// With three digits after the point.
     static func text(_ value: Double) -> String {
-        let thousandths = Int((value * 1000 + 1e-6).rounded(.down))
+        let thousandths = Int((value * 1000).rounded())
         let digits = String(thousandths % 1000)
         return "\(thousandths / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
     }

@@ -123,7 +123,13 @@ package struct ClassificationReport {
             line += 12
         }
         for text in reasons {
-            page.text(page.shortened(text, width: width - 70, size: 8), x: margin + 60, y: line, size: 8, color: ReportParts.quiet)
+            page.text(
+                page.shortened(text, width: width - 70, size: 8),
+                x: margin + 60,
+                y: line,
+                size: 8,
+                color: ReportParts.quiet
+            )
             line += 11
         }
         return y + height
@@ -135,14 +141,13 @@ package struct ClassificationReport {
         let (left, right) = (margin + 215, page.width - margin - 40)
         var line = y + 14
         for entry in shown {
-            let title = page.shortened(entry.title, width: 200, size: 8.5)
+            let mark = entry.malignant ? "(\(Wording.malignantMark))" : ""
+            let markWidth = page.width(of: mark, size: 7)
+            let title = page.shortened(entry.title, width: 205 - markWidth, size: 8.5)
             page.text(title, x: margin, y: line, size: 8.5)
             if entry.malignant {
                 let start = margin + page.width(of: title, size: 8.5) + 4
-                let mark = "(\(Wording.malignantMark))"
-                if start + page.width(of: mark, size: 7) < left - 4 {
-                    page.text(mark, x: start, y: line, size: 7, color: ReportParts.quiet)
-                }
+                page.text(mark, x: start, y: line, size: 7, color: ReportParts.quiet)
             }
             let bar = PDFRectangle(x: left, y: line - 7, width: right - left, height: 8)
             page.fill(bar, PDFColor(gray: 0.92))
@@ -154,7 +159,13 @@ package struct ClassificationReport {
             line += 13
         }
         if result.classes.count > shown.count {
-            page.text(Wording.more(result.classes.count - shown.count), x: margin, y: line, size: 8, color: ReportParts.quiet)
+            page.text(
+                Wording.more(result.classes.count - shown.count),
+                x: margin,
+                y: line,
+                size: 8,
+                color: ReportParts.quiet
+            )
             line += 11
         }
         return line - 6

@@ -43,7 +43,8 @@ public final class ClassificationRun: InferenceRun, @unchecked Sendable {
     }
 
     /// A map that fails is a note: the scores stand without it.
-    private func attention(_ features: Tensor?, index: Int, _ context: StageContext) throws -> (AttentionMap?, [String]) {
+    private func attention(_ features: Tensor?, index: Int, _ context: StageContext) throws -> (AttentionMap?, [String])
+    {
         guard let features else { return (nil, []) }
         do {
             let map = try model.attention(

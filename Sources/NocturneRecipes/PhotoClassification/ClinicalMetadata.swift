@@ -21,7 +21,9 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
 
     /// Reads the three fields as ISIC writes them. Empty fields and words such as NA mean that nothing is known.
     /// - Throws: ``ClinicalMetadataFault`` that says which field is at fault; the caller adds where it stands.
-    public init(age: String?, sex: String?, site: String?, settings: PhotoMetadataSettings) throws(ClinicalMetadataFault) {
+    public init(age: String?, sex: String?, site: String?, settings: PhotoMetadataSettings)
+        throws(ClinicalMetadataFault)
+    {
         if let text = ClinicalMetadata.known(age) {
             guard let value = ClinicalMetadata.number(text) else {
                 throw ClinicalMetadataFault(detail: "age_approx \"\(text.prefix(40))\" is no number")
@@ -38,7 +40,8 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
         let place = ClinicalMetadata.known(site) ?? PhotoMetadataSettings.unknownSite
         guard let found = settings.sites.first(where: { $0.lowercased() == place.lowercased() }) else {
             throw ClinicalMetadataFault(
-                detail: "anatom_site_general \"\(place.prefix(40))\" is none of \(settings.sites.joined(separator: ", "))"
+                detail:
+                    "anatom_site_general \"\(place.prefix(40))\" is none of \(settings.sites.joined(separator: ", "))"
             )
         }
         self.site = found

@@ -107,14 +107,13 @@ public enum ContactSheet {
         } else {
             page.outline(PDFRectangle(x: x, y: y, width: side, height: side), ReportParts.quiet)
         }
-        var text = x
         if let level = entry.level {
             ReportParts.sign(level, on: page, x: x + 5, y: y + side + 7, size: 9)
-            page.text(level.rawValue, x: x + 12, y: y + side + 10, size: 7, isBold: true, color: ReportParts.color(of: level))
-            text += 12 + page.width(of: level.rawValue, size: 7, isBold: true) + 3
+            let color = ReportParts.color(of: level)
+            page.text(level.rawValue, x: x + 12, y: y + side + 10, size: 7, isBold: true, color: color)
         }
-        page.text(ClassScores.text(entry.probability), x: text, y: y + side + 10, size: 7)
-        page.text(page.shortened(entry.title, width: side, size: 6), x: x, y: y + side + 19, size: 6)
+        let score = ClassScores.text(entry.probability) + " " + entry.title
+        page.text(page.shortened(score, width: side + 4, size: 6), x: x, y: y + side + 19, size: 6)
         page.text(
             page.shortened(entry.item, width: side, size: 6),
             x: x,

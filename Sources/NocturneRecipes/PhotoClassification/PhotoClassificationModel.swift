@@ -79,6 +79,11 @@ public final class PhotoClassificationModel: Sendable {
         }
         let graph = try engine.load(onnx: package.path(of: file), precision: precision)
         attention = graph
+        let offered: Set = metadata == nil ? ["features", "target"] : ["features", "target", "metadata"]
+        let asked = graph.inputs.map(\.name)
+        guard offered.isSuperset(of: asked), asked.contains("features"), asked.contains("target") else {
+            throw unfit("the attention graph asks for \(asked); it is given \(offered.sorted())")
+        }
         let map = try graph.outputShapes(inputShapes: attentionShapes(graph, features: shape))
         guard let output = graph.outputs.first, let extents = map[output.name], extents.count >= 2,
             extents.dropLast(2).allSatisfy({ $0 == 1 })
@@ -131,7 +136,8 @@ public final class PhotoClassificationModel: Sendable {
     }
 
     /// What the classifier gives for a prepared picture: one value a class, and the maps for ``attention(_:)``.
-    func classify(picture: [Float], vector: [Float], scope: ComputeScope) throws -> (values: [Float], features: Tensor?) {
+    func classify(picture: [Float], vector: [Float], scope: ComputeScope) throws -> (values: [Float], features: Tensor?)
+    {
         let side = settings.inputSize
         var inputs = [image: Tensor(shape: [1, 3, side, side], values: picture)]
         if let metadata { inputs[metadata] = Tensor(shape: [1, 4], values: vector) }
@@ -153,13 +159,11 @@ public final class PhotoClassificationModel: Sendable {
         }
         var target = [Float](repeating: 0, count: settings.classes.count)
         target[index] = 1
-        let all = [
-            "features": features,
-            "target": Tensor(shape: [1, target.count], values: target),
-            "metadata": Tensor(shape: [1, 4], values: vector),
-        ]
-        let wanted = Set(session.inputShapes.keys)
-        let outputs = try session.run(all.filter { wanted.contains($0.key) }, scope: scope)
+        var inputs = ["features": features, "target": Tensor(shape: [1, target.count], values: target)]
+        if attention.inputs.contains(where: { $0.name == "metadata" }) {
+            inputs["metadata"] = Tensor(shape: [1, 4], values: vector)
+        }
+        let outputs = try session.run(inputs, scope: scope)
         guard let map = attention.outputs.first.flatMap({ outputs[$0.name] }) else { return nil }
         return try AttentionMap(index: index, shape: map.shape, values: map.values)
     }

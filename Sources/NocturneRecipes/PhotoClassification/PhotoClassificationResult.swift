@@ -122,7 +122,9 @@ package struct PhotoClassificationResult: Codable, Sendable {
         let scores = classes.map { Statistic(label: $0.name, measure: "probability", value: $0.probability, unit: "1") }
         guard let risk else { return scores }
         let level = Double(RiskLevel.allCases.firstIndex(of: risk.level) ?? 0)
-        return scores + [Statistic(label: "risk", measure: "level (0 low, 1 moderate, 2 high)", value: level, unit: "1")]
+        return scores + [
+            Statistic(label: "risk", measure: "level (0 low, 1 moderate, 2 high)", value: level, unit: "1")
+        ]
     }
 }
 

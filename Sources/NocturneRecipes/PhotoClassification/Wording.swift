@@ -68,9 +68,9 @@ package enum Wording {
     static let noAttention = "No attention map"
     static let attentionLow = "little"
     static let attentionHigh = "much"
-    static let scores = "Scores of all classes (they add up to 1)"
+    static let scores = "Scores of all classes"
     static func more(_ count: Int) -> String { "and \(count) more classes, each with a lower score" }
-    static let malignantMark = "malignant class"
+    static let malignantMark = "malignant"
     static let facts = "What the model was told"
     static let unknown = "unknown"
     static func age(_ age: String) -> String { "Age: \(age)" }
@@ -102,7 +102,8 @@ package enum Wording {
     }
 
     static func counts(_ total: Int, _ shown: Int) -> String {
-        shown < total ? "\(total) pictures, of which \(shown) are shown: the highest risk scores first" : "\(total) pictures"
+        shown < total
+            ? "\(total) pictures, of which \(shown) are shown: the highest risk scores first" : "\(total) pictures"
     }
 
     static func riskCount(_ level: RiskLevel, _ count: Int) -> String { "\(count) \(level.rawValue)" }

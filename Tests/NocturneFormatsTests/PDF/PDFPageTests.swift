@@ -31,7 +31,7 @@ struct PDFPageTests {
             #expect(files[0] == files[1])
             let text = String(decoding: files[0], as: UTF8.self)
             #expect(text.hasPrefix("%PDF-1."))
-            #expect(text.contains("D:20000101000000Z") && text.contains("A title"))
+            #expect(text.contains("20000101000000Z") && text.contains("A title"))
             #expect(text.contains("NocturneSans-Regular") || text.contains("NocturneSans"))
             #expect(text.contains("/FontFile"))
         }

@@ -21,7 +21,9 @@ struct PhotoClassificationSettingsTests {
 
     private func load(_ text: String) throws -> ModelPackage {
         try TemporaryFolder.with { place in
-            for name in ["a.onnx", "b.onnx"] { try PackageBuilder.network.withUnsafeBytes { Data($0) }.write(to: place(name)) }
+            for name in ["a.onnx", "b.onnx"] {
+                try PackageBuilder.network.withUnsafeBytes { Data($0) }.write(to: place(name))
+            }
             try Data(text.utf8).write(to: place("model.json"))
             return try ModelPackage.load(folder: place("").path)
         }
@@ -50,7 +52,8 @@ struct PhotoClassificationSettingsTests {
         for part in [
             "\"minimumSide\": 64, ", "\"colorConstancyPower\": 6, ", "\"medical\": true, ", "\"output\": \"logits\",",
             "\"risk\": {\"highClasses\": [\"mel\"], \"highThreshold\": 0.3, \"moderateThreshold\": 0.1},",
-            "\"lowConfidence\": 0.25, ", "\"minimumLead\": 0.125, ", "\"metadata\": {\"sites\": [\"leg\", \"unknown\"]},",
+            "\"lowConfidence\": 0.25, ", "\"minimumLead\": 0.125, ",
+            "\"metadata\": {\"sites\": [\"leg\", \"unknown\"]},",
             ", \"attention\": \"b.onnx\"",
         ] {
             #expect(text.contains(part))

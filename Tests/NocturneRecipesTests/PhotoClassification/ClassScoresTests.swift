@@ -44,7 +44,10 @@ struct ClassScoresTests {
         #expect(huge.probabilities == [1, 0, 0])
         for count in 3...7 {
             let values = (0..<count).map { Float($0 * $0) / 3 }
-            let sum = try ClassScores(values: values, settings: Self.settings(classes: count)).probabilities.reduce(0, +)
+            let sum = try ClassScores(values: values, settings: Self.settings(classes: count)).probabilities.reduce(
+                0,
+                +
+            )
             #expect(abs(sum - 1) < 1e-3)
         }
     }

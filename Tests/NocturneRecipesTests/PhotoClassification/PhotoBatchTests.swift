@@ -45,7 +45,10 @@ struct PhotoBatchTests {
     func metadata() async throws {
         let bench = try PhotoBench("primary-told")
         for name in ["a.jpg", "b.png", "c.png", "d.png", "e.png"] { try bench.add(name, SIMD3(80, 80, 80)) }
-        try bench.folder.write("\u{FEFF}image,age_approx,sex,anatom_site_general\r\na,50,female,head/neck\r\nd,soon,,\r\n", to: "in/p.csv")
+        try bench.folder.write(
+            "\u{FEFF}image,age_approx,sex,anatom_site_general\r\na,50,female,head/neck\r\nd,soon,,\r\n",
+            to: "in/p.csv"
+        )
         try bench.folder.write("{\"meta\":{\"clinical\":{\"age_approx\":100,\"sex\":\"male\"}}}", to: "in/b.json")
         try bench.folder.write("{\"sex\": [1]}", to: "in/e.json")
         let outcome = try await bench.run(PhotoClassificationOptions(metadataPath: bench.folder("in/p.csv").path))
@@ -71,7 +74,9 @@ struct PhotoBatchTests {
         #expect(try await broken.run().counts.completed == 1)
         let without = try broken.result("x")
         #expect(without.attention == nil && without.leading == "red")
-        #expect(without.notes == ["there is no attention map: the map holds values that are not numbers (NaN or infinite)"])
+        #expect(
+            without.notes == ["there is no attention map: the map holds values that are not numbers (NaN or infinite)"]
+        )
         #expect(!FileSystem.exists(broken.output.item("x") + "/heatmap.png"))
         #expect(FileSystem.exists(broken.output.item("x") + "/report.pdf"))
 

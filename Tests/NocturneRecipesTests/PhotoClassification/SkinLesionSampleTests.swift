@@ -14,6 +14,38 @@ struct SkinLesionSampleTests {
         Checkout.folder.appendingPathComponent("Samples/Models/skin-lesions-demo").path
     }
 
+    private struct Expected: Decodable {
+        struct Case: Decodable {
+            let item: String
+            let probabilities: [Double]
+            let attention: [[Float]]
+        }
+
+        let cases: [Case]
+    }
+
+    /// What Pillow, NumPy and ONNX Runtime make of the same files.
+    private func compareWithReference(_ bench: PhotoBench) throws {
+        let expected = try JSONDecoder().decode(
+            Expected.self,
+            from: Data(contentsOf: PhotoBench.fixture("SkinLesions/expected.json"))
+        )
+        #expect(expected.cases.count == 8)
+        for entry in expected.cases {
+            let values = try JSONDecoder().decode(
+                AttentionValues.self,
+                from: Data(contentsOf: URL(fileURLWithPath: bench.output.item(entry.item) + "/attention.json"))
+            )
+            for (found, wanted) in zip(try bench.result(entry.item).classes, entry.probabilities) {
+                #expect(abs(found.probability - wanted) < 1e-4, "\(entry.item) \(found.name)")
+            }
+            for (row, wanted) in zip(values.rows, entry.attention) {
+                for (found, wanted) in zip(row, wanted) { #expect(abs(found - wanted) < 1e-5, "\(entry.item)") }
+            }
+            #expect(values.rows.count == entry.attention.count)
+        }
+    }
+
     @Test("Every sample photo comes out as what was drawn, with a map, a report and words that say it is synthetic")
     func samples() async throws {
         let bench = try PhotoBench(package)
@@ -36,6 +68,7 @@ struct SkinLesionSampleTests {
             #expect(String(decoding: report, as: UTF8.self).contains("NocturneSans"))
         }
         #expect(try bench.result("lesion-02").source.orientation == 6)
+        try compareWithReference(bench)
         let sheet = bench.folder("sheet.pdf").path
         #expect(try ContactSheet.write(folders: (1...8).map { bench.output.item("lesion-0\($0)") }, to: sheet) == 8)
         // To be looked at by people: NOCTURNE_KEEP names a folder.

@@ -2,6 +2,7 @@ import Foundation
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturnePipeline
 import NocturneRecipes
 import NocturneTestSupport
 import Testing
@@ -60,7 +61,10 @@ struct WordingTests {
         try bench.add("high.png", SIMD3(250, 10, 10))
         try bench.add("low.png", SIMD3(10, 10, 250))
         try bench.add("tied.png", SIMD3(120, 120, 120))
-        try bench.folder.write("image,age_approx,sex,patient_name,birth_date\nhigh,130,male,Jane Roe,1970-01-01\n", to: "p.csv")
+        try bench.folder.write(
+            "image,age_approx,sex,patient_name,birth_date\nhigh,130,male,Jane Roe,1970-01-01\n",
+            to: "p.csv"
+        )
         let options = PhotoClassificationOptions(metadataPath: bench.folder("p.csv").path)
         #expect(try await bench.run(options).counts.completed == 3)
         for item in ["high", "low", "tied"] {
@@ -86,11 +90,15 @@ struct WordingTests {
     @Test("A package whose own words claim a diagnosis is refused")
     func package() throws {
         try TemporaryFolder.with { place in
-            let folder = place.appendingPathComponent("package")
+            let folder = place("package")
             try FileManager.default.copyItem(at: PhotoBench.fixture("PhotoModels/primary"), to: folder)
             let file = folder.appendingPathComponent("model.json")
             let text = try String(contentsOf: file, encoding: .utf8)
-            try text.replacing("\"blue picture\"", with: "\"safe mole\"").write(to: file, atomically: true, encoding: .utf8)
+            try text.replacing("\"blue picture\"", with: "\"safe mole\"").write(
+                to: file,
+                atomically: true,
+                encoding: .utf8
+            )
             let package = try ModelPackage.load(folder: folder.path)
             #expect(throws: PhotoClassificationModelError.self) {
                 try PhotoClassificationModel(package: package, engine: BuiltinEngine(), precision: .float32)
