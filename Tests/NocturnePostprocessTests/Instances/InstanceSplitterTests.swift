@@ -137,6 +137,26 @@ struct InstanceSplitterTests {
         #expect(found.labels.count { $0 == 1 } == 60)
     }
 
+    @Test("A wall that looks like foreground in places is flooded from the background, up to the book's edge")
+    func background() throws {
+        let (width, height) = (60, 40)
+        let book = PixelBox(x: 20, y: 10, width: 12, height: 24)
+        let (maps, truth) = try maps(width: width, height: height, boxes: [book])
+        var foreground = maps.foreground
+        for y in 12..<30 { for x in 32..<44 { foreground[y * width + x] = 0.7 } }
+        let ragged = try InstanceMaps(
+            width: width,
+            height: height,
+            foreground: foreground,
+            boundary: maps.boundary,
+            centre: maps.centre
+        )
+        let found = try split(ragged, SplittingRules(backgroundThreshold: 0.3, seedThreshold: 0.6))
+        #expect(found.count == 1)
+        #expect(found.labels == truth)
+        #expect(try split(ragged, SplittingRules(seedThreshold: 0.6)).labels != truth)
+    }
+
     @Test("Maps that are all zero give none, all one gives one that is the picture")
     func flat() throws {
         let count = 50 * 30
@@ -223,6 +243,7 @@ struct InstanceSplitterTests {
     struct Reference: Decodable {
         struct Rules: Decodable {
             let foregroundThreshold: Float
+            let backgroundThreshold: Float
             let seedThreshold: Float
             let boundaryWeight: Float
             let minimumSeedArea: Int
@@ -252,6 +273,7 @@ struct InstanceSplitterTests {
         )
         let rules = SplittingRules(
             foregroundThreshold: facts.rules.foregroundThreshold,
+            backgroundThreshold: facts.rules.backgroundThreshold,
             seedThreshold: facts.rules.seedThreshold,
             boundaryWeight: facts.rules.boundaryWeight,
             minimumSeedArea: facts.rules.minimumSeedArea,
