@@ -56,7 +56,10 @@ struct RunLengthMaskTests {
         }
     }
 
-    @Test("Texts and counts that no mask has are refused", arguments: ["", "0", "63204", "ooooooooooooooo0", "P", "\u{7F}", "é"])
+    @Test(
+        "Texts and counts that no mask has are refused",
+        arguments: ["", "0", "63204", "ooooooooooooooo0", "P", "\u{7F}", "é"]
+    )
     func hostileText(_ text: String) {
         #expect(throws: InstanceError.self) { try RunLengthMask(width: 3, height: 3, cocoString: text) }
     }

@@ -37,7 +37,11 @@ struct PhotoInstancesTests {
         #expect(instances.map { $0["id"] as? Int } == [1, 2, 3, 4, 5])
         #expect(result["rowCount"] as? Int == 2)
         let normalized = instances[0]["boxNormalized"] as? [String: Double]
-        #expect(normalized == ["x": 10.0 / 160, "y": Rounding.six(8.0 / 96), "width": 12.0 / 160, "height": Rounding.six(34.0 / 96)])
+        #expect(
+            normalized == [
+                "x": 10.0 / 160, "y": Rounding.six(8.0 / 96), "width": 12.0 / 160, "height": Rounding.six(34.0 / 96),
+            ]
+        )
 
         let coco = try ShelfBench.json(folder + "/coco.json")
         let annotations = coco["annotations"] as? [[String: Any]] ?? []
@@ -143,7 +147,10 @@ struct PhotoInstancesTests {
         for item in ["shelf.png", "empty.png"] {
             let data = try Data(contentsOf: URL(fileURLWithPath: output.item(item) + "/result.json"))
             #expect(try schema.faults(in: data) == [])
-            let damaged = String(decoding: data, as: UTF8.self).replacingOccurrences(of: "\"areaPixels\"", with: "\"area\"")
+            let damaged = String(decoding: data, as: UTF8.self).replacingOccurrences(
+                of: "\"areaPixels\"",
+                with: "\"area\""
+            )
             #expect(try !schema.faults(in: Data(damaged.utf8)).isEmpty)
         }
     }
