@@ -11,7 +11,7 @@ import Testing
 struct PhotoInstancesTests {
     private let twoRows: [ShelfBench.Book] = [
         .init(x: 80, y: 6, width: 14, height: 36), .init(x: 10, y: 8, width: 12, height: 34),
-        .init(x: 22, y: 4, width: 16, height: 38), .init(x: 100, y: 56, width: 12, height: 34),
+        .init(x: 24, y: 4, width: 16, height: 38), .init(x: 100, y: 56, width: 12, height: 34),
         .init(x: 30, y: 60, width: 20, height: 30),
     ]
 
@@ -113,7 +113,7 @@ struct PhotoInstancesTests {
         for tree in trees { #expect(tree == trees[0]) }
     }
 
-    @Test("Same-named pictures of two folders, and a.png beside a.PNG.png, all keep their results")
+    @Test("Same-named pictures of two folders, and a.png beside a.jpg and a, all keep their results")
     func names() async throws {
         let bench = try ShelfBench()
         for name in ["one/a.png", "two/a.png", "two/a.jpg", "two/a"] { try bench.add(name, books: [twoRows[0]]) }
