@@ -104,16 +104,16 @@ struct PhotoDiscovery {
                 known.map { "\($0.age.map { "\($0)" } ?? "") \($0.sex.rawValue) \($0.site)" } ?? "none",
                 hasTable ? "table" : "no table",
             ] + words
-        let stem = (found.file.fileName as NSString).deletingPathExtension
         var item = DiscoveredItem(
-            key: "photo:" + found.file.path + (models.count > 1 ? "|\(id)" : ""),
-            name: models.count > 1 ? "\(stem)@\(id)" : stem,
+            key: "photo:" + found.file.path,
+            name: (found.file.fileName as NSString).deletingPathExtension,
+            model: id,
             source: "{}",
             path: found.file.path,
             fingerprint: ContentDigest.of(text.joined(separator: "\n"))
         )
         switch found.facts {
-        case .failure(let error) where error.code == .notAPicture: item.problem = .setAside(error.detail)
+        case .failure(let error) where error.code == .notAPicture: item.problem = .unknown(error.detail)
         case .failure(let error): item.problem = .refused(error.detail)
         case .success(let facts):
             let side = min(facts.storedWidth, facts.storedHeight)

@@ -84,7 +84,7 @@ final class PhotoBench: Sendable {
             processBytes: 64 << 20
         )
         let progress = ProgressReporter(path: output.events, view: Silence())
-        return try await BatchEngine(recipe: recipe, options: batch, control: RunControl(), progress: progress).run()
+        return try await BatchEngine(recipes: [recipe], options: batch, control: RunControl(), progress: progress).run()
     }
 
     private struct Silence: ProgressView {
