@@ -71,6 +71,9 @@ let package = Package(
                 .linkedLibrary("openjp2"),
             ]
         ),
+        // Reports: pages of PDF, drawn with the house's own copy of the font so that they are the same everywhere.
+        .systemLibrary(name: "CCairo", pkgConfig: "cairo-ft", providers: [.apt(["libcairo2-dev"])]),
+        .target(name: "CReportFonts", exclude: ["LICENSE.txt"]),
         // Matrix products.
         .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
         // Compression of NIfTI.
@@ -86,7 +89,7 @@ let package = Package(
         ),
         // First floor: six rooms that do not know each other.
         room("NocturneNumerics", ["NocturneCore", "NocturneConcurrency", "CNocturneKernels", "CPhotoKernels"]),
-        room("NocturneFormats", ["NocturneCore", "NocturneConcurrency", "CDCMTK", "CZlib", "CNocturneDeflate", "CPhoto", "CTIFF"]),
+        room("NocturneFormats", ["NocturneCore", "NocturneConcurrency", "CDCMTK", "CZlib", "CNocturneDeflate", "CPhoto", "CTIFF", "CCairo", "CReportFonts"]),
         room(
             "NocturneInference",
             [

@@ -227,6 +227,10 @@ public struct BatchEngine: Sendable {
         let written = [output.account, output.statistics, output.retryList].allSatisfy(FileSystem.exists)
         if written, try journal.isAccounted() { return BatchCounts(of: try journal.items()) }
         let counts = try Account(output: output, journal: journal, description: options.description).write()
+        let completed = try journal.items().filter { $0.state == .completed }.map { output.item($0.name) }
+        for recipe in recipes {
+            try recipe.summarize(folders: completed, into: output.path, flag: control.flag(for: ""))
+        }
         try FileSystem.flush(output.path)
         try journal.markAccounted()
         return counts

@@ -88,6 +88,12 @@ struct BatchArguments: ParsableArguments {
     @Flag(help: "Round sums and logits to half precision where nnU-Net does, for comparisons with it. Slower.")
     var referenceRounding = false
 
+    @Option(help: "What is known of the people on photos: a CSV file (image, age_approx, sex, anatom_site_general).")
+    var metadata: String?
+
+    @Flag(help: "A photo in which nothing is found becomes one item as a whole.")
+    var singleItemFallback = false
+
     /// The inputs named directly and in the list, as absolute paths.
     func allInputs() throws -> [String] {
         var all = inputs
@@ -128,6 +134,23 @@ struct BatchArguments: ParsableArguments {
         )
     }
 
+    /// The options by their names; those of tasks that no model is for are left out, or refused where they were given.
+    private func words(for tasks: Set<ModelTask>) throws -> [String: String] {
+        var words: [String: String] = [:]
+        if tasks.contains(.volumeSegmentation) { words.merge(try segmentationOptions().words) { $1 } }
+        if tasks.contains(.photoClassification) {
+            words.merge(PhotoClassificationOptions(metadataPath: metadata.map(absolutePath)).words) { $1 }
+        } else if metadata != nil {
+            throw ValidationError("--metadata is for models that classify photos, and none is given")
+        }
+        if tasks.contains(.photoInstances) {
+            words.merge(PhotoInstancesOptions(usesSingleItemFallback: singleItemFallback).words) { $1 }
+        } else if singleItemFallback {
+            throw ValidationError("--single-item-fallback is for models that take photos apart, and none is given")
+        }
+        return words
+    }
+
     /// The batch these arguments describe, with its models named by their folders.
     func description() throws -> BatchDescription {
         guard !model.isEmpty else { throw ValidationError("name a model with --model") }
@@ -137,10 +160,10 @@ struct BatchArguments: ParsableArguments {
         guard ["auto", "builtin", "openvino"].contains(engine) else {
             throw ValidationError("--engine takes auto, builtin or openvino, not \(engine)")
         }
-        var words = try segmentationOptions().words
+        let packages = try model.map { try LoadedModels.package($0) }
+        var words = try words(for: Set(packages.map(\.task)))
         words["engine"] = engine
         words["precision"] = precision
-        let packages = try model.map { try LoadedModels.package($0) }
         for package in packages where packages.filter({ $0.id == package.id }).count > 1 {
             throw ValidationError(
                 "two models have the id \(package.id): \(packages.map(\.folder).joined(separator: ", "))"

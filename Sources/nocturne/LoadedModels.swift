@@ -68,16 +68,23 @@ enum LoadedModels {
         let volumes = try loaded(.volumeSegmentation) {
             try SegmentationModel(package: $0, engine: $1, precision: precision)
         }
+        let classifiers = try loaded(.photoClassification) {
+            try PhotoClassificationModel(package: $0, engine: $1, precision: precision)
+        }
+        let separators = try loaded(.photoInstances) {
+            try PhotoInstancesModel(package: $0, engine: $1, precision: precision)
+        }
         let options = SegmentationOptions(words: words)
         try check(options.labels, volumes)
         var recipes: [any Recipe] = []
         if !volumes.isEmpty { recipes.append(VolumeSegmentation(models: volumes, options: options)) }
-        if let other = packages.first(where: { $0.task != .volumeSegmentation }) {
-            throw BatchError(
-                .modelUnusable,
-                path: other.folder,
-                detail: "is for \(other.task.rawValue), not for volumes"
+        if !classifiers.isEmpty {
+            recipes.append(
+                PhotoClassification(models: classifiers, options: PhotoClassificationOptions(words: words))
             )
+        }
+        if !separators.isEmpty {
+            recipes.append(PhotoInstances(models: separators, options: PhotoInstancesOptions(words: words)))
         }
         return recipes
     }

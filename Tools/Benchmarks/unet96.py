@@ -1,10 +1,11 @@
 """Nocturne against PyTorch and OpenVINO on nnU-Net's plain 3-D U-Net: five stages from 32 features, patch 96x96x96.
 
-    python unet96.py --nocturne ../../.build/release/nocturne [--rounds 5] [--threads 2] [--patch 96] [--only A,B] [--save]
+    python unet96.py --nocturne ../../.build/release/nocturne [--rounds 5] [--threads 2] [--patch 96] [--save]
 
-Exports the network (random weights) to ONNX, then runs PyTorch in float32 and with bfloat16 autocast, OpenVINO (where its
-wheel is installed) in float32 and bfloat16, and `nocturne models bench` in both precisions, one after the other in every
-round, so that a busy machine hurts them all, and prints a table, which --save appends to RESULTS.md beside this file. Needs torch and onnx.
+Exports the network (random weights) to ONNX, then runs PyTorch in float32 and with bfloat16 autocast, OpenVINO (where
+its wheel is installed) in float32 and bfloat16, and `nocturne models bench` in both precisions, one after the other in every
+round, so that a busy machine hurts them all, and prints a table, which --save appends to RESULTS.md beside this file.
+Needs torch and onnx.
 `--nocturne` is the command up to `models bench`; `--bench` replaces all of it ("{onnx}", "{patch}", "{threads}",
 "{precision}" and "{repeats}" are filled in).
 """
@@ -142,7 +143,7 @@ def report(options: argparse.Namespace, timings: dict, before: float) -> str:
     for name, t in timings.items():
         best, median = min(t.seconds), statistics.median(t.seconds)
         lines.append(f"| {name} | {best:.3f} | {median:.3f} | {work / best:.0f} | {min(t.work):.3f} |")
-    lines += ["", "| times as fast as | by the best run | by the median | by processor time |", "| --- | --- | --- | --- |"]
+    lines += ["", "| times as fast | by the best run | by the median | by processor time |", "| --- | --- | --- | --- |"]
     for ours, theirs in PAIRS:
         if ours not in timings or theirs not in timings:
             continue

@@ -149,6 +149,7 @@ struct ModelDocument: Decodable {
     let labels: [Label]?
     let volumeSegmentation: VolumeSegmentation?
     let photoClassification: PhotoClassification?
+    let photoInstances: PhotoInstances?
 }
 
 /// Read before the rest, so that a newer schema is named as such and not as a missing key.

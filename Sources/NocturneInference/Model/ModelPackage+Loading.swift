@@ -50,6 +50,7 @@ extension ModelPackage {
         let settings =
             isVolume ? try validation.volumeSegmentation(files: files, channels: channels, labels: labels) : nil
         let photos = task == .photoClassification ? try validation.photoClassification(files: files) : nil
+        let instances = task == .photoInstances ? try validation.photoInstances(files: files) : nil
         for file in files { try check(file, in: folder, verifyDigest: verifyDigests, flag: flag) }
         return ModelPackage(
             folder: folder,
@@ -65,7 +66,8 @@ extension ModelPackage {
             channels: channels,
             labels: labels,
             volumeSegmentation: settings,
-            photoClassification: photos
+            photoClassification: photos,
+            photoInstances: instances
         )
     }
 

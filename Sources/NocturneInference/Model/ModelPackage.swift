@@ -32,6 +32,8 @@ public struct ModelPackage: Sendable {
     public let volumeSegmentation: VolumeSegmentationSettings?
     /// There when ``task`` is ``ModelTask/photoClassification``.
     public let photoClassification: PhotoClassificationSettings?
+    /// There when ``task`` is ``ModelTask/photoInstances``.
+    public let photoInstances: PhotoInstancesSettings?
 
     /// Where a file of the package lies.
     public func path(of file: String) -> String { folder + "/" + file }
@@ -40,7 +42,11 @@ public struct ModelPackage: Sendable {
     public var totalFileBytes: Int { files.reduce(0) { $0 + $1.bytes } }
 
     /// The ONNX files among ``files``, as the task's section names them.
-    public var networks: [String] { volumeSegmentation?.stages.flatMap(\.networks) ?? [] }
+    public var networks: [String] {
+        let classification = photoClassification.map { [$0.classifier] + [$0.attention].compactMap { $0 } } ?? []
+        return (volumeSegmentation?.stages.flatMap(\.networks) ?? []) + classification
+            + (photoInstances.map { [$0.network] } ?? [])
+    }
 
     public func label(named name: String) -> ModelLabel? { labels.first { $0.name == name } }
 
@@ -60,7 +66,8 @@ public struct ModelPackage: Sendable {
         channels: [ModelChannel],
         labels: [ModelLabel],
         volumeSegmentation: VolumeSegmentationSettings?,
-        photoClassification: PhotoClassificationSettings? = nil
+        photoClassification: PhotoClassificationSettings? = nil,
+        photoInstances: PhotoInstancesSettings? = nil
     ) {
         self.folder = folder
         self.digest = digest
@@ -76,6 +83,7 @@ public struct ModelPackage: Sendable {
         self.labels = labels
         self.volumeSegmentation = volumeSegmentation
         self.photoClassification = photoClassification
+        self.photoInstances = photoInstances
     }
 }
 

@@ -112,10 +112,13 @@ public struct ItemProduct: Sendable {
     public var statistics: [Statistic]
     /// Things the reader of the account should know: an empty label, a note of the reader.
     public var notes: [String]
+    /// What is an entry of its own in a review queue.
+    public var parts: [ItemPart]
 
-    public init(files: [ItemFile], statistics: [Statistic], notes: [String]) {
+    public init(files: [ItemFile], statistics: [Statistic], notes: [String], parts: [ItemPart] = []) {
         self.files = files
         self.statistics = statistics
         self.notes = notes
+        self.parts = parts
     }
 }

@@ -14,6 +14,8 @@ public struct JournalItem: Sendable {
     /// How often the engine died with this item in flight.
     public var deaths: Int
     public var notes: [String]
+    /// When its state last changed; nil for never.
+    public var changed: String?
 
     package init(
         id: Int64,
@@ -24,7 +26,8 @@ public struct JournalItem: Sendable {
         state: ItemState,
         reason: String?,
         deaths: Int,
-        notes: [String]
+        notes: [String],
+        changed: String? = nil
     ) {
         self.id = id
         self.key = key
@@ -35,6 +38,7 @@ public struct JournalItem: Sendable {
         self.reason = reason
         self.deaths = deaths
         self.notes = notes
+        self.changed = changed
     }
 }
 
@@ -80,10 +84,15 @@ public final class Journal: Sendable {
                     notes TEXT NOT NULL DEFAULT '[]',
                     statistics TEXT NOT NULL DEFAULT '[]',
                     files TEXT NOT NULL DEFAULT '[]',
-                    changed TEXT
+                    changed TEXT,
+                    parts TEXT NOT NULL DEFAULT '[]'
                 );
                 """
         )
+        // Batches begun before there were parts.
+        if try !db.columns(in: "item").contains(where: { $0.name == "parts" }) {
+            try db.execute(sql: "ALTER TABLE item ADD COLUMN parts TEXT NOT NULL DEFAULT '[]'")
+        }
     }
 
     // MARK: Settings
@@ -117,7 +126,7 @@ public final class Journal: Sendable {
             try Row.fetchCursor(
                 db,
                 sql:
-                    "SELECT id, key, name, path, fingerprint, state, reason, deaths, notes FROM item ORDER BY id"
+                    "SELECT id, key, name, path, fingerprint, state, reason, deaths, notes, changed FROM item ORDER BY id"
             ).map { try Journal.item($0) }.array()
         }
     }
@@ -132,7 +141,8 @@ public final class Journal: Sendable {
             state: ItemState(rawValue: row[5]) ?? .pending,
             reason: row[6],
             deaths: row[7],
-            notes: try decode([String].self, row[8])
+            notes: try decode([String].self, row[8]),
+            changed: row[9]
         )
     }
 
@@ -144,6 +154,11 @@ public final class Journal: Sendable {
     /// The statistics recorded for each completed item, by id.
     public func statistics() throws -> [Int64: [Statistic]] {
         try column("statistics", of: [Statistic].self)
+    }
+
+    /// The parts recorded for each completed item that has any, by id.
+    public func parts() throws -> [Int64: [ItemPart]] {
+        try column("parts", of: [ItemPart].self)
     }
 
     private func column<Value: Decodable>(_ name: String, of: [Value].Type) throws -> [Int64: [Value]] {
@@ -175,7 +190,7 @@ public final class Journal: Sendable {
                     INSERT INTO item (key, name, source, path, fingerprint, state, reason, deaths) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                     ON CONFLICT (key) DO UPDATE SET source = excluded.source, path = excluded.path,
                         fingerprint = excluded.fingerprint, state = excluded.state, reason = excluded.reason,
-                        deaths = excluded.deaths, files = '[]', statistics = '[]', notes = '[]'
+                        deaths = excluded.deaths, files = '[]', statistics = '[]', notes = '[]', parts = '[]'
                     """
             )
             for entry in entries {
@@ -209,7 +224,7 @@ public final class Journal: Sendable {
         let rows = try products.map { entry in
             (
                 entry.id, try encode(entry.product.files, encoder), try encode(entry.product.statistics, encoder),
-                try encode(entry.product.notes, encoder)
+                try encode(entry.product.notes, encoder), try encode(entry.product.parts, encoder)
             )
         }
         try queue.write { db in
@@ -217,11 +232,11 @@ public final class Journal: Sendable {
             let statement = try db.makeStatement(
                 sql: """
                     UPDATE item SET state = 'completed', reason = NULL, deaths = 0, files = ?, statistics = ?, notes = ?,
-                        changed = ? WHERE id = ?
+                        parts = ?, changed = ? WHERE id = ?
                     """
             )
-            for (id, files, statistics, notes) in rows {
-                try statement.execute(arguments: [files, statistics, notes, time, id])
+            for (id, files, statistics, notes, parts) in rows {
+                try statement.execute(arguments: [files, statistics, notes, parts, time, id])
             }
         }
     }

@@ -44,9 +44,18 @@ public protocol Recipe: Sendable {
     /// Whether a file with this content is a finished result of `fingerprint`, and which files belong to it: how a folder
     /// that was renamed into place but never journaled is recognised.
     func adopt(folder: String, fingerprint: String) throws -> ItemProduct?
+
+    /// Writes what is about the whole batch: called at the end of a run in which something changed.
+    /// - Parameters:
+    ///   - folders: of all completed items of the batch, in the order of discovery, of other recipes too.
+    ///   - output: the batch's output folder. Files are replaced in one step.
+    func summarize(folders: [String], into output: String, flag: CancellationFlag) throws
 }
 
 extension Recipe {
+    /// Nothing.
+    public func summarize(folders: [String], into output: String, flag: CancellationFlag) throws {}
+
     /// The ordinary plan if it fits into `bytes`, else the lean one, which may not fit either.
     public func plan(source: String, threads: Int, within bytes: Int) throws -> ItemPlan {
         let ordinary = try plan(source: source, threads: threads, lean: false)

@@ -46,7 +46,9 @@ public struct WorkPlanner {
     }
 
     /// Names that cannot be an item's folder.
-    static let reservedNames: Set<String> = ["batch.json", "statistics.csv", "retry.txt", "events.jsonl"]
+    static let reservedNames: Set<String> = [
+        "batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf",
+    ]
 
     /// One decision for every discovered item, in order.
     /// - Parameters:

@@ -36,7 +36,7 @@ public final class ClassificationRun: InferenceRun, @unchecked Sendable {
         do {
             scores = try ClassScores(values: values, settings: model.settings)
         } catch let fault as ClassScoreFault {
-            throw PhotoFault(path: prepared.source.file, detail: fault.detail)
+            throw PhotoFault(path: prepared.source.photo.path, detail: fault.detail)
         }
         let (attention, notes) = try attention(features, index: scores.ranking[0], context)
         scored = Scored(prepared: prepared, scores: scores, attention: attention, notes: notes)
@@ -68,14 +68,7 @@ public final class ClassificationRun: InferenceRun, @unchecked Sendable {
     public func checkpoint(force: Bool, _ context: StageContext) throws {}
 
     public func finish(_ context: StageContext) throws -> Scored {
-        guard let scored else { throw PhotoFault(path: prepared.source.file, detail: "was not classified") }
+        guard let scored else { throw PhotoFault(path: prepared.source.photo.path, detail: "was not classified") }
         return scored
     }
-}
-
-/// A photo that cannot be worked on, found out while it was.
-struct PhotoFault: Error, CustomStringConvertible {
-    let path: String
-    let detail: String
-    var description: String { "\(path): \(detail)" }
 }

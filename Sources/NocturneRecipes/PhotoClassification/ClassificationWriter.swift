@@ -114,7 +114,7 @@ struct ClassificationWriter {
         let facts = photo.facts
         return .init(
             format: facts.format.rawValue,
-            name: photo.source.name,
+            name: photo.source.photo.name,
             widthPx: facts.storedWidth,
             heightPx: facts.storedHeight,
             orientation: facts.orientation,

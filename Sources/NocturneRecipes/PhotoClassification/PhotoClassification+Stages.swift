@@ -17,12 +17,12 @@ extension PhotoClassification {
         let source = try ClassifiedPhotoSource(item.source)
         let photo: Photo
         do {
-            photo = try PhotoReader.read(at: source.file, flag: context.scope.flag)
-        } catch  where error.code == .cancelled {
+            photo = try PhotoReader.read(at: source.photo.path, flag: context.scope.flag)
+        } catch where error.code == .cancelled {
             throw CancelledError()
         }
-        guard photo.facts.uprightWidth == source.width, photo.facts.uprightHeight == source.height else {
-            throw PhotoError(.corrupt, path: source.file, "the file changed since it was found")
+        guard photo.facts.uprightWidth == source.photo.width, photo.facts.uprightHeight == source.photo.height else {
+            throw PhotoError(.corrupt, path: source.photo.path, "the file changed since it was found")
         }
         return LoadedPhoto(source: source, photo: photo)
     }
@@ -51,7 +51,7 @@ extension PhotoClassification {
         _ context: StageContext
     ) throws -> PreparedPhoto {
         let (source, photo) = (loaded.source, loaded.photo)
-        let settings = try model(source.model).settings
+        let settings = try model(source.photo.model).settings
         let prepared = try PhotoPreprocessing(settings).prepare(photo.image, flag: context.scope.flag)
         var notes = photo.facts.notes.map { "\($0)" }
         switch prepared.colourConstancy?.exemption {
@@ -87,7 +87,7 @@ extension PhotoClassification {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> ClassificationRun {
-        ClassificationRun(model: try model(prepared.source.model), prepared: prepared)
+        ClassificationRun(model: try model(prepared.source.photo.model), prepared: prepared)
     }
 
     /// Scores, and what follows from them.
@@ -108,7 +108,7 @@ extension PhotoClassification {
         _ context: StageContext
     ) throws -> ClassifiedPhoto {
         let (prepared, scores) = (inferred.prepared, inferred.scores)
-        let settings = try model(prepared.source.model).settings
+        let settings = try model(prepared.source.photo.model).settings
         return ClassifiedPhoto(
             source: prepared.source,
             facts: prepared.facts,
@@ -149,7 +149,7 @@ extension PhotoClassification {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> ItemProduct {
-        let model = try model(meshed.classified.source.model)
+        let model = try model(meshed.classified.source.photo.model)
         return try ClassificationWriter(model: model, options: options, illustrated: meshed, item: item)
             .write(into: folder, scope: context.scope)
     }

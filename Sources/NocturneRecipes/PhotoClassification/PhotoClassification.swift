@@ -27,7 +27,7 @@ public struct PhotoClassification: Recipe {
     // MARK: Discovering and planning
 
     public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        try PhotoDiscovery(models: models, options: options, scope: scope).run(request)
+        try ClassifiedPhotoDiscovery(models: models, options: options, scope: scope).run(request)
     }
 
     public func sharedBytes(threads: Int) throws -> Int {
@@ -37,16 +37,16 @@ public struct PhotoClassification: Recipe {
     /// There is only one way: a picture is small beside a volume.
     public func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
         let source = try ClassifiedPhotoSource(source)
-        let settings = try model(source.model).settings
+        let settings = try model(source.photo.model).settings
         let preprocessing = PhotoPreprocessing(settings)
-        let (pixels, side) = (source.width * source.height, settings.inputSize)
+        let (pixels, side) = (source.photo.width * source.photo.height, settings.inputSize)
         return ItemPlan(
             buffers: [
-                PlannedBuffer("decoder", bytes: source.decoderBytes, from: .load, through: .load),
+                PlannedBuffer("decoder", bytes: source.photo.decodingBytes, from: .load, through: .load),
                 PlannedBuffer("picture", bytes: pixels * 3, from: .load, through: .prepare),
                 PlannedBuffer(
                     "preparation",
-                    bytes: preprocessing.predictedBytes(width: source.width, height: source.height),
+                    bytes: preprocessing.predictedBytes(width: source.photo.width, height: source.photo.height),
                     from: .prepare,
                     through: .prepare
                 ),
@@ -75,7 +75,12 @@ public struct PhotoClassification: Recipe {
         return models.isEmpty ? 0 : total / Double(models.count)
     }
 
-    // MARK: Recognising, judging
+    // MARK: Recognising, judging, summing up
+
+    public func summarize(folders: [String], into output: String, flag: CancellationFlag) throws {
+        guard options.writesReports else { return }
+        try ContactSheet.write(folders: folders, to: output + "/contact-sheet.pdf", flag: flag)
+    }
 
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         try ClassificationWriter.adopt(folder: folder, fingerprint: fingerprint)

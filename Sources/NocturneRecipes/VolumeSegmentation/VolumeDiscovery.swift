@@ -177,7 +177,7 @@ struct VolumeDiscovery {
         let files = Array(Set(found.flatMap(\.files)))
         let stamps = Mutex([String: String]())
         try scope.forEach(files.count) { index in
-            let stamp = VolumeDiscovery.stamp(files[index])
+            let stamp = files[index].stamp
             stamps.withLock { $0[files[index].path] = stamp }
         }
         let words = options.words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\n")
@@ -230,16 +230,5 @@ struct VolumeDiscovery {
             item.source = try source.encoded
         }
         return item
-    }
-
-    /// What tells whether a file is still the same: name, size, time of change, and the content where it is small.
-    private static func stamp(_ file: FoundFile) -> String {
-        var status = stat()
-        guard stat(file.path, &status) == 0 else { return "\(file.name) gone" }
-        var text = "\(file.name) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
-        if status.st_size <= 64 << 10, let digest = try? FileSystem.digest(file.path) {
-            text += " \(digest.digest.hex)"
-        }
-        return text
     }
 }

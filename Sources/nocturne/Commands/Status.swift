@@ -14,12 +14,27 @@ struct Status: AsyncParsableCommand {
     @Flag(help: "Say it again every two seconds while a run is at work.")
     var follow = false
 
+    @Flag(help: "List the parts of items that changed last first: a review queue.")
+    var newestFirst = false
+
     struct Report: Encodable {
         let output: String
         @Nullable var runningProcess: Int?
         let counts: BatchCounts
         let inFlight: [String]
         let failures: [Failure]
+        /// What was found on photos, each an entry of its own.
+        let parts: [Part]
+    }
+
+    struct Part: Encodable {
+        let item: String
+        let id: Int
+        let kind: String
+        let state: String
+        /// Below the output folder.
+        @Nullable var thumbnail: String?
+        @Nullable var reason: String?
     }
 
     struct Failure: Encodable {
@@ -44,6 +59,8 @@ struct Status: AsyncParsableCommand {
         defer { journal.close() }
         let items = try journal.items()
         let holder = BatchLock.holder(of: folder)
+        let parts = try journal.parts()
+        let order = newestFirst ? items.sorted { ($0.changed ?? "") > ($1.changed ?? "") } : items
         return Report(
             output: folder.path,
             runningProcess: holder.map(Int.init),
@@ -51,6 +68,18 @@ struct Status: AsyncParsableCommand {
             inFlight: holder == nil ? [] : items.filter { $0.state == .started }.map(\.name),
             failures: items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map {
                 Failure(item: $0.name, state: $0.state.rawValue, reason: $0.reason)
+            },
+            parts: order.flatMap { item in
+                (parts[item.id] ?? []).map { part in
+                    Part(
+                        item: item.name,
+                        id: part.id,
+                        kind: part.kind,
+                        state: part.state.rawValue,
+                        thumbnail: part.thumbnail.map { "\(item.name)/\($0)" },
+                        reason: part.reason
+                    )
+                }
             }
         )
     }

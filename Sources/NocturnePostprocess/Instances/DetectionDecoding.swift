@@ -1,0 +1,312 @@
+public import NocturneConcurrency
+
+/// An instance that a network gave directly, on the picture's own grid.
+public struct DetectedInstance: Sendable {
+    public let mask: RunLengthMask
+    public let confidence: Float
+    /// From 0, among the package's classes.
+    public let classIndex: Int
+
+    public init(mask: RunLengthMask, confidence: Float, classIndex: Int) {
+        self.mask = mask
+        self.confidence = confidence
+        self.classIndex = classIndex
+    }
+}
+
+/// How the network's input came from the picture: scaled into the left upper part of it, the rest padding.
+public struct PictureFrame: Hashable, Sendable {
+    /// The upright picture.
+    public let width: Int
+    public let height: Int
+    /// The part of the network's input that shows it.
+    public let contentWidth: Int
+    public let contentHeight: Int
+    /// The network's input.
+    public let inputWidth: Int
+    public let inputHeight: Int
+
+    public init(width: Int, height: Int, contentWidth: Int, contentHeight: Int, inputWidth: Int, inputHeight: Int) {
+        self.width = width
+        self.height = height
+        self.contentWidth = contentWidth
+        self.contentHeight = contentHeight
+        self.inputWidth = inputWidth
+        self.inputHeight = inputHeight
+    }
+
+    /// Pixels of the picture for one of the input.
+    public var scaleX: Double { Double(width) / Double(contentWidth) }
+    public var scaleY: Double { Double(height) / Double(contentHeight) }
+
+    /// The whole pixels of the picture that a box of the input touches.
+    func box(_ box: FloatBox) -> PixelBox {
+        func held(_ value: Double, _ limit: Int) -> Int { Int(min(max(value, 0), Double(limit))) }
+        let left = held((Double(box.left) * scaleX).rounded(.down), width)
+        let top = held((Double(box.top) * scaleY).rounded(.down), height)
+        let right = held((Double(box.right) * scaleX).rounded(.up), width)
+        let bottom = held((Double(box.bottom) * scaleY).rounded(.up), height)
+        return PixelBox(x: left, y: top, width: max(right - left, 0), height: max(bottom - top, 0))
+    }
+}
+
+/// Thresholds of networks that give instances directly.
+public struct DetectionRules: Hashable, Sendable {
+    /// Less sure candidates are none.
+    public var scoreThreshold: Float
+    /// Intersection over union above which two boxes show the same thing.
+    public var boxOverlap: Float
+    /// The same for masks.
+    public var maskOverlap: Float
+    /// From where a mask's chance counts.
+    public var maskThreshold: Float
+    public var maximumInstances: Int
+    /// Smaller masks, in pixels of the network's input, are none.
+    public var minimumArea: Int
+
+    public init(
+        scoreThreshold: Float = 0.25,
+        boxOverlap: Float = 0.7,
+        maskOverlap: Float = 0.7,
+        maskThreshold: Float = 0.5,
+        maximumInstances: Int = 200,
+        minimumArea: Int = 16
+    ) {
+        self.scoreThreshold = scoreThreshold
+        self.boxOverlap = boxOverlap
+        self.maskOverlap = maskOverlap
+        self.maskThreshold = maskThreshold
+        self.maximumInstances = maximumInstances
+        self.minimumArea = minimumArea
+    }
+}
+
+/// The outputs of detection networks, made into masks.
+///
+/// Values that are no numbers make a candidate none, but for masks and prototypes, where they throw. Candidates beyond the
+/// ``candidateLimit`` surest are not looked at, which bounds the time.
+public struct DetectionDecoder: Sendable {
+    public let frame: PictureFrame
+    public let rules: DetectionRules
+
+    static let candidateLimit = 3000
+
+    public init(frame: PictureFrame, rules: DetectionRules) {
+        self.frame = frame
+        self.rules = rules
+    }
+
+    /// A network like YOLO-seg: candidates `[4 + classes + coefficients][candidates]` (middle x and y, width and height in
+    /// pixels of the input, a chance for every class, coefficients), and prototypes `[coefficients][rows][columns]` whose
+    /// weighted sums are the logits of masks over the whole input.
+    /// - Throws: ``InstanceError`` when the sizes do not fit or prototypes are no numbers; `CancelledError`.
+    public func prototypes(
+        candidates: [Float],
+        classes: Int,
+        planes: [Float],
+        planeCount: Int,
+        planeWidth: Int,
+        planeHeight: Int,
+        flag: CancellationFlag
+    ) throws -> [DetectedInstance] {
+        let rows = 4 + classes + planeCount
+        guard classes > 0, planeCount > 0, candidates.count % rows == 0,
+            planes.count == planeCount * planeWidth * planeHeight
+        else {
+            throw InstanceError(
+                .wrongSize,
+                "\(candidates.count) values of candidates and \(planes.count) of prototypes do not fit \(classes) "
+                    + "classes and \(planeCount) prototypes of \(planeWidth)×\(planeHeight)"
+            )
+        }
+        guard planes.allSatisfy(\.isFinite) else {
+            throw InstanceError(.notANumber, "the prototypes hold values that are not numbers (NaN or infinite)")
+        }
+        let count = candidates.count / rows
+        var found = Candidates()
+        for index in 0..<count {
+            if index % 4096 == 0 { try flag.check() }
+            var best = 0
+            for kind in 1..<max(classes, 1)
+            where candidates[(4 + kind) * count + index] > candidates[(4 + best) * count + index] { best = kind }
+            let score = candidates[(4 + best) * count + index]
+            let (x, y) = (candidates[index], candidates[count + index])
+            let (w, h) = (candidates[2 * count + index] / 2, candidates[3 * count + index] / 2)
+            found.add(
+                FloatBox(left: x - w, top: y - h, right: x + w, bottom: y + h),
+                score: score,
+                kind: best,
+                index: index,
+                above: rules.scoreThreshold
+            )
+        }
+        let area = planeWidth * planeHeight
+        return try instances(found, flag: flag) { candidate, box in
+            var logits = [Float](repeating: 0, count: area)
+            for plane in 0..<planeCount {
+                let weight = candidates[(4 + classes + plane) * count + candidate]
+                guard weight.isFinite else { return nil }
+                for place in 0..<area { logits[place] += weight * planes[plane * area + place] }
+            }
+            return mask(
+                of: logits,
+                planeWidth,
+                planeHeight,
+                over: FloatBox(left: 0, top: 0, right: Float(frame.inputWidth), bottom: Float(frame.inputHeight)),
+                // Logits instead of chances: the same border, and no exponential.
+                threshold: Logit.of(rules.maskThreshold),
+                clip: box
+            )
+        }
+    }
+
+    /// A network like Mask R-CNN: boxes `[n][4]` (left, top, right, bottom in pixels of the input), a score and a class
+    /// each (torchvision counts classes from 1: `firstClass`), and a plane of chances each, which covers the box, or the
+    /// whole input where it has the input's size.
+    /// - Throws: ``InstanceError`` when the sizes do not fit or a mask holds no numbers; `CancelledError`.
+    public func masks(
+        boxes: [Float],
+        scores: [Float],
+        kinds: [Float],
+        classes: Int,
+        firstClass: Int,
+        planes: [Float],
+        planeWidth: Int,
+        planeHeight: Int,
+        flag: CancellationFlag
+    ) throws -> [DetectedInstance] {
+        let count = scores.count
+        guard boxes.count == 4 * count, kinds.count == count, planes.count == count * planeWidth * planeHeight else {
+            throw InstanceError(
+                .wrongSize,
+                "\(boxes.count) values of boxes, \(kinds.count) classes and \(planes.count) values of masks of "
+                    + "\(planeWidth)×\(planeHeight) do not fit \(count) scores"
+            )
+        }
+        guard planes.allSatisfy(\.isFinite) else {
+            throw InstanceError(.notANumber, "the masks hold values that are not numbers (NaN or infinite)")
+        }
+        var found = Candidates()
+        for index in 0..<count {
+            let kind = kinds[index]
+            guard kind.isFinite, abs(kind) < 1e6 else { continue }
+            let place = Int(kind.rounded()) - firstClass
+            guard (0..<classes).contains(place) else { continue }
+            found.add(
+                FloatBox(
+                    left: boxes[4 * index],
+                    top: boxes[4 * index + 1],
+                    right: boxes[4 * index + 2],
+                    bottom: boxes[4 * index + 3]
+                ),
+                score: scores[index],
+                kind: place,
+                index: index,
+                above: rules.scoreThreshold
+            )
+        }
+        let area = planeWidth * planeHeight
+        let coversAll = planeWidth == frame.inputWidth && planeHeight == frame.inputHeight
+        let all = FloatBox(left: 0, top: 0, right: Float(frame.inputWidth), bottom: Float(frame.inputHeight))
+        return try instances(found, flag: flag) { candidate, box in
+            mask(
+                of: Array(planes[candidate * area..<(candidate + 1) * area]),
+                planeWidth,
+                planeHeight,
+                over: coversAll ? all : box,
+                threshold: rules.maskThreshold,
+                clip: box
+            )
+        }
+    }
+
+    // MARK: Shared
+
+    private struct Candidates {
+        var boxes: [FloatBox] = []
+        var scores: [Float] = []
+        var kinds: [Int] = []
+        var indices: [Int] = []
+
+        mutating func add(_ box: FloatBox, score: Float, kind: Int, index: Int, above threshold: Float) {
+            let edges = [box.left, box.top, box.right, box.bottom, score]
+            guard score >= threshold, edges.allSatisfy(\.isFinite), box.area > 0 else { return }
+            boxes.append(box)
+            scores.append(score)
+            kinds.append(kind)
+            indices.append(index)
+        }
+
+        /// The surest; of equal ones the earlier.
+        mutating func keep(_ limit: Int) {
+            guard scores.count > limit else { return }
+            let ranked = scores.indices.sorted { (scores[$1], $0) < (scores[$0], $1) }.prefix(limit)
+            let order = ranked.sorted()
+            boxes = order.map { boxes[$0] }
+            kinds = order.map { kinds[$0] }
+            indices = order.map { indices[$0] }
+            scores = order.map { scores[$0] }
+        }
+    }
+
+    private func instances(
+        _ found: Candidates,
+        flag: CancellationFlag,
+        mask: (Int, FloatBox) -> RunLengthMask?
+    ) throws(CancelledError) -> [DetectedInstance] {
+        var found = found
+        found.keep(Self.candidateLimit)
+        let kept = try NonMaximumSuppression.boxes(
+            found.boxes,
+            scores: found.scores,
+            classes: found.kinds,
+            threshold: rules.boxOverlap,
+            limit: 2 * rules.maximumInstances,
+            flag: flag
+        )
+        var candidates: [DetectedInstance] = []
+        let smallest = Double(rules.minimumArea) * frame.scaleX * frame.scaleY
+        for index in kept {
+            try flag.check()
+            guard let mask = mask(found.indices[index], found.boxes[index]), mask.area > 0,
+                Double(mask.area) >= smallest
+            else { continue }
+            let confidence = min(max(found.scores[index], 0), 1)
+            candidates.append(
+                DetectedInstance(mask: mask, confidence: confidence, classIndex: found.kinds[index])
+            )
+        }
+        let final = try NonMaximumSuppression.masks(
+            candidates.map(\.mask),
+            scores: candidates.map(\.confidence),
+            classes: candidates.map(\.classIndex),
+            threshold: rules.maskOverlap,
+            limit: rules.maximumInstances,
+            flag: flag
+        )
+        return final.map { candidates[$0] }
+    }
+
+    private func mask(
+        of plane: [Float],
+        _ planeWidth: Int,
+        _ planeHeight: Int,
+        over area: FloatBox,
+        threshold: Float,
+        clip: FloatBox
+    ) -> RunLengthMask {
+        MaskEnlarging.mask(
+            of: plane,
+            planeWidth: planeWidth,
+            planeHeight: planeHeight,
+            left: Double(area.left) * frame.scaleX,
+            top: Double(area.top) * frame.scaleY,
+            right: Double(area.right) * frame.scaleX,
+            bottom: Double(area.bottom) * frame.scaleY,
+            threshold: threshold,
+            clip: frame.box(clip),
+            width: frame.width,
+            height: frame.height
+        )
+    }
+}

@@ -1,0 +1,171 @@
+public import NocturneConcurrency
+
+/// Takes maps apart into instances: seeds from the centre map, a watershed between them, over-split pieces joined again,
+/// specks left out and holes filled.
+///
+/// Background is never an instance: nothing below the foreground threshold is, but for holes that one instance encloses.
+/// One thread, about 20 ns and 26 bytes a pixel, and the flag looked at between steps of a few milliseconds.
+public struct InstanceSplitter: Sendable {
+    public let rules: SplittingRules
+
+    public init(rules: SplittingRules) { self.rules = rules }
+
+    /// More seeds than this are a sign of noise, not of instances: the largest are used.
+    private static let mostSeeds = 4096
+
+    /// Bytes beside the maps.
+    public static func predictedBytes(width: Int, height: Int) -> Int { width * height * 26 + (1 << 20) }
+
+    /// - Throws: `CancelledError`.
+    public func split(_ maps: InstanceMaps, flag: CancellationFlag) throws(CancelledError) -> InstanceLabels {
+        let isInside = maps.foreground.map { $0 >= rules.foregroundThreshold }
+        let heights = heights(of: maps)
+        var (labels, pieces) = try seeds(maps, isInside, heights, flag)
+        guard pieces > 0 else {
+            return InstanceLabels(
+                width: maps.width,
+                height: maps.height,
+                labels: Array(repeating: 0, count: isInside.count),
+                confidences: []
+            )
+        }
+        try SeededWatershed.flood(
+            heights: heights,
+            labels: &labels,
+            isInside: isInside,
+            width: maps.width,
+            flag: flag
+        )
+        if rules.mergeBoundary > 0 {
+            var merging = PieceMerging(labels: labels, pieces: pieces, boundary: maps.boundary, width: maps.width)
+            let targets = try merging.run(
+                below: rules.mergeBoundary,
+                minimumContact: rules.minimumContact,
+                flag: flag
+            )
+            for place in labels.indices { labels[place] = targets[Int(labels[place])] }
+        }
+        let (numbered, count, dropped) = numbered(labels, pieces: pieces)
+        let filled = try filled(numbered, width: maps.width, height: maps.height, flag: flag)
+        return InstanceLabels(
+            width: maps.width,
+            height: maps.height,
+            labels: filled,
+            confidences: confidences(filled, count: count, maps.foreground),
+            dropped: dropped
+        )
+    }
+
+    // MARK: Landscape and seeds
+
+    /// High at boundaries and far from centres.
+    private func heights(of maps: InstanceMaps) -> [UInt8] {
+        let weight = rules.boundaryWeight
+        return maps.foreground.indices.map { place in
+            let boundary = min(max(maps.boundary[place], 0), 1)
+            guard let centre = maps.centre else { return UInt8(boundary * 255 + 0.5) }
+            let depth = min(max(centre[place], 0), 1)
+            return UInt8((((1 - depth) + weight * boundary) / (1 + weight)) * 255 + 0.5)
+        }
+    }
+
+    /// Large enough components of what is surely inside; and for a piece of foreground with no such, its lowest pixel:
+    /// a thin book is a book.
+    private func seeds(
+        _ maps: InstanceMaps,
+        _ isInside: [Bool],
+        _ heights: [UInt8],
+        _ flag: CancellationFlag
+    ) throws(CancelledError) -> (labels: [Int32], count: Int) {
+        let (width, height) = (maps.width, maps.height)
+        let found = try PlaneComponents(width: width, height: height, flag: flag) { place in
+            let depth = maps.centre?[place] ?? (maps.foreground[place] - maps.boundary[place])
+            return isInside[place] && depth >= rules.seedThreshold
+        }
+        var large = (1..<max(found.count + 1, 1)).filter { found.areas[$0] >= rules.minimumSeedArea }
+        if large.count > Self.mostSeeds {
+            large.sort { (found.areas[$1], $0) < (found.areas[$0], $1) }
+            large = large.prefix(Self.mostSeeds).sorted()
+        }
+        var numbers = [Int32](repeating: 0, count: found.count + 1)
+        for (index, component) in large.enumerated() { numbers[component] = Int32(index + 1) }
+        var labels = found.labels.map { numbers[Int($0)] }
+
+        let regions = try PlaneComponents(width: width, height: height, flag: flag) { isInside[$0] }
+        var lowest = [Int32](repeating: -1, count: regions.count + 1)
+        var isSeeded = [Bool](repeating: false, count: regions.count + 1)
+        for place in labels.indices {
+            let region = Int(regions.labels[place])
+            if labels[place] > 0 { isSeeded[region] = true }
+            if lowest[region] < 0 || heights[place] < heights[Int(lowest[region])] { lowest[region] = Int32(place) }
+        }
+        var count = large.count
+        for region in 1..<max(regions.count + 1, 1)
+        where !isSeeded[region] && regions.areas[region] >= rules.minimumArea && count < Self.mostSeeds {
+            count += 1
+            labels[Int(lowest[region])] = Int32(count)
+        }
+        return (labels, count)
+    }
+
+    // MARK: Numbers and holes
+
+    /// Pieces that are large enough, in the order of their first pixel; of more than are asked for, the largest.
+    private func numbered(_ labels: [Int32], pieces: Int) -> (labels: [UInt16], count: Int, dropped: Int) {
+        var areas = [Int](repeating: 0, count: pieces + 1)
+        var order: [Int] = []
+        for label in labels where label > 0 {
+            if areas[Int(label)] == 0 { order.append(Int(label)) }
+            areas[Int(label)] += 1
+        }
+        var kept = order.filter { areas[$0] >= rules.minimumArea }
+        let dropped = max(kept.count - rules.maximumInstances, 0)
+        if dropped > 0 {
+            let ranked = kept.enumerated().sorted { (areas[$1.element], $0.offset) < (areas[$0.element], $1.offset) }
+            let chosen = Set(ranked.prefix(rules.maximumInstances).map(\.element))
+            kept.removeAll { !chosen.contains($0) }
+        }
+        var numbers = [UInt16](repeating: 0, count: pieces + 1)
+        for (index, label) in kept.enumerated() { numbers[label] = UInt16(index + 1) }
+        return (labels.map { numbers[Int($0)] }, kept.count, dropped)
+    }
+
+    /// Holes that one instance alone encloses become part of it.
+    private func filled(
+        _ labels: [UInt16],
+        width: Int,
+        height: Int,
+        flag: CancellationFlag
+    ) throws(CancelledError) -> [UInt16] {
+        let holes = try PlaneComponents(width: width, height: height, flag: flag) { labels[$0] == 0 }
+        /// The instance around a hole; -1 none yet, 0 several or the picture's edge.
+        var owners = [Int32](repeating: -1, count: holes.count + 1)
+        for place in labels.indices where labels[place] == 0 {
+            let hole = Int(holes.labels[place])
+            let (x, y) = (place % width, place / width)
+            if x == 0 || y == 0 || x == width - 1 || y == height - 1 {
+                owners[hole] = 0
+                continue
+            }
+            for neighbour in [place - width, place - 1, place + 1, place + width] where labels[neighbour] > 0 {
+                let label = Int32(labels[neighbour])
+                if owners[hole] == -1 { owners[hole] = label } else if owners[hole] != label { owners[hole] = 0 }
+            }
+        }
+        var filled = labels
+        for place in filled.indices where filled[place] == 0 {
+            filled[place] = UInt16(max(owners[Int(holes.labels[place])], 0))
+        }
+        return filled
+    }
+
+    private func confidences(_ labels: [UInt16], count: Int, _ foreground: [Float]) -> [Float] {
+        var sums = [Double](repeating: 0, count: count + 1)
+        var areas = [Int](repeating: 0, count: count + 1)
+        for (place, label) in labels.enumerated() where label > 0 {
+            sums[Int(label)] += Double(min(max(foreground[place], 0), 1))
+            areas[Int(label)] += 1
+        }
+        return (1..<max(count + 1, 1)).map { Float(sums[$0] / Double(areas[$0])) }
+    }
+}

@@ -1,0 +1,90 @@
+public import NocturneConcurrency
+
+/// Of candidates that show the same thing, only the surest stays.
+public enum NonMaximumSuppression {
+    /// Which boxes stay, surest first; of equal scores, the earlier.
+    ///
+    /// A box goes when its intersection over union with a surer one of its class is above `threshold`. Squared in the
+    /// number of candidates at worst, of kept ones times all otherwise.
+    /// - Throws: `CancelledError`.
+    public static func boxes(
+        _ boxes: [FloatBox],
+        scores: [Float],
+        classes: [Int],
+        threshold: Float,
+        limit: Int,
+        flag: CancellationFlag
+    ) throws(CancelledError) -> [Int] {
+        precondition(boxes.count == scores.count && boxes.count == classes.count, "one score and class a box")
+        var kept: [Int] = []
+        for index in ranked(scores) where kept.count < limit {
+            try flag.check()
+            let goes = kept.contains {
+                classes[$0] == classes[index] && boxes[$0].intersectionOverUnion(boxes[index]) > threshold
+            }
+            if !goes { kept.append(index) }
+        }
+        return kept
+    }
+
+    /// The same with the masks themselves, which tells leaning neighbours apart whose boxes are nearly one.
+    /// - Throws: `CancelledError`.
+    public static func masks(
+        _ masks: [RunLengthMask],
+        scores: [Float],
+        classes: [Int],
+        threshold: Float,
+        limit: Int,
+        flag: CancellationFlag
+    ) throws(CancelledError) -> [Int] {
+        precondition(masks.count == scores.count && masks.count == classes.count, "one score and class a mask")
+        let areas = masks.map(\.area)
+        let boxes = masks.map(\.box)
+        var kept: [Int] = []
+        for index in ranked(scores) where kept.count < limit && areas[index] > 0 {
+            try flag.check()
+            let goes = kept.contains { other in
+                guard classes[other] == classes[index], let a = boxes[other], let b = boxes[index],
+                    a.x < b.x + b.width, b.x < a.x + a.width, a.y < b.y + b.height, b.y < a.y + a.height
+                else { return false }
+                let shared = masks[other].overlap(with: masks[index])
+                return Double(shared) > Double(threshold) * Double(areas[other] + areas[index] - shared)
+            }
+            if !goes { kept.append(index) }
+        }
+        return kept
+    }
+
+    private static func ranked(_ scores: [Float]) -> [Int] {
+        scores.indices.sorted { (scores[$1], $0) < (scores[$0], $1) }
+    }
+}
+
+/// A box of any place and size: left upper and right lower corner.
+public struct FloatBox: Hashable, Sendable {
+    public var left: Float
+    public var top: Float
+    public var right: Float
+    public var bottom: Float
+
+    public init(left: Float, top: Float, right: Float, bottom: Float) {
+        self.left = left
+        self.top = top
+        self.right = right
+        self.bottom = bottom
+    }
+
+    /// 0 for a box that is inside out.
+    public var area: Float { max(right - left, 0) * max(bottom - top, 0) }
+
+    public func intersectionOverUnion(_ other: FloatBox) -> Float {
+        let shared = FloatBox(
+            left: max(left, other.left),
+            top: max(top, other.top),
+            right: min(right, other.right),
+            bottom: min(bottom, other.bottom)
+        ).area
+        let union = area + other.area - shared
+        return union > 0 ? shared / union : 0
+    }
+}

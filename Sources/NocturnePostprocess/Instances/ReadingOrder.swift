@@ -1,0 +1,118 @@
+/// The order in which a person reads a shelf: row by row from the top, left to right, stacks from the top down.
+public struct ReadingOrder: Sendable {
+    /// Indices of the boxes, row by row.
+    public let rows: [[Int]]
+
+    /// All indices in order.
+    public var order: [Int] { rows.flatMap(\.self) }
+
+    /// Sorts boxes into rows.
+    ///
+    /// Two boxes share a row when they overlap by at least half of the lower one's height and are near each other
+    /// (within three widths or heights), or when one lies on the other: so a row may be tilted, and a stack belongs to the
+    /// books beside it. Squared in the number of boxes, of which there are hundreds.
+    public init(_ boxes: [PixelBox]) {
+        var parents = Array(boxes.indices)
+        func root(_ index: Int) -> Int {
+            var index = index
+            while parents[index] != index { index = parents[index] }
+            return index
+        }
+        for first in boxes.indices {
+            for second in boxes.indices.dropFirst(first + 1)
+            where Self.shareRow(boxes[first], boxes[second]) || Self.areStacked(boxes[first], boxes[second]) {
+                let (a, b) = (root(first), root(second))
+                parents[max(a, b)] = min(a, b)
+            }
+        }
+        var members: [Int: [Int]] = [:]
+        for index in boxes.indices { members[root(index), default: []].append(index) }
+        var rows = members.values.map { $0.sorted() }
+        rows = Self.joined(rows, boxes)
+        rows.sort { (Self.middle($0, boxes), $0[0]) < (Self.middle($1, boxes), $1[0]) }
+        self.rows = rows.map { Self.leftToRight($0, boxes) }
+    }
+
+    private static func overlap(_ a: Range<Int>, _ b: Range<Int>) -> Int {
+        max(0, min(a.upperBound, b.upperBound) - max(a.lowerBound, b.lowerBound))
+    }
+
+    private static func shareRow(_ a: PixelBox, _ b: PixelBox) -> Bool {
+        let shared = overlap(a.rows, b.rows)
+        guard 2 * shared >= min(a.height, b.height) else { return false }
+        let gap = max(a.columns.lowerBound, b.columns.lowerBound) - min(a.columns.upperBound, b.columns.upperBound)
+        return gap <= 3 * max(a.width, b.width, a.height, b.height)
+    }
+
+    /// Whether both lie and one is on the other.
+    private static func areStacked(_ a: PixelBox, _ b: PixelBox) -> Bool {
+        guard a.width > a.height, b.width > b.height else { return false }
+        let gap = max(a.rows.lowerBound, b.rows.lowerBound) - min(a.rows.upperBound, b.rows.upperBound)
+        return 2 * overlap(a.columns, b.columns) >= min(a.width, b.width) && 2 * gap <= min(a.height, b.height)
+    }
+
+    /// Groups that are far apart on the same board: their heights overlap by half of the lower group's.
+    private static func joined(_ rows: [[Int]], _ boxes: [PixelBox]) -> [[Int]] {
+        var rows = rows
+        var again = true
+        while again {
+            again = false
+            search: for first in rows.indices {
+                for second in rows.indices.dropFirst(first + 1) {
+                    let (a, b) = (span(rows[first], boxes), span(rows[second], boxes))
+                    guard 2 * overlap(a, b) >= min(a.count, b.count) else { continue }
+                    rows[first] = (rows[first] + rows[second]).sorted()
+                    rows.remove(at: second)
+                    again = true
+                    break search
+                }
+            }
+        }
+        return rows
+    }
+
+    /// From the middle top to the middle bottom of a row, which is less than its whole height when it is tilted.
+    private static func span(_ row: [Int], _ boxes: [PixelBox]) -> Range<Int> {
+        let tops = row.map { boxes[$0].y }.sorted()
+        let bottoms = row.map { boxes[$0].y + boxes[$0].height }.sorted()
+        let top = tops[tops.count / 2]
+        return top..<max(top + 1, bottoms[bottoms.count / 2])
+    }
+
+    private static func middle(_ row: [Int], _ boxes: [PixelBox]) -> Int {
+        let span = span(row, boxes)
+        return span.lowerBound + span.upperBound
+    }
+
+    /// Stacks count as one place, and are read from the top.
+    private static func leftToRight(_ row: [Int], _ boxes: [PixelBox]) -> [Int] {
+        var places: [(columns: Range<Int>, members: [Int])] = []
+        let sorted = row.sorted { (boxes[$0].x * 2 + boxes[$0].width, $0) < (boxes[$1].x * 2 + boxes[$1].width, $1) }
+        for index in sorted {
+            let box = boxes[index]
+            let lies = box.width > box.height
+            let stack = places.firstIndex { place in
+                lies && place.members.allSatisfy { boxes[$0].width > boxes[$0].height }
+                    && 2 * overlap(place.columns, box.columns) >= min(place.columns.count, box.width)
+            }
+            if let stack {
+                places[stack].members.append(index)
+                let columns = places[stack].columns
+                places[stack].columns =
+                    min(columns.lowerBound, box.x)..<max(columns.upperBound, box.x + box.width)
+            } else {
+                places.append((box.columns, [index]))
+            }
+        }
+        let middles = places.map { $0.columns.lowerBound + $0.columns.upperBound }
+        let order = places.indices.sorted { (middles[$0], $0) < (middles[$1], $1) }
+        return order.flatMap { place in
+            places[place].members.sorted { (boxes[$0].y, $0) < (boxes[$1].y, $1) }
+        }
+    }
+}
+
+extension PixelBox {
+    fileprivate var columns: Range<Int> { x..<x + max(width, 0) }
+    fileprivate var rows: Range<Int> { y..<y + max(height, 0) }
+}

@@ -1,0 +1,134 @@
+/// The smallest rectangle around a mask, at any angle.
+public struct RotatedBox: Hashable, Sendable {
+    /// In pixels of the picture; (0, 0) is the corner of the first pixel.
+    public let centre: SIMD2<Double>
+    /// Extents across and along the spine: `height` is the side that is nearer the vertical once the box stands.
+    public let width: Double
+    public let height: Double
+    /// How far the box is turned clockwise from standing upright, -135...45: what lies has its head on the left, -90.
+    public let degrees: Double
+
+    /// Top left, top right, bottom right, bottom left of the box once it stands.
+    public let corners: [SIMD2<Double>]
+
+    /// The rectangle of least area around a mask's pixels (their whole squares), standing on its shorter side; nil for an
+    /// empty mask.
+    ///
+    /// One side of it lies on a side of the convex hull (Freeman and Shapira 1975). What leans keeps its head; what lies
+    /// (more than 45° from standing) is turned clockwise, so that its left end becomes its head: spines that read from
+    /// head to tail then read as they lie.
+    public init?(around mask: RunLengthMask) {
+        let hull = ConvexHull.of(mask)
+        guard hull.count >= 3 else { return nil }
+        var best: (area: Double, direction: SIMD2<Double>, low: SIMD2<Double>, high: SIMD2<Double>)?
+        for index in hull.indices {
+            let side = hull[(index + 1) % hull.count] - hull[index]
+            let length = (side * side).sum().squareRoot()
+            guard length > 0 else { continue }
+            let along = side / length
+            let across = SIMD2(-along.y, along.x)
+            var low = SIMD2(repeating: Double.infinity)
+            var high = -low
+            for point in hull {
+                let place = SIMD2((point * along).sum(), (point * across).sum())
+                low = pointwiseMin(low, place)
+                high = pointwiseMax(high, place)
+            }
+            let area = (high.x - low.x) * (high.y - low.y)
+            if area < (best?.area ?? .infinity) - 1e-9 { best = (area, along, low, high) }
+        }
+        guard let best else { return nil }
+        let along = best.direction
+        let across = SIMD2(-along.y, along.x)
+        let middle = (best.low + best.high) / 2
+        let extent = best.high - best.low
+        centre = along * middle.x + across * middle.y
+        // Pictures have y downwards: "up" is towards smaller y.
+        let isSquare = abs(extent.x - extent.y) <= 0.02 * max(extent.x, extent.y)
+        let candidates = [(along, extent.x, extent.y), (across, extent.y, extent.x)]
+        let long = candidates.max { $0.1 < $1.1 } ?? candidates[0]
+        let steep = candidates.max { abs($0.0.y) < abs($1.0.y) } ?? candidates[0]
+        let (direction, height, width) = isSquare ? steep : long
+        let up = Self.head(of: direction)
+        self.height = height
+        self.width = width
+        let right = SIMD2(-up.y, up.x)
+        degrees = Self.rounded(Self.degrees(of: up))
+        let (halfUp, halfRight) = (up * (height / 2), right * (width / 2))
+        corners = [
+            centre + halfUp - halfRight, centre + halfUp + halfRight, centre - halfUp + halfRight,
+            centre - halfUp - halfRight,
+        ]
+    }
+
+    /// An upright box.
+    public init(box: PixelBox) {
+        let (left, top) = (Double(box.x), Double(box.y))
+        width = Double(box.width)
+        height = Double(box.height)
+        centre = SIMD2(left + width / 2, top + height / 2)
+        degrees = 0
+        corners = [
+            SIMD2(left, top), SIMD2(left + width, top), SIMD2(left + width, top + height), SIMD2(left, top + height),
+        ]
+    }
+
+    /// Which of the two ends is the head: the upper one of what stands, the left one of what lies.
+    private static func head(of direction: SIMD2<Double>) -> SIMD2<Double> {
+        if abs(direction.y) >= abs(direction.x) { return direction.y <= 0 ? direction : -direction }
+        return direction.x <= 0 ? direction : -direction
+    }
+
+    /// Clockwise from straight up; y is downwards.
+    private static func degrees(of up: SIMD2<Double>) -> Double {
+        Angle.degrees(y: up.x, x: -up.y)
+    }
+
+    /// Whole thousandths: the last bits of an angle depend on the library.
+    private static func rounded(_ value: Double) -> Double {
+        let result = (value * 1000).rounded() / 1000
+        return result == 0 ? 0 : result
+    }
+}
+
+/// The convex hull of a mask's pixels.
+enum ConvexHull {
+    /// Corners clockwise in the picture (y downwards); empty for an empty mask. Andrew's monotone chain (1979); of every
+    /// column only the first and last pixel matter.
+    static func of(_ mask: RunLengthMask) -> [SIMD2<Double>] {
+        var columns: [(x: Int, top: Int, bottom: Int)] = []
+        mask.forEachRun { x, rows in
+            if let last = columns.last, last.x == x {
+                columns[columns.count - 1].bottom = rows.upperBound
+            } else {
+                columns.append((x, rows.lowerBound, rows.upperBound))
+            }
+        }
+        var points: [SIMD2<Double>] = []
+        for column in columns {
+            for x in [column.x, column.x + 1] {
+                points.append(SIMD2(Double(x), Double(column.top)))
+                points.append(SIMD2(Double(x), Double(column.bottom)))
+            }
+        }
+        points.sort { ($0.x, $0.y) < ($1.x, $1.y) }
+        guard points.count >= 3 else { return [] }
+        let upper = chain(points)
+        let lower = chain(points.reversed())
+        return Array(upper.dropLast() + lower.dropLast())
+    }
+
+    private static func chain(_ points: [SIMD2<Double>]) -> [SIMD2<Double>] {
+        var chain: [SIMD2<Double>] = []
+        for point in points {
+            while chain.count >= 2 {
+                let (a, b) = (chain[chain.count - 2], chain[chain.count - 1])
+                let turn = (b.x - a.x) * (point.y - a.y) - (b.y - a.y) * (point.x - a.x)
+                guard turn <= 0 else { break }
+                chain.removeLast()
+            }
+            chain.append(point)
+        }
+        return chain
+    }
+}

@@ -1,0 +1,73 @@
+/// The text that COCO's own tools (pycocotools, `rleToString`) write for a mask.
+extension RunLengthMask {
+    /// Each count, from the fourth on less the one two before, as groups of five bits with a sign, lowest first, each as a
+    /// character from "0" on; a sixth bit says that another group follows.
+    public var cocoString: String {
+        var text: [UInt8] = []
+        for (index, count) in counts.enumerated() {
+            var value = Int(count)
+            if index > 2 { value -= Int(counts[index - 2]) }
+            var goesOn = true
+            while goesOn {
+                var group = value & 0x1F
+                value >>= 5
+                goesOn = group & 0x10 != 0 ? value != -1 : value != 0
+                if goesOn { group |= 0x20 }
+                text.append(UInt8(group + 48))
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Reads what ``cocoString`` writes.
+    /// - Throws: ``InstanceError`` for a size or text that no mask has.
+    public init(width: Int, height: Int, cocoString: String) throws(InstanceError) {
+        guard width > 0, height > 0, width < 1 << 20, height < 1 << 20, width * height <= Int(UInt32.max) else {
+            throw InstanceError(.wrongSize, "a mask of \(width)×\(height) pixels")
+        }
+        var counts: [Int] = []
+        var value = 0
+        var bits = 0
+        var isWhole = true
+        for byte in cocoString.utf8 {
+            guard (48..<112).contains(byte), bits <= 35 else {
+                throw InstanceError(.wrongEncoding, "a run-length text with an impossible count")
+            }
+            let group = Int(byte) - 48
+            value |= (group & 0x1F) << bits
+            bits += 5
+            isWhole = group & 0x20 == 0
+            guard isWhole else { continue }
+            if group & 0x10 != 0 { value |= -1 << bits }
+            if counts.count > 2 { value += counts[counts.count - 2] }
+            counts.append(value)
+            (value, bits) = (0, 0)
+        }
+        guard isWhole else { throw InstanceError(.wrongEncoding, "a run-length text that ends within a count") }
+        try self.init(width: width, height: height, counts: counts)
+    }
+
+    /// A mask from COCO's uncompressed counts.
+    /// - Throws: ``InstanceError`` when they do not fill the picture.
+    public init(width: Int, height: Int, counts: [Int]) throws(InstanceError) {
+        guard width > 0, height > 0, width < 1 << 20, height < 1 << 20, width * height <= Int(UInt32.max) else {
+            throw InstanceError(.wrongSize, "a mask of \(width)×\(height) pixels")
+        }
+        var place = 0
+        var runs: [Range<Int>] = []
+        for (index, count) in counts.enumerated() {
+            guard count >= 0, count <= width * height - place else {
+                throw InstanceError(
+                    .wrongEncoding,
+                    "runs that do not fit into \(width)×\(height) pixels"
+                )
+            }
+            if index % 2 == 1, count > 0 { runs.append(place..<place + count) }
+            place += count
+        }
+        guard place == width * height else {
+            throw InstanceError(.wrongEncoding, "runs of \(place) pixels for \(width)×\(height)")
+        }
+        self.init(width: width, height: height, runs: runs)
+    }
+}

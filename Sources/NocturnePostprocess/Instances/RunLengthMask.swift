@@ -1,0 +1,128 @@
+/// A mask over a picture as COCO keeps it: lengths of runs down the columns, left to right, alternately outside and
+/// inside, beginning outside (the first is 0 where the first pixel is inside).
+///
+/// 4 bytes a run, so a mask of a large picture takes kilobytes.
+public struct RunLengthMask: Hashable, Sendable {
+    public let width: Int
+    public let height: Int
+    /// They add up to `width * height`. None but the first is 0.
+    public let counts: [UInt32]
+
+    /// Runs of the inside, from the runs' own places.
+    /// - Parameter runs: ranges of `x * height + y`, ascending and apart or touching; none empty.
+    init(width: Int, height: Int, runs: [Range<Int>]) {
+        var counts: [UInt32] = []
+        var end = 0
+        for run in runs {
+            if run.lowerBound == end, !counts.isEmpty {
+                counts[counts.count - 1] += UInt32(run.count)
+            } else {
+                counts.append(UInt32(run.lowerBound - end))
+                counts.append(UInt32(run.count))
+            }
+            end = run.upperBound
+        }
+        if end < width * height || counts.isEmpty { counts.append(UInt32(width * height - end)) }
+        self.width = width
+        self.height = height
+        self.counts = counts
+    }
+
+    /// The mask of a predicate, which is called for every pixel down the columns.
+    public init(width: Int, height: Int, isInside: (_ x: Int, _ y: Int) -> Bool) {
+        var runs: [Range<Int>] = []
+        for x in 0..<width {
+            var start: Int?
+            for y in 0...height {
+                let inside = y < height && isInside(x, y)
+                if inside, start == nil { start = x * height + y }
+                if !inside, let begun = start {
+                    runs.append(begun..<x * height + y)
+                    start = nil
+                }
+            }
+        }
+        self.init(width: width, height: height, runs: runs)
+    }
+
+    /// A rectangle's mask: the part of it that lies in the picture.
+    public init(width: Int, height: Int, box: PixelBox) {
+        let columns = max(box.x, 0)..<max(max(box.x, 0), min(box.x + box.width, width))
+        let rows = max(box.y, 0)..<max(max(box.y, 0), min(box.y + box.height, height))
+        self.init(
+            width: width,
+            height: height,
+            runs: rows.isEmpty ? [] : columns.map { $0 * height + rows.lowerBound..<$0 * height + rows.upperBound }
+        )
+    }
+
+    /// Pixels inside.
+    public var area: Int { stride(from: 1, to: counts.count, by: 2).reduce(0) { $0 + Int(counts[$1]) } }
+
+    /// Calls `body` for every run inside a column, left to right and top to bottom.
+    public func forEachRun(_ body: (_ x: Int, _ rows: Range<Int>) -> Void) {
+        var place = 0
+        for (index, count) in counts.enumerated() {
+            let end = place + Int(count)
+            if index % 2 == 1 {
+                while place < end {
+                    let x = place / height
+                    let stop = min(end, (x + 1) * height)
+                    body(x, place - x * height..<stop - x * height)
+                    place = stop
+                }
+            }
+            place = end
+        }
+    }
+
+    /// The smallest box around the inside; nil when there is none.
+    public var box: PixelBox? {
+        var low = (x: Int.max, y: Int.max)
+        var high = (x: -1, y: -1)
+        forEachRun { x, rows in
+            low = (min(low.x, x), min(low.y, rows.lowerBound))
+            high = (max(high.x, x), max(high.y, rows.upperBound - 1))
+        }
+        guard high.x >= 0 else { return nil }
+        return PixelBox(x: low.x, y: low.y, width: high.x - low.x + 1, height: high.y - low.y + 1)
+    }
+
+    /// Pixels inside both. The masks are of pictures of one size.
+    public func overlap(with other: RunLengthMask) -> Int {
+        precondition(width == other.width && height == other.height, "masks of one picture have one size")
+        var sum = 0
+        var (first, second) = (0, 0)
+        var (firstEnd, secondEnd) = (Int(counts[0]), Int(other.counts[0]))
+        var place = 0
+        while first < counts.count, second < other.counts.count {
+            let end = min(firstEnd, secondEnd)
+            if first % 2 == 1, second % 2 == 1 { sum += end - place }
+            place = end
+            if firstEnd == end {
+                first += 1
+                if first < counts.count { firstEnd += Int(counts[first]) }
+            }
+            if secondEnd == end {
+                second += 1
+                if second < other.counts.count { secondEnd += Int(other.counts[second]) }
+            }
+        }
+        return sum
+    }
+}
+
+/// A box of whole pixels: left upper corner and extents.
+public struct PixelBox: Hashable, Sendable, Codable {
+    public var x: Int
+    public var y: Int
+    public var width: Int
+    public var height: Int
+
+    public init(x: Int, y: Int, width: Int, height: Int) {
+        self.x = x
+        self.y = y
+        self.width = width
+        self.height = height
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturnePipeline
+import Synchronization
+
+/// Finds the pictures below the inputs by their first bytes, and says of every other file why it is none.
+struct PhotoDiscovery {
+    /// A model that wants to see the pictures, and all that a result of it depends on beside the picture.
+    struct Reader {
+        let id: String
+        /// Package digest, engine, precision, options.
+        let words: [String]
+        /// The shorter side a picture must have, in pixels.
+        let minimumSide: Int
+    }
+
+    /// A file that was looked at.
+    struct Look: Sendable {
+        let file: FoundFile
+        let facts: Result<PhotoFacts, PhotoError>
+        /// What tells whether the file is still the same.
+        let stamp: String
+    }
+
+    let limits: PhotoLimits
+    let scope: ComputeScope
+
+    /// - Parameter isInput: false for files that belong to the inputs without being any.
+    func looks(
+        _ request: DiscoveryRequest,
+        where isInput: ([FoundFile]) -> (FoundFile) -> Bool = { _ in { _ in true } }
+    ) throws -> (looks: [Look], notes: [String]) {
+        var walk = FileWalk(request: request, flag: scope.flag)
+        try walk.run()
+        let files = walk.files.filter(isInput(walk.files))
+        let found = Mutex([Int: Look]())
+        let limits = limits
+        try scope.forEach(files.count) { index in
+            let facts: Result<PhotoFacts, PhotoError>
+            do throws(PhotoError) {
+                facts = .success(try PhotoReader.readHeader(at: files[index].path, limits: limits))
+            } catch {
+                facts = .failure(error)
+            }
+            let look = Look(file: files[index], facts: facts, stamp: files[index].stamp)
+            found.withLock { $0[index] = look }
+        }
+        return (found.withLock { found in files.indices.compactMap { found[$0] } }, walk.notes)
+    }
+
+    /// The item of one file for one model.
+    /// - Parameters:
+    ///   - words: what the result depends on beside what the reader says.
+    ///   - source: what the recipe keeps of a picture.
+    static func item(
+        _ look: Look,
+        _ reader: Reader,
+        words: [String] = [],
+        source: (PhotoFacts) throws -> String
+    ) throws -> DiscoveredItem {
+        let all = ["nocturne 1"] + reader.words + words + [look.stamp]
+        var item = DiscoveredItem(
+            key: "photo:" + look.file.path,
+            name: (look.file.fileName as NSString).deletingPathExtension,
+            model: reader.id,
+            source: "{}",
+            path: look.file.path,
+            fingerprint: ContentDigest.of(all.joined(separator: "\n"))
+        )
+        switch look.facts {
+        case .failure(let error):
+            item.key = "file:" + look.file.path
+            item.name = look.file.fileName
+            item.problem = error.code == .notAPicture ? .unknown(error.detail) : .refused(error.detail)
+        case .success(let facts):
+            item.source = try source(facts)
+            guard min(facts.storedWidth, facts.storedHeight) < reader.minimumSide else { return item }
+            item.problem = .refused(
+                "\(facts.storedWidth)×\(facts.storedHeight) pixels; \(reader.id) needs at least "
+                    + "\(reader.minimumSide) on the shorter side"
+            )
+        }
+        return item
+    }
+}

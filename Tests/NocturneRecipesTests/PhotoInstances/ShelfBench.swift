@@ -1,0 +1,108 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturnePipeline
+import NocturneRecipes
+import NocturneTestSupport
+
+/// A batch of drawn pictures, taken apart by a network that gives their red, green and blue as its maps.
+struct ShelfBench {
+    struct Book {
+        var x: Int
+        var y: Int
+        var width: Int
+        var height: Int
+    }
+
+    let folder: TemporaryFolder
+    let model: String
+
+    init(model: String = Fixtures.url("Models/coloured-maps").path) throws {
+        folder = try TemporaryFolder("nocturne-shelf")
+        self.model = model
+        try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
+    }
+
+    var input: String { folder("in").path }
+
+    /// Draws what the network shall say: red in every book, green at its edges, blue deep inside.
+    static func picture(width: Int, height: Int, books: [Book]) -> RGBImage {
+        var image = RGBImage(width: width, height: height)
+        for book in books {
+            for y in book.y..<book.y + book.height {
+                for x in book.x..<book.x + book.width {
+                    let depth = min(x - book.x, book.x + book.width - 1 - x, y - book.y, book.y + book.height - 1 - y)
+                    image[x, y] = SIMD3(230, depth == 0 ? 240 : 10, depth >= 2 ? 220 : 40)
+                }
+            }
+        }
+        return image
+    }
+
+    func add(_ name: String, width: Int = 160, height: Int = 96, books: [Book]) throws {
+        let url = folder("in/\(name)")
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try PNGWriter.write(Self.picture(width: width, height: height, books: books), to: url.path)
+    }
+
+    @discardableResult
+    func run(
+        _ options: PhotoInstancesOptions = PhotoInstancesOptions(),
+        to out: String = "out",
+        threads: Int = 2,
+        inputs: [String]? = nil
+    ) async throws -> (outcome: BatchOutcome, output: OutputFolder) {
+        let package = try ModelPackage.load(folder: model)
+        let loaded = try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
+        let recipe = PhotoInstances(models: [loaded], options: options)
+        let output = OutputFolder(folder(out).path)
+        try output.create()
+        let batch = BatchOptions(
+            output: output,
+            description: BatchDescription(
+                version: "0.0.0",
+                models: [
+                    .init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)
+                ],
+                options: options.words,
+                inputs: inputs ?? [input],
+                include: [],
+                exclude: [],
+                modelPaths: [model]
+            ),
+            threads: threads,
+            memoryBytes: 2 << 30,
+            retryFailed: false,
+            overwrite: false,
+            previousDeath: nil,
+            processBytes: 64 << 20
+        )
+        let progress = ProgressReporter(path: output.events, view: Silence())
+        let engine = BatchEngine(recipe: recipe, options: batch, control: RunControl(), progress: progress)
+        return (try await engine.run(), output)
+    }
+
+    private struct Silence: ProgressView {
+        func show(_ event: BatchEvent, _ status: ProgressStatus) {}
+        func refresh(_ status: ProgressStatus) {}
+        func close() {}
+    }
+
+    static func json(_ path: String) throws -> [String: Any] {
+        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+    }
+
+    /// Every file of every item but `run.json`, with its digest.
+    static func tree(_ output: OutputFolder, items: [String]) throws -> [String: String] {
+        var result: [String: String] = [:]
+        for item in items {
+            for file in FileSystem.files(below: output.item(item)) where !file.hasSuffix("run.json") {
+                result["\(item)/\(file)"] = try FileSystem.digest("\(output.item(item))/\(file)").digest.hex
+            }
+        }
+        return result
+    }
+}
