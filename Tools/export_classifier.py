@@ -73,7 +73,7 @@ def load(options: argparse.Namespace) -> nn.Module:
 
 
 def maps_and_head(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[nn.Module, nn.Linear] | None:
-    """The layer whose maps are averaged, and the linear layer that is given the mean; None where there is no such pair."""
+    """The layer whose maps are averaged, and the linear layer that is given the mean; None where there is none."""
     if isinstance(module, torch.jit.ScriptModule):
         return None
     linear = [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
@@ -82,7 +82,9 @@ def maps_and_head(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[nn.Mod
     seen: list[tuple[nn.Module, Tensor]] = []
     given: list[Tensor] = []
     hooks = [
-        layer.register_forward_hook(lambda m, _i, output: seen.append((m, output)) if isinstance(output, Tensor) else None)
+        layer.register_forward_hook(
+            lambda m, _i, output: seen.append((m, output)) if isinstance(output, Tensor) else None
+        )
         for layer in module.modules()
     ]
     hooks.append(linear[-1].register_forward_hook(lambda _m, i, _o: given.append(i[0])))
@@ -162,7 +164,8 @@ def check(module: nn.Module, options: argparse.Namespace, sites: list[str]) -> f
         largest = max(largest, float(expected.abs().max()))
     print(
         f"{INPUTS} inputs: largest difference {worst:.2e} (limit {LIMIT}), largest logit {largest:.2e}; "
-        f"median {statistics.median(ours) * 1000:.1f} ms PyTorch, {statistics.median(theirs) * 1000:.1f} ms ONNX Runtime, {options.threads} threads"
+        f"median {statistics.median(ours) * 1000:.1f} ms PyTorch, "
+        f"{statistics.median(theirs) * 1000:.1f} ms ONNX Runtime, {options.threads} threads"
     )
     return worst
 

@@ -1,6 +1,6 @@
 """Runs the sample photos of lesions through Pillow, NumPy and ONNX Runtime, as the reference for Nocturne's way.
 
-    python Tools/make_lesion_reference.py
+python Tools/make_lesion_reference.py
 """
 
 from __future__ import annotations

@@ -27,7 +27,12 @@ def make(source: Path, target: Path, style: str) -> None:
     subsetter = Subsetter(options)
     subsetter.populate(unicodes=CHARACTERS)
     subsetter.subset(font)
-    for identifier, text in ((1, "Nocturne Sans"), (2, style), (4, f"Nocturne Sans {style}"), (6, f"NocturneSans-{style}")):
+    for identifier, text in (
+        (1, "Nocturne Sans"),
+        (2, style),
+        (4, f"Nocturne Sans {style}"),
+        (6, f"NocturneSans-{style}"),
+    ):
         font["name"].setName(text, identifier, 3, 1, 0x409)
     font["head"].created = font["head"].modified = 3_600_000_000  # the same bytes every time
     font.recalcTimestamp = False

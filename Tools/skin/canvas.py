@@ -18,7 +18,9 @@ class Canvas:
     def __init__(self, height: int, width: int, rng: np.random.Generator) -> None:
         self.height, self.width, self.rng = height, width, rng
         self.scale = min(height, width) / 2
-        self.u = np.broadcast_to(((np.arange(width) + 0.5 - width / 2) / self.scale).astype(np.float32), (height, width))
+        self.u = np.broadcast_to(
+            ((np.arange(width) + 0.5 - width / 2) / self.scale).astype(np.float32), (height, width)
+        )
         self.v = np.broadcast_to(
             ((np.arange(height) + 0.5 - height / 2) / self.scale).astype(np.float32)[:, None], (height, width)
         )

@@ -51,7 +51,13 @@ def mel(canvas: Canvas) -> None:
     brown = _brown(rng, rng.uniform(0.45, 1.0))
     body = shape.mask(rng.uniform(0.06, 0.22))
     canvas.blend(body * rng.uniform(0.75, 0.95), brown)
-    palette: list[Color] = [(0.10, 0.07, 0.06), (0.30, 0.34, 0.42), (0.72, 0.36, 0.32), (0.84, 0.76, 0.74), (0.35, 0.2, 0.12)]
+    palette: list[Color] = [
+        (0.10, 0.07, 0.06),
+        (0.30, 0.34, 0.42),
+        (0.72, 0.36, 0.32),
+        (0.84, 0.76, 0.74),
+        (0.35, 0.2, 0.12),
+    ]
     for index in rng.permutation(len(palette))[: int(rng.integers(1, 5))]:
         patch = np.clip(canvas.noise(rng.uniform(2, 4.5)) - rng.uniform(0.1, 0.7), 0, 1) * 1.8
         canvas.blend(body * np.minimum(patch, 1) * rng.uniform(0.3, 0.95), palette[index])
@@ -59,7 +65,11 @@ def mel(canvas: Canvas) -> None:
         net = canvas.honeycomb(rng.uniform(9, 15), 2.2) * np.clip(canvas.noise(3) + 0.4, 0, 1)
         canvas.blend(body * net * 0.7, (0.13, 0.08, 0.06))
     if rng.random() < 0.55:
-        veil = np.clip(1 - np.hypot(canvas.u - shape.u - rng.normal(0, 0.15), canvas.v - shape.v - rng.normal(0, 0.15)) / 0.38, 0, 1)
+        veil = np.clip(
+            1 - np.hypot(canvas.u - shape.u - rng.normal(0, 0.15), canvas.v - shape.v - rng.normal(0, 0.15)) / 0.38,
+            0,
+            1,
+        )
         canvas.blend(body * veil * rng.uniform(0.5, 0.9), (0.42, 0.46, 0.56))
     dots = shape.rim(rng, int(rng.integers(3, 30)), 0.8)
     canvas.blend(canvas.spots(dots, [rng.uniform(0.008, 0.028) for _ in dots]) * 0.85, (0.07, 0.05, 0.05))
@@ -74,7 +84,9 @@ def bcc(canvas: Canvas) -> None:
     rng = canvas.rng
     shape = outline(canvas, rng.uniform(0.15, 0.5), (0.35, 0.7))
     body = shape.mask(rng.uniform(0.25, 0.5))
-    canvas.blend(body * rng.uniform(0.45, 0.75), (rng.uniform(0.82, 0.92), rng.uniform(0.58, 0.66), rng.uniform(0.56, 0.64)))
+    canvas.blend(
+        body * rng.uniform(0.45, 0.75), (rng.uniform(0.82, 0.92), rng.uniform(0.58, 0.66), rng.uniform(0.56, 0.64))
+    )
     canvas.blend(body * np.clip(canvas.noise(4), 0, 1) * 0.3, (0.96, 0.88, 0.86))
     canvas.blend(_branches(canvas, shape, int(rng.integers(3, 7))) * rng.uniform(0.6, 0.95), (0.68, 0.13, 0.14))
     nests = shape.scatter(rng, int(rng.integers(0, 8)), 0.75)
@@ -89,12 +101,16 @@ def akiec(canvas: Canvas) -> None:
     rng = canvas.rng
     shape = outline(canvas, rng.uniform(0.3, 0.7), (0.4, 0.8))
     body = shape.mask(rng.uniform(0.45, 0.8))
-    canvas.blend(body * rng.uniform(0.5, 0.8), (rng.uniform(0.76, 0.86), rng.uniform(0.42, 0.52), rng.uniform(0.38, 0.46)))
+    canvas.blend(
+        body * rng.uniform(0.5, 0.8), (rng.uniform(0.76, 0.86), rng.uniform(0.42, 0.52), rng.uniform(0.38, 0.46))
+    )
     net = canvas.honeycomb(rng.uniform(9, 16), 1.0)
     canvas.blend(body * net * rng.uniform(0.25, 0.55), (0.72, 0.26, 0.24))
     canvas.blend(body * np.clip(0.5 - net, 0, 1) * rng.uniform(0.3, 0.7), (0.93, 0.80, 0.72))
     scale = np.clip(canvas.noise(rng.uniform(6, 10)) + 0.5 * canvas.noise(28) - rng.uniform(0.6, 1.1), 0, 1)
-    canvas.blend(shape.mask(0.4) * np.minimum(scale * 2.5, 1) * rng.uniform(0.6, 0.95), (0.95, 0.90, rng.uniform(0.68, 0.84)))
+    canvas.blend(
+        shape.mask(0.4) * np.minimum(scale * 2.5, 1) * rng.uniform(0.6, 0.95), (0.95, 0.90, rng.uniform(0.68, 0.84))
+    )
     dots = shape.scatter(rng, int(rng.integers(5, 30)))
     canvas.blend(canvas.spots(dots, [rng.uniform(0.008, 0.014) for _ in dots]) * 0.7, (0.62, 0.12, 0.12))
 
@@ -177,5 +193,10 @@ def _branches(canvas: Canvas, shape: Outline, stems: int) -> Field:
 
     for _ in range(stems):
         angle = rng.uniform(0, 2 * math.pi)
-        grow(_at(shape, angle, 0.95), angle + math.pi + rng.normal(0, 0.5), rng.uniform(0.014, 0.024), int(rng.integers(8, 18)))
+        grow(
+            _at(shape, angle, 0.95),
+            angle + math.pi + rng.normal(0, 0.5),
+            rng.uniform(0.014, 0.024),
+            int(rng.integers(8, 18)),
+        )
     return canvas.curves(lines, widths)

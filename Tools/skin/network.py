@@ -35,7 +35,8 @@ class Inverted(nn.Module):
         wide = inputs * expansion
         self.body = nn.Sequential(
             nn.Conv2d(inputs, wide, 1, bias=False), nn.BatchNorm2d(wide), nn.SiLU(),
-            nn.Conv2d(wide, wide, kernel, stride, kernel // 2, groups=wide, bias=False), nn.BatchNorm2d(wide), nn.SiLU(),
+            nn.Conv2d(wide, wide, kernel, stride, kernel // 2, groups=wide, bias=False),
+            nn.BatchNorm2d(wide), nn.SiLU(),
             Squeeze(wide, max(4, inputs // 4)),
             nn.Conv2d(wide, outputs, 1, bias=False), nn.BatchNorm2d(outputs),
         )  # fmt: skip
@@ -60,7 +61,9 @@ class Head(nn.Module):
     def embedding(self, metadata: Tensor) -> Tensor:
         """The vector (N, 4): age, age missing, sex index, site index; the indices become one-hot."""
         age, sex, site = metadata[:, :2], metadata[:, 2:3], metadata[:, 3:4]
-        one_hot = torch.cat([age, torch.relu(1 - (sex - self.sexes).abs()), torch.relu(1 - (site - self.sites).abs())], 1)
+        one_hot = torch.cat(
+            [age, torch.relu(1 - (sex - self.sexes).abs()), torch.relu(1 - (site - self.sites).abs())], 1
+        )
         return nn.functional.silu(self.embed(one_hot))
 
     def before(self, pooled: Tensor, metadata: Tensor) -> Tensor:
@@ -96,7 +99,7 @@ class SkinNet(nn.Module):
 
 
 class Attention(nn.Module):
-    """Grad-CAM of `SkinNet`: last maps, data and a one-hot class (N, classes) -> map (N, h, w), 0 where nothing speaks for it.
+    """Grad-CAM of `SkinNet`: last maps, data and a one-hot class (N, classes) -> map (N, h, w).
 
     d logit / d pooled = W1' (silu'(z) * W2[class]), where z is the hidden layer before its SiLU and W1 its part for the
     maps; each place of a map contributes 1 / (h w) of it.

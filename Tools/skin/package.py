@@ -25,13 +25,14 @@ TITLES = {
     "vasc": "vascular lesion",
 }
 COLORS = {  # Okabe-Ito, which colour-blind readers can tell apart
-    "mel": "#D55E00", "nv": "#009E73", "bcc": "#CC79A7", "akiec": "#E69F00", "bkl": "#56B4E9", "df": "#0072B2", "vasc": "#999999"
+    "mel": "#D55E00", "nv": "#009E73", "bcc": "#CC79A7", "akiec": "#E69F00",
+    "bkl": "#56B4E9", "df": "#0072B2", "vasc": "#999999",
 }  # fmt: skip
 MALIGNANT = ["mel", "bcc", "akiec"]
 
 
 def export(model: SkinNet, folder: Path) -> float:
-    """Writes `classifier.onnx` and `attention.onnx`; returns the largest difference of the latter from autograd's Grad-CAM.
+    """Writes `classifier.onnx` and `attention.onnx`; returns how far the latter is from autograd.
 
     The difference is relative to the largest value of a map before its ReLU, over 20 noisy pictures and all classes.
     """
@@ -83,8 +84,8 @@ def write_manifest(folder: Path) -> None:
         "schemaVersion": 2,
         "id": "skin-lesions-demo",
         "name": "Skin lesions, synthetic demonstration",
-        "description": "Seven kinds of skin lesion in drawn, dermoscopy-like pictures. Trained on synthetic pictures only, "
-        "without any photograph of a person. Synthetic, for demonstration, no medical use.",
+        "description": "Seven kinds of skin lesion in drawn, dermoscopy-like pictures. Trained on synthetic pictures "
+        "only, without any photograph of a person. Synthetic, for demonstration, no medical use.",
         "version": "1.0.0",
         "licence": "Apache-2.0",
         "task": "photo-classification",

@@ -24,7 +24,8 @@ SITES = [
 ]
 # Mean and deviation of the age, and how likely each of the sites is: a hint for the network, not a fact of medicine.
 AGES = {
-    "mel": (61, 15), "nv": (41, 15), "bcc": (66, 12), "akiec": (68, 11), "bkl": (63, 13), "df": (48, 13), "vasc": (50, 18)
+    "mel": (61, 15), "nv": (41, 15), "bcc": (66, 12), "akiec": (68, 11),
+    "bkl": (63, 13), "df": (48, 13), "vasc": (50, 18),
 }  # fmt: skip
 SITE_WEIGHTS = {
     "mel": [4, 3, 1, 4, 0.2, 0.6, 6, 3],

@@ -58,27 +58,29 @@ def write_report(folder: Path, per_class: int, attention_error: float, options: 
         f"| {name} | " + " | ".join(str(n) for n in row) + f" | {row[k] / row.sum():.3f} |"
         for k, (name, row) in enumerate(zip(CLASSES, confusion))
     ]
+    milliseconds = statistics.median(seconds) * 1000
     size = sum((folder / name).stat().st_size for name in ("classifier.onnx", "attention.onnx"))
     (folder / "REPORT.md").write_text(
         f"""# Skin lesions, synthetic demonstration
 
 Synthetic, for demonstration, no medical use. The model was trained on drawings only (`Tools/train_skin_lesions.py`,
-`Tools/skin`) and tells nothing about real skin. The drawings are far easier than photographs: a high figure here says that
-the chain from picture to result works, and nothing about medicine.
+`Tools/skin`) and tells nothing about real skin. The drawings are far easier than photographs: a high figure here says
+that the chain from picture to result works, and nothing about medicine.
 
-{total} unseen drawings of 600 x 450 as JPEG, through the whole preparation, ONNX Runtime: **{right / total:.3f}** right with
-metadata, {right_without / total:.3f} with none given. Rows are what was drawn, columns what was found:
+{total} unseen drawings of 600 x 450 as JPEG, through the whole preparation, ONNX Runtime: **{right / total:.3f}**
+right with metadata, {right_without / total:.3f} with none given. Rows are what was drawn, columns what was found:
 
 | | {" | ".join(CLASSES)} | recall |
 | --- | {" | ".join("---" for _ in CLASSES)} | --- |
 {chr(10).join(rows)}
 
-Of {risky[2] + risky[3]} drawings of malignant classes {risky[3]} came out at moderate or high risk; of {risky[0] + risky[1]}
-others, {risky[1]} did.
+Of {risky[2] + risky[3]} drawings of malignant classes {risky[3]} came out at moderate or high risk; of
+{risky[0] + risky[1]} others, {risky[1]} did.
 
 - Attention graph against Grad-CAM by autograd: largest difference {attention_error:.1e} of a map's largest value.
-- Both graphs together: {size} bytes. ONNX Runtime, 2 threads, median {statistics.median(seconds) * 1000:.1f} ms a picture.
-- Versions: Python {platform.python_version()}, NumPy {np.__version__}, Pillow {Image.__version__}, ONNX Runtime {onnxruntime.__version__}.
+- Both graphs together: {size} bytes. ONNX Runtime, 2 threads, median {milliseconds:.1f} ms a picture.
+- Versions: Python {platform.python_version()}, NumPy {np.__version__}, Pillow {Image.__version__}, ONNX Runtime
+  {onnxruntime.__version__}.
 - Training: `python Tools/train_skin_lesions.py {options}`, on 1 thread of a shared CPU.
 """
     )

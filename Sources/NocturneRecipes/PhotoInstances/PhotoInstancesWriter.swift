@@ -74,7 +74,12 @@ struct PhotoInstancesWriter {
         var digester = ContentDigester()
         digester.update(bytes)
         let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
-        return ItemProduct(files: files + [own], statistics: result.statistics, notes: result.notes, parts: result.parts)
+        return ItemProduct(
+            files: files + [own],
+            statistics: result.statistics,
+            notes: result.notes,
+            parts: result.parts
+        )
     }
 
     // MARK: Crops
@@ -240,6 +245,11 @@ struct PhotoInstancesWriter {
         var digester = ContentDigester()
         digester.update(bytes)
         let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
-        return ItemProduct(files: result.files + [own], statistics: result.statistics, notes: result.notes, parts: result.parts)
+        return ItemProduct(
+            files: result.files + [own],
+            statistics: result.statistics,
+            notes: result.notes,
+            parts: result.parts
+        )
     }
 }

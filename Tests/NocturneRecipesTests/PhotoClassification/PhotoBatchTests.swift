@@ -75,7 +75,8 @@ struct PhotoBatchTests {
         let without = try broken.result("x")
         #expect(without.attention == nil && without.leading == "red")
         #expect(
-            without.notes.last == "there is no attention map: the map holds values that are not numbers (NaN or infinite)"
+            without.notes.last
+                == "there is no attention map: the map holds values that are not numbers (NaN or infinite)"
         )
         #expect(!FileSystem.exists(broken.output.item("x") + "/heatmap.png"))
         #expect(FileSystem.exists(broken.output.item("x") + "/report.pdf"))
