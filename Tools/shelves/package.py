@@ -13,13 +13,13 @@ DEVIATION = (0.27, 0.27, 0.27)
 LONG_SIDE = 512
 MULTIPLE = 32
 SPLITTING = {
-    "foregroundThreshold": 0.5,
-    "backgroundThreshold": 0.2,
-    "seedThreshold": 0.55,
-    "boundaryWeight": 1.0,
-    "minimumSeedArea": 6,
-    "minimumArea": 60,
-    "mergeBoundary": 0.3,
+    "foregroundThreshold": 0.6,
+    "backgroundThreshold": 0.3,
+    "seedThreshold": 0.5,
+    "boundaryWeight": 10.0,
+    "minimumSeedArea": 20,
+    "minimumArea": 120,
+    "mergeBoundary": 0.65,
     "minimumContact": 6,
 }
 
