@@ -89,7 +89,13 @@ let package = Package(
         ),
         // First floor: six rooms that do not know each other.
         room("NocturneNumerics", ["NocturneCore", "NocturneConcurrency", "CNocturneKernels", "CPhotoKernels"]),
-        room("NocturneFormats", ["NocturneCore", "NocturneConcurrency", "CDCMTK", "CZlib", "CNocturneDeflate", "CPhoto", "CTIFF", "CCairo", "CReportFonts"]),
+        room(
+            "NocturneFormats",
+            [
+                "NocturneCore", "NocturneConcurrency", "CDCMTK", "CZlib", "CNocturneDeflate", "CPhoto", "CTIFF",
+                "CCairo", "CReportFonts",
+            ]
+        ),
         room(
             "NocturneInference",
             [

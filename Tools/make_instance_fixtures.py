@@ -23,6 +23,7 @@ from shelves.splitting import split
 FOLDER = Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "Instances"
 RULES = {
     "foregroundThreshold": 0.5,
+    "backgroundThreshold": 0.2,
     "seedThreshold": 0.5,
     "boundaryWeight": 1.0,
     "minimumSeedArea": 4,

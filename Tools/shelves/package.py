@@ -14,6 +14,7 @@ LONG_SIDE = 512
 MULTIPLE = 32
 SPLITTING = {
     "foregroundThreshold": 0.5,
+    "backgroundThreshold": 0.2,
     "seedThreshold": 0.55,
     "boundaryWeight": 1.0,
     "minimumSeedArea": 6,

@@ -31,6 +31,8 @@ def seeds_of(maps: NDArray[np.float32], rules: dict[str, Any], height: NDArray[n
     table = np.zeros(count + 1, np.int32)
     table[keep] = np.arange(1, keep.sum() + 1)
     seeds = table[found]
+    if rules["backgroundThreshold"] > 0:
+        return seeds
     regions, count = ndimage.label(foreground)
     seeded = set(np.unique(regions[seeds > 0]))
     number = int(keep.sum())
@@ -77,12 +79,22 @@ def split(maps: NDArray[np.float32], rules: dict[str, Any]) -> NDArray[np.int32]
     foreground = maps[0] >= np.float32(rules["foregroundThreshold"])
     height = elevation(maps, rules)
     seeds = seeds_of(maps, rules, height)
-    labels = watershed(height.astype(np.int32), seeds, connectivity=1, mask=foreground)
+    limit = rules["backgroundThreshold"]
+    if limit > 0:
+        # What is surely background floods too, up to the edges that the boundary map shows.
+        outside = int(seeds.max()) + 1
+        seeds[(seeds == 0) & (maps[0] < np.float32(limit))] = outside
+        labels = watershed(height.astype(np.int32), seeds, connectivity=1)
+        labels[labels == outside] = 0
+    else:
+        labels = watershed(height.astype(np.int32), seeds, connectivity=1, mask=foreground)
     labels = merged(labels, maps[1], rules)
     sizes = np.bincount(labels.ravel())
+    sums = np.bincount(labels.ravel(), weights=np.clip(maps[0], 0, 1).ravel().astype(np.float64))
     values, firsts = np.unique(labels, return_index=True)
     table = np.zeros(int(labels.max()) + 1, np.int32)
-    kept = [v for _, v in sorted(zip(firsts, values)) if v > 0 and sizes[v] >= rules["minimumArea"]]
+    least = float(np.float32(rules["foregroundThreshold"]))
+    kept = [v for _, v in sorted(zip(firsts, values)) if v > 0 and sizes[v] >= rules["minimumArea"] and sums[v] >= least * sizes[v]]
     table[kept] = np.arange(1, len(kept) + 1)
     return filled(table[labels])
 

@@ -24,6 +24,7 @@ extension ModelDocument {
 
         struct Splitting: Decodable {
             let foregroundThreshold: Double?
+            let backgroundThreshold: Double?
             let seedThreshold: Double?
             let boundaryWeight: Double?
             let minimumSeedArea: WholeNumber?

@@ -94,10 +94,16 @@ extension ModelValidation {
             throw refuse("\(section).output.activation", expected: "none or sigmoid", found: text)
         }
         let rules = raw.splitting
+        let foreground = try share(rules?.foregroundThreshold, 0.5, key: "\(key).foregroundThreshold")
+        let background = try share(rules?.backgroundThreshold, 0, key: "\(key).backgroundThreshold")
+        guard background <= foreground else {
+            throw refuse("\(key).backgroundThreshold", expected: "at most \(foreground)", found: background)
+        }
         return MapSplitting(
             activation: activation,
             hasCentre: raw.output.centre ?? false,
-            foregroundThreshold: try share(rules?.foregroundThreshold, 0.5, key: "\(key).foregroundThreshold"),
+            foregroundThreshold: foreground,
+            backgroundThreshold: background,
             seedThreshold: try share(rules?.seedThreshold, 0.5, key: "\(key).seedThreshold"),
             boundaryWeight: try share(rules?.boundaryWeight, 1, upTo: 100, key: "\(key).boundaryWeight"),
             minimumSeedArea: try whole(rules?.minimumSeedArea, 4, in: 1...1 << 20, key: "\(key).minimumSeedArea"),

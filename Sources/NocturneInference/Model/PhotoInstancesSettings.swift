@@ -86,6 +86,8 @@ public struct MapSplitting: Hashable, Sendable {
     public let activation: Activation
     public let hasCentre: Bool
     public let foregroundThreshold: Float
+    /// Below it is surely background, which floods too; 0 for none.
+    public let backgroundThreshold: Float
     public let seedThreshold: Float
     public let boundaryWeight: Float
     public let minimumSeedArea: Int
@@ -97,6 +99,7 @@ public struct MapSplitting: Hashable, Sendable {
         activation: Activation,
         hasCentre: Bool,
         foregroundThreshold: Float,
+        backgroundThreshold: Float,
         seedThreshold: Float,
         boundaryWeight: Float,
         minimumSeedArea: Int,
@@ -107,6 +110,7 @@ public struct MapSplitting: Hashable, Sendable {
         self.activation = activation
         self.hasCentre = hasCentre
         self.foregroundThreshold = foregroundThreshold
+        self.backgroundThreshold = backgroundThreshold
         self.seedThreshold = seedThreshold
         self.boundaryWeight = boundaryWeight
         self.minimumSeedArea = minimumSeedArea

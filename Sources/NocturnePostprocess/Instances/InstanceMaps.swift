@@ -88,6 +88,10 @@ public struct InstanceLabels: Sendable {
 public struct SplittingRules: Hashable, Sendable {
     /// From where the foreground map counts, 0...1.
     public var foregroundThreshold: Float
+    /// Below it the foreground map shows what is surely background: that floods too, so that an instance ends where the
+    /// boundary map says, however ragged the foreground is. At most ``foregroundThreshold``; 0 for none, and then the
+    /// foreground map alone bounds the instances.
+    public var backgroundThreshold: Float
     /// From where the centre map makes a seed, 0...1; without such a map, foreground less boundary.
     public var seedThreshold: Float
     /// How much the boundary map raises the landscape beside the centre map's 1.
@@ -105,6 +109,7 @@ public struct SplittingRules: Hashable, Sendable {
 
     public init(
         foregroundThreshold: Float = 0.5,
+        backgroundThreshold: Float = 0,
         seedThreshold: Float = 0.5,
         boundaryWeight: Float = 1,
         minimumSeedArea: Int = 4,
@@ -114,6 +119,7 @@ public struct SplittingRules: Hashable, Sendable {
         maximumInstances: Int = 200
     ) {
         self.foregroundThreshold = foregroundThreshold
+        self.backgroundThreshold = backgroundThreshold
         self.seedThreshold = seedThreshold
         self.boundaryWeight = boundaryWeight
         self.minimumSeedArea = minimumSeedArea

@@ -99,7 +99,8 @@ public enum MaskEnlarging {
         width: Int,
         height: Int
     ) -> RunLengthMask {
-        guard planeWidth > 0, planeHeight > 0, right > left, bottom > top, plane.count == planeWidth * planeHeight else {
+        guard planeWidth > 0, planeHeight > 0, right > left, bottom > top, plane.count == planeWidth * planeHeight
+        else {
             return RunLengthMask(width: width, height: height, runs: [])
         }
         let stepX = Double(planeWidth) / (right - left)
@@ -112,9 +113,11 @@ public enum MaskEnlarging {
             let across = AxisSamples.sample(at: (Double(x) + 0.5 - left) * stepX - 0.5, below: planeWidth)
             var start: Int?
             for (y, row) in zip(rows, down) {
-                let above = plane[row.first * planeWidth + across.first] * (1 - across.weight)
+                let above =
+                    plane[row.first * planeWidth + across.first] * (1 - across.weight)
                     + plane[row.first * planeWidth + across.second] * across.weight
-                let below = plane[row.second * planeWidth + across.first] * (1 - across.weight)
+                let below =
+                    plane[row.second * planeWidth + across.first] * (1 - across.weight)
                     + plane[row.second * planeWidth + across.second] * across.weight
                 let inside = above * (1 - row.weight) + below * row.weight >= threshold
                 if inside, start == nil { start = y }

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneConcurrency
+import NocturneCore
 import NocturnePipeline
 
 #if canImport(Glibc)

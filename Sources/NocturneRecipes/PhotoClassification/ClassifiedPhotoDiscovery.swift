@@ -2,6 +2,7 @@ import Foundation
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneInference
 import NocturnePipeline
 
 /// Finds the photos below the inputs, and what is known of the people on them.

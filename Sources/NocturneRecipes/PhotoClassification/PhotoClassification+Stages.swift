@@ -18,7 +18,7 @@ extension PhotoClassification {
         let photo: Photo
         do {
             photo = try PhotoReader.read(at: source.photo.path, flag: context.scope.flag)
-        } catch where error.code == .cancelled {
+        } catch  where error.code == .cancelled {
             throw CancelledError()
         }
         guard photo.facts.uprightWidth == source.photo.width, photo.facts.uprightHeight == source.photo.height else {

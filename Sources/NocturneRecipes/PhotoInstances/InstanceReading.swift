@@ -70,6 +70,7 @@ struct InstanceReading {
         )
         let rules = SplittingRules(
             foregroundThreshold: splitting.foregroundThreshold,
+            backgroundThreshold: splitting.backgroundThreshold,
             seedThreshold: splitting.seedThreshold,
             boundaryWeight: splitting.boundaryWeight,
             minimumSeedArea: splitting.minimumSeedArea,

@@ -33,7 +33,11 @@ enum OverlayDrawing {
         return image
     }
 
-    private static func paint(_ instance: FoundInstance, of photo: (width: Int, height: Int), into image: inout RGBImage) {
+    private static func paint(
+        _ instance: FoundInstance,
+        of photo: (width: Int, height: Int),
+        into image: inout RGBImage
+    ) {
         let color = colors[(instance.id - 1) % colors.count]
         let stepX = Double(image.width) / Double(photo.width)
         let stepY = Double(image.height) / Double(photo.height)
@@ -87,7 +91,11 @@ enum OverlayDrawing {
     ]
 
     /// White on black, in the middle of the instance, as large as it leaves room for.
-    private static func number(_ instance: FoundInstance, of photo: (width: Int, height: Int), into image: inout RGBImage) {
+    private static func number(
+        _ instance: FoundInstance,
+        of photo: (width: Int, height: Int),
+        into image: inout RGBImage
+    ) {
         let text = Array(String(instance.id)).compactMap { Int(String($0)) }
         let step = Double(image.width) / Double(photo.width)
         let narrow = min(instance.rotated.width, Double(instance.box.width)) * step
@@ -107,7 +115,14 @@ enum OverlayDrawing {
         }
     }
 
-    private static func fill(_ image: inout RGBImage, _ x: Int, _ y: Int, _ width: Int, _ height: Int, _ color: SIMD3<UInt8>) {
+    private static func fill(
+        _ image: inout RGBImage,
+        _ x: Int,
+        _ y: Int,
+        _ width: Int,
+        _ height: Int,
+        _ color: SIMD3<UInt8>
+    ) {
         for row in max(y, 0)..<max(max(y, 0), min(y + height, image.height)) {
             for column in max(x, 0)..<max(max(x, 0), min(x + width, image.width)) { image[column, row] = color }
         }

@@ -67,7 +67,9 @@ public final class PhotoInstancesModel: Sendable {
                 throw unfit("the network gives \(found) for an input of \(shape); expected \(expected)")
             }
         case .prototypes(let candidates, let prototypes, _):
-            for name in [candidates, prototypes] where outputs[name] == nil { throw unfit("there is no output \(name)") }
+            for name in [candidates, prototypes] where outputs[name] == nil {
+                throw unfit("there is no output \(name)")
+            }
             let (rows, planes) = (outputs[candidates] ?? [], outputs[prototypes] ?? [])
             guard rows.count == 3, planes.count == 4, rows[1] == 4 + settings.classes.count + planes[1] else {
                 throw unfit(

@@ -74,7 +74,7 @@ struct PhotoInstancesWriter {
         var digester = ContentDigester()
         digester.update(bytes)
         let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
-        return ItemProduct(files: files + [own], statistics: result.statistics, notes: result.notes)
+        return ItemProduct(files: files + [own], statistics: result.statistics, notes: result.notes, parts: result.parts)
     }
 
     // MARK: Crops
@@ -240,6 +240,6 @@ struct PhotoInstancesWriter {
         var digester = ContentDigester()
         digester.update(bytes)
         let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
-        return ItemProduct(files: result.files + [own], statistics: result.statistics, notes: result.notes)
+        return ItemProduct(files: result.files + [own], statistics: result.statistics, notes: result.notes, parts: result.parts)
     }
 }

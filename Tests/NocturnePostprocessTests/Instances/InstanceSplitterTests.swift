@@ -46,6 +46,8 @@ struct InstanceSplitterTests {
         (0..<count).map { PixelBox(x: 5 + 9 * ($0 % 20), y: 4 + 34 * ($0 / 20), width: 9, height: 30) }
     }
 
+    private func differing(_ labels: [UInt16], _ truth: [UInt16]) -> Int { zip(labels, truth).count { $0 != $1 } }
+
     private func split(_ maps: InstanceMaps, _ rules: SplittingRules = SplittingRules()) throws -> InstanceLabels {
         try InstanceSplitter(rules: rules).split(maps, flag: CancellationFlag())
     }
@@ -137,6 +139,28 @@ struct InstanceSplitterTests {
         #expect(found.labels.count { $0 == 1 } == 60)
     }
 
+    @Test("A wall that looks like foreground in places is flooded from the background, up to the book's edge")
+    func background() throws {
+        let (width, height) = (60, 40)
+        let book = PixelBox(x: 20, y: 10, width: 12, height: 24)
+        let (maps, truth) = try maps(width: width, height: height, boxes: [book])
+        var foreground = maps.foreground
+        for y in 12..<30 { for x in 32..<44 { foreground[y * width + x] = 0.7 } }
+        let ragged = try InstanceMaps(
+            width: width,
+            height: height,
+            foreground: foreground,
+            boundary: maps.boundary,
+            centre: maps.centre
+        )
+        let found = try split(ragged, SplittingRules(backgroundThreshold: 0.3, seedThreshold: 0.6))
+        #expect(found.count == 1)
+        // The corners touch nothing but edges inside: the background has them first.
+        #expect(differing(found.labels, truth) <= 4)
+        let plain = try split(ragged, SplittingRules(seedThreshold: 0.6))
+        #expect(differing(plain.labels, truth) > 100)
+    }
+
     @Test("Maps that are all zero give none, all one gives one that is the picture")
     func flat() throws {
         let count = 50 * 30
@@ -223,6 +247,7 @@ struct InstanceSplitterTests {
     struct Reference: Decodable {
         struct Rules: Decodable {
             let foregroundThreshold: Float
+            let backgroundThreshold: Float
             let seedThreshold: Float
             let boundaryWeight: Float
             let minimumSeedArea: Int
@@ -252,6 +277,7 @@ struct InstanceSplitterTests {
         )
         let rules = SplittingRules(
             foregroundThreshold: facts.rules.foregroundThreshold,
+            backgroundThreshold: facts.rules.backgroundThreshold,
             seedThreshold: facts.rules.seedThreshold,
             boundaryWeight: facts.rules.boundaryWeight,
             minimumSeedArea: facts.rules.minimumSeedArea,

@@ -75,8 +75,7 @@ struct PhotoBatchTests {
         let without = try broken.result("x")
         #expect(without.attention == nil && without.leading == "red")
         #expect(
-            without.notes.last
-                == "there is no attention map: the map holds values that are not numbers (NaN or infinite)"
+            without.notes.last == "there is no attention map: the map holds values that are not numbers (NaN or infinite)"
         )
         #expect(!FileSystem.exists(broken.output.item("x") + "/heatmap.png"))
         #expect(FileSystem.exists(broken.output.item("x") + "/report.pdf"))
@@ -105,8 +104,8 @@ struct PhotoBatchTests {
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 2 && outcome.counts.skipped == 2)
         let account = try bench.account()
-        #expect(account["tiny"]?.reason.contains("100×7 pixels; primary asks for at least 8") == true)
-        #expect(account["cut"]?.state == .failed && account["text"]?.state == .skipped)
+        #expect(account["tiny"]?.reason.contains("100×7 pixels; primary needs at least 8") == true)
+        #expect(account["cut"]?.state == .failed && account["text.jpg"]?.state == .skipped)
         #expect(try bench.result("good").notes.contains { $0.contains("small") })
     }
 

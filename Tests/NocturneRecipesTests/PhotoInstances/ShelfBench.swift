@@ -80,7 +80,7 @@ struct ShelfBench {
             processBytes: 64 << 20
         )
         let progress = ProgressReporter(path: output.events, view: Silence())
-        let engine = BatchEngine(recipe: recipe, options: batch, control: RunControl(), progress: progress)
+        let engine = BatchEngine(recipes: [recipe], options: batch, control: RunControl(), progress: progress)
         return (try await engine.run(), output)
     }
 
