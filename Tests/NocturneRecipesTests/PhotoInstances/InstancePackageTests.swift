@@ -1,0 +1,65 @@
+import Foundation
+import NocturneInference
+import NocturneRecipes
+import NocturneTestSupport
+import Testing
+
+@Suite("Packages that take photos apart")
+struct InstancePackageTests {
+    /// The fixture's package with a text of its description replaced.
+    private func load(_ old: String, _ new: String, in folder: TemporaryFolder) throws -> ModelPackage {
+        let source = Fixtures.url("Models/coloured-maps")
+        let text = try String(contentsOf: source.appendingPathComponent("model.json"), encoding: .utf8)
+        #expect(text.contains(old))
+        try folder.write(text.replacingOccurrences(of: old, with: new), to: "model.json")
+        try FileManager.default.copyItem(
+            at: source.appendingPathComponent("network.onnx"),
+            to: folder("network.onnx")
+        )
+        return try ModelPackage.load(folder: folder("").path)
+    }
+
+    @Test("The shipped package and the fixture say what they are")
+    func good() throws {
+        for path in ["Samples/Models/book-spines", "Tests/Fixtures/Models/coloured-maps"] {
+            let package = try ModelPackage.load(folder: Checkout.folder.appendingPathComponent(path).path)
+            let settings = try #require(package.photoInstances)
+            #expect(package.task == .photoInstances && settings.classes.map(\.name) == ["book"])
+            let model = try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
+            #expect(model.settings.output == settings.output)
+        }
+    }
+
+    @Test(
+        "What does not fit is refused with its key",
+        arguments: [
+            ("\"longSide\": 160", "\"longSide\": 16", "photoInstances.input.longSide"),
+            ("\"multiple\": 32", "\"multiple\": 0", "photoInstances.input.multiple"),
+            ("\"multiple\": 32", "\"multiple\": 1.5", "photoInstances.input.multiple"),
+            ("\"kind\": \"maps\"", "\"kind\": \"guess\"", "photoInstances.output.kind"),
+            ("\"kind\": \"maps\"", "\"kind\": \"masks-boxes\"", "photoInstances.output.candidates"),
+            ("\"activation\": \"none\"", "\"activation\": \"tanh\"", "photoInstances.output.activation"),
+            ("\"minimumArea\": 20", "\"minimumArea\": -1", "photoInstances.splitting.minimumArea"),
+            ("\"mergeBoundary\": 0.3", "\"mergeBoundary\": 1.5", "photoInstances.splitting.mergeBoundary"),
+            ("\"mergeBoundary\": 0.3", "\"backgroundThreshold\": 0.9", "photoInstances.splitting.backgroundThreshold"),
+            ("\"name\": \"book\"", "\"name\": \"../book\"", "photoInstances.classes[0].name"),
+            ("\"color\": \"#0072B2\"", "\"color\": \"blue\"", "photoInstances.classes[0].color"),
+            ("\"maxInstances\": 50", "\"maxInstances\": 0", "photoInstances.maxInstances"),
+            ("\"network\": \"network.onnx\"", "\"network\": \"other.onnx\"", "photoInstances.network"),
+        ]
+    )
+    func refused(_ old: String, _ new: String, _ key: String) throws {
+        let folder = try TemporaryFolder("nocturne-package")
+        let error = #expect(throws: ModelPackageError.self) { try load(old, new, in: folder) }
+        #expect(error?.key == key, "\(String(describing: error))")
+    }
+
+    @Test("A network that gives other maps than the package says is refused")
+    func unfit() throws {
+        let folder = try TemporaryFolder("nocturne-package")
+        let package = try load("\"centre\": true", "\"centre\": false", in: folder)
+        #expect(throws: PhotoInstancesModelError.self) {
+            try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
+        }
+    }
+}
