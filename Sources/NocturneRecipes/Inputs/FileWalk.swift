@@ -24,7 +24,7 @@ struct FoundFile: Sendable, Hashable {
     /// The folder's whole path.
     var folderPath: String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
 
-    var fileName: String { String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...]) }
+    var fileName: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
 
     /// What tells whether the file is still the same: name, size, time of change, and the content where it is small.
     var stamp: String {

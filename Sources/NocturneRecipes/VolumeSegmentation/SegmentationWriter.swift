@@ -138,7 +138,7 @@ struct SegmentationWriter {
     }
 
     private func notes() -> [String] {
-        var notes = finished.notes
+        var notes = finished.notes + meshed.notes
         let absent = labels.filter { label in finished.measurements.first { $0.value == label.value }?.voxelCount == 0 }
         if !absent.isEmpty { notes.append("not found: " + absent.map(\.name).joined(separator: ", ")) }
         let cut = labels.filter { label in

@@ -92,11 +92,11 @@ struct VolumeMemory {
     }
 
     // What grows with the number of components and with surfaces cannot be known from a header. So it gets what a body
-    // needs by far (of the grid's mean cross-section a body fills about two), and a map full of specks is worked on in
-    // parts.
+    // needs by far (its skin has about four corners for every voxel of the grid's mean cross-section), and a map full of
+    // specks is worked on in parts.
     private static func section(_ shape: VolumeShape) -> Int { Int(pow(Double(shape.count), 2.0 / 3)) }
     static func componentBytes(_ shape: VolumeShape) -> Int { section(shape) * 96 + (1 << 20) }
-    static func surfaceBytes(_ shape: VolumeShape) -> Int { section(shape) * 6 * 180 + (1 << 20) }
+    static func surfaceBytes(_ shape: VolumeShape) -> Int { section(shape) * 18 * 180 + (1 << 20) }
 
     private func finishing() -> [PlannedBuffer] {
         let shape = source.geometry.shape

@@ -86,6 +86,7 @@ extension VolumeSegmentation {
         /// The folder that holds the files of ``meshes``, in staging.
         let folder: String
         let meshes: [UInt16: SegmentationResult.Mesh]
+        let notes: [String]
     }
 
     public func mesh(
@@ -95,8 +96,12 @@ extension VolumeSegmentation {
     ) throws -> MeshedVolume {
         let folder = context.staging + "/meshes"
         let writer = SurfaceWriter(options: options, folder: folder)
-        guard options.meshes != .none else { return MeshedVolume(finished: finished, folder: folder, meshes: [:]) }
+        guard options.meshes != .none else {
+            return MeshedVolume(finished: finished, folder: folder, meshes: [:], notes: [])
+        }
         let present = finished.measurements.filter { $0.voxelCount > 0 }.map(\.value)
+        let bytes = VolumeMemory.surfaceBytes(finished.labels.geometry.shape)
+        let forecast = try SurfaceForecast(of: finished.labels, scope: context.scope)
         let names = try Dictionary(
             uniqueKeysWithValues: model(finished.source.model).package.labels.map { ($0.value, $0.name) }
         )
@@ -105,15 +110,20 @@ extension VolumeSegmentation {
         try FileSystem.makeFolder(folder)
         var meshes: [UInt16: SegmentationResult.Mesh] = [:]
         try SurfaceExtractor.forEachSurface(
-            of: present,
+            of: present.filter { forecast.workingBytes(of: $0) <= bytes },
             in: finished.labels,
-            within: VolumeMemory.surfaceBytes(finished.labels.geometry.shape),
+            within: bytes,
             scope: context.scope
         ) { value, surface in
             guard !surface.isEmpty else { return }
             meshes[value] = try writer.write(surface, name: names[value] ?? "\(value)", scope: context.scope)
         }
-        return MeshedVolume(finished: finished, folder: folder, meshes: meshes)
+        let tooLarge = present.filter { forecast.workingBytes(of: $0) > bytes }
+        let notes = tooLarge.map { value in
+            "no surface of \(names[value] ?? "\(value)"): it would have about \(forecast.vertexCount(of: value)) corners, "
+                + "more than the memory planned for surfaces can hold"
+        }
+        return MeshedVolume(finished: finished, folder: folder, meshes: meshes, notes: notes)
     }
 
     public func write(
