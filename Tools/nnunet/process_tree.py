@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-SAMPLE_SECONDS = 0.05
+SAMPLE_SECONDS = 0.25
 
 
 @dataclass(frozen=True)

@@ -41,14 +41,8 @@ struct ClassificationWriter {
             try page.write(to: folder + "/report.pdf")
             written.append("report.pdf")
         }
-        let files = try written.sorted().map { path in
-            let (bytes, digest) = try FileSystem.digest(folder + "/" + path)
-            return ItemFile(path: path, bytes: bytes, sha256: digest.hex)
-        }
-        let result = result(files: files)
-        let bytes = try StableJSON.encode(result)
-        try FileSystem.write(folder + "/result.json", bytes)
-        return Self.product(result, bytes: bytes)
+        let files = try written.sorted().map { try ItemFile($0, in: folder) }
+        return try result(files: files).write(into: folder)
     }
 
     private func values(of map: AttentionMap) -> AttentionValues {
@@ -72,16 +66,10 @@ struct ClassificationWriter {
             item: item.name,
             fingerprint: item.fingerprint,
             source: source(),
-            model: .init(
-                id: model.package.id,
-                name: model.package.name,
-                version: model.package.version,
-                description: model.package.description,
-                digest: model.package.digest.hex
-            ),
-            engine: .init(
+            model: ResultModel(model.package),
+            engine: ResultEngine(
                 name: model.engineName,
-                precision: model.precision.rawValue,
+                precision: model.precision,
                 instructionSet: model.instructionSet
             ),
             options: options.resultWords,
@@ -165,27 +153,5 @@ struct ClassificationWriter {
             overlayFile: "heatmap.png",
             valuesFile: "attention.json"
         )
-    }
-
-    // MARK: Recognising
-
-    private static func product(_ result: PhotoClassificationResult, bytes: [UInt8]) -> ItemProduct {
-        var digester = ContentDigester()
-        digester.update(bytes)
-        let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
-        return ItemProduct(files: result.files + [own], statistics: result.statistics, notes: result.notes)
-    }
-
-    /// The product of a folder that holds a whole result of `fingerprint`: every file there, with its recorded digest.
-    static func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
-        let bytes = try FileSystem.read(folder + "/result.json")
-        guard let result = try? JSONDecoder().decode(PhotoClassificationResult.self, from: Data(bytes)),
-            result.fingerprint == fingerprint, FileSystem.exists(folder + "/run.json")
-        else { return nil }
-        for file in result.files {
-            let (size, digest) = try FileSystem.digest(folder + "/" + file.path)
-            guard size == file.bytes, digest.hex == file.sha256 else { return nil }
-        }
-        return product(result, bytes: bytes)
     }
 }

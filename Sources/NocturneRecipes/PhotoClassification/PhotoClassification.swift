@@ -83,7 +83,7 @@ public struct PhotoClassification: Recipe {
     }
 
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try ClassificationWriter.adopt(folder: folder, fingerprint: fingerprint)
+        try PhotoClassificationResult.adopt(folder: folder, fingerprint: fingerprint)
     }
 
     public func isTransient(_ error: any Error) -> Bool {

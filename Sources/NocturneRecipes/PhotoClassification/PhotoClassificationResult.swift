@@ -3,7 +3,7 @@ package import NocturnePipeline
 
 /// `result.json` of a classified photo: a function of input, model and options, with nothing of when and where, and of the
 /// people nothing but what the model was told.
-package struct PhotoClassificationResult: Codable, Sendable {
+package struct PhotoClassificationResult: ItemResult, Sendable {
     package struct Source: Codable, Sendable {
         package let format: String
         package let name: String
@@ -16,20 +16,6 @@ package struct PhotoClassificationResult: Codable, Sendable {
         package let bitDepth: Int
         /// Each pixel that was worked on stands for n × n stored ones.
         package let scaleDenominator: Int
-    }
-
-    package struct Model: Codable, Sendable {
-        package let id: String
-        package let name: String
-        package let version: String
-        package let description: String
-        package let digest: String
-    }
-
-    package struct Engine: Codable, Sendable {
-        package let name: String
-        package let precision: String
-        package let instructionSet: String
     }
 
     package struct Class: Codable, Sendable {
@@ -95,8 +81,8 @@ package struct PhotoClassificationResult: Codable, Sendable {
     package let item: String
     package let fingerprint: String
     package let source: Source
-    package let model: Model
-    package let engine: Engine
+    package let model: ResultModel
+    package let engine: ResultEngine
     package let options: [String: String]
     package let summary: String
     /// The name of the class with the highest score.
@@ -118,7 +104,7 @@ package struct PhotoClassificationResult: Codable, Sendable {
     }
 
     /// Rows for the table of the batch.
-    var statistics: [Statistic] {
+    package var statistics: [Statistic] {
         let scores = classes.map { Statistic(label: $0.name, measure: "probability", value: $0.probability, unit: "1") }
         guard let risk else { return scores }
         let level = Double(RiskLevel.allCases.firstIndex(of: risk.level) ?? 0)

@@ -151,7 +151,7 @@ public struct PhotoInstances: Recipe {
     // MARK: Recognising, judging
 
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try PhotoInstancesWriter.adopt(folder: folder, fingerprint: fingerprint)
+        try PhotoInstancesResult.adopt(folder: folder, fingerprint: fingerprint)
     }
 
     public func isTransient(_ error: any Error) -> Bool {

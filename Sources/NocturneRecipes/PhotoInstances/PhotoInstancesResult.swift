@@ -3,7 +3,7 @@ import NocturnePipeline
 /// `result.json` of a photo that was taken apart: a function of photo, model and options, with nothing of when and where.
 ///
 /// Pixels are those of the upright picture, from its left upper corner.
-struct PhotoInstancesResult: Codable {
+struct PhotoInstancesResult: ItemResult {
     struct Source: Codable {
         let format: String
         let name: String
@@ -18,20 +18,6 @@ struct PhotoInstancesResult: Codable {
         let hasAlpha: Bool
         let scaleDenominator: Int
         let pageCount: Int
-    }
-
-    struct Model: Codable {
-        let id: String
-        let name: String
-        let version: String
-        let description: String
-        let digest: String
-    }
-
-    struct Engine: Codable {
-        let name: String
-        let precision: String
-        let instructionSet: String
     }
 
     struct Box: Codable {
@@ -90,8 +76,8 @@ struct PhotoInstancesResult: Codable {
     let item: String
     let fingerprint: String
     let source: Source
-    let model: Model
-    let engine: Engine
+    let model: ResultModel
+    let engine: ResultEngine
     let options: [String: String]
     let rowCount: Int
     /// In reading order.

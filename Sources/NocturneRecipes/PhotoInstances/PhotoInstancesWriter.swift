@@ -41,26 +41,17 @@ struct PhotoInstancesWriter {
             if case .files = made { written += [names.crop, names.upright, names.thumbnail] }
         }
         try FileSystem.write(folder + "/coco.json", try StableJSON.encode(coco()))
-        let files = try written.sorted().map { path in
-            let (bytes, digest) = try FileSystem.digest(folder + "/" + path)
-            return ItemFile(path: path, bytes: bytes, sha256: digest.hex)
-        }
+        let files = try written.sorted().map { try ItemFile($0, in: folder) }
         let result = PhotoInstancesResult(
             schemaVersion: 1,
             task: model.package.task.rawValue,
             item: item.name,
             fingerprint: item.fingerprint,
             source: source(),
-            model: PhotoInstancesResult.Model(
-                id: model.package.id,
-                name: model.package.name,
-                version: model.package.version,
-                description: model.package.description,
-                digest: model.package.digest.hex
-            ),
-            engine: PhotoInstancesResult.Engine(
+            model: ResultModel(model.package),
+            engine: ResultEngine(
                 name: model.engineName,
-                precision: model.precision.rawValue,
+                precision: model.precision,
                 instructionSet: model.instructionSet
             ),
             options: options.words,
@@ -69,17 +60,7 @@ struct PhotoInstancesWriter {
             files: files,
             notes: finished.notes
         )
-        let bytes = try StableJSON.encode(result)
-        try FileSystem.write(folder + "/result.json", bytes)
-        var digester = ContentDigester()
-        digester.update(bytes)
-        let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
-        return ItemProduct(
-            files: files + [own],
-            statistics: result.statistics,
-            notes: result.notes,
-            parts: result.parts
-        )
+        return try result.write(into: folder)
     }
 
     // MARK: Crops
@@ -227,29 +208,6 @@ struct PhotoInstancesWriter {
                 )
             },
             categories: model.settings.classes.enumerated().map { .init(id: $0.offset + 1, name: $0.element.name) }
-        )
-    }
-
-    // MARK: Recognising
-
-    /// The product of a folder that holds a whole result of `fingerprint`: every file there, with its recorded digest.
-    static func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
-        let bytes = try FileSystem.read(folder + "/result.json")
-        guard let result = try? JSONDecoder().decode(PhotoInstancesResult.self, from: Data(bytes)),
-            result.fingerprint == fingerprint, FileSystem.exists(folder + "/run.json")
-        else { return nil }
-        for file in result.files {
-            let (size, digest) = try FileSystem.digest(folder + "/" + file.path)
-            guard size == file.bytes, digest.hex == file.sha256 else { return nil }
-        }
-        var digester = ContentDigester()
-        digester.update(bytes)
-        let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
-        return ItemProduct(
-            files: result.files + [own],
-            statistics: result.statistics,
-            notes: result.notes,
-            parts: result.parts
         )
     }
 }

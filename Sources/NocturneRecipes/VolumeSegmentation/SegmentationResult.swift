@@ -3,7 +3,7 @@ import NocturneInference
 import NocturnePipeline
 
 /// `result.json` of a segmented volume: a function of input, model and options, with nothing of when and where.
-struct SegmentationResult: Codable {
+struct SegmentationResult: ItemResult {
     struct Source: Codable {
         let format: String
         let name: String
@@ -14,20 +14,6 @@ struct SegmentationResult: Codable {
         let orientation: String
         /// Rows of the map from voxel indices (i, j, k) to RAS+ millimetres.
         let affineRas: [[Double]]
-    }
-
-    struct Model: Codable {
-        let id: String
-        let name: String
-        let version: String
-        let description: String
-        let digest: String
-    }
-
-    struct Engine: Codable {
-        let name: String
-        let precision: String
-        let instructionSet: String
     }
 
     struct Intensity: Codable {
@@ -86,8 +72,8 @@ struct SegmentationResult: Codable {
     let item: String
     let fingerprint: String
     let source: Source
-    let model: Model
-    let engine: Engine
+    let model: ResultModel
+    let engine: ResultEngine
     let options: [String: String]
     let labels: [Label]
     let files: [ItemFile]

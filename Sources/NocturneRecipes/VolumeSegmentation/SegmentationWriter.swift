@@ -25,10 +25,7 @@ struct SegmentationWriter {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshed.meshes.values.map(\.file).sorted()
         }
-        let files = try written.map { path in
-            let (bytes, digest) = try FileSystem.digest(folder + "/" + path)
-            return ItemFile(path: path, bytes: bytes, sha256: digest.hex)
-        }
+        let files = try written.map { try ItemFile($0, in: folder) }
         let notes = notes()
         let result = SegmentationResult(
             schemaVersion: 1,
@@ -36,16 +33,10 @@ struct SegmentationWriter {
             item: item.name,
             fingerprint: item.fingerprint,
             source: source(),
-            model: SegmentationResult.Model(
-                id: model.package.id,
-                name: model.package.name,
-                version: model.package.version,
-                description: model.package.description,
-                digest: model.package.digest.hex
-            ),
-            engine: SegmentationResult.Engine(
+            model: ResultModel(model.package),
+            engine: ResultEngine(
                 name: model.engineName,
-                precision: model.precision.rawValue,
+                precision: model.precision,
                 instructionSet: model.instructionSet
             ),
             options: options.words,
@@ -53,12 +44,7 @@ struct SegmentationWriter {
             files: files,
             notes: notes
         )
-        let bytes = try StableJSON.encode(result)
-        try FileSystem.write(folder + "/result.json", bytes)
-        var digester = ContentDigester()
-        digester.update(bytes)
-        let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
-        return ItemProduct(files: files + [own], statistics: result.statistics, notes: notes)
+        return try result.write(into: folder)
     }
 
     // MARK: Files
@@ -151,23 +137,5 @@ struct SegmentationWriter {
             )
         }
         return notes
-    }
-
-    // MARK: Recognising
-
-    /// The product of a folder that holds a whole result of `fingerprint`: every file there, with its recorded digest.
-    static func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
-        let bytes = try FileSystem.read(folder + "/result.json")
-        guard let result = try? JSONDecoder().decode(SegmentationResult.self, from: Data(bytes)),
-            result.fingerprint == fingerprint, FileSystem.exists(folder + "/run.json")
-        else { return nil }
-        for file in result.files {
-            let (size, digest) = try FileSystem.digest(folder + "/" + file.path)
-            guard size == file.bytes, digest.hex == file.sha256 else { return nil }
-        }
-        var digester = ContentDigester()
-        digester.update(bytes)
-        let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
-        return ItemProduct(files: result.files + [own], statistics: result.statistics, notes: result.notes)
     }
 }

@@ -80,7 +80,7 @@ public struct VolumeSegmentation: Recipe {
     }
 
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try SegmentationWriter.adopt(folder: folder, fingerprint: fingerprint)
+        try SegmentationResult.adopt(folder: folder, fingerprint: fingerprint)
     }
 
     public func isTransient(_ error: any Error) -> Bool {
