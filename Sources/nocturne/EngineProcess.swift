@@ -84,7 +84,8 @@ final class SignalWatch: @unchecked Sendable {
     init(control: RunControl, output: OutputFolder) {
         let queue = DispatchQueue(label: "nocturne.signals")
         func watch(_ number: Int32, _ action: @escaping @Sendable () -> Void) {
-            signal(number, SIG_IGN)
+            // Those that ask to stop keep their own effect until somebody listens: ignored meanwhile, they would be lost.
+            if number == SIGUSR1 || number == SIGUSR2 { signal(number, SIG_IGN) }
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler(handler: action)
             source.resume()

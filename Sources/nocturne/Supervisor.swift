@@ -41,7 +41,8 @@ enum Supervisor {
         var sources: [any DispatchSourceSignal] = []
         let forwarded = [SIGINT, SIGTERM, SIGUSR1, SIGUSR2] + (ignoresHangUp ? [] : [SIGHUP])
         for number in forwarded {
-            signal(number, SIG_IGN)
+            // Those that ask to stop keep their own effect until somebody listens: ignored meanwhile, they would be lost.
+            if number == SIGUSR1 || number == SIGUSR2 { signal(number, SIG_IGN) }
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
                 state.withLock { state in
@@ -76,8 +77,8 @@ enum Supervisor {
             }
             var code: Int32 = 0
             if cposix_exit_status(status, &code) == 1 { exit(code) }
-            // Asked to stop before it listened to signals itself.
-            if let stop { leave(after: stop) }
+            // Asked to stop before it listened to signals itself, maybe by the terminal and before this process heard of it.
+            if let stop = stop ?? ([SIGINT, SIGTERM].contains(code) ? code : nil) { leave(after: stop) }
             death = "signal \(code) (\(String(cString: strsignal(code))))"
             quickDeaths = -start.timeIntervalSinceNow < 5 ? quickDeaths + 1 : 0
             if quickDeaths >= mostQuickDeaths {
