@@ -96,16 +96,18 @@ extension SurfaceExtractor {
     ///   - values: absent labels are passed over.
     ///   - bytes: what may be held at a time. A label that needs more is made alone: see
     ///     ``SurfaceForecast/peakBytes(of:within:)``.
+    ///   - known: the forecast of these labels and options where it was made already; it costs a pass over the labels.
     /// - Throws: ``CancelledError``, and what `body` throws.
     public static func forEachSurface(
         of values: [UInt16],
         in labels: LabelVolume,
         options: SurfaceOptions = SurfaceOptions(),
         within bytes: Int,
+        forecast known: SurfaceForecast? = nil,
         scope: ComputeScope,
         _ body: (_ value: UInt16, _ mesh: consuming SurfaceMesh) throws -> Void
     ) throws {
-        let forecast = try SurfaceForecast(of: labels, options: options, scope: scope)
+        let forecast = try known ?? SurfaceForecast(of: labels, options: options, scope: scope)
         for batch in forecast.batches(of: values, within: bytes) {
             var meshes = [SurfaceMesh](repeating: SurfaceMesh(), count: batch.count)
             try meshes.withUnsafeMutableBufferPointer { meshes throws(CancelledError) in

@@ -1,8 +1,7 @@
-import Foundation
 import NocturneFormats
 
 /// What a photo recipe keeps in the journal to find a picture again and to plan for it without decoding it.
-struct PhotoRecord: Codable, Sendable {
+struct PhotoRecord: ItemSource {
     /// The id of the model package.
     var model: String
     var path: String
@@ -21,18 +20,6 @@ struct PhotoRecord: Codable, Sendable {
         width = facts.uprightWidth
         height = facts.uprightHeight
         decodingBytes = facts.predictedBytes
-    }
-
-    init(_ text: String) throws {
-        self = try JSONDecoder().decode(PhotoRecord.self, from: Data(text.utf8))
-    }
-
-    var encoded: String {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(self), as: UTF8.self)
-        }
     }
 
     /// Decoded, upright, 3 bytes a pixel.

@@ -113,6 +113,7 @@ extension VolumeSegmentation {
             of: present.filter { forecast.workingBytes(of: $0) <= bytes },
             in: finished.labels,
             within: bytes,
+            forecast: forecast,
             scope: context.scope
         ) { value, surface in
             guard !surface.isEmpty else { return }

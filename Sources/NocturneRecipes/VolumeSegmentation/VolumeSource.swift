@@ -1,9 +1,8 @@
-import Foundation
 import NocturneCore
 import NocturneFormats
 
 /// What the recipe keeps in the journal to find a volume again and to plan for it without reading pixels.
-struct VolumeSource: Codable, Sendable {
+struct VolumeSource: ItemSource {
     enum Format: String, Codable, Sendable { case nifti, dicom }
 
     var format: Format
@@ -18,14 +17,6 @@ struct VolumeSource: Codable, Sendable {
     var spacing: SIMD3<Double>
     var modality: String?
     var seriesInstanceUID: String?
-
-    var encoded: String {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(self), as: UTF8.self)
-        }
-    }
 
     init(
         format: Format,
@@ -45,9 +36,5 @@ struct VolumeSource: Codable, Sendable {
         self.spacing = spacing
         self.modality = modality
         self.seriesInstanceUID = seriesInstanceUID
-    }
-
-    init(_ text: String) throws {
-        self = try JSONDecoder().decode(VolumeSource.self, from: Data(text.utf8))
     }
 }
