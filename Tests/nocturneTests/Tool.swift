@@ -13,10 +13,15 @@ struct Tool {
     let output: String
     let errors: String
 
+    /// What a program that was started in the background ignores, its children ignore too, and what is ignored while
+    /// nobody listens is lost: the tool is started as from a terminal, wherever the tests run.
+    private static let interruptsAreHeard: Void = { Foundation.signal(SIGINT, SIG_DFL) }()
+
     /// Runs it to its end. With `signal`, it is sent once the event named in `after` is there, or at once when it is nil.
     init(_ arguments: [String], signal: Int32? = nil, after event: String? = "itemStarted", in events: String = "")
         throws
     {
+        Tool.interruptsAreHeard
         let process = Process()
         process.executableURL = URL(fileURLWithPath: Tool.path)
         process.arguments = arguments
