@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import NocturnePipeline
 import NocturneRecipes
@@ -22,7 +21,6 @@ enum EngineProcess {
     static func run(_ request: Request) async throws {
         let control = RunControl()
         let signals = SignalWatch(control: control, output: request.output)
-        defer { withExtendedLifetime(signals) {} }
         let recipes = try LoadedModels.recipes(request.description)
         let previousDeath = ProcessInfo.processInfo.environment[Supervisor.deathVariable]
         try request.output.create()
@@ -67,10 +65,7 @@ enum EngineProcess {
 }
 
 /// Signals, as they come: the first asks to stop, the second stops.
-final class SignalWatch: @unchecked Sendable {
-    // Unchecked: sources are made in init and only kept alive afterwards; the rest has a lock of its own.
-    private var sources: [any DispatchSourceSignal] = []
-
+final class SignalWatch: Sendable {
     private struct State {
         var first: Int32?
         var moment: ContinuousClock.Instant?
@@ -82,48 +77,40 @@ final class SignalWatch: @unchecked Sendable {
     var received: Int32? { state.withLock { $0.first } }
 
     init(control: RunControl, output: OutputFolder) {
-        let queue = DispatchQueue(label: "nocturne.signals")
-        func watch(_ number: Int32, _ action: @escaping @Sendable () -> Void) {
-            // Those that ask to stop keep their own effect until somebody listens: ignored meanwhile, they would be lost.
-            if number == SIGUSR1 || number == SIGUSR2 { signal(number, SIG_IGN) }
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler(handler: action)
-            source.resume()
-            sources.append(source)
-        }
         // Under nohup a hang-up is to be ignored, and stays so.
         let stops = Supervisor.ignoresHangUp ? [SIGINT, SIGTERM] : [SIGINT, SIGTERM, SIGHUP]
         if Supervisor.ignoresHangUp { signal(SIGHUP, SIG_IGN) }
-        for number in stops {
-            watch(number) { [self] in
-                let now = ContinuousClock.now
-                let (again, echo, progress) = state.withLock { state in
-                    // Service managers signal every process of a group, and the parent hands its own on: one wish.
-                    let echo = state.moment.map { now - $0 < .milliseconds(300) } ?? false
-                    defer {
-                        state.first = state.first ?? number
-                        state.moment = state.moment ?? now
-                    }
-                    return (state.first != nil, echo, state.progress)
-                }
-                if echo { return }
-                // Every file is either whole or not there, and the journal is right at any moment. Before the batch has
-                // begun there is nothing to put away.
-                guard !again, let progress else { _exit(number == SIGINT ? 130 : 143) }
-                control.cancel()
-                Task {
-                    await progress.note(
-                        "Stopping: what is in flight is kept as far as it got. Once more to leave at once."
-                    )
-                }
+        SignalListener.start(stops + [SIGUSR1, SIGUSR2]) { [self] number in
+            switch number {
+            case SIGUSR1:
+                control.drain()
+                let progress = state.withLock { $0.progress }
+                Task { await progress?.note("Finishing what is in flight; nothing new is begun.") }
+            case SIGUSR2: ControlRequests.take(from: output, control)
+            default: stop(control, number)
             }
         }
-        watch(SIGUSR1) { [self] in
-            control.drain()
-            let progress = state.withLock { $0.progress }
-            Task { await progress?.note("Finishing what is in flight; nothing new is begun.") }
+    }
+
+    private func stop(_ control: RunControl, _ number: Int32) {
+        let now = ContinuousClock.now
+        let (again, echo, progress) = state.withLock { state in
+            // Service managers signal every process of a group, and the parent hands its own on: one wish.
+            let echo = state.moment.map { now - $0 < .milliseconds(300) } ?? false
+            defer {
+                state.first = state.first ?? number
+                state.moment = state.moment ?? now
+            }
+            return (state.first != nil, echo, state.progress)
         }
-        watch(SIGUSR2) { ControlRequests.take(from: output, control) }
+        if echo { return }
+        // Every file is either whole or not there, and the journal is right at any moment. Before the batch has begun
+        // there is nothing to put away.
+        guard !again, let progress else { _exit(number == SIGINT ? 130 : 143) }
+        control.cancel()
+        Task {
+            await progress.note("Stopping: what is in flight is kept as far as it got. Once more to leave at once.")
+        }
     }
 
     /// From now on the first signal stops the batch instead of the process.
