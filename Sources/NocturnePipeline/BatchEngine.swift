@@ -1,6 +1,7 @@
 import CPosix
 import Foundation
 import NocturneConcurrency
+import NocturneCore
 
 /// How a run ended.
 public struct BatchOutcome: Sendable {
@@ -226,6 +227,7 @@ public struct BatchEngine: Sendable {
         let output = options.output
         let written = [output.account, output.statistics, output.retryList].allSatisfy(FileSystem.exists)
         if written, try journal.isAccounted() { return BatchCounts(of: try journal.items()) }
+        try FaultPoint.account.pass()
         let counts = try Account(output: output, journal: journal, description: options.description).write()
         let completed = try journal.items().filter { $0.state == .completed }.map { output.item($0.name) }
         for recipe in recipes {
@@ -247,18 +249,15 @@ public struct BatchEngine: Sendable {
         let gate = PressureGate()
         let reports = BoundedChannel<ItemReport>(items: 64)
         let committer = Committer(output: options.output, blocking: blocking) { try await scheduler.record($0) }
-        let pipelines = recipes.map { recipe -> any RunnablePipeline in
-            let surroundings = StageSurroundings(
-                pool: pool,
-                blocking: blocking,
-                reports: reports,
-                progress: progress,
-                gate: gate,
-                isTransient: { recipe.isTransient($0) || ($0 as? FileFault)?.isTransient == true }
-            )
-            // Never more bytes between stages than the budget.
-            return pipeline(of: recipe, bytes: budget.total, surroundings, committer, facts)
-        }
+        let surroundings = StageSurroundings(
+            pool: pool,
+            blocking: blocking,
+            reports: reports,
+            progress: progress,
+            gate: gate
+        )
+        // Never more bytes between stages than the budget.
+        let pipelines = recipes.map { pipeline(of: $0, bytes: budget.total, surroundings, committer, facts) }
 
         await withTaskGroup(of: Void.self) { group in
             let watch = Task { await watchMemory(budget, gate, processBudget: facts.budgetBytes) }

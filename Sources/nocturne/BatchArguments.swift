@@ -14,6 +14,18 @@ struct ResourceArguments: ParsableArguments {
     @Option(name: [.customShort("j"), .long], help: "Compute threads. Default: one a core.")
     var threads: Int?
 
+    @Flag(help: ArgumentHelp("Let faults happen as NOCTURNE_FAULT says: for proofs.", visibility: .hidden))
+    var faultInjection = false
+
+    /// The fault that the environment asks for, which only a run that was told so accepts.
+    func faultWords() throws -> String? {
+        let words = ProcessInfo.processInfo.environment["NOCTURNE_FAULT"]
+        guard words == nil || faultInjection else {
+            throw ValidationError("NOCTURNE_FAULT is set, which is for proofs with --fault-injection alone; unset it")
+        }
+        return words
+    }
+
     func memoryBytes() throws -> Int? {
         guard let memory else { return nil }
         guard let count = ByteCount(memory), count.bytes > 0 else {

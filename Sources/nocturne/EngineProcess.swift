@@ -1,4 +1,5 @@
 import Foundation
+import NocturneCore
 import NocturnePipeline
 import NocturneRecipes
 import Synchronization
@@ -19,10 +20,13 @@ enum EngineProcess {
     /// Runs to the end and says how it went.
     /// - Throws: ``NocturneExit`` unless all items completed.
     static func run(_ request: Request) async throws {
+        let previousDeath = ProcessInfo.processInfo.environment[Supervisor.deathVariable]
+        if let words = try request.resources.faultWords() {
+            try FaultInjection.arm(words, isRestart: previousDeath != nil)
+        }
         let control = RunControl()
         let signals = SignalWatch(control: control, output: request.output)
         let recipes = try LoadedModels.recipes(request.description)
-        let previousDeath = ProcessInfo.processInfo.environment[Supervisor.deathVariable]
         try request.output.create()
         let progress = ProgressReporter(
             path: request.output.events,

@@ -18,13 +18,18 @@ struct Tool {
     private static let interruptsAreHeard: Void = { Foundation.signal(SIGINT, SIG_DFL) }()
 
     /// Runs it to its end. With `signal`, it is sent once the event named in `after` is there, or at once when it is nil.
-    init(_ arguments: [String], signal: Int32? = nil, after event: String? = "itemStarted", in events: String = "")
-        throws
-    {
+    init(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        signal: Int32? = nil,
+        after event: String? = "itemStarted",
+        in events: String = ""
+    ) throws {
         Tool.interruptsAreHeard
         let process = Process()
         process.executableURL = URL(fileURLWithPath: Tool.path)
         process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let out = Pipe()
         let err = Pipe()
         process.standardOutput = out

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneConcurrency
+import NocturneCore
 
 #if canImport(Glibc)
     import Glibc
@@ -86,6 +87,7 @@ actor Committer {
             } else {
                 try FileSystem.flushAll(holding: output.staging)
             }
+            try FaultPoint.itemStaged.pass()
             for commit in group where FileSystem.exists(commit.folder) {
                 let final = output.item(commit.name)
                 // Only a result may be replaced: anything else that lies there is somebody's.
@@ -96,6 +98,7 @@ actor Committer {
                 FileSystem.remove(commit.folder + ".old")
             }
             try FileSystem.flush(output.path)
+            try FaultPoint.itemInPlace.pass()
         }
         try await record(group)
         await blocking.run {

@@ -54,6 +54,7 @@ public final class Journal: Sendable {
     /// - Throws: ``BatchError`` when SQLite will not, naming the file.
     public init(path: String) throws {
         do {
+            try FaultPoint.journalOpen.pass()
             var configuration = Configuration()
             configuration.busyMode = .timeout(5)
             queue = try DatabaseQueue(path: path, configuration: configuration)
@@ -103,6 +104,7 @@ public final class Journal: Sendable {
     }
 
     public func setSetting(_ key: String, _ value: String) throws {
+        try FaultPoint.journalSetting.pass()
         try queue.write { db in
             try db.execute(sql: "INSERT OR REPLACE INTO setting VALUES (?, ?)", arguments: [key, value])
         }
@@ -183,6 +185,7 @@ public final class Journal: Sendable {
     /// Adds items that are new, and brings those that changed up to date, in one transaction.
     public func record(_ entries: [JournalEntry]) throws {
         guard !entries.isEmpty else { return }
+        try FaultPoint.journalRecord.pass()
         try queue.write { db in
             try Journal.outdateAccount(db)
             let insert = try db.makeStatement(
@@ -204,6 +207,7 @@ public final class Journal: Sendable {
 
     /// Marks items as in flight, without a flush.
     public func markStarted(_ ids: [Int64]) throws {
+        try FaultPoint.journalStart.pass()
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = NORMAL")
             defer { try? db.execute(sql: "PRAGMA synchronous = FULL") }
@@ -227,6 +231,7 @@ public final class Journal: Sendable {
                 try encode(entry.product.notes, encoder), try encode(entry.product.parts, encoder)
             )
         }
+        try FaultPoint.journalComplete.pass()
         try queue.write { db in
             try Journal.outdateAccount(db)
             let statement = try db.makeStatement(
@@ -238,12 +243,15 @@ public final class Journal: Sendable {
             for (id, files, statistics, notes, parts) in rows {
                 try statement.execute(arguments: [files, statistics, notes, parts, time, id])
             }
+            try FaultPoint.journalTransaction.pass()
         }
+        try FaultPoint.journalCompleted.pass()
     }
 
     /// Records another end (or a return to pending) with its reason. Durable when it returns.
     public func settle(_ ids: [Int64], as state: ItemState, reason: String?, at time: String) throws {
         guard !ids.isEmpty else { return }
+        try FaultPoint.journalSettle.pass()
         try queue.write { db in
             try Journal.outdateAccount(db)
             let statement = try db.makeStatement(sql: "UPDATE item SET state = ?, reason = ?, changed = ? WHERE id = ?")

@@ -66,6 +66,7 @@ actor Scheduler {
                     continue
                 }
                 if work.retries > 0 { try await Task.sleep(for: .seconds(1 << (2 * work.retries - 1))) }
+                try FaultPoint.lease.pass()
                 let lease = try await budget.lease(bytes: needed, exclusive: work.suspect || plan.isLean)
                 guard control.mode == .running else { return }
                 try await start(work, plan: plan, lease: lease, requests[work.recipe])

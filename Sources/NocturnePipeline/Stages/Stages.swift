@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneCore
 
 /// Decodes an item's source into memory.
 actor Loader<R: Recipe> {
@@ -59,6 +60,7 @@ actor TiledInference<R: Recipe> {
                 while run.stepsDone < run.stepCount {
                     try await surroundings.gate.pass(ticket)
                     try item.flag.check()
+                    try FaultPoint.tile.pass()
                     try await pool.run {
                         try run.step(item.context)
                         try run.checkpoint(force: false, item.context)

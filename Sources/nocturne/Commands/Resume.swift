@@ -78,6 +78,7 @@ enum ExistingBatch {
     ) async throws {
         _ = try resources.memoryBytes()
         _ = try resources.width()
+        _ = try resources.faultWords()
         let description = try description(of: output)
         if !Supervisor.isEngine { Supervisor.run() }
         try await EngineProcess.run(

@@ -36,6 +36,7 @@ struct Run: AsyncParsableCommand {
         }
         if !Supervisor.isEngine {
             _ = try batch.segmentationOptions()
+            _ = try resources.faultWords()
             Supervisor.run(keepsInput: batch.list == "-")
         }
         try await EngineProcess.run(
