@@ -14,8 +14,19 @@ struct ResourceArguments: ParsableArguments {
     @Option(name: [.customShort("j"), .long], help: "Compute threads. Default: one a core.")
     var threads: Int?
 
+    @Option(help: "When the disk is full: pause until there is room, or stop so that the batch can be resumed.")
+    var onFull = FullDiskPolicy.pause.rawValue
+
     @Flag(help: ArgumentHelp("Let faults happen as NOCTURNE_FAULT says: for proofs.", visibility: .hidden))
     var faultInjection = false
+
+    /// Throws what is wrong with them, before anything is begun.
+    func check() throws {
+        _ = try memoryBytes()
+        _ = try width()
+        _ = try fullDiskPolicy()
+        _ = try faultWords()
+    }
 
     /// The fault that the environment asks for, which only a run that was told so accepts.
     func faultWords() throws -> String? {
@@ -24,6 +35,13 @@ struct ResourceArguments: ParsableArguments {
             throw ValidationError("NOCTURNE_FAULT is set, which is for proofs with --fault-injection alone; unset it")
         }
         return words
+    }
+
+    func fullDiskPolicy() throws -> FullDiskPolicy {
+        guard let policy = FullDiskPolicy(rawValue: onFull) else {
+            throw ValidationError("--on-full takes pause or stop, not \(onFull)")
+        }
+        return policy
     }
 
     func memoryBytes() throws -> Int? {

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import NocturneCore
 import NocturnePipeline
@@ -15,6 +16,8 @@ enum EngineProcess {
         var retryFailed = false
         var overwrite = false
         var failFast = false
+        /// How new inputs are waited for; nil for the inputs as they are.
+        var watch: InputWatch?
     }
 
     /// Runs to the end and says how it went.
@@ -22,7 +25,11 @@ enum EngineProcess {
     static func run(_ request: Request) async throws {
         let previousDeath = ProcessInfo.processInfo.environment[Supervisor.deathVariable]
         if let words = try request.resources.faultWords() {
-            try FaultInjection.arm(words, isRestart: previousDeath != nil)
+            do {
+                try FaultInjection.arm(words, isRestart: previousDeath != nil)
+            } catch {
+                throw ValidationError("\(error)")
+            }
         }
         let control = RunControl()
         let signals = SignalWatch(control: control, output: request.output)
@@ -41,6 +48,8 @@ enum EngineProcess {
             retryFailed: request.retryFailed && previousDeath == nil,
             overwrite: request.overwrite,
             failFast: request.failFast,
+            onFull: try request.resources.fullDiskPolicy(),
+            watch: request.watch,
             previousDeath: previousDeath
         )
         let start = Date()

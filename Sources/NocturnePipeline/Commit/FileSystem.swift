@@ -97,6 +97,13 @@ public enum FileSystem {
         return Int(status.st_size)
     }
 
+    /// Bytes that may still be written to the file system that holds `path`; nil when it does not say.
+    public static func freeBytes(at path: String) -> Int? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        return Int(status.f_bavail) * Int(status.f_frsize)
+    }
+
     public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     public static func makeFolder(_ path: String) throws(FileFault) {

@@ -97,6 +97,7 @@ public enum EventText {
         case .itemSkipped: return "\(item) skipped\(reason)"
         case .note: return event.reason
         case .pressure: return "memory\(reason)"
+        case .disk: return "disk\(reason)"
         case .heartbeat:
             let eta = status.etaSeconds.map { ", about \(duration($0)) left" } ?? ""
             let running = status.running.map { "\($0.name) \(Int($0.share * 100)) %" }.joined(separator: ", ")

@@ -98,6 +98,7 @@ struct StockTaking {
                     source: entry.item.source,
                     path: entry.item.path,
                     fingerprint: entry.item.fingerprint.hex,
+                    inputs: entry.item.inputs,
                     suspect: decision.suspect
                 )
             )

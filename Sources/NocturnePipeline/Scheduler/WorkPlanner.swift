@@ -9,6 +9,7 @@ struct Work: Sendable {
     let source: String
     let path: String
     let fingerprint: String
+    let inputs: [InputStamp]
     /// In flight when the engine died: goes first, and alone.
     let suspect: Bool
     var retries = 0

@@ -66,14 +66,14 @@ struct StageSurroundings: Sendable {
         do {
             try FaultPoint.stage.pass(of: item.item.name)
             let result = try await body()
+            if stage == .load { try item.checkInputs() }
             item.record(stage, seconds: (ContinuousClock.now - start).inSeconds)
             return result
         } catch {
             if item.flag.isCancelled || error is CancellationError || error is CancelledError {
                 await end(item, .interrupted)
             } else {
-                let transient = (error as? any SystemFault)?.isTransient == true
-                await end(item, .failed(reason: "\(error)", stage: stage, transient: transient))
+                await end(item, .failed(reason: "\(error)", stage: stage, cure: ItemReport.Cure(for: error)))
             }
             return nil
         }

@@ -76,9 +76,7 @@ enum ExistingBatch {
         retryFailed: Bool,
         failFast: Bool
     ) async throws {
-        _ = try resources.memoryBytes()
-        _ = try resources.width()
-        _ = try resources.faultWords()
+        try resources.check()
         let description = try description(of: output)
         if !Supervisor.isEngine { Supervisor.run() }
         try await EngineProcess.run(
