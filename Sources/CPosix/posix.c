@@ -68,6 +68,25 @@ pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int
     _exit(127);
 }
 
+extern char **environ;
+
+pid_t cposix_spawn_detached(const char *path, char *const argv[], int output) {
+    pid_t child = fork();
+    if (child != 0) return child < 0 ? -errno : child;
+    setsid();
+    int null = open("/dev/null", O_RDONLY);
+    if (null >= 0) dup2(null, 0);
+    dup2(output, 1);
+    dup2(output, 2);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGINT, SIG_DFL);
+    execve(path, argv, environ);
+    _exit(127);
+}
+
 int cposix_exit_status(int status, int *code_or_signal) {
     if (WIFEXITED(status)) {
         *code_or_signal = WEXITSTATUS(status);

@@ -76,6 +76,14 @@ public struct BatchEngine: Sendable {
         var planner = WorkPlanner(retryFailed: options.retryFailed, previousDeath: options.previousDeath)
         var peak = 0
         var rounds = 0
+        let accounting = Accounting(
+            recipes: recipes,
+            journal: journal,
+            output: options.output,
+            description: options.description,
+            control: control,
+            progress: progress
+        )
         var counts: BatchCounts
         var needsAnother: Bool
         repeat {
@@ -91,7 +99,7 @@ public struct BatchEngine: Sendable {
                 descriptionChanged: changed && rounds == 0
             )
             let end = try await workOff(try await stock.run(discovery, planner: planner), journal, pool, blocking)
-            counts = try account(journal)
+            counts = try await accounting.bringUpToDate()
             peak = max(peak, end.peakLeasedBytes)
             rounds += 1
             // What failed in this very run is not tried again.
@@ -201,22 +209,6 @@ public struct BatchEngine: Sendable {
         return discovery
     }
 
-    /// The account is a function of the journal, which says whether anything was written to it since the last one.
-    private func account(_ journal: Journal) throws -> BatchCounts {
-        let output = options.output
-        let written = [output.account, output.statistics, output.retryList].allSatisfy(FileSystem.exists)
-        if written, try journal.isAccounted() { return BatchCounts(of: try journal.items()) }
-        try FaultPoint.account.pass()
-        let counts = try Account(output: output, journal: journal, description: options.description).write()
-        let completed = try journal.items().filter { $0.state == .completed }.map { output.item($0.name) }
-        for recipe in recipes {
-            try recipe.summarize(folders: completed, into: output.path, flag: control.flag(for: ""))
-        }
-        try FileSystem.flush(output.path)
-        try journal.markAccounted()
-        return counts
-    }
-
     /// Scheduler, stages and watch, side by side, until the last report.
     private func runTree(
         _ scheduler: Scheduler,
@@ -226,6 +218,11 @@ public struct BatchEngine: Sendable {
         facts: RunFacts
     ) async {
         let gate = PressureGate()
+        let stalls = options.stall.map { stall in
+            StallWatch(limit: stall.seconds, isPaused: { gate.level == .critical }, action: stall.action)
+        }
+        stalls?.start()
+        defer { stalls?.stop() }
         let reports = BoundedChannel<ItemReport>(items: 64)
         let committer = Committer(output: options.output, blocking: blocking) { try await scheduler.record($0) }
         let surroundings = StageSurroundings(
@@ -233,7 +230,8 @@ public struct BatchEngine: Sendable {
             blocking: blocking,
             reports: reports,
             progress: progress,
-            gate: gate
+            gate: gate,
+            stalls: stalls
         )
         // Never more bytes between stages than the budget.
         let pipelines = recipes.map { pipeline(of: $0, bytes: budget.total, surroundings, committer, facts) }

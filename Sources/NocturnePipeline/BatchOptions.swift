@@ -14,6 +14,20 @@ public enum FullDiskPolicy: String, Sendable, CaseIterable {
     case stop
 }
 
+/// What to do about an item that makes no progress.
+public struct StallPolicy: Sendable {
+    /// Without progress: no tile done, no stage left.
+    public var seconds: Int
+    /// Called with the item, the stage and the time, from a thread of its own. A thread that hangs in a system call cannot
+    /// be stopped, so this ends the process: its supervisor starts the next one, which tries the item alone.
+    public var action: @Sendable (String) -> Void
+
+    public init(seconds: Int, action: @escaping @Sendable (String) -> Void) {
+        self.seconds = seconds
+        self.action = action
+    }
+}
+
 /// What a run needs to know besides the recipe.
 public struct BatchOptions: Sendable {
     public var output: OutputFolder
@@ -27,6 +41,8 @@ public struct BatchOptions: Sendable {
     public var onFull: FullDiskPolicy
     /// Whether new inputs are waited for, and how; nil for the inputs as they are.
     public var watch: InputWatch?
+    /// What to do about an item that makes no progress; nil to wait for ever.
+    public var stall: StallPolicy?
     /// How the engine before this one died, when a supervisor starts it anew.
     public var previousDeath: String?
     /// Resident bytes of the process before the run, which the budget has to cover too; nil to ask the system.
@@ -42,6 +58,7 @@ public struct BatchOptions: Sendable {
         failFast: Bool = false,
         onFull: FullDiskPolicy = .pause,
         watch: InputWatch? = nil,
+        stall: StallPolicy? = nil,
         previousDeath: String? = nil,
         processBytes: Int? = nil
     ) {
@@ -54,6 +71,7 @@ public struct BatchOptions: Sendable {
         self.failFast = failFast
         self.onFull = onFull
         self.watch = watch
+        self.stall = stall
         self.previousDeath = previousDeath
         self.processBytes = processBytes
     }

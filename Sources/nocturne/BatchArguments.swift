@@ -17,6 +17,12 @@ struct ResourceArguments: ParsableArguments {
     @Option(help: "When the disk is full: pause until there is room, or stop so that the batch can be resumed.")
     var onFull = FullDiskPolicy.pause.rawValue
 
+    @Flag(help: "Go on without this terminal; see nocturne attach.")
+    var detach = false
+
+    @Option(help: "Seconds without progress after which an item counts as stalled; 0 for never.")
+    var stallLimit = 1800
+
     @Flag(help: ArgumentHelp("Let faults happen as NOCTURNE_FAULT says: for proofs.", visibility: .hidden))
     var faultInjection = false
 
@@ -25,6 +31,7 @@ struct ResourceArguments: ParsableArguments {
         _ = try memoryBytes()
         _ = try width()
         _ = try fullDiskPolicy()
+        guard stallLimit >= 0 else { throw ValidationError("--stall-limit takes 0 or more seconds") }
         _ = try faultWords()
     }
 

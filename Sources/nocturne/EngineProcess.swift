@@ -50,6 +50,8 @@ enum EngineProcess {
             failFast: request.failFast,
             onFull: try request.resources.fullDiskPolicy(),
             watch: request.watch,
+            stall: request.resources.stallLimit == 0
+                ? nil : StallPolicy(seconds: request.resources.stallLimit, action: EngineProcess.endStalled),
             previousDeath: previousDeath
         )
         let start = Date()
@@ -64,7 +66,7 @@ enum EngineProcess {
             if let signal = signals.received { throw signal == SIGINT ? NocturneExit.interrupted : .terminated }
             throw error
         }
-        let code = NocturneExit(outcome, signal: signals.received)
+        let code = NocturneExit(outcome.counts, mode: outcome.mode, signal: signals.received)
         if !request.show.quiet && !request.show.json {
             Terminal.say(
                 AccountText.summary(outcome.counts, output: request.output, seconds: -start.timeIntervalSinceNow)
@@ -74,6 +76,15 @@ enum EngineProcess {
             }
         }
         if code != .allCompleted { throw code }
+    }
+}
+
+extension EngineProcess {
+    /// Ends this process so that its parent knows why.
+    private static func endStalled(_ words: String) {
+        Terminal.error(words)
+        signal(SIGALRM, SIG_DFL)
+        kill(getpid(), SIGALRM)
     }
 }
 

@@ -18,7 +18,8 @@ struct Nocturne: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            Run.self, Watch.self, Plan.self, Resume.self, Status.self, Cancel.self, Verify.self, Retry.self,
+            Run.self, Watch.self, Plan.self, Resume.self, Status.self, Attach.self, Cancel.self, Verify.self,
+            Retry.self,
             Inspect.self,
             Models.self,
         ]

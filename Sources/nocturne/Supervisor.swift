@@ -67,7 +67,7 @@ enum Supervisor {
             if cposix_exit_status(status, &code) == 1 { exit(code) }
             // Asked to stop before it listened to signals itself, maybe by the terminal and before this process heard of it.
             if let stop = stop ?? ([SIGINT, SIGTERM].contains(code) ? code : nil) { leave(after: stop) }
-            death = "signal \(code) (\(String(cString: strsignal(code))))"
+            death = code == SIGALRM ? "no progress" : "signal \(code) (\(String(cString: strsignal(code))))"
             quickDeaths = -start.timeIntervalSinceNow < 5 ? quickDeaths + 1 : 0
             if quickDeaths >= mostQuickDeaths {
                 Terminal.error("the engine dies again and again: \(death ?? "")")

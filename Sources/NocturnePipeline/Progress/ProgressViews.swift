@@ -83,7 +83,7 @@ public final class BarView: ProgressView {
 
 /// The plain words for an event.
 public enum EventText {
-    static func line(_ event: BatchEvent, _ status: ProgressStatus) -> String? {
+    public static func line(_ event: BatchEvent, _ status: ProgressStatus) -> String? {
         let item = event.item ?? ""
         let reason = event.reason.map { ": \($0)" } ?? ""
         let count = "[\(status.done)/\(status.total)]"

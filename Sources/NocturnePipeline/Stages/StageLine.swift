@@ -51,6 +51,8 @@ struct StageSurroundings: Sendable {
     let reports: BoundedChannel<ItemReport>
     let progress: ProgressReporter
     let gate: PressureGate
+    /// Nil when nothing is ever taken for stalled.
+    let stalls: StallWatch?
 
     /// Runs one item's work, timed. Nil when the item ended here, and was reported.
     func attempt<Output>(
@@ -63,6 +65,8 @@ struct StageSurroundings: Sendable {
             return nil
         }
         let start = ContinuousClock.now
+        stalls?.enter(item.id, item.item.name, stage)
+        defer { stalls?.leave(item.id) }
         do {
             try FaultPoint.stage.pass(of: item.item.name)
             let result = try await body()

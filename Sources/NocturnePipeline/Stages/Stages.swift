@@ -65,6 +65,7 @@ actor TiledInference<R: Recipe> {
                         try run.step(item.context)
                         try run.checkpoint(force: false, item.context)
                     }
+                    surroundings.stalls?.moved(item.id)
                     await surroundings.progress.stepped(item.id, done: run.stepsDone, of: run.stepCount)
                 }
                 return try await pool.run { try run.finish(item.context) }

@@ -78,7 +78,10 @@ enum ExistingBatch {
     ) async throws {
         try resources.check()
         let description = try description(of: output)
-        if !Supervisor.isEngine { Supervisor.run() }
+        if !Supervisor.isEngine {
+            if resources.detach { return try Detachment.start(output) }
+            Supervisor.run()
+        }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: output,

@@ -35,6 +35,7 @@ struct Watch: AsyncParsableCommand {
         try resources.check()
         if !Supervisor.isEngine {
             _ = try batch.segmentationOptions()
+            if resources.detach { return try Detachment.start(folder) }
             Supervisor.run(keepsInput: batch.list == "-")
         }
         try await EngineProcess.run(
