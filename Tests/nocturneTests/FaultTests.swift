@@ -28,15 +28,18 @@ struct FaultTests {
 
     @Test(
         "a fault that goes away is not seen in the results",
-        arguments: ["file.write:2:ENOSPC", "file.flush:1:EIO", "item.inPlace:1:kill", "journal.transaction:1:kill"]
+        arguments: [
+            "file.write:2:ENOSPC", "file.flush:1:EIO", "input.open:1:EIO", "item.exchange:2:EIO", "item.inPlace:1:EIO",
+            "item.inPlace:1:kill", "journal.transaction:1:kill",
+        ]
     )
     func passing(fault: String) throws {
         let bench = try ToolBench()
-        for name in ["a.nii", "b.nii"] { try bench.addVolume(name) }
+        for index in 0..<5 { try bench.addVolume("v\(index).nii") }
         let command = ["run", bench.input, "--model", bench.model(), "--fault-injection", "--output", bench.output]
         let tool = try Tool(command, environment: ["NOCTURNE_FAULT": fault])
         #expect(tool.status == 0, "\(tool.errors)")
-        #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == 2)
+        #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == 5)
         #expect(try Tool(["verify", bench.output]).status == 0)
     }
 
@@ -51,6 +54,8 @@ struct FaultTests {
         #expect(counts?["completed"] as? Int == 2)
         #expect(counts?["quarantined"] as? Int == 1)
         let retry = try String(contentsOfFile: bench.output + "/retry.txt", encoding: .utf8)
-        #expect(retry.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init) == [bench.input + "/poison.nii"])
+        #expect(
+            retry.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init) == [bench.input + "/poison.nii"]
+        )
     }
 }

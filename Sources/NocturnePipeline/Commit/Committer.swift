@@ -82,13 +82,15 @@ actor Committer {
     private func makeReal(_ group: [PendingCommit]) async throws {
         let output = output
         try await blocking.run {
-            if group.count == 1 {
-                try flushOneByOne(group[0].folder)
-            } else {
+            // Of an attempt that failed half-way, some may be in their places already.
+            let staged = group.filter { FileSystem.exists($0.folder) }
+            if staged.count == 1 {
+                try flushOneByOne(staged[0].folder)
+            } else if staged.count > 1 {
                 try FileSystem.flushAll(holding: output.staging)
             }
             try FaultPoint.itemStaged.pass()
-            for commit in group where FileSystem.exists(commit.folder) {
+            for commit in staged {
                 let final = output.item(commit.name)
                 // Only a result may be replaced: anything else that lies there is somebody's.
                 if FileSystem.exists(final), !FileSystem.exists(final + "/result.json") {
