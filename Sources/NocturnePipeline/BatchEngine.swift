@@ -151,7 +151,9 @@ public struct BatchEngine: Sendable {
             progress: progress,
             pool: pool,
             failFast: options.failFast,
-            onFull: options.onFull
+            onFull: options.onFull,
+            hours: options.hours,
+            isWatching: options.watch != nil
         )
         let facts = RunFacts(
             startedAt: Timestamp.now(),

@@ -41,6 +41,7 @@ public struct BatchOptions: Sendable {
     public var onFull: FullDiskPolicy
     /// Whether new inputs are waited for, and how; nil for the inputs as they are.
     public var watch: InputWatch?
+    public var hours: WorkingHours
     /// What to do about an item that makes no progress; nil to wait for ever.
     public var stall: StallPolicy?
     /// How the engine before this one died, when a supervisor starts it anew.
@@ -58,6 +59,7 @@ public struct BatchOptions: Sendable {
         failFast: Bool = false,
         onFull: FullDiskPolicy = .pause,
         watch: InputWatch? = nil,
+        hours: WorkingHours = WorkingHours(),
         stall: StallPolicy? = nil,
         previousDeath: String? = nil,
         processBytes: Int? = nil
@@ -71,6 +73,7 @@ public struct BatchOptions: Sendable {
         self.failFast = failFast
         self.onFull = onFull
         self.watch = watch
+        self.hours = hours
         self.stall = stall
         self.previousDeath = previousDeath
         self.processBytes = processBytes

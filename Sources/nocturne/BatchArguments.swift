@@ -17,6 +17,12 @@ struct ResourceArguments: ParsableArguments {
     @Option(help: "When the disk is full: pause until there is room, or stop so that the batch can be resumed.")
     var onFull = FullDiskPolicy.pause.rawValue
 
+    @Option(help: "Start items only within these hours, such as 20:00-06:00.")
+    var between: String?
+
+    @Option(help: "Start nothing that would probably not be done at this time, such as 06:00; then leave with 75.")
+    var finishBy: String?
+
     @Flag(help: "Go on without this terminal; see nocturne attach.")
     var detach = false
 
@@ -31,6 +37,7 @@ struct ResourceArguments: ParsableArguments {
         _ = try memoryBytes()
         _ = try width()
         _ = try fullDiskPolicy()
+        _ = try workingHours()
         guard stallLimit >= 0 else { throw ValidationError("--stall-limit takes 0 or more seconds") }
         _ = try faultWords()
     }
@@ -42,6 +49,19 @@ struct ResourceArguments: ParsableArguments {
             throw ValidationError("NOCTURNE_FAULT is set, which is for proofs with --fault-injection alone; unset it")
         }
         return words
+    }
+
+    func workingHours() throws -> WorkingHours {
+        var hours = WorkingHours()
+        if let between {
+            hours.window = WorkingHours.Window(between)
+            guard hours.window != nil else { throw ValidationError("--between takes hours such as 20:00-06:00") }
+        }
+        if let finishBy {
+            hours.finishBy = WorkingHours.TimeOfDay(finishBy)
+            guard hours.finishBy != nil else { throw ValidationError("--finish-by takes a time such as 06:00") }
+        }
+        return hours
     }
 
     func fullDiskPolicy() throws -> FullDiskPolicy {

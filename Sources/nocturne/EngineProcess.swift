@@ -50,6 +50,7 @@ enum EngineProcess {
             failFast: request.failFast,
             onFull: try request.resources.fullDiskPolicy(),
             watch: request.watch,
+            hours: try request.resources.workingHours(),
             stall: request.resources.stallLimit == 0
                 ? nil : StallPolicy(seconds: request.resources.stallLimit, action: EngineProcess.endStalled),
             previousDeath: previousDeath

@@ -109,6 +109,16 @@ public final class Journal: Sendable {
         }
     }
 
+    /// How long items took so far.
+    func pace() throws -> LearnedPace {
+        guard let text = try setting("pace") else { return LearnedPace() }
+        return try JSONDecoder().decode(LearnedPace.self, from: Data(text.utf8))
+    }
+
+    func keep(_ pace: LearnedPace) throws {
+        try setSetting("pace", String(decoding: try JSONEncoder().encode(pace), as: UTF8.self))
+    }
+
     /// Whether the account was written since the journal last changed.
     func isAccounted() throws -> Bool { try setting("accounted") == "yes" }
 

@@ -13,6 +13,8 @@ actor Scheduler {
     private let pool: ComputePool
     private let failFast: Bool
     private let onFull: FullDiskPolicy
+    private let hours: WorkingHours
+    private let isWatching: Bool
     /// For journal, account and events.
     private static let spareDiskBytes = 1 << 20
 
@@ -28,6 +30,11 @@ actor Scheduler {
     private var fullDisks = 0
     /// Whether a source changed while its item was worked on.
     private(set) var needsDiscovery = false
+    private let deadline: ContinuousClock.Instant?
+    private var pace: LearnedPace
+    /// When what is in flight will probably have ended.
+    private var expectedEnd = ContinuousClock.now
+    private var leftForLater = 0
     private var waiter: CheckedContinuation<Void, Never>?
     private var sequence = 0
 
@@ -41,7 +48,9 @@ actor Scheduler {
         progress: ProgressReporter,
         pool: ComputePool,
         failFast: Bool,
-        onFull: FullDiskPolicy
+        onFull: FullDiskPolicy,
+        hours: WorkingHours,
+        isWatching: Bool
     ) {
         self.recipes = recipes
         self.queue = queue
@@ -53,6 +62,10 @@ actor Scheduler {
         self.pool = pool
         self.failFast = failFast
         self.onFull = onFull
+        self.hours = hours
+        self.isWatching = isWatching
+        deadline = hours.secondsUntilDeadline(at: WorkingHours.now()).map { .now + .seconds($0) }
+        pace = (try? journal.pace()) ?? LearnedPace()
     }
 
     // MARK: Admitting
@@ -62,6 +75,7 @@ actor Scheduler {
     func admit(into requests: [BoundedChannel<Flight<Void>>]) async {
         let available = budget.total
         defer { for channel in requests { channel.finish() } }
+        defer { if leftForLater > 0, !isWatching { control.drain() } }
         while control.mode == .running, let work = await nextWork() {
             if control.wasCancelled(item: work.name) {
                 await settle(work, .cancelled, "cancelled on request", .itemCancelled)
@@ -74,6 +88,11 @@ actor Scheduler {
                 guard needed <= available else {
                     let words = "needs \(ByteCount(needed)) of memory, the budget leaves \(ByteCount(available))"
                     await fail(work, words)
+                    continue
+                }
+                guard await waitForHours() else { return }
+                guard canFinish(work, plan) else {
+                    leftForLater += 1
                     continue
                 }
                 guard await waitForRoom(plan.diskBytes) else { return }
@@ -142,6 +161,29 @@ actor Scheduler {
         }
     }
 
+    /// Waits until items may be started. False when the run is to stop instead.
+    private func waitForHours() async -> Bool {
+        var told = false
+        while control.mode == .running {
+            guard hours.secondsUntilOpen(at: WorkingHours.now()) > 0 else { return true }
+            if !told, let window = hours.window {
+                told = true
+                await progress.note("Nothing is started before \(window.from).")
+            }
+            try? await Task.sleep(for: .seconds(1))
+        }
+        return false
+    }
+
+    /// Whether the item will probably be done in time, after what is in flight. What nothing is known of is started.
+    private func canFinish(_ work: Work, _ plan: ItemPlan) -> Bool {
+        guard let deadline, let seconds = pace.seconds(model: work.model, steps: plan.steps) else { return true }
+        let end = max(expectedEnd, .now) + .seconds(seconds)
+        guard end <= deadline else { return false }
+        expectedEnd = end
+        return true
+    }
+
     /// Waits while the disk lacks room for what is in flight and so many bytes more, or has just refused to write although
     /// it seemed to have room (quotas do that). False when the run is to stop instead.
     private func waitForRoom(_ bytes: Int) async -> Bool {
@@ -189,6 +231,8 @@ actor Scheduler {
         switch report.end {
         case .completed:
             fullDisks = 0
+            pace.learn(model: work.model, seconds: seconds, steps: report.item.plan.steps)
+            if deadline != nil { try? journal.keep(pace) }
             await progress.ended(
                 work.id,
                 BatchEvent(.itemCompleted, item: work.name, seconds: (seconds * 1000).rounded() / 1000)

@@ -94,6 +94,7 @@ struct StockTaking {
                 Work(
                     id: id,
                     recipe: entry.item.recipe,
+                    model: entry.item.model,
                     name: entry.name,
                     source: entry.item.source,
                     path: entry.item.path,

@@ -5,6 +5,8 @@ struct Work: Sendable {
     let id: Int64
     /// The place of its recipe among the batch's.
     let recipe: Int
+    /// The id of its model.
+    let model: String
     let name: String
     let source: String
     let path: String
