@@ -9,7 +9,7 @@ public struct DICOMSeries: Sendable {
     public var description: String?
     /// With a geometry: in the order of k, by growing position along row direction × column direction. Otherwise by
     /// instance number, then path.
-    public var slices: [DICOMObject]
+    public var slices: [DICOMSlice]
     /// Voxel i = column, j = row, k = slice, to RAS+ mm. Nil when there is a problem.
     public var geometry: VolumeGeometry?
     /// Why the series is no volume; nil when ``DICOMReader`` can read it.
@@ -21,7 +21,7 @@ public struct DICOMSeries: Sendable {
         seriesInstanceUID: String,
         modality: String,
         description: String?,
-        slices: [DICOMObject],
+        slices: [DICOMSlice],
         geometry: VolumeGeometry?,
         problem: DICOMReadError?,
         notes: [String]

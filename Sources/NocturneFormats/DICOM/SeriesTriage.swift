@@ -30,7 +30,7 @@ enum SeriesTriage {
             seriesInstanceUID: objects[0].seriesInstanceUID,
             modality: objects[0].modality,
             description: objects[0].seriesDescription,
-            slices: objects,
+            slices: objects.map(DICOMSlice.init(of:)),
             geometry: nil,
             problem: nil,
             notes: []
@@ -43,7 +43,9 @@ enum SeriesTriage {
         }
         do {
             for object in objects { try ObjectCheck.check(object) }
-            let stack = try SliceStack(of: objects)
+            var slices: [DICOMSlice] = []
+            for object in objects { slices += try object.slices() }
+            let stack = try SliceStack(of: slices)
             series.slices = stack.slices
             series.geometry = stack.geometry
         } catch {

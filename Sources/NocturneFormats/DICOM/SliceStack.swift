@@ -11,7 +11,7 @@ internal import NocturneCore
 ///
 /// Positions are rounded decimal texts, so some noise is allowed everywhere: see ``Tolerance``.
 struct SliceStack {
-    let slices: [DICOMObject]
+    let slices: [DICOMSlice]
     let geometry: VolumeGeometry
 
     /// How far numbers may differ that should be equal.
@@ -34,13 +34,13 @@ struct SliceStack {
 
     /// A slice and where it lies along the normal, in mm.
     private struct Placed {
-        let object: DICOMObject
+        let object: DICOMSlice
         let position: SIMD3<Double>
         let height: Double
     }
 
     /// - Parameter objects: at least one, each of which ``ObjectCheck`` has passed.
-    init(of objects: [DICOMObject]) throws(DICOMReadError) {
+    init(of objects: [DICOMSlice]) throws(DICOMReadError) {
         let first = objects[0]
         let (row, column) = try Self.directions(of: first)
         try Self.checkAlike(objects)
@@ -100,7 +100,7 @@ struct SliceStack {
 
     /// The unit vectors along a row and down a column.
     private static func directions(
-        of object: DICOMObject
+        of object: DICOMSlice
     ) throws(DICOMReadError) -> (row: SIMD3<Double>, column: SIMD3<Double>) {
         let row = object.rowDirection ?? .zero
         let column = object.columnDirection ?? .zero
@@ -118,7 +118,7 @@ struct SliceStack {
     }
 
     /// Size, pixel spacing and orientation are those of the first slice in all.
-    private static func checkAlike(_ objects: [DICOMObject]) throws(DICOMReadError) {
+    private static func checkAlike(_ objects: [DICOMSlice]) throws(DICOMReadError) {
         let first = objects[0]
         let spacing = SIMD2(first.columnSpacing ?? 0, first.rowSpacing ?? 0)
         guard spacing.x > 0, spacing.y > 0 else {
@@ -144,7 +144,7 @@ struct SliceStack {
                     .matricesDiffer,
                     path: object.path,
                     detail: "\(object.columns ?? 0)×\(object.rows ?? 0) pixels, but \(first.columns ?? 0)×"
-                        + "\(first.rows ?? 0) in \(first.fileName) of the same series"
+                        + "\(first.rows ?? 0) in \(first.name) of the same series"
                 )
             }
             let other = SIMD2(object.columnSpacing ?? 0, object.rowSpacing ?? 0)
@@ -155,14 +155,14 @@ struct SliceStack {
                     .pixelSpacingsDiffer,
                     path: object.path,
                     detail: "PixelSpacing (0028,0030) is \(other.y) × \(other.x) mm, but "
-                        + "\(spacing.y) × \(spacing.x) mm in \(first.fileName) of the same series"
+                        + "\(spacing.y) × \(spacing.x) mm in \(first.name) of the same series"
                 )
             }
         }
     }
 
     private static func distinctOrientations(
-        _ objects: [DICOMObject]
+        _ objects: [DICOMSlice]
     ) -> [(row: SIMD3<Double>, column: SIMD3<Double>, normal: SIMD3<Double>, path: String)] {
         var found: [(row: SIMD3<Double>, column: SIMD3<Double>, normal: SIMD3<Double>, path: String)] = []
         for object in objects {
@@ -188,12 +188,12 @@ struct SliceStack {
         let pairs = zip(stack, stack.dropFirst()).filter { $1.height - $0.height <= limit }
         guard let (one, other) = pairs.first else { return }
         let copies = pairs.count {
-            !$0.object.sopInstanceUID.isEmpty && $0.object.sopInstanceUID == $1.object.sopInstanceUID
+            !$0.object.object.sopInstanceUID.isEmpty && $0.object.object.sopInstanceUID == $1.object.object.sopInstanceUID
         }
         let positions = stack.count - pairs.count
         var detail =
             "\(stack.count) slices share \(positions) position\(positions == 1 ? "" : "s"), e.g. "
-            + "\(one.object.fileName) and \(other.object.fileName)"
+            + "\(one.object.name) and \(other.object.name)"
         if copies == pairs.count {
             detail += ": the same SOPInstanceUID (0008,0018), copies of one object"
         } else if copies > 0 {
@@ -244,7 +244,7 @@ struct SliceStack {
         let sideways = length(whole - normal * along)
         let lean = atan2(sideways, along) * 180 / Double.pi
         if lean > Tolerance.leanDegrees, sideways > Tolerance.sideways(pixel) {
-            let stated = stack[0].object.gantryTilt.map { "; GantryDetectorTilt (0018,1120) says \(figure($0))°" } ?? ""
+            let stated = stack[0].object.object.gantryTilt.map { "; GantryDetectorTilt (0018,1120) says \(figure($0))°" } ?? ""
             return [(.sheared, "sheared by \(figure(lean))°: the slices are not stacked along their normal\(stated)")]
         }
         let step = whole / Double(stack.count - 1)

@@ -82,7 +82,7 @@ public struct InputInspection {
     private func entry(_ series: DICOMSeries) -> Entry {
         let first = series.slices.first
         var details: [String] = ["\(series.slices.count) slices" + (series.description.map { ", \($0)" } ?? "")]
-        let syntaxes = Set(series.slices.map(\.transferSyntaxName)).sorted()
+        let syntaxes = Set(series.slices.map(\.object.transferSyntaxName)).sorted()
         details.append("transfer syntax \(syntaxes.joined(separator: ", "))")
         if let slope = first?.rescaleSlope, let intercept = first?.rescaleIntercept {
             details.append("rescale slope \(slope), intercept \(intercept)")

@@ -89,7 +89,7 @@ struct VolumeDiscovery {
             guard let first = slices.min(by: { $0.path < $1.path }) else { continue }
             var name = first.folderName
             if seriesInFolder[first.folderPath, default: 0] > 1 {
-                name += series.slices.first?.seriesNumber.map { "_s\($0)" } ?? "_series"
+                name += series.slices.first?.object.seriesNumber.map { "_s\($0)" } ?? "_series"
             }
             found.append(
                 FoundVolume(
