@@ -119,4 +119,6 @@ cdcmtk_code cdcmtk_decoder_read_frame(cdcmtk_decoder *decoder, uint32_t frame, c
 }
 #endif
 
+#include "CDCMTKDirectory.h"
+
 #endif
