@@ -51,7 +51,7 @@ public enum DICOMReader {
                         rebasing: voxels[k * shape.sliceCount..<(k + 1) * shape.sliceCount]
                     )
                     do throws(DICOMReadError) {
-                        try decode(slices[k], slope: nil, into: place)
+                        try decode(slices[k].object, slope: nil, into: place)
                     } catch {
                         fault.withLock { if $0.map({ k < $0.slice }) ?? true { $0 = (k, error) } }
                     }
@@ -65,6 +65,10 @@ public enum DICOMReader {
     }
 
     /// The stored values of one grey single-frame object, row by row, without slope and intercept. Exact up to 24 bits.
+    package static func storedValues(of slice: DICOMSlice) throws(DICOMReadError) -> [Float] {
+        try storedValues(of: slice.object)
+    }
+
     package static func storedValues(of object: DICOMObject) throws(DICOMReadError) -> [Float] {
         guard let rows = object.rows, let columns = object.columns, rows > 0, columns > 0,
             rows.multipliedReportingOverflow(by: columns).partialValue <= 1 << 28
