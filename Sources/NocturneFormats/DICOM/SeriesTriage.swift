@@ -170,7 +170,7 @@ enum SeriesTriage {
 
     private static func check(_ slice: DICOMSlice) -> DICOMReadError? {
         do throws(DICOMReadError) {
-            try ObjectCheck.check(slice)
+            try ObjectCheck.check(slice.object)
             try checkDerivation(slice)
             return nil
         } catch {

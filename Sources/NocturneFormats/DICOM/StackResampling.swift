@@ -109,3 +109,26 @@ struct StackResampling {
         }
     }
 }
+
+extension DICOMReader {
+    /// Reads the slices as stored, and resamples them.
+    static func readCorrected(
+        _ series: DICOMSeries,
+        _ correction: StackCorrection,
+        scope: ComputeScope
+    ) throws(DICOMReadError) -> Volume {
+        var stored = series
+        stored.correction = nil
+        stored.geometry = VolumeGeometry(shape: correction.storedShape, affine: correction.geometry.affine)
+        let volume = try readVolume(stored, scope: scope)
+        let path = series.slices.first?.object.path ?? ""
+        do {
+            let voxels = try StackResampling(correction: correction).voxels(of: volume.voxels, scope: scope)
+            return Volume(geometry: correction.geometry, voxels: voxels)
+        } catch is CancelledError {
+            throw DICOMReadError(.cancelled, path: path, detail: "cancelled")
+        } catch {
+            throw DICOMReadError(.tooLarge, path: path, detail: "\(error)")
+        }
+    }
+}
