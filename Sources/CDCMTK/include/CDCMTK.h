@@ -196,4 +196,6 @@ cdcmtk_code cdcmtk_decoder_read_picture(cdcmtk_decoder *decoder, uint8_t *pixels
 }
 #endif
 
+#include "CDCMTKDirectory.h"
+
 #endif

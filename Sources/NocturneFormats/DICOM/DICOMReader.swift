@@ -14,6 +14,8 @@ public enum DICOMReader {
     /// slice's own RescaleSlope and RescaleIntercept (1 and 0 when missing) are applied in double and rounded once to
     /// Float. Padding values are kept, and so are those of MONOCHROME1.
     ///
+    /// A series with a ``DICOMSeries/correction`` is resampled, which takes another 4 bytes a stored voxel meanwhile.
+    ///
     /// Slices are decoded in parallel, each into its place. 4 bytes a voxel for the result; each thread holds one slice
     /// more, compressed and not. The flag is looked at before each slice.
     /// - Throws: ``DICOMReadError``; of several faulty slices that with the lowest k is named. Its code is
@@ -21,6 +23,7 @@ public enum DICOMReader {
     public static func readVolume(_ series: DICOMSeries, scope: ComputeScope) throws(DICOMReadError) -> Volume {
         let path = series.slices.first?.path ?? ""
         if let problem = series.problem { throw problem }
+        if let correction = series.correction { return try readCorrected(series, correction, scope: scope) }
         guard let geometry = series.geometry, geometry.shape.z == series.slices.count, geometry.affine.isFinite else {
             throw DICOMReadError(.internalFault, path: path, detail: "a series without geometry")
         }
