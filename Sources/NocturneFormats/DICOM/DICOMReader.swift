@@ -113,8 +113,10 @@ public enum DICOMReader {
         return values
     }
 
-    /// The stored values of an object's first frame.
-    package static func storedValues(of object: DICOMObject) throws(DICOMReadError) -> [Float] {
-        try storedValues(of: DICOMSlice(of: object))
+    /// The stored values of a frame of an object.
+    package static func storedValues(of object: DICOMObject, frame: Int = 0) throws(DICOMReadError) -> [Float] {
+        var slice = DICOMSlice(of: object)
+        slice.frame = frame
+        return try storedValues(of: slice)
     }
 }
