@@ -145,6 +145,9 @@ struct BatchArguments: ParsableArguments {
     @Flag(help: "Round sums and logits to half precision where nnU-Net does, for comparisons with it. Slower.")
     var referenceRounding = false
 
+    @Flag(help: "Resample tilted and unevenly spaced DICOM series onto an upright, even grid instead of refusing them.")
+    var fixTilt = false
+
     @Option(help: "What is known of the people on photos: a CSV file (image, age_approx, sex, anatom_site_general).")
     var metadata: String?
 
@@ -187,7 +190,8 @@ struct BatchArguments: ParsableArguments {
             frame: frame,
             tileStep: stepSize,
             disablesMirroring: disableTTA,
-            usesReferenceRounding: referenceRounding
+            usesReferenceRounding: referenceRounding,
+            fixesTilt: fixTilt
         )
     }
 

@@ -115,12 +115,7 @@ struct FileWalk {
     }
 
     private mutating func take(_ file: FoundFile) {
-        func matches(_ glob: String) -> Bool {
-            fnmatch(glob, file.name, 0) == 0 || fnmatch(glob, file.fileName, 0) == 0
-        }
-        guard request.include.isEmpty || request.include.contains(where: matches) else { return }
-        guard !request.exclude.contains(where: matches) else { return }
-        files.append(file)
+        if request.admits(file) { files.append(file) }
     }
 
     private func samePlace(_ a: String, _ b: String) -> Bool {
@@ -128,5 +123,15 @@ struct FileWalk {
         var second = stat()
         guard stat(a, &first) == 0, stat(b, &second) == 0 else { return false }
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    }
+}
+
+extension DiscoveryRequest {
+    /// Whether the patterns let the file in.
+    func admits(_ file: FoundFile) -> Bool {
+        func matches(_ glob: String) -> Bool {
+            fnmatch(glob, file.name, 0) == 0 || fnmatch(glob, file.fileName, 0) == 0
+        }
+        return (include.isEmpty || include.contains(where: matches)) && !exclude.contains(where: matches)
     }
 }

@@ -25,7 +25,7 @@ struct VolumeDiscovery {
         nifti += ChannelCases.siblings(of: nifti, channels: models.map(\.channelCount).max() ?? 1)
         let others = zip(walk.files, isNIfTI).filter { !$0.1 }.map(\.0)
         found += try niftiVolumes(nifti)
-        found += try dicomVolumes(others, besides: Set(nifti.map(\.path)))
+        found += try dicomVolumes(others, besides: Set(nifti.map(\.path)), request)
         found.sort { $0.order < $1.order }
         return Discovery(items: try items(found), notes: walk.notes)
     }
@@ -76,31 +76,35 @@ struct VolumeDiscovery {
 
     // MARK: DICOM
 
-    private func dicomVolumes(_ files: [FoundFile], besides nifti: Set<String>) throws -> [FoundVolume] {
-        let byPath = Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0) })
-        let scan = try DICOMScanner.scan(paths: files.map(\.path), scope: scope)
-        var seriesInFolder: [String: Int] = [:]
+    private func dicomVolumes(
+        _ files: [FoundFile],
+        besides nifti: Set<String>,
+        _ request: DiscoveryRequest
+    ) throws -> [FoundVolume] {
+        let (scan, byPath) = try DICOMFiles.scan(files, request, corrects: options.fixesTilt, scope: scope)
+        var seriesInFolder: [String: Set<String>] = [:]
         for series in scan.series {
-            if let file = series.slices.first.flatMap({ byPath[$0.path] }) {
-                seriesInFolder[file.folderPath, default: 0] += 1
+            if let file = series.files.first.flatMap({ byPath[$0] }) {
+                seriesInFolder[file.folderPath, default: []].insert(series.seriesInstanceUID)
             }
         }
         var found: [FoundVolume] = []
         for series in scan.series {
-            let slices = series.slices.compactMap { byPath[$0.path] }
+            let slices = series.files.compactMap { byPath[$0] }
             guard let first = slices.min(by: { $0.path < $1.path }) else { continue }
             var name = first.folderName
-            if seriesInFolder[first.folderPath, default: 0] > 1 {
-                name += series.slices.first?.seriesNumber.map { "_s\($0)" } ?? "_series"
+            if seriesInFolder[first.folderPath, default: []].count > 1 {
+                name += series.slices.first?.object.seriesNumber.map { "_s\($0)" } ?? "_series"
             }
+            if let part = series.part { name += "_" + part }
             found.append(
                 FoundVolume(
-                    key: "dicom:\(first.folderPath):\(series.seriesInstanceUID)",
+                    key: "dicom:\(first.folderPath):\(series.seriesInstanceUID)" + (series.part.map { ":\($0)" } ?? ""),
                     name: name,
                     path: first.folderPath,
                     files: slices,
                     volume: VolumeDiscovery.facts(series),
-                    order: first.path
+                    order: first.path + (series.part.map { ":\($0)" } ?? "")
                 )
             )
         }
@@ -144,7 +148,15 @@ struct VolumeDiscovery {
 
     private static func facts(_ series: DICOMSeries) -> Result<VolumeFacts, Refusal> {
         if let problem = series.problem {
-            return .failure(Refusal(problem: self.problem(problem, several: series.slices.count > 1)))
+            return .failure(
+                Refusal(
+                    problem: self.problem(
+                        problem,
+                        several: series.files.count > 1,
+                        hint: DICOMFiles.hint(series)
+                    )
+                )
+            )
         }
         guard let geometry = series.geometry else {
             return .failure(Refusal(problem: .refused("the series has no geometry")))
@@ -155,14 +167,22 @@ struct VolumeDiscovery {
                 geometry: geometry,
                 spacing: geometry.spacing,
                 modality: series.modality,
-                seriesInstanceUID: series.seriesInstanceUID
+                seriesInstanceUID: series.seriesInstanceUID,
+                series: SeriesFacts(
+                    part: series.part,
+                    names: series.slices.map(DICOMSliceName.init),
+                    storedVoxels: series.correction?.storedShape.count,
+                    notes: series.notes
+                )
             )
         )
     }
 
     /// What is no CT or MR volume at all is set aside; what is one and cannot be used is refused.
-    private static func problem(_ error: DICOMReadError, several: Bool) -> ItemProblem {
-        let aside: Set<DICOMReadError.Code> = [.notAnImageClass, .localizer, .mediaDirectory, .colour]
+    private static func problem(_ error: DICOMReadError, several: Bool, hint: String = "") -> ItemProblem {
+        let aside: Set<DICOMReadError.Code> = [
+            .notAnImageClass, .localizer, .mediaDirectory, .colour, .derived, .singleSlice,
+        ]
         if aside.contains(error.code) { return .setAside(error.detail) }
         // Faults of one file among many name it; the others are about the stack.
         let ofOneFile: Set<DICOMReadError.Code> = [
@@ -170,7 +190,7 @@ struct VolumeDiscovery {
             .missingPixelData, .wrongPixelLength, .decoderFailed, .tooLarge,
         ]
         let file = several && ofOneFile.contains(error.code) ? (error.path as NSString).lastPathComponent + ": " : ""
-        return .refused(file + error.detail)
+        return .refused(file + error.detail + hint)
     }
 
     // MARK: Items
@@ -217,7 +237,7 @@ struct VolumeDiscovery {
             } else if facts.geometry.shape.z < 2 {
                 item.problem = .refused("a single slice is no volume")
             }
-            let source = VolumeSource(
+            var source = VolumeSource(
                 format: facts.format,
                 model: id,
                 files: found.files.map(\.path),
@@ -229,6 +249,7 @@ struct VolumeDiscovery {
                 modality: facts.modality,
                 seriesInstanceUID: facts.seriesInstanceUID
             )
+            if let series = facts.series { source.set(series, files: found.files) }
             item.source = try source.encoded
         }
         return item
