@@ -74,34 +74,3 @@ public struct DICOMTile: Sendable, Hashable {
     }
 }
 
-extension DICOMSlice {
-    /// The whole of a single-frame object.
-    init(of object: DICOMObject) {
-        self.init(
-            object: object,
-            frame: 0,
-            rows: object.rows,
-            columns: object.columns,
-            position: object.position,
-            rowDirection: object.rowDirection,
-            columnDirection: object.columnDirection,
-            rowSpacing: object.rowSpacing,
-            columnSpacing: object.columnSpacing,
-            sliceThickness: object.sliceThickness,
-            rescaleSlope: object.rescaleSlope,
-            rescaleIntercept: object.rescaleIntercept,
-            windowCenter: object.windowCenter,
-            windowWidth: object.windowWidth,
-            acquisitionNumber: object.acquisitionNumber,
-            echoNumber: object.echoNumber,
-            instanceNumber: object.instanceNumber,
-            imageType: object.imageType,
-            dimensionIndex: []
-        )
-    }
-}
-
-extension DICOMObject {
-    /// The planes of this object: one, or its frames, or the used tiles of a mosaic.
-    public func slices() throws(DICOMReadError) -> [DICOMSlice] { [DICOMSlice(of: self)] }
-}

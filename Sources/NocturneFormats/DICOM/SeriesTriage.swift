@@ -165,12 +165,15 @@ enum SeriesTriage {
         if slices.contains(where: { $0.object.photometricInterpretation == "MONOCHROME1" }) {
             series.notes.append("MONOCHROME1: values are kept, only their display is inverted")
         }
+        for note in slices.reduce(into: [String](), { all, slice in
+            for note in slice.object.notes where !all.contains(note) { all.append(note) }
+        }).prefix(8) { series.notes.append(note) }
         return series
     }
 
     private static func check(_ slice: DICOMSlice) -> DICOMReadError? {
         do throws(DICOMReadError) {
-            try ObjectCheck.check(slice.object)
+            try ObjectCheck.check(slice)
             try checkDerivation(slice)
             return nil
         } catch {

@@ -115,12 +115,13 @@ extension DICOMReader {
     static func readCorrected(
         _ series: DICOMSeries,
         _ correction: StackCorrection,
-        scope: ComputeScope
+        scope: ComputeScope,
+        note: (String) -> Void
     ) throws(DICOMReadError) -> Volume {
         var stored = series
         stored.correction = nil
         stored.geometry = VolumeGeometry(shape: correction.storedShape, affine: correction.geometry.affine)
-        let volume = try readVolume(stored, scope: scope)
+        let volume = try readVolume(stored, scope: scope, note: note)
         let path = series.slices.first?.object.path ?? ""
         do {
             let voxels = try StackResampling(correction: correction).voxels(of: volume.voxels, scope: scope)

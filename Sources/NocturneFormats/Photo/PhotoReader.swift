@@ -6,12 +6,13 @@ internal import NocturneCore
     internal import Glibc
 #endif
 
-/// Reads photos: JPEG, PNG and TIFF, whatever their names, upright and in 8-bit RGB.
+/// Reads photos: JPEG, PNG, TIFF and DICOM, whatever their names, upright and in 8-bit RGB.
 ///
 /// - JPEG (libjpeg-turbo): baseline, progressive, arithmetic; grey, RGB, YCbCr, CMYK and YCCK of 8 bits.
 /// - PNG (libpng): all colour types and depths, interlaced too.
 /// - TIFF (libtiff): the first picture; strips or tiles, planes or pixels, whole numbers of 1 to 32 bits, grey, RGB,
 ///   palette, CMYK, and what the library converts; every compression it was built with.
+/// - DICOM (DCMTK, OpenJPEG): the first frame; RGB, YBR, palette and grey, the last through the header's window.
 ///
 /// Transparent pixels are put on white and grey stands in all three channels. Of samples with more than 8 bits the
 /// highest eight are taken and CMYK is converted by channel × (255 − K) / 255, both as Pillow does; it differs for grey
@@ -61,6 +62,7 @@ public enum PhotoReader {
         case .jpeg: try JPEGSource(path: path)
         case .png: try PNGSource(path: path)
         case .tiff: try TIFFSource(path: path, limits: limits)
+        case .dicom: try DICOMPhotoSource(path: path)
         }
     }
 
@@ -83,7 +85,8 @@ public enum PhotoReader {
         // Both byte orders, the classic form and the one with offsets of eight bytes.
         let heads: [[UInt8]] = [[0x49, 0x49, 42, 0], [0x4D, 0x4D, 0, 42], [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43]]
         if heads.contains(where: head.starts(with:)) { return .tiff }
-        throw PhotoError(.notAPicture, path: path, count == 0 ? "is empty" : "is neither JPEG nor PNG nor TIFF")
+        if DICOMScanner.looksLikeDICOM(path) { return .dicom }
+        throw PhotoError(.notAPicture, path: path, count == 0 ? "is empty" : "is neither JPEG nor PNG nor TIFF nor DICOM")
     }
 
     private static func checkedFacts(
