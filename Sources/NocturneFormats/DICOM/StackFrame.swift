@@ -177,7 +177,7 @@ struct StackFrame {
         let pairs = zip(stack, stack.dropFirst()).filter { $1.height - $0.height <= limit }
         guard let (one, other) = pairs.first else { return }
         let copies = pairs.count {
-            !$0.slice.isCopy(of: $1.slice)
+            $0.slice.isCopy(of: $1.slice)
         }
         let positions = stack.count - pairs.count
         var detail =

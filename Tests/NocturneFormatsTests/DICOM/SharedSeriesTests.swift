@@ -97,7 +97,6 @@ struct SharedSeriesTests {
     static let refusals: [(folder: String, codes: Set<DICOMReadError.Code>)] = [
         ("compressed-mr/rgb_j2k", [.notAnImageClass]),
         ("ct-irregular/gantry-tilt-real", [.sheared]),
-        ("ct-irregular/mixed-orientation-mr", [.orientationsDiffer]),
         ("ct-irregular/scout", [.localizer]),
         ("ct-irregular/tilt-and-step-varies", [.missingSlices]),
         ("mr-classic/ge-single-slice", [.singleSlice]),
@@ -108,7 +107,7 @@ struct SharedSeriesTests {
         ("pydicom-dicomdir/98892001/CT2N", [.localizer]),
         ("pydicom-dicomdir/98892003/MR1", [.singleSlice]),
         ("pydicom-dicomdir/98892003/MR2", [.singleSlice, .orientationsDiffer]),
-        ("pydicom-dicomdir/98892003/MR700", [.orientationsDiffer]),
+        ("pydicom-dicomdir/98892003/MR700", [.derived]),
         ("rtstruct/without-images", [.notAnImageClass]),
         ("seg-dcmqi/23x38x3/seg", [.notAnImageClass]),
     ]
