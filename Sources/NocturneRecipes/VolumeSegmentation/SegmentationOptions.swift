@@ -14,6 +14,10 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var disablesMirroring: Bool
     /// Whether sums and logits are rounded to half precision where nnU-Net does it.
     public var usesReferenceRounding: Bool
+    /// The regions to measure.
+    public var regions: RegionInstruction?
+    /// Reference labels to compare with: a file, or a folder with a file for every item.
+    public var comparePath: String?
 
     public init(
         labels: [String]? = nil,
@@ -21,7 +25,9 @@ public struct SegmentationOptions: Sendable, Hashable {
         frame: PatientFrame = .lps,
         tileStep: Double? = nil,
         disablesMirroring: Bool = false,
-        usesReferenceRounding: Bool = false
+        usesReferenceRounding: Bool = false,
+        regions: RegionInstruction? = nil,
+        comparePath: String? = nil
     ) {
         self.labels = labels
         self.meshes = meshes
@@ -29,17 +35,24 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.tileStep = tileStep
         self.disablesMirroring = disablesMirroring
         self.usesReferenceRounding = usesReferenceRounding
+        self.regions = regions
+        self.comparePath = comparePath
     }
 
-    /// By their command-line names: for fingerprints, accounts and the comparison with an earlier run.
+    /// By their command-line names: for accounts and the comparison with an earlier run.
     public var words: [String: String] {
         var words = ["meshes": meshes.rawValue, "frame": frame.rawValue]
         if let labels { words["labels"] = labels.sorted().joined(separator: ",") }
         if let tileStep { words["step-size"] = "\(tileStep)" }
         if disablesMirroring { words["disable-tta"] = "yes" }
         if usesReferenceRounding { words["reference-rounding"] = "yes" }
+        if let regions { words.merge(["rois": regions.digest, "rois-path": regions.path]) { $1 } }
+        if let comparePath { words.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
         return words
     }
+
+    /// What a result and its fingerprint may say: no path of the machine.
+    var resultWords: [String: String] { words.filter { !["rois-path", "compare-path"].contains($0.key) } }
 
     /// What ``words`` said.
     public init(words: [String: String]) {
@@ -49,7 +62,11 @@ public struct SegmentationOptions: Sendable, Hashable {
             frame: words["frame"].flatMap(PatientFrame.init) ?? .lps,
             tileStep: words["step-size"].flatMap(Double.init),
             disablesMirroring: words["disable-tta"] != nil,
-            usesReferenceRounding: words["reference-rounding"] != nil
+            usesReferenceRounding: words["reference-rounding"] != nil,
+            regions: words["rois"].flatMap { digest in
+                words["rois-path"].map { RegionInstruction(path: $0, digest: digest) }
+            },
+            comparePath: words["compare-path"]
         )
     }
 }

@@ -17,6 +17,8 @@ struct VolumeSource: ItemSource {
     var spacing: SIMD3<Double>
     var modality: String?
     var seriesInstanceUID: String?
+    /// The file of reference labels.
+    var reference: String?
 
     init(
         format: Format,
@@ -26,7 +28,8 @@ struct VolumeSource: ItemSource {
         geometry: VolumeGeometry,
         spacing: SIMD3<Double>,
         modality: String? = nil,
-        seriesInstanceUID: String? = nil
+        seriesInstanceUID: String? = nil,
+        reference: String? = nil
     ) {
         self.format = format
         self.model = model
@@ -36,5 +39,6 @@ struct VolumeSource: ItemSource {
         self.spacing = spacing
         self.modality = modality
         self.seriesInstanceUID = seriesInstanceUID
+        self.reference = reference
     }
 }
