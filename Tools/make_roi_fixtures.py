@@ -1,12 +1,12 @@
-"""Writes Tests/Fixtures/Regions: regions of interest and label comparisons, measured by SimpleITK, SciPy and NumPy.
+"""Writes Tests/Fixtures/Regions: regions and label comparisons, measured by SimpleITK, SciPy and NumPy.
 
-`regions.json` has small volumes (anisotropic, flipped, oblique) and regions on them, each as a file of `--rois` with what
-has to come out. Positions come from SimpleITK's own index-to-point map (LPS), values from scipy.ndimage and NumPy,
+`regions.json` has small volumes (anisotropic, flipped, oblique) and regions on them, each as a file of `--rois` with
+what has to come out. Positions come from SimpleITK's own index-to-point map (LPS), values from scipy.ndimage and NumPy,
 points in polygons from scikit-image, planes across the grid from scipy.ndimage.map_coordinates.
 
-`comparisons.json` has pairs of label maps. The boundary of a mask is the mask minus its erosion (six neighbours, nothing
-beyond the volume); distances are scipy's exact transform with the spacing as sampling. Arrays are base64 in the order of
-the voxels, i fastest.
+`comparisons.json` has pairs of label maps. The boundary of a mask is the mask minus its erosion (six neighbours,
+nothing beyond the volume); distances are scipy's exact transform with the spacing as sampling. Arrays are base64 in the
+order of the voxels, i fastest.
 """
 
 from __future__ import annotations

@@ -177,7 +177,9 @@ struct RegionFields {
         case "length": return .length(try points("points", 2...RegionFile.largestPointCount))
         case "angle":
             let points = try points("points", 3...3)
-            guard points[0] != points[1], points[2] != points[1] else { throw fault("points", "has an arm of no length") }
+            guard points[0] != points[1], points[2] != points[1] else {
+                throw fault("points", "has an arm of no length")
+            }
             return .angle(points[0], vertex: points[1], points[2])
         case "circle":
             return .circle(center: try point("center"), radius: try number("radiusMm", radius), try plane(space))

@@ -120,7 +120,10 @@ struct RegionSamples: Sendable {
                 rows: rows,
                 rowsInPart: part,
                 runs: { rows, body in
-                    body(0, UnsafeBufferPointer(start: reader.base + rows.lowerBound * columns, count: rows.count * columns))
+                    body(
+                        0,
+                        UnsafeBufferPointer(start: reader.base + rows.lowerBound * columns, count: rows.count * columns)
+                    )
                 },
                 scope: scope
             )

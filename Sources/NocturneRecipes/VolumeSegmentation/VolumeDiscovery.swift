@@ -182,7 +182,9 @@ struct VolumeDiscovery {
             let stamp = files[index].stamp
             stamps.withLock { $0[files[index].path] = stamp }
         }
-        let words = options.resultWords.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\n")
+        let words = options.resultWords.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
+            separator: "\n"
+        )
         return try stamps.withLock { stamps in
             try models.flatMap { model in
                 try ChannelCases(model: model.package).cases(found).map { found in

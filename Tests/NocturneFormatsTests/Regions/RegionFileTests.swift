@@ -33,9 +33,11 @@ struct RegionFileTests {
                 """#
             )
         )
-        #expect(found.entries.map(\.region.shape.kind).sorted() == [
-            "angle", "box", "circle", "ellipse", "length", "polygon", "rectangle", "sphere",
-        ])
+        #expect(
+            found.entries.map(\.region.shape.kind).sorted() == [
+                "angle", "box", "circle", "ellipse", "length", "polygon", "rectangle", "sphere",
+            ]
+        )
         #expect(found.entries[0].region.shape == .length([.zero, SIMD3(1, 2, 3.5)]))
         #expect(found.entries[0].region.space == .patientLps && found.entries[0].items == nil)
         #expect(found.entries[1].items == ["case*", "x/y"])
@@ -72,14 +74,32 @@ struct RegionFileTests {
         (#"{"name": "n", "kind": "sphere", "center": [1, 2, true]}"#, "regions[0].center (\"n\"): has an entry"),
         (#"{"name": "n", "kind": "sphere", "center": [1, 2, 1e300]}"#, "regions[0].center (\"n\"): has an entry"),
         (#"{"name": "n", "kind": "sphere", "center": [1, 2, 3]}"#, "regions[0].radiusMm (\"n\"): is missing"),
-        (#"{"name": "n", "kind": "sphere", "center": [1, 2, 3], "radiusMm": 0}"#, "regions[0].radiusMm (\"n\"): is 0.0"),
-        (#"{"name": "n", "kind": "sphere", "center": [1, 2, 3], "radiusMm": -2}"#, "radiusMm (\"n\"): is -2.0, not from"),
-        (#"{"name": "n", "kind": "sphere", "center": [1, 2, 3], "radius": 2}"#, "regions[0].radius (\"n\"): is not known"),
+        (
+            #"{"name": "n", "kind": "sphere", "center": [1, 2, 3], "radiusMm": 0}"#,
+            "regions[0].radiusMm (\"n\"): is 0.0"
+        ),
+        (
+            #"{"name": "n", "kind": "sphere", "center": [1, 2, 3], "radiusMm": -2}"#,
+            "radiusMm (\"n\"): is -2.0, not from"
+        ),
+        (
+            #"{"name": "n", "kind": "sphere", "center": [1, 2, 3], "radius": 2}"#,
+            "regions[0].radius (\"n\"): is not known"
+        ),
         (#"{"name": "n", "kind": "length", "points": [[1, 2, 3]]}"#, "regions[0].points (\"n\"): has 1 points"),
-        (#"{"name": "n", "kind": "length", "points": [[1, 2, 3], 4]}"#, "regions[0].points[1] (\"n\"): is not 3 numbers"),
+        (
+            #"{"name": "n", "kind": "length", "points": [[1, 2, 3], 4]}"#,
+            "regions[0].points[1] (\"n\"): is not 3 numbers"
+        ),
         (#"{"name": "n", "kind": "angle", "points": [[0, 0, 0], [0, 0, 0], [1, 1, 1]]}"#, "arm of no length"),
-        (#"{"name": "n", "kind": "length", "points": [[1, 2, 3], [0, 0, 0]], "histogram": {}}"#, "histogram (\"n\"): is not"),
-        (#"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1}"#, "regions[0].plane (\"n\"): is missing"),
+        (
+            #"{"name": "n", "kind": "length", "points": [[1, 2, 3], [0, 0, 0]], "histogram": {}}"#,
+            "histogram (\"n\"): is not"
+        ),
+        (
+            #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1}"#,
+            "regions[0].plane (\"n\"): is missing"
+        ),
         (
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1, "plane": {"axis": "q"}}"#,
             "regions[0].plane.axis (\"n\"): is \"q\", none of i, j, k"
