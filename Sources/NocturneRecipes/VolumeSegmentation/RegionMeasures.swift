@@ -51,11 +51,11 @@ struct RegionMeasures: Sendable {
         } catch {
             throw BatchError(.inputMissing, path: path, detail: "the regions cannot be read: \(error)")
         }
-        do {
-            var digester = ContentDigester()
-            digester.update(bytes)
+        var digester = ContentDigester()
+        digester.update(bytes)
+        do throws(RegionFileError) {
             return (try RegionFile(bytes, path: path), digester.finish().hex)
-        } catch let error as RegionFileError {
+        } catch {
             throw BatchError(.inputMissing, path: "", detail: error.description)
         }
     }

@@ -57,8 +57,8 @@ struct RegionTests {
         #expect(abs((circle.sampledArea ?? 0) - 0.81) < 1e-12)
         let box = try measure(.box(lower: SIMD3(2, 3, 0), upper: SIMD3(5, 5, 1)), .voxel, on: image)
         #expect(box.sampleCount == 24 && abs((box.volume ?? 0) - 0.06) < 1e-12)
-        #expect(box.intensity?.minimum == 2 + 3 * 21)
-        #expect(box.intensity?.maximum == 5 + 5 * 21 + 441)
+        #expect(box.intensity?.minimum == Double(2 + 3 * 21))
+        #expect(box.intensity?.maximum == Double(5 + 5 * 21 + 441))
         let triangle = [SIMD3(0.0, 0, 1), SIMD3(4, 0, 1), SIMD3(0, 4, 1)]
         let polygon = try measure(.polygon(triangle, plane), .voxel, on: image)
         #expect(polygon.sampleCount == 15 && abs((polygon.area ?? 0) - 0.08) < 1e-12)
@@ -69,7 +69,7 @@ struct RegionTests {
         let image = try image(VolumeShape(x: 9, y: 9, z: 9), .scaling(SIMD3(1, 1, 1)))
         let sphere = RegionOfInterest.Shape.sphere(center: SIMD3(-2, -3, 4), radius: 0.4)
         let lps = try measure(sphere, .patientLps, on: image)
-        #expect(lps.intensity?.mean == 2 + 3 * 9 + 4 * 81)
+        #expect(lps.intensity?.mean == Double(2 + 3 * 9 + 4 * 81))
         let ras = try measure(sphere, .patientRas, on: image)
         #expect(ras.status == .outside && ras.sampleCount == 0 && ras.intensity == nil)
     }
