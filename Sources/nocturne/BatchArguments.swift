@@ -148,6 +148,12 @@ struct BatchArguments: ParsableArguments {
     @Flag(help: "Resample tilted and unevenly spaced DICOM series onto an upright, even grid instead of refusing them.")
     var fixTilt = false
 
+    @Option(help: "Regions of interest to measure on volumes: a JSON file.")
+    var rois: String?
+
+    @Option(help: "Reference labels to compare with: a NIfTI file, or a folder with one for every item.")
+    var compare: String?
+
     @Option(help: "What is known of the people on photos: a CSV file (image, age_approx, sex, anatom_site_general).")
     var metadata: String?
 
@@ -191,14 +197,20 @@ struct BatchArguments: ParsableArguments {
             tileStep: stepSize,
             disablesMirroring: disableTTA,
             usesReferenceRounding: referenceRounding,
-            fixesTilt: fixTilt
+            fixesTilt: fixTilt,
+            regions: try rois.map { try RegionInstruction(path: absolutePath($0)) },
+            comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) }
         )
     }
 
     /// The options by their names; those of tasks that no model is for are left out, or refused where they were given.
     private func words(for tasks: Set<ModelTask>) throws -> [String: String] {
         var words: [String: String] = [:]
-        if tasks.contains(.volumeSegmentation) { words.merge(try segmentationOptions().words) { $1 } }
+        if tasks.contains(.volumeSegmentation) {
+            words.merge(try segmentationOptions().words) { $1 }
+        } else if rois != nil || compare != nil {
+            throw ValidationError("--rois and --compare are for models that segment volumes, and none is given")
+        }
         if tasks.contains(.photoClassification) {
             words.merge(PhotoClassificationOptions(metadataPath: metadata.map(absolutePath)).words) { $1 }
         } else if metadata != nil {

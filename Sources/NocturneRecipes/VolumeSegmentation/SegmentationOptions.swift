@@ -17,6 +17,11 @@ public struct SegmentationOptions: Sendable, Hashable {
     /// Whether a series that leans or is unevenly spaced is resampled onto an upright, even grid instead of refused.
     public var fixesTilt: Bool
 
+    /// The regions to measure.
+    public var regions: RegionInstruction?
+    /// Reference labels to compare with: a file, or a folder with a file for every item.
+    public var comparePath: String?
+
     public init(
         labels: [String]? = nil,
         meshes: Meshes = .stl,
@@ -24,7 +29,9 @@ public struct SegmentationOptions: Sendable, Hashable {
         tileStep: Double? = nil,
         disablesMirroring: Bool = false,
         usesReferenceRounding: Bool = false,
-        fixesTilt: Bool = false
+        fixesTilt: Bool = false,
+        regions: RegionInstruction? = nil,
+        comparePath: String? = nil
     ) {
         self.labels = labels
         self.meshes = meshes
@@ -33,9 +40,11 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.disablesMirroring = disablesMirroring
         self.usesReferenceRounding = usesReferenceRounding
         self.fixesTilt = fixesTilt
+        self.regions = regions
+        self.comparePath = comparePath
     }
 
-    /// By their command-line names: for fingerprints, accounts and the comparison with an earlier run.
+    /// By their command-line names: for accounts and the comparison with an earlier run.
     public var words: [String: String] {
         var words = ["meshes": meshes.rawValue, "frame": frame.rawValue]
         if let labels { words["labels"] = labels.sorted().joined(separator: ",") }
@@ -43,8 +52,13 @@ public struct SegmentationOptions: Sendable, Hashable {
         if disablesMirroring { words["disable-tta"] = "yes" }
         if usesReferenceRounding { words["reference-rounding"] = "yes" }
         if fixesTilt { words["fix-tilt"] = "yes" }
+        if let regions { words.merge(["rois": regions.digest, "rois-path": regions.path]) { $1 } }
+        if let comparePath { words.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
         return words
     }
+
+    /// What a result and its fingerprint may say: no path of the machine.
+    var resultWords: [String: String] { words.filter { !["rois-path", "compare-path"].contains($0.key) } }
 
     /// What ``words`` said.
     public init(words: [String: String]) {
@@ -55,7 +69,11 @@ public struct SegmentationOptions: Sendable, Hashable {
             tileStep: words["step-size"].flatMap(Double.init),
             disablesMirroring: words["disable-tta"] != nil,
             usesReferenceRounding: words["reference-rounding"] != nil,
-            fixesTilt: words["fix-tilt"] != nil
+            fixesTilt: words["fix-tilt"] != nil,
+            regions: words["rois"].flatMap { digest in
+                words["rois-path"].map { RegionInstruction(path: $0, digest: digest) }
+            },
+            comparePath: words["compare-path"]
         )
     }
 }

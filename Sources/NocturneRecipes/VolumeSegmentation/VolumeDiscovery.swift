@@ -19,11 +19,13 @@ struct VolumeDiscovery {
     func run(_ request: DiscoveryRequest) throws -> Discovery {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
+        let besides = ReferenceComparison.besidesInputs(options, request.inputs)
+        let inputs = walk.files.filter { !besides($0.path) }
         var found: [FoundVolume] = []
-        let isNIfTI = walk.files.map { VolumeDiscovery.isNIfTIName($0.fileName) }
-        var nifti = zip(walk.files, isNIfTI).filter(\.1).map(\.0)
+        let isNIfTI = inputs.map { VolumeDiscovery.isNIfTIName($0.fileName) }
+        var nifti = zip(inputs, isNIfTI).filter(\.1).map(\.0)
         nifti += ChannelCases.siblings(of: nifti, channels: models.map(\.channelCount).max() ?? 1)
-        let others = zip(walk.files, isNIfTI).filter { !$0.1 }.map(\.0)
+        let others = zip(inputs, isNIfTI).filter { !$0.1 }.map(\.0)
         found += try niftiVolumes(nifti)
         found += try dicomVolumes(others, besides: Set(nifti.map(\.path)), request)
         found.sort { $0.order < $1.order }
@@ -202,7 +204,9 @@ struct VolumeDiscovery {
             let stamp = files[index].stamp
             stamps.withLock { $0[files[index].path] = stamp }
         }
-        let words = options.words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\n")
+        let words = options.resultWords.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
+            separator: "\n"
+        )
         return try stamps.withLock { stamps in
             try models.flatMap { model in
                 try ChannelCases(model: model.package).cases(found).map { found in
@@ -217,8 +221,14 @@ struct VolumeDiscovery {
         -> DiscoveredItem
     {
         let id = model.package.id
+        let name =
+            (try? found.volume.get())?.format == .dicom
+            ? (found.files.first.map { ($0.name as NSString).deletingLastPathComponent } ?? "")
+            : (found.files.first?.name ?? found.name)
+        let reference = ReferenceComparison.file(for: name, item: found.name, options)
         let text = [
-            "nocturne 1", model.package.digest.hex, model.engineName, model.precision.rawValue, words, stamp,
+            "nocturne 1", model.package.digest.hex, model.engineName, model.precision.rawValue, words,
+            stamp + (reference.map { "\nreference \($0.stamp)" } ?? ""),
         ].joined(separator: "\n")
         var item = DiscoveredItem(
             key: found.key,
@@ -241,13 +251,12 @@ struct VolumeDiscovery {
                 format: facts.format,
                 model: id,
                 files: found.files.map(\.path),
-                name: facts.format == .dicom
-                    ? (found.files.first.map { ($0.name as NSString).deletingLastPathComponent } ?? "")
-                    : found.files[0].name,
+                name: name,
                 geometry: facts.geometry,
                 spacing: facts.spacing,
                 modality: facts.modality,
-                seriesInstanceUID: facts.seriesInstanceUID
+                seriesInstanceUID: facts.seriesInstanceUID,
+                reference: reference?.path
             )
             if let series = facts.series { source.set(series, files: found.files) }
             item.source = try source.encoded

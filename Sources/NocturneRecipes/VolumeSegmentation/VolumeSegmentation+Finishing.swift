@@ -14,6 +14,8 @@ extension VolumeSegmentation {
         let labels: LabelVolume
         let measurements: [LabelMeasurement]
         let cleaning: [LabelCleaning]
+        let regions: [RegionMeasurement]
+        let comparison: ReferenceComparison.Outcome?
         /// Drawn while the source image is still in memory.
         let preview: RGBImage
         let notes: [String]
@@ -32,6 +34,12 @@ extension VolumeSegmentation {
             values: wantedLabels(of: model).map(\.value),
             scope: context.scope
         )
+        let regions = try regions?.measure(on: inferred.volume, of: inferred.source, item, scope: context.scope)
+        let compared = try ReferenceComparison(options, inferred.source).compare(
+            labels,
+            values: wantedLabels(of: model).map(\.value),
+            scope: context.scope
+        )
         let preview = Preview(
             volume: inferred.volume,
             labels: labels,
@@ -44,8 +52,10 @@ extension VolumeSegmentation {
             labels: labels,
             measurements: measurements,
             cleaning: cleaning,
+            regions: regions?.measurements ?? [],
+            comparison: compared.outcome,
             preview: preview.image(),
-            notes: inferred.notes
+            notes: inferred.notes + (regions?.notes ?? []) + compared.notes
         )
     }
 

@@ -73,6 +73,8 @@ struct VolumeSource: ItemSource {
         guard let slices, slices.allSatisfy({ files.indices.contains($0.file) }) else { return nil }
         return slices.map { DICOMSliceName(path: files[$0.file], frame: $0.frame, x: $0.x, y: $0.y) }
     }
+    /// The file of reference labels.
+    var reference: String?
 
     init(
         format: Format,
@@ -82,7 +84,8 @@ struct VolumeSource: ItemSource {
         geometry: VolumeGeometry,
         spacing: SIMD3<Double>,
         modality: String? = nil,
-        seriesInstanceUID: String? = nil
+        seriesInstanceUID: String? = nil,
+        reference: String? = nil
     ) {
         self.format = format
         self.model = model
@@ -92,5 +95,6 @@ struct VolumeSource: ItemSource {
         self.spacing = spacing
         self.modality = modality
         self.seriesInstanceUID = seriesInstanceUID
+        self.reference = reference
     }
 }
