@@ -119,4 +119,7 @@ cdcmtk_code cdcmtk_decoder_read_frame(cdcmtk_decoder *decoder, uint32_t frame, c
 }
 #endif
 
+/* Objects beside images: segmentations and structure sets. */
+#include "cdcmtk_objects.h"
+
 #endif
