@@ -33,8 +33,10 @@ extern "C" int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t seg
         DcmItem &groups = cdcmtk::add_item(object->set(), DCM_PerFrameFunctionalGroupsSequence);
         const Uint32 indices[2] = {segment, slice + 1};
         DcmItem &content = cdcmtk::add_item(groups, DCM_FrameContentSequence);
-        must(content.putAndInsertUint32(DCM_DimensionIndexValues, indices[0], 0));
-        must(content.putAndInsertUint32(DCM_DimensionIndexValues, indices[1], 1, OFFalse));
+        std::unique_ptr<DcmUnsignedLong> values(new DcmUnsignedLong(DCM_DimensionIndexValues));
+        must(values->putUint32Array(indices, 2));
+        must(content.insert(values.get(), OFTrue));
+        values.release();
         put(cdcmtk::add_item(groups, DCM_PlanePositionSequence), DCM_ImagePositionPatient, source.position);
         put(cdcmtk::add_item(groups, DCM_SegmentIdentificationSequence), DCM_ReferencedSegmentNumber,
             Uint16(segment));

@@ -4,7 +4,7 @@ internal import NocturneCore
 /// The even grid that the planes of a segmentation's frames make, and the slice of each frame.
 ///
 /// Frames come in any order, several share a plane, and planes without frames are simply missing: the step is the
-/// smallest distance between two planes, and all others must be whole multiples of it.
+/// stated one, or else the smallest distance between two planes, and all others must be whole multiples of it.
 struct FrameGrid {
     let geometry: VolumeGeometry
     /// Of each frame.
@@ -174,9 +174,9 @@ struct FrameGrid {
             throw DICOMReadError(.spacingNotUniform, path: path, detail: "frames lie \(figure(smallest)) mm apart")
         }
         // The whole span over its number of steps is more precise than one rounded gap. Where planes are sparse, the
-        // smallest gap may itself be several steps, which the stated spacing then tells.
+        // smallest gap may itself be several steps: the stated spacing tells, if it fits.
         var candidates = [smallest]
-        if stated > 0, span / stated < 1e6 { candidates.append(stated) }
+        if stated > 0, stated < 1.1 * smallest, smallest / stated < 64 { candidates.insert(stated, at: 0) }
         for candidate in candidates {
             let steps = (span / candidate).rounded()
             guard steps >= 1 else { continue }

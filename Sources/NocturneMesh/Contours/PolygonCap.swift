@@ -96,32 +96,43 @@ enum PolygonCap {
         guard nearest > -.infinity else { return 0 }
         let hit = SIMD2(nearest, m.y)
         let candidate = points[ring[place]]
-        guard candidate != hit else { return place }
-        // Corners in the triangle between hide it: the one at the flattest angle is seen.
+        // Corners in the triangle between hide it, and bridges make corners that are there twice: the one at the
+        // flattest angle is seen, then the nearest, then the one that opens widest.
         var best = place
-        var flattest = Double.infinity
+        var rank = (tangent: Double.infinity, distance: Double.infinity, closeness: 3)
         let sign = turn(m, hit, candidate)
         for index in ring.indices {
             let q = points[ring[index]]
-            guard q.x < m.x, isInside(q, m, hit, candidate, sign), opens(towards: m, ring, index, points) else { continue }
-            let tangent = abs(q.y - m.y) / (m.x - q.x)
-            if tangent < flattest || (tangent == flattest && q.x > points[ring[best]].x) {
-                flattest = tangent
+            let isBetween =
+                candidate == hit ? q.y == m.y && q.x >= nearest : isInside(q, m, hit, candidate, sign)
+            guard q.x < m.x, isBetween else { continue }
+            let closeness = closeness(towards: m, ring, index, points)
+            guard closeness < 2 else { continue }
+            let found = (abs(q.y - m.y) / (m.x - q.x), m.x - q.x, closeness)
+            if found < (rank.tangent, rank.distance, rank.closeness) {
+                rank = found
                 best = index
             }
         }
         return best
     }
 
-    /// Whether a point lies in the angle of a corner that belongs to the inside.
-    private static func opens(towards m: SIMD2<Double>, _ ring: [Int], _ index: Int, _ points: [SIMD2<Double>]) -> Bool {
+    /// How a corner looks at a point: 0 when it lies within the angle inside the ring, 1 on its border, 2 outside.
+    private static func closeness(
+        towards m: SIMD2<Double>,
+        _ ring: [Int],
+        _ index: Int,
+        _ points: [SIMD2<Double>]
+    ) -> Int {
         let before = points[ring[(index + ring.count - 1) % ring.count]]
         let here = points[ring[index]]
         let after = points[ring[(index + 1) % ring.count]]
+        let one = turn(before, here, m)
+        let other = turn(here, after, m)
         if turn(before, here, after) >= 0 {
-            return turn(before, here, m) >= 0 && turn(here, after, m) >= 0
+            return one > 0 && other > 0 ? 0 : one >= 0 && other >= 0 ? 1 : 2
         }
-        return turn(before, here, m) >= 0 || turn(here, after, m) >= 0
+        return one > 0 || other > 0 ? 0 : one >= 0 || other >= 0 ? 1 : 2
     }
 
     // MARK: Ears
@@ -152,7 +163,10 @@ enum PolygonCap {
                 var other = next[next[here]]
                 while other != previous[here] {
                     let q = point(other)
-                    if q != a, q != b, q != c, isInside(q, a, b, c, 1) {
+                    // A convex corner is never alone inside.
+                    if q != a, q != b, q != c, turn(point(previous[other]), q, point(next[other])) <= 0,
+                        isInside(q, a, b, c, 1)
+                    {
                         isEar = false
                         break
                     }
