@@ -1,7 +1,9 @@
 #include "objects.hpp"
 
+#include <cerrno>
 #include <cmath>
 #include <map>
+#include <sys/statvfs.h>
 
 namespace {
 
@@ -232,6 +234,11 @@ void finish_segmentation(cdcmtk_object &object) {
     }
 }
 
+bool is_full(const char *path) {
+    struct statvfs facts;
+    return statvfs(path, &facts) == 0 && facts.f_bavail == 0;
+}
+
 void finish_structure(cdcmtk_object &object) {
     DcmDataset &set = object.set();
     DcmItem &frame = cdcmtk::add_item(set, DCM_ReferencedFrameOfReferenceSequence);
@@ -261,8 +268,21 @@ extern "C" int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdcmt
         // Contours can be longer than the 64 KiB that a decimal string may have with explicit representations.
         const E_TransferSyntax syntax =
             object->is_segmentation ? EXS_LittleEndianExplicit : EXS_LittleEndianImplicit;
+        errno = 0;
         const OFCondition condition =
             object->file.saveFile(OFFilename(path), syntax, EET_UndefinedLength, EGL_recalcGL, EPD_noChange);
-        return condition.good() ? int(CDCMTK_OK) : refuse(error, CDCMTK_NOT_WRITTEN, condition);
+        const int system = errno;
+        if (condition.good()) {
+            // DCMTK does not look at what closing the file says: a full disk shows in a file that ends early.
+            DcmFileFormat again;
+            cdcmtk_error ignored;
+            if (cdcmtk::load(path, again, nullptr, nullptr, &ignored) == CDCMTK_OK
+                && again.getDataset()->card() == object->set().card()) {
+                return CDCMTK_OK;
+            }
+        }
+        refuse(error, CDCMTK_NOT_WRITTEN, condition.bad() ? std::string(condition.text()) : "the file ends early");
+        if (error) error->condition = static_cast<uint32_t>(system != 0 ? system : is_full(path) ? ENOSPC : 0);
+        return CDCMTK_NOT_WRITTEN;
     });
 }

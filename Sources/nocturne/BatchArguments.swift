@@ -88,6 +88,12 @@ struct BatchArguments: ParsableArguments {
     @Flag(help: "Round sums and logits to half precision where nnU-Net does, for comparisons with it. Slower.")
     var referenceRounding = false
 
+    @Flag(name: .customLong("dicom-seg"), help: "For DICOM sources, also a DICOM segmentation (segmentation.dcm).")
+    var dicomSegmentation = false
+
+    @Flag(help: "For DICOM sources, also a DICOM structure set (rtstruct.dcm).")
+    var rtstruct = false
+
     @Option(help: "What is known of the people on photos: a CSV file (image, age_approx, sex, anatom_site_general).")
     var metadata: String?
 
@@ -130,7 +136,9 @@ struct BatchArguments: ParsableArguments {
             frame: frame,
             tileStep: stepSize,
             disablesMirroring: disableTTA,
-            usesReferenceRounding: referenceRounding
+            usesReferenceRounding: referenceRounding,
+            writesSegmentationObject: dicomSegmentation,
+            writesStructureSet: rtstruct
         )
     }
 

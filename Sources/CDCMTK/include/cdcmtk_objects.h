@@ -72,6 +72,7 @@ int cdcmtk_structure_add_region(cdcmtk_object *object, const char *name, const u
 int cdcmtk_structure_add_contour(cdcmtk_object *object, uint32_t slice, const double *points, size_t count,
                                  cdcmtk_error *error);
 
+/* Writes the file and reads it again. With CDCMTK_NOT_WRITTEN, `condition` is the system's own code, or 0. */
 int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdcmtk_error *error);
 
 /* ---- Reading ---- */

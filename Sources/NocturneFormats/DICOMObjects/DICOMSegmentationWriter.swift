@@ -43,6 +43,7 @@ public enum DICOMSegmentationWriter {
     ///   - sources: one for each k.
     ///   - fingerprint: of source, model and options: what the UIDs are made of.
     ///   - path: is replaced when it exists.
+    ///   - bytes: the most that the bits of all frames may take; more is an error.
     /// - Returns: the values that were written; segment number n is the n-th of them. When it is empty, no file was
     ///   written, since an object without frames is none.
     /// - Throws: ``DICOMWriteError``.
@@ -56,6 +57,7 @@ public enum DICOMSegmentationWriter {
         maker: DICOMObjectMaker,
         fingerprint: ContentDigest,
         to path: String,
+        within bytes: Int = Int.max,
         scope: ComputeScope
     ) throws(DICOMWriteError) -> [UInt16] {
         let shape = labels.geometry.shape
@@ -64,6 +66,14 @@ public enum DICOMSegmentationWriter {
             (0..<shape.z).contains { present[$0 * segments.count + segment] }
         }
         guard !kept.isEmpty else { return [] }
+        let needed = present.count { $0 } * shape.sliceCount / 8
+        guard needed <= bytes else {
+            throw DICOMWriteError(
+                .tooLarge,
+                path: path,
+                detail: "the frames of all segments take \(needed) bytes, more than the memory planned can hold"
+            )
+        }
         let builder = try ObjectBuilder(
             .segmentation,
             geometry: labels.geometry,

@@ -31,11 +31,14 @@ public struct DICOMWriteError: Error, Sendable, Hashable, CustomStringConvertibl
     public let path: String
     /// The fact in a few words. Never a patient's data.
     public let detail: String
+    /// The system's code where it did not write, e.g. of a full disk.
+    public let systemCode: Int32?
 
-    public init(_ code: Code, path: String, detail: String) {
+    public init(_ code: Code, path: String, detail: String, systemCode: Int32? = nil) {
         self.code = code
         self.path = path
         self.detail = detail
+        self.systemCode = systemCode
     }
 
     public var description: String { "\(path): \(detail)" }
@@ -52,7 +55,8 @@ public struct DICOMWriteError: Error, Sendable, Hashable, CustomStringConvertibl
             case Int(CDCMTK_INTERNAL.rawValue): .internalFault
             default: .sourceNotReadable
             }
-        self.init(kind, path: path, detail: shimText(error.text))
+        let systemCode = kind == .notWritten && error.condition != 0 ? Int32(clamping: error.condition) : nil
+        self.init(kind, path: path, detail: shimText(error.text), systemCode: systemCode)
     }
 }
 

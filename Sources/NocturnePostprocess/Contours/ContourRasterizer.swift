@@ -71,7 +71,14 @@ public enum ContourRasterizer {
                 try scope.forEach(order.count) { index in
                     let k = order[index]
                     let slice = target.base + k * shape.sliceCount
-                    counted.base[index] = draw(slices[k] ?? [], value, slice, width: shape.x, height: shape.y, scope.flag)
+                    counted.base[index] = draw(
+                        slices[k] ?? [],
+                        value,
+                        slice,
+                        width: shape.x,
+                        height: shape.y,
+                        scope.flag
+                    )
                 }
             }
         }

@@ -14,6 +14,10 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var disablesMirroring: Bool
     /// Whether sums and logits are rounded to half precision where nnU-Net does it.
     public var usesReferenceRounding: Bool
+    /// Whether DICOM sources get a DICOM segmentation.
+    public var writesSegmentationObject: Bool
+    /// Whether DICOM sources get a DICOM structure set.
+    public var writesStructureSet: Bool
 
     public init(
         labels: [String]? = nil,
@@ -21,7 +25,9 @@ public struct SegmentationOptions: Sendable, Hashable {
         frame: PatientFrame = .lps,
         tileStep: Double? = nil,
         disablesMirroring: Bool = false,
-        usesReferenceRounding: Bool = false
+        usesReferenceRounding: Bool = false,
+        writesSegmentationObject: Bool = false,
+        writesStructureSet: Bool = false
     ) {
         self.labels = labels
         self.meshes = meshes
@@ -29,6 +35,8 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.tileStep = tileStep
         self.disablesMirroring = disablesMirroring
         self.usesReferenceRounding = usesReferenceRounding
+        self.writesSegmentationObject = writesSegmentationObject
+        self.writesStructureSet = writesStructureSet
     }
 
     /// By their command-line names: for fingerprints, accounts and the comparison with an earlier run.
@@ -38,6 +46,8 @@ public struct SegmentationOptions: Sendable, Hashable {
         if let tileStep { words["step-size"] = "\(tileStep)" }
         if disablesMirroring { words["disable-tta"] = "yes" }
         if usesReferenceRounding { words["reference-rounding"] = "yes" }
+        if writesSegmentationObject { words["dicom-seg"] = "yes" }
+        if writesStructureSet { words["rtstruct"] = "yes" }
         return words
     }
 
@@ -49,7 +59,9 @@ public struct SegmentationOptions: Sendable, Hashable {
             frame: words["frame"].flatMap(PatientFrame.init) ?? .lps,
             tileStep: words["step-size"].flatMap(Double.init),
             disablesMirroring: words["disable-tta"] != nil,
-            usesReferenceRounding: words["reference-rounding"] != nil
+            usesReferenceRounding: words["reference-rounding"] != nil,
+            writesSegmentationObject: words["dicom-seg"] != nil,
+            writesStructureSet: words["rtstruct"] != nil
         )
     }
 }

@@ -86,7 +86,8 @@ public struct VolumeSegmentation: Recipe {
     public func isTransient(_ error: any Error) -> Bool {
         let code =
             (error as? NIfTIError)?.systemCode ?? (error as? MeshFileError)?.systemCode
-            ?? (error as? PNGError)?.systemCode ?? (error as? AllocationError)?.systemCode
+            ?? (error as? PNGError)?.systemCode ?? (error as? DICOMWriteError)?.systemCode
+            ?? (error as? AllocationError)?.systemCode
         return code.map { FileFault(operation: "", path: "", code: $0).isTransient } ?? false
     }
 }
