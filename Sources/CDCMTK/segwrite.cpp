@@ -43,8 +43,10 @@ extern "C" int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t seg
         DcmItem &derivation = cdcmtk::add_item(groups, DCM_DerivationImageSequence);
         cdcmtk::put_code(derivation, DCM_DerivationCodeSequence, "DCM", "113076", "Segmentation");
         cdcmtk::refer_to(derivation, DCM_SourceImageSequence, source, true);
-        cdcmtk::put_code(*cdcmtk::first_item(derivation, DCM_SourceImageSequence), DCM_PurposeOfReferenceCodeSequence,
-                         "DCM", "121322", "Source image for image processing operation");
+        DcmItem &image = *cdcmtk::first_item(derivation, DCM_SourceImageSequence);
+        put(image, DCM_SpatialLocationsPreserved, "YES");
+        cdcmtk::put_code(image, DCM_PurposeOfReferenceCodeSequence, "DCM", "121322",
+                         "Source image for image processing operation");
         object->frames += 1;
         return CDCMTK_OK;
     });
