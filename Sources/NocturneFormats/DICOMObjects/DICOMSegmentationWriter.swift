@@ -43,7 +43,7 @@ public enum DICOMSegmentationWriter {
     ///   - sources: one for each k.
     ///   - fingerprint: of source, model and options: what the UIDs are made of.
     ///   - path: is replaced when it exists.
-    ///   - bytes: the most that the bits of all frames may take; more is an error.
+    ///   - bytes: the most that the frames may take; more is an error.
     /// - Returns: the values that were written; segment number n is the n-th of them. When it is empty, no file was
     ///   written, since an object without frames is none.
     /// - Throws: ``DICOMWriteError``.
@@ -66,7 +66,7 @@ public enum DICOMSegmentationWriter {
             (0..<shape.z).contains { present[$0 * segments.count + segment] }
         }
         guard !kept.isEmpty else { return [] }
-        let needed = present.count { $0 } * shape.sliceCount / 8
+        let needed = present.count { $0 } * (shape.sliceCount / 8 + bytesPerFrame)
         guard needed <= bytes else {
             throw DICOMWriteError(
                 .tooLarge,
@@ -96,6 +96,9 @@ public enum DICOMSegmentationWriter {
         try builder.save()
         return kept.map { segments[$0].value }
     }
+
+    /// What the elements of a frame take in memory, while written and while read again.
+    private static let bytesPerFrame = 12288
 
     private struct Frame: Sendable {
         let value: UInt16

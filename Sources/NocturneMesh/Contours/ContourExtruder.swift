@@ -95,11 +95,11 @@ public enum ContourExtruder {
             }
         }
         var slab = Slab()
+        slab.leftOut = plane.contours.count
+        guard flat.reduce(0, { $0 + $1.count }) <= mostCorners else { return slab }
         let loops = LoopSet(of: flat, flag: flag)
-        guard flat.reduce(0, { $0 + $1.count }) <= mostCorners, !loops.isTooMany else {
-            slab.leftOut = plane.contours.count
-            return slab
-        }
+        guard !loops.isTooMany else { return slab }
+        slab.leftOut = 0
         let cap = PolygonCap.triangulate(loops, flag: flag)
         let count = UInt32(loops.points.count)
         slab.vertices = loops.points.map { SIMD3($0.x, $0.y, bottom) } + loops.points.map { SIMD3($0.x, $0.y, top) }

@@ -1,5 +1,9 @@
 internal import NocturneConcurrency
 
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
 /// The outlines of a plane as simple loops: outer ones counter-clockwise, holes clockwise, each with the loop around it.
 ///
 /// Edges that are gone through an even number of times bound nothing and are taken out; what is left is cut at corners
@@ -38,12 +42,16 @@ struct LoopSet {
             }
         }
         var neighbours = [[Int]](repeating: [], count: corners.count)
-        for edge in order.reversed() where parities[edge] == true {
+        for edge in order where parities[edge] == true {
             neighbours[edge.x].append(edge.y)
             neighbours[edge.y].append(edge.x)
         }
-        var paths: [[Int]] = []
-        for start in corners.indices { Self.link(from: start, &neighbours, &paths) }
+        for here in neighbours.indices where neighbours[here].count > 2 {
+            neighbours[here].sort {
+                angle(from: corners[here], to: corners[$0]) < angle(from: corners[here], to: corners[$1])
+            }
+        }
+        let paths = Self.loops(of: neighbours, flag: flag)
         guard paths.count <= Self.mostLoops else {
             isTooMany = true
             return
@@ -55,24 +63,41 @@ struct LoopSet {
         orient(flag)
     }
 
-    /// Follows edges from a corner until none is left there, and cuts off a loop whenever a corner comes again.
+    /// Follows every edge once, and cuts off a loop whenever a corner comes again.
     ///
-    /// An even number of edges meets in every corner, so the way never ends elsewhere.
-    private static func link(from start: Int, _ neighbours: inout [[Int]], _ paths: inout [[Int]]) {
-        var path = [start]
-        var depth = [start: 0]
-        while let here = path.last, let there = neighbours[here].popLast() {
-            if let back = neighbours[there].firstIndex(of: here) { neighbours[there].remove(at: back) }
-            if let first = depth[there] {
-                let loop = Array(path[first...])
-                for corner in loop.dropFirst() { depth[corner] = nil }
-                path.removeSubrange((first + 1)...)
-                if loop.count >= 3 { paths.append(loop) }
-            } else {
-                depth[there] = path.count
-                path.append(there)
+    /// An even number of edges meets in every corner. Whoever comes by one leaves by its neighbour in the order of
+    /// angles, so that loops touch at most.
+    private static func loops(of neighbours: [[Int]], flag: CancellationFlag) -> [[Int]] {
+        var isUsed = neighbours.map { [Bool](repeating: false, count: $0.count) }
+        var loops: [[Int]] = []
+        for start in neighbours.indices {
+            for first in neighbours[start].indices where !isUsed[start][first] {
+                guard !flag.isCancelled else { return loops }
+                var path = [start]
+                var depth = [start: 0]
+                var here = start
+                var way = first
+                while true {
+                    let there = neighbours[here][way]
+                    guard let back = neighbours[there].firstIndex(of: here) else { break }
+                    isUsed[here][way] = true
+                    isUsed[there][back] = true
+                    if let place = depth[there] {
+                        let loop = Array(path[place...])
+                        for corner in loop.dropFirst() { depth[corner] = nil }
+                        path.removeSubrange((place + 1)...)
+                        if loop.count >= 3 { loops.append(loop) }
+                    } else {
+                        depth[there] = path.count
+                        path.append(there)
+                    }
+                    here = there
+                    way = back ^ 1
+                    if here == start, way == first { break }
+                }
             }
         }
+        return loops
     }
 
     private func doubledArea(_ loop: [Int]) -> Double {
@@ -150,3 +175,5 @@ struct LoopSet {
         return isInside
     }
 }
+
+private func angle(from: SIMD2<Double>, to: SIMD2<Double>) -> Double { atan2(to.y - from.y, to.x - from.x) }

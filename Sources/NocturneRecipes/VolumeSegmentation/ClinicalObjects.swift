@@ -114,15 +114,12 @@ struct ClinicalObjects {
     private func writeStructureSet(to path: String, scope: ComputeScope) throws -> Bool {
         // A corner of a contour comes with at least one face between voxels, which are counted before any is traced.
         let forecast = try SurfaceForecast(of: volume, scope: scope)
-        let corners = labels.reduce(0) { $0 + forecast.vertexCount(of: $1.value) }
-        guard corners <= VolumeMemory.surfaceBytes(volume.geometry.shape) / Self.bytesPerCorner else {
-            throw DICOMWriteError(
-                .tooLarge,
-                path: path,
-                detail: "contours of up to \(corners) corners are more than the memory planned can hold"
-            )
-        }
+        try check(bytes: labels.reduce(0) { $0 + forecast.vertexCount(of: $1.value) } * Self.bytesPerCorner, path)
         let contours = try ContourTracer.contours(of: labels.map(\.value), in: volume, scope: scope)
+        try check(
+            bytes: contours.joined().reduce(0) { $0 + $1.points.count * Self.bytesPerCorner + Self.bytesPerContour },
+            path
+        )
         let regions = zip(labels, contours).map { label, contours in
             DICOMContouredRegion(
                 name: label.name,
@@ -142,6 +139,18 @@ struct ClinicalObjects {
         )
     }
 
+    private func check(bytes: Int, _ path: String) throws {
+        guard bytes <= VolumeMemory.surfaceBytes(volume.geometry.shape) else {
+            throw DICOMWriteError(
+                .tooLarge,
+                path: path,
+                detail: "the contours take up to \(bytes) bytes, more than the memory planned can hold"
+            )
+        }
+    }
+
     /// A corner as traced, as handed over, and as text in the object.
     private static let bytesPerCorner = 100
+    /// The elements of a contour, while written and while read again.
+    private static let bytesPerContour = 6144
 }

@@ -135,11 +135,14 @@ struct SegmentationReaderTests {
         #expect(read.geometry.affine.columnK == SIMD3(0, 0, 3))
         #expect(read.geometry.affine.translation == SIMD3(-10, -20, 0))
         #expect(read.masks.count == 2)
-        let empty = [Int](repeating: 0, count: 15)
-        #expect(values(read.masks[0]).map(Int.init) == b + empty + empty + c)
-        #expect(values(read.masks[1]).map(Int.init) == empty + empty + empty + a.map { $0 * 2 })
+        let empty = [UInt16](repeating: 0, count: 30)
+        let first: [UInt16] = b.map { UInt16($0) } + empty + c.map { UInt16($0) }
+        let second: [UInt16] = empty + empty.prefix(15) + a.map { UInt16(2 * $0) }
+        #expect(values(read.masks[0]) == first)
+        #expect(values(read.masks[1]) == second)
         #expect(read.segments.map(\.volume) == [0, 1])
-        #expect(read.segments.map(\.voxelCount) == [b.reduce(0, +) + c.reduce(0, +), a.reduce(0, +)])
+        let counts = [first.count { $0 > 0 }, second.count { $0 > 0 }]
+        #expect(read.segments.map(\.voxelCount) == counts)
         #expect(read.segments.map(\.label) == ["segment 0", "segment 1"])
         // Without a stated spacing the smallest distance is the step.
         object.stated = nil

@@ -195,7 +195,10 @@ struct SegmentationWriterTests {
         let source = try SourceSeries(0)
         #expect(try fault(source, Array(source.sources.dropLast()))?.code == .gridDiffers)
         #expect(try fault(source, source.sources.reversed())?.code == .gridDiffers)
-        #expect(try fault(source, source.sources.dropLast() + [DICOMSourceSlice(path: "/nowhere.dcm")])?.code == .sourceNotReadable)
+        #expect(
+            try fault(source, source.sources.dropLast() + [DICOMSourceSlice(path: "/nowhere.dcm")])?.code
+                == .sourceNotReadable
+        )
         let other = try SourceSeries(0) { $0.text(0x0020_000D, "UI", "1.2.4") }
         #expect(try fault(source, source.sources.dropLast() + [other.sources[4]])?.code == .sourcesDiffer)
         let nameless = try SourceSeries(0) { $0.remove(0x0008_0018) }

@@ -65,8 +65,10 @@ struct StructureSetTests {
     @Test("points and open contours are noted and left out; broken coordinates too")
     func leftOut() throws {
         let contours = [
-            ("CLOSED_PLANAR", "0\\0\\5\\1\\0\\5\\1\\1\\5\\0\\0\\5"), ("POINT", "0\\0\\0"), ("OPEN_PLANAR", "0\\0\\0\\1\\1\\0\\2\\0\\0"),
-            ("OPEN_PLANAR", "0\\0\\0\\1\\1\\0"), ("CLOSED_PLANAR", "0\\0\\0\\1\\1\\0"), ("CLOSED_PLANAR", "0\\0\\0\\1\\1\\0\\7"),
+            ("CLOSED_PLANAR", "0\\0\\5\\1\\0\\5\\1\\1\\5\\0\\0\\5"), ("POINT", "0\\0\\0"),
+            ("OPEN_PLANAR", "0\\0\\0\\1\\1\\0\\2\\0\\0"),
+            ("OPEN_PLANAR", "0\\0\\0\\1\\1\\0"), ("CLOSED_PLANAR", "0\\0\\0\\1\\1\\0"),
+            ("CLOSED_PLANAR", "0\\0\\0\\1\\1\\0\\7"),
             ("CLOSEDPLANAR_XOR", "+1 \\-2.5e0\\3 \\ 4\\5\\6\\7\\8.25\\9"), ("CLOSED_PLANAR", ""),
         ]
         let bytes = structureSet(contours)
@@ -101,7 +103,10 @@ struct StructureSetTests {
                 }
                 #expect(error?.code == .overLimit)
             }
-            for words in ["0\\0\\x\\1\\0\\5\\1\\1\\5", "0\\0\\nan\\1\\0\\5\\1\\1\\5", "1e999\\0\\0\\1\\0\\5\\1\\1\\5", "0 0\\0\\0"] {
+            for words in [
+                "0\\0\\x\\1\\0\\5\\1\\1\\5", "0\\0\\nan\\1\\0\\5\\1\\1\\5", "1e999\\0\\0\\1\\0\\5\\1\\1\\5",
+                "0 0\\0\\0",
+            ] {
                 let path = try folder.write(structureSet([("CLOSED_PLANAR", words)]), to: "bad.dcm").path
                 #expect(throws: DICOMReadError.self) { try DICOMStructureSetReader.read(path: path) }
             }
@@ -113,8 +118,13 @@ struct StructureSetTests {
             var random = SplitMix64(seed: 9)
             for _ in 0..<300 {
                 var broken = bytes
-                for _ in 0..<3 { broken[132 + Int(random.next() % UInt64(bytes.count - 132))] = UInt8(random.next() & 255) }
-                let path = try folder.write(Array(broken.prefix(Int(random.next() % 4) == 0 ? bytes.count / 2 : bytes.count)), to: "fuzz.dcm").path
+                for _ in 0..<3 {
+                    broken[132 + Int(random.next() % UInt64(bytes.count - 132))] = UInt8(random.next() & 255)
+                }
+                let path = try folder.write(
+                    Array(broken.prefix(Int(random.next() % 4) == 0 ? bytes.count / 2 : bytes.count)),
+                    to: "fuzz.dcm"
+                ).path
                 _ = try? DICOMStructureSetReader.read(path: path)
             }
         }

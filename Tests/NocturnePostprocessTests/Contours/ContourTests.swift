@@ -8,15 +8,30 @@ import Testing
 let contourGrids: [(name: String, affine: Affine)] = [
     (
         "axial",
-        Affine(columnI: SIMD3(-0.7, 0, 0), columnJ: SIMD3(0, -0.9, 0), columnK: SIMD3(0, 0, 2.5), translation: SIMD3(9, 8, 7))
+        Affine(
+            columnI: SIMD3(-0.7, 0, 0),
+            columnJ: SIMD3(0, -0.9, 0),
+            columnK: SIMD3(0, 0, 2.5),
+            translation: SIMD3(9, 8, 7)
+        )
     ),
     (
         "reversed",
-        Affine(columnI: SIMD3(-0.7, 0, 0), columnJ: SIMD3(0, 0.9, 0), columnK: SIMD3(0, 0, -2.5), translation: SIMD3(9, 8, 7))
+        Affine(
+            columnI: SIMD3(-0.7, 0, 0),
+            columnJ: SIMD3(0, 0.9, 0),
+            columnK: SIMD3(0, 0, -2.5),
+            translation: SIMD3(9, 8, 7)
+        )
     ),
     (
         "sagittal",
-        Affine(columnI: SIMD3(0, -1.1, 0), columnJ: SIMD3(0, 0, -1.1), columnK: SIMD3(3, 0, 0), translation: SIMD3(-40, 8, 7))
+        Affine(
+            columnI: SIMD3(0, -1.1, 0),
+            columnJ: SIMD3(0, 0, -1.1),
+            columnK: SIMD3(3, 0, 0),
+            translation: SIMD3(-40, 8, 7)
+        )
     ),
     (
         "oblique",
@@ -42,7 +57,11 @@ struct ContourTests {
         contours.map { contour in contour.points.map { affine(SIMD3($0.x, $0.y, Double(contour.slice))) } }
     }
 
-    @Test("noise of any density comes back to the voxel on every grid", arguments: contourGrids.indices, [0.1, 0.5, 0.9, 1])
+    @Test(
+        "noise of any density comes back to the voxel on every grid",
+        arguments: contourGrids.indices,
+        [0.1, 0.5, 0.9, 1]
+    )
     func roundTrip(grid: Int, density: Double) throws {
         let shape = VolumeShape(x: 23, y: 17, z: 5)
         let geometry = VolumeGeometry(shape: shape, affine: contourGrids[grid].affine)
@@ -119,7 +138,8 @@ struct ContourTests {
         )
         let contours = try ContourTracer.contours(of: [1], in: labels, scope: .serial())[0]
         let corners: [(Double, Double)] = [
-            (-0.5, -0.5), (2.5, -0.5), (2.5, 2.5), (-0.5, 2.5), (-0.5, 0.5), (0.5, 0.5), (0.5, 1.5), (1.5, 1.5), (1.5, 0.5),
+            (-0.5, -0.5), (2.5, -0.5), (2.5, 2.5), (-0.5, 2.5), (-0.5, 0.5), (0.5, 0.5), (0.5, 1.5), (1.5, 1.5),
+            (1.5, 0.5),
             (0.5, 0.5), (-0.5, 0.5),
         ]
         #expect(contours == [SliceContour(slice: 0, points: corners.map { SIMD2($0.0, $0.1) })])
@@ -133,7 +153,9 @@ struct ContourTests {
         func number() -> Double { Double(random.next() >> 11) / 0x1p53 }
         for _ in 0..<40 {
             let polygons = (0..<3).map { _ in
-                (0..<Int(3 + random.next() % 9)).map { _ in SIMD3(number() * 50 - 5, number() * 43 - 5, number() * 0.2 - 0.1) }
+                (0..<Int(3 + random.next() % 9)).map { _ in
+                    SIMD3(number() * 50 - 5, number() * 43 - 5, number() * 0.2 - 0.1)
+                }
             }
             var filled = try VoxelBuffer<UInt16>(count: shape.count)
             let flat = polygons.map { $0.map { SIMD3($0.x, $0.y, 0) } }
@@ -221,7 +243,13 @@ struct ContourTests {
         #expect(geometry.shape.z == 6)
         #expect(abs(geometry.spacing.z - 3) < 1e-6)
         var filled = try VoxelBuffer<UInt16>(count: geometry.shape.count)
-        let account = try ContourRasterizer.fill(contours, value: 1, into: &filled, geometry: geometry, scope: .serial())
+        let account = try ContourRasterizer.fill(
+            contours,
+            value: 1,
+            into: &filled,
+            geometry: geometry,
+            scope: .serial()
+        )
         #expect(account.notes(about: "disc").isEmpty)
         let volume = Double(account.voxelCount) * geometry.voxelVolume
         #expect(abs(volume / (5 * 3 * .pi * 400) - 1) < 0.01)
