@@ -168,7 +168,12 @@ int read_compressed(cdcmtk_segmentation &segmentation, size_t frame, uint16_t *v
     std::vector<uint32_t> cells;
     if (segmentation.syntax == EXS_RLELossless) {
         if (facts.bits_allocated == 1) {
-            return refuse(error, CDCMTK_UNSUPPORTED_PIXELS, "single bits cannot be compressed by RLE");
+            // Bits are packed within the frame, and their bytes compressed as if they were pixels.
+            const cdcmtk_pixel_layout packed = {1, static_cast<int32_t>((pixels + 7) / 8), 8, 8, 7, 0};
+            const cdcmtk_code other = cdcmtk::decode_rle(stream, packed, cells, error);
+            if (other != CDCMTK_OK) return other;
+            unpack_bits(reinterpret_cast<const uint8_t *>(cells.data()), 0, values, pixels);
+            return CDCMTK_OK;
         }
         code = cdcmtk::decode_rle(stream, layout, cells, error);
     } else {
