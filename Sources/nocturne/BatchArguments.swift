@@ -154,6 +154,12 @@ struct BatchArguments: ParsableArguments {
     @Option(help: "Reference labels to compare with: a NIfTI file, or a folder with one for every item.")
     var compare: String?
 
+    @Flag(name: .customLong("dicom-seg"), help: "For DICOM sources, also a DICOM segmentation (segmentation.dcm).")
+    var dicomSegmentation = false
+
+    @Flag(help: "For DICOM sources, also a DICOM structure set (rtstruct.dcm).")
+    var rtstruct = false
+
     @Option(help: "What is known of the people on photos: a CSV file (image, age_approx, sex, anatom_site_general).")
     var metadata: String?
 
@@ -200,6 +206,8 @@ struct BatchArguments: ParsableArguments {
             fixesTilt: fixTilt,
             regions: try rois.map { try RegionInstruction(path: absolutePath($0)) },
             comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) }
+            writesSegmentationObject: dicomSegmentation,
+            writesStructureSet: rtstruct
         )
     }
 

@@ -197,5 +197,7 @@ cdcmtk_code cdcmtk_decoder_read_picture(cdcmtk_decoder *decoder, uint8_t *pixels
 #endif
 
 #include "CDCMTKDirectory.h"
+/* Objects beside images: segmentations and structure sets. */
+#include "cdcmtk_objects.h"
 
 #endif

@@ -22,6 +22,11 @@ public struct SegmentationOptions: Sendable, Hashable {
     /// Reference labels to compare with: a file, or a folder with a file for every item.
     public var comparePath: String?
 
+    /// Whether DICOM sources get a DICOM segmentation.
+    public var writesSegmentationObject: Bool
+    /// Whether DICOM sources get a DICOM structure set.
+    public var writesStructureSet: Bool
+
     public init(
         labels: [String]? = nil,
         meshes: Meshes = .stl,
@@ -31,7 +36,9 @@ public struct SegmentationOptions: Sendable, Hashable {
         usesReferenceRounding: Bool = false,
         fixesTilt: Bool = false,
         regions: RegionInstruction? = nil,
-        comparePath: String? = nil
+        comparePath: String? = nil,
+        writesSegmentationObject: Bool = false,
+        writesStructureSet: Bool = false
     ) {
         self.labels = labels
         self.meshes = meshes
@@ -42,6 +49,8 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.fixesTilt = fixesTilt
         self.regions = regions
         self.comparePath = comparePath
+        self.writesSegmentationObject = writesSegmentationObject
+        self.writesStructureSet = writesStructureSet
     }
 
     /// By their command-line names: for accounts and the comparison with an earlier run.
@@ -54,6 +63,8 @@ public struct SegmentationOptions: Sendable, Hashable {
         if fixesTilt { words["fix-tilt"] = "yes" }
         if let regions { words.merge(["rois": regions.digest, "rois-path": regions.path]) { $1 } }
         if let comparePath { words.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
+        if writesSegmentationObject { words["dicom-seg"] = "yes" }
+        if writesStructureSet { words["rtstruct"] = "yes" }
         return words
     }
 
@@ -73,7 +84,9 @@ public struct SegmentationOptions: Sendable, Hashable {
             regions: words["rois"].flatMap { digest in
                 words["rois-path"].map { RegionInstruction(path: $0, digest: digest) }
             },
-            comparePath: words["compare-path"]
+            comparePath: words["compare-path"],
+            writesSegmentationObject: words["dicom-seg"] != nil,
+            writesStructureSet: words["rtstruct"] != nil
         )
     }
 }

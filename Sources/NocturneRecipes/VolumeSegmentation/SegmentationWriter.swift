@@ -20,13 +20,22 @@ struct SegmentationWriter {
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
         var written = ["segmentation.nii.gz", "preview.png"]
         try writeLabels(to: folder + "/segmentation.nii.gz", scope: scope)
+        let clinical = try ClinicalObjects(
+            options: options,
+            package: model.package,
+            labels: labels,
+            source: finished.source,
+            volume: finished.labels,
+            item: item
+        ).write(into: folder, scope: scope)
+        written += clinical.files
         try PNGWriter.write(finished.preview, to: folder + "/preview.png")
         if !meshed.meshes.isEmpty {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshed.meshes.values.map(\.file).sorted()
         }
         let files = try written.map { try ItemFile($0, in: folder) }
-        let notes = notes()
+        let notes = notes() + clinical.notes
         let result = SegmentationResult(
             schemaVersion: 1,
             disclaimer: Disclaimer.text,

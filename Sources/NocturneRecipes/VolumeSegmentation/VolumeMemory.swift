@@ -126,6 +126,12 @@ struct VolumeMemory {
         if !model.settings.postprocessing.isEmpty || options.labels != nil {
             buffers.append(PlannedBuffer("labels before cleaning", bytes: voxels * 2, from: .finish, through: .finish))
         }
+        if options.writesSegmentationObject || options.writesStructureSet {
+            // One after the other, each within what surfaces had.
+            buffers.append(
+                PlannedBuffer("DICOM objects", bytes: Self.surfaceBytes(shape), from: .write, through: .write)
+            )
+        }
         return buffers
     }
 }

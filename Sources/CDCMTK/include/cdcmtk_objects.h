@@ -1,0 +1,162 @@
+#ifndef CDCMTK_OBJECTS_H
+#define CDCMTK_OBJECTS_H
+
+#include "CDCMTK.h"
+
+/*
+ * Segmentations (SEG) and structure sets (RTSTRUCT), read and written.
+ *
+ * Functions return a cdcmtk_code or one of the codes below, and fill the caller's error. What a written object says of
+ * patient and study is copied from the first source file into it, inside this library: none of it passes this edge.
+ * An object or a reader belongs to one thread at a time.
+ */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    CDCMTK_MISSING_ELEMENT = 100,    /* what the object cannot do without */
+    CDCMTK_SOURCES_DIFFER = 101,     /* not of one study and one frame of reference */
+    CDCMTK_GRID_DIFFERS = 102,       /* a slice does not lie where the grid says */
+    CDCMTK_NOT_WRITTEN = 103,
+    CDCMTK_TOO_MANY = 104,           /* more parts than the caller allows */
+    CDCMTK_OTHER_OBJECT = 105        /* a file of another kind */
+};
+
+/* ---- Writing ---- */
+
+typedef struct cdcmtk_object cdcmtk_object;
+
+/* Texts are ASCII; UIDs are made by the caller. Lengths in mm, LPS+. */
+typedef struct {
+    const char *series_uid, *instance_uid;
+    const char *dimension_uid;           /* of the dimensions of a segmentation */
+    const char *frame_of_reference_uid;  /* used when the sources state none */
+    const char *model_name, *software, *algorithm, *description;
+    int32_t rows, columns;
+    double orientation[6];               /* along a row, down a column */
+    double pixel_spacing[2];             /* between rows, between columns */
+    double slice_step;
+    double tolerance;                    /* how far a source may lie from where it should */
+} cdcmtk_object_plan;
+
+typedef struct {
+    const char *label;
+    const char *category[3], *type[3];   /* scheme, value, meaning */
+    uint16_t lab[3];
+} cdcmtk_segment;
+
+int cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdcmtk_error *error);
+int cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdcmtk_error *error);
+void cdcmtk_object_free(cdcmtk_object *object);
+
+/* The next slice of the grid: frame `frame` (from 0) of a file, which should lie at `position`. */
+int cdcmtk_object_add_source(cdcmtk_object *object, const char *path, uint32_t frame, const double position[3],
+                             cdcmtk_error *error);
+
+/* Segments are numbered from 1 in the order they come. */
+int cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcmtk_segment *segment, cdcmtk_error *error);
+
+/* A frame of segment `segment` (from 1) on slice `slice` (from 0). */
+int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t segment, uint32_t slice, cdcmtk_error *error);
+
+/* After the last frame: zeros for the bits of all frames, one after another without padding, lowest bit first. */
+int cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes, size_t *count, cdcmtk_error *error);
+
+/* Regions are numbered from 1; `code` is scheme, value, meaning, or three null pointers. */
+int cdcmtk_structure_add_region(cdcmtk_object *object, const char *name, const uint8_t color[3],
+                                const char *const code[3], cdcmtk_error *error);
+
+/* A closed contour of the last region: `count` points of three coordinates. */
+int cdcmtk_structure_add_contour(cdcmtk_object *object, uint32_t slice, const double *points, size_t count,
+                                 cdcmtk_error *error);
+
+/* Writes the file and reads it again. With CDCMTK_NOT_WRITTEN, `condition` is the system's own code, or 0. */
+int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdcmtk_error *error);
+
+/* ---- Reading ---- */
+
+enum { CDCMTK_SEG_BINARY = 0, CDCMTK_SEG_FRACTIONAL = 1, CDCMTK_SEG_LABELMAP = 2 };
+
+typedef struct {
+    char scheme[72], value[72], meaning[264];
+} cdcmtk_coded_text;
+
+typedef struct {
+    char sop_instance_uid[72], study_uid[72], series_uid[72], frame_of_reference_uid[72];
+    char referenced_series_uid[72];      /* of the first referenced series */
+    int32_t kind, rows, columns, bits_allocated, bits_stored, high_bit;
+    int32_t maximum_fraction;
+    int32_t padding;                     /* PixelPaddingValue, -1 when missing */
+    size_t frames, segments;
+} cdcmtk_segmentation_facts;
+
+typedef struct {
+    int32_t number;
+    int32_t has_color;
+    uint16_t lab[3];
+    char label[264], description[264], algorithm_type[24], algorithm_name[264];
+    cdcmtk_coded_text category, type;
+} cdcmtk_segment_facts;
+
+typedef struct {
+    int32_t segment;                     /* -1 when the frame names none */
+    int32_t has_position, has_orientation, has_spacing;
+    double position[3], orientation[6], pixel_spacing[2];
+    double slice_thickness, slice_spacing;   /* 0 when missing */
+} cdcmtk_segmentation_frame;
+
+typedef struct cdcmtk_segmentation cdcmtk_segmentation;
+
+int cdcmtk_segmentation_open(const char *path, size_t most_frames, size_t most_segments,
+                             cdcmtk_segmentation **segmentation, cdcmtk_segmentation_facts *facts,
+                             cdcmtk_error *error);
+void cdcmtk_segmentation_close(cdcmtk_segmentation *segmentation);
+int cdcmtk_segmentation_segment(cdcmtk_segmentation *segmentation, size_t index, cdcmtk_segment_facts *facts,
+                                cdcmtk_error *error);
+int cdcmtk_segmentation_frame_facts(cdcmtk_segmentation *segmentation, size_t index,
+                                    cdcmtk_segmentation_frame *facts, cdcmtk_error *error);
+
+/* The stored values of one frame, row by row; `count` is rows * columns. */
+int cdcmtk_segmentation_read_frame(cdcmtk_segmentation *segmentation, size_t index, uint16_t *values, size_t count,
+                                   cdcmtk_error *error);
+
+typedef struct {
+    char label[72], frame_of_reference_uid[72], study_uid[72], referenced_series_uid[72];
+    size_t regions, referenced_images;
+} cdcmtk_structure_facts;
+
+typedef struct {
+    int32_t number;
+    int32_t has_color;
+    uint8_t color[3];
+    char name[264], description[264], frame_of_reference_uid[72], algorithm[40], interpreted_type[40];
+    cdcmtk_coded_text code;
+    size_t contours;
+} cdcmtk_region_facts;
+
+typedef struct {
+    char geometric_type[40], referenced_image_uid[72];
+    int64_t stated_points;               /* -1 when missing */
+    const double *points;                /* x, y, z of each; until the next call */
+    size_t count;                        /* of numbers */
+} cdcmtk_contour_facts;
+
+typedef struct cdcmtk_structure cdcmtk_structure;
+
+int cdcmtk_structure_open(const char *path, size_t most_regions, size_t most_contours, size_t most_numbers,
+                          cdcmtk_structure **structure, cdcmtk_structure_facts *facts, cdcmtk_error *error);
+void cdcmtk_structure_close(cdcmtk_structure *structure);
+int cdcmtk_structure_region(cdcmtk_structure *structure, size_t index, cdcmtk_region_facts *facts,
+                            cdcmtk_error *error);
+int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t region, size_t index, cdcmtk_contour_facts *facts,
+                             cdcmtk_error *error);
+/* The SOPInstanceUID of a referenced image, by its place in the list. */
+int cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, char uid[72], cdcmtk_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,161 @@
+#include "objects.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+int cdcmtk::refuse(cdcmtk_error *error, int code, const std::string &text) {
+    fail(error, CDCMTK_INTERNAL, text);
+    return code;
+}
+
+int cdcmtk::refuse(cdcmtk_error *error, int code, const OFCondition &condition) {
+    fail(error, CDCMTK_INTERNAL, condition);
+    return code;
+}
+
+std::string cdcmtk::decimal(double value) {
+    if (value == 0) return "0";
+    char text[64];
+    const auto shortest = std::to_chars(text, text + sizeof text, value);
+    if (shortest.ec == std::errc() && shortest.ptr - text <= 16) return std::string(text, shortest.ptr);
+    for (int precision = 15; precision > 0; precision -= 1) {
+        const auto made = std::to_chars(text, text + sizeof text, value, std::chars_format::general, precision);
+        if (made.ec == std::errc() && made.ptr - text <= 16) return std::string(text, made.ptr);
+    }
+    return "0";
+}
+
+std::string cdcmtk::text_in(DcmItem &item, const DcmTagKey &tag) {
+    OFString value;
+    if (item.findAndGetOFStringArray(tag, value).bad()) return "";
+    std::string text(value.c_str());
+    const size_t start = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
+    return start == std::string::npos ? "" : text.substr(start, end - start + 1);
+}
+
+bool cdcmtk::numbers_in(DcmItem &item, const DcmTagKey &tag, double *values, unsigned long count) {
+    DcmElement *element = nullptr;
+    if (item.findAndGetElement(tag, element).bad() || !element || element->getVM() != count) return false;
+    for (unsigned long index = 0; index < count; index += 1) {
+        OFString text;
+        OFBool success = OFFalse;
+        if (element->getOFString(text, index).bad()) return false;
+        values[index] = OFStandard::atof(text.c_str(), &success);
+        if (!success || !std::isfinite(values[index])) return false;
+    }
+    return true;
+}
+
+DcmItem *cdcmtk::first_item(DcmItem &item, const DcmTagKey &sequence) {
+    DcmItem *found = nullptr;
+    return item.findAndGetSequenceItem(sequence, found, 0).good() ? found : nullptr;
+}
+
+void cdcmtk::put(DcmItem &item, const DcmTagKey &tag, const std::string &text) {
+    must(item.putAndInsertOFStringArray(tag, OFString(text.data(), text.size())));
+}
+
+void cdcmtk::put(DcmItem &item, const DcmTagKey &tag, Uint16 value) { must(item.putAndInsertUint16(tag, value)); }
+
+DcmItem &cdcmtk::add_item(DcmItem &item, const DcmTagKey &sequence) {
+    DcmItem *made = nullptr;
+    must(item.findOrCreateSequenceItem(sequence, made, -2));
+    return *made;
+}
+
+void cdcmtk::put_code(DcmItem &item, const DcmTagKey &sequence, const char *scheme, const char *value,
+                      const char *meaning) {
+    DcmItem &code = add_item(item, sequence);
+    // A code value of more than 16 characters has an element of its own.
+    put(code, std::strlen(value) > 16 ? DCM_LongCodeValue : DCM_CodeValue, value);
+    put(code, DCM_CodingSchemeDesignator, scheme);
+    put(code, DCM_CodeMeaning, meaning);
+}
+
+void cdcmtk::refer_to(DcmItem &parent, const DcmTagKey &sequence, const ObjectSource &source, bool with_frame) {
+    DcmItem &reference = add_item(parent, sequence);
+    put(reference, DCM_ReferencedSOPClassUID, source.class_uid);
+    put(reference, DCM_ReferencedSOPInstanceUID, source.instance_uid);
+    if (with_frame && source.is_multi_frame) {
+        put(reference, DCM_ReferencedFrameNumber, std::to_string(uint64_t(source.frame) + 1));
+    }
+}
+
+namespace {
+
+/// What is copied when it is there: modules Patient, General Study, Patient Study, Frame of Reference.
+const DcmTagKey copied[] = {
+    DCM_SpecificCharacterSet, DCM_TimezoneOffsetFromUTC,
+    DCM_PatientName, DCM_PatientID, DCM_IssuerOfPatientID, DCM_IssuerOfPatientIDQualifiersSequence,
+    DCM_PatientBirthDate, DCM_PatientBirthTime, DCM_PatientSex, DCM_OtherPatientNames, DCM_OtherPatientIDsSequence,
+    DCM_EthnicGroup, DCM_PatientComments, DCM_PatientSpeciesDescription, DCM_PatientSpeciesCodeSequence,
+    DCM_PatientBreedDescription, DCM_PatientBreedCodeSequence, DCM_BreedRegistrationSequence, DCM_ResponsiblePerson,
+    DCM_ResponsiblePersonRole, DCM_ResponsibleOrganization, DCM_PatientIdentityRemoved, DCM_DeidentificationMethod,
+    DCM_DeidentificationMethodCodeSequence,
+    DCM_StudyInstanceUID, DCM_StudyDate, DCM_StudyTime, DCM_ReferringPhysicianName, DCM_StudyID,
+    DCM_AccessionNumber, DCM_IssuerOfAccessionNumberSequence, DCM_StudyDescription, DCM_ProcedureCodeSequence,
+    DCM_PatientAge, DCM_PatientSize, DCM_PatientWeight, DCM_AdmissionID,
+    DCM_ClinicalTrialSponsorName, DCM_ClinicalTrialProtocolID, DCM_ClinicalTrialProtocolName, DCM_ClinicalTrialSiteID,
+    DCM_ClinicalTrialSiteName, DCM_ClinicalTrialSubjectID, DCM_ClinicalTrialSubjectReadingID,
+    DCM_ClinicalTrialTimePointID, DCM_ClinicalTrialTimePointDescription,
+    DCM_FrameOfReferenceUID, DCM_PositionReferenceIndicator,
+};
+
+/// What must be there, if only empty.
+const DcmTagKey present[] = {
+    DCM_PatientName, DCM_PatientID, DCM_PatientBirthDate, DCM_PatientSex, DCM_StudyDate, DCM_StudyTime,
+    DCM_ReferringPhysicianName, DCM_StudyID, DCM_AccessionNumber, DCM_PositionReferenceIndicator,
+};
+
+/// The first of these that the source states.
+std::string first_stated(DcmItem &set, std::initializer_list<DcmTagKey> tags, const char *otherwise) {
+    for (const DcmTagKey &tag : tags) {
+        const std::string text = cdcmtk::text_in(set, tag);
+        if (!text.empty()) return text;
+    }
+    return otherwise;
+}
+
+/// The number of the source's series with a digit of ours behind, so that the two stand together in a list.
+std::string series_number(DcmItem &set, bool is_segmentation) {
+    Sint32 number = 0;
+    const int ours = is_segmentation ? 1 : 2;
+    if (set.findAndGetSint32(DCM_SeriesNumber, number).bad() || number < 0 || number > 1000000) number = 9;
+    return std::to_string(int64_t(number) * 1000 + ours);
+}
+
+}  // namespace
+
+void cdcmtk::copy_modules(DcmDataset &source, cdcmtk_object &object) {
+    DcmDataset &set = object.set();
+    for (const DcmTagKey &tag : copied) {
+        if (source.tagExists(tag)) must(source.findAndInsertCopyOfElement(tag, &set));
+    }
+    for (const DcmTagKey &tag : present) {
+        if (!set.tagExists(tag)) must(set.insertEmptyElement(tag));
+    }
+    if (text_in(set, DCM_FrameOfReferenceUID).empty()) put(set, DCM_FrameOfReferenceUID, object.fallback_frame_uid);
+    object.frame_uid = text_in(set, DCM_FrameOfReferenceUID);
+    object.study_uid = text_in(set, DCM_StudyInstanceUID);
+    // Never the clock's: the same source gives the same bytes.
+    const std::string date = first_stated(
+        source, {DCM_ContentDate, DCM_SeriesDate, DCM_AcquisitionDate, DCM_StudyDate}, "19000101");
+    const std::string time = first_stated(
+        source, {DCM_ContentTime, DCM_SeriesTime, DCM_AcquisitionTime, DCM_StudyTime}, "000000");
+    if (object.is_segmentation) {
+        put(set, DCM_ContentDate, date);
+        put(set, DCM_ContentTime, time);
+        const bool is_lossy = text_in(source, DCM_LossyImageCompression) == "01";
+        put(set, DCM_LossyImageCompression, is_lossy ? "01" : "00");
+        if (is_lossy) {
+            put(set, DCM_LossyImageCompressionRatio, first_stated(source, {DCM_LossyImageCompressionRatio}, "1"));
+            put(set, DCM_LossyImageCompressionMethod,
+                first_stated(source, {DCM_LossyImageCompressionMethod}, "ISO_10918_1"));
+        }
+    } else {
+        put(set, DCM_StructureSetDate, date);
+        put(set, DCM_StructureSetTime, time);
+    }
+    put(set, DCM_SeriesNumber, series_number(source, object.is_segmentation));
+}

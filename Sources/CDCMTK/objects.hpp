@@ -1,0 +1,125 @@
+#ifndef CDCMTK_OBJECTS_HPP
+#define CDCMTK_OBJECTS_HPP
+
+#include "cdcmtk_objects.h"
+#include "shim.hpp"
+
+#include <memory>
+
+// DCMTK's own dcmseg and dcmrt are not used: dcmseg of 3.6.7 knows no label maps, wants all frames in memory and stamps
+// dates of now; dcmrt checks every element before a reader gets the few it needs. Plain data sets do both in less.
+
+namespace cdcmtk {
+
+/// `fail` for the codes of this header as well.
+int refuse(cdcmtk_error *error, int code, const std::string &text);
+int refuse(cdcmtk_error *error, int code, const OFCondition &condition);
+
+/// ``guarded`` for functions that return codes of both headers.
+template <typename Body>
+int guarded_object(cdcmtk_error *error, Body body) noexcept {
+    int code = CDCMTK_INTERNAL;
+    const cdcmtk_code other = guarded(error, [&]() -> cdcmtk_code {
+        code = body();
+        return CDCMTK_OK;
+    });
+    return other == CDCMTK_OK ? code : static_cast<int>(other);
+}
+
+/// A number as a decimal string of at most 16 characters.
+std::string decimal(double value);
+
+/// The text of an element with its backslashes, "" when missing.
+std::string text_in(DcmItem &item, const DcmTagKey &tag);
+
+/// `count` finite numbers of an element that holds just those.
+bool numbers_in(DcmItem &item, const DcmTagKey &tag, double *values, unsigned long count);
+
+/// The first item of a sequence, or null.
+DcmItem *first_item(DcmItem &item, const DcmTagKey &sequence);
+
+/// Calls `body` with each item of a sequence, in order, until it returns false. Linear in their number.
+template <typename Body>
+void for_each_item(DcmItem &item, const DcmTagKey &tag, Body body) {
+    DcmSequenceOfItems *sequence = nullptr;
+    if (item.findAndGetSequence(tag, sequence).bad() || !sequence) return;
+    DcmObject *object = nullptr;
+    while ((object = sequence->nextInContainer(object)) != nullptr) {
+        DcmItem *member = dynamic_cast<DcmItem *>(object);
+        if (member && !body(*member)) return;
+    }
+}
+
+/// Takes a condition of DCMTK as an exception, so that building a data set reads as a list.
+struct ConditionError {
+    OFCondition condition;
+};
+inline void must(const OFCondition &condition) {
+    if (condition.bad()) throw ConditionError{condition};
+}
+
+void put(DcmItem &item, const DcmTagKey &tag, const std::string &text);
+void put(DcmItem &item, const DcmTagKey &tag, Uint16 value);
+
+/// A new item at the end of a sequence, which is made if need be.
+DcmItem &add_item(DcmItem &item, const DcmTagKey &sequence);
+
+void put_code(DcmItem &item, const DcmTagKey &sequence, const char *scheme, const char *value, const char *meaning);
+
+}  // namespace cdcmtk
+
+/// A slice of the grid in the files.
+struct ObjectSource {
+    std::string class_uid, instance_uid, series_uid, position;
+    uint32_t frame = 0;
+    bool is_multi_frame = false;
+    /// The place of the instance among all that are referred to.
+    size_t instance = 0;
+};
+
+/// An object that is being built.
+struct cdcmtk_object {
+    bool is_segmentation = false;
+    std::string dimension_uid, fallback_frame_uid, frame_uid, study_uid, orientation, algorithm;
+    int rows = 0, columns = 0;
+    double directions[6] = {}, tolerance = 0;
+
+    std::vector<ObjectSource> sources;
+    /// The places in `sources` where an instance comes for the first time.
+    std::vector<size_t> instances;
+
+    /// The file read last: the slices of a multi-frame object come from one.
+    std::string open_path;
+    std::unique_ptr<DcmFileFormat> open_file;
+
+    DcmFileFormat file;
+    size_t segments = 0, frames = 0, regions = 0;
+    DcmItem *region = nullptr;
+    bool has_pixels = false;
+
+    DcmDataset &set() { return *file.getDataset(); }
+};
+
+namespace cdcmtk {
+
+/// What every written object takes from its first source: patient, study, frame of reference, dates.
+void copy_modules(DcmDataset &source, cdcmtk_object &object);
+
+/// Adds the reference of a source to an item's sequence.
+void refer_to(DcmItem &parent, const DcmTagKey &sequence, const ObjectSource &source, bool with_frame);
+
+/// Calls `body` for conditions of DCMTK too.
+template <typename Body>
+int built(cdcmtk_error *error, Body body) noexcept {
+    return guarded_object(error, [&]() -> int {
+        try {
+            return body();
+        } catch (const ConditionError &fault) {
+            return refuse(error, CDCMTK_INTERNAL, fault.condition);
+        }
+    });
+}
+
+}  // namespace cdcmtk
+
+#endif

@@ -1,0 +1,32 @@
+#ifndef CDCMTK_SEGFRAMES_HPP
+#define CDCMTK_SEGFRAMES_HPP
+
+#include "objects.hpp"
+
+#include "dcmtk/dcmdata/dcfcache.h"
+
+/// An open segmentation.
+struct cdcmtk_segmentation {
+    DcmFileFormat file;
+    DcmFileCache cache;
+    cdcmtk_segmentation_facts facts = {};
+    std::vector<cdcmtk_segmentation_frame> frames;
+    std::vector<DcmItem *> segments;
+
+    DcmPixelData *pixels = nullptr;
+    E_TransferSyntax syntax = EXS_Unknown;
+    /// Deflated frame by frame, a syntax that DCMTK 3.6.7 does not know.
+    bool is_deflated = false;
+    /// With a compressed syntax: the first fragment of each frame, and one past the last of all.
+    std::vector<unsigned long> fragments;
+    std::vector<DcmPixelItem *> items;
+};
+
+namespace cdcmtk {
+
+/// Looks up where the frames lie in the pixel data, and that they are all there.
+int find_frames(cdcmtk_segmentation &segmentation, cdcmtk_error *error);
+
+}  // namespace cdcmtk
+
+#endif

@@ -1,0 +1,179 @@
+#include "objects.hpp"
+#include "segframes.hpp"
+
+#include <cstring>
+
+using cdcmtk::refuse;
+using cdcmtk::text_in;
+
+namespace {
+
+void copy(DcmItem &item, const DcmTagKey &tag, char *field, size_t capacity) {
+    cdcmtk::copy_text(field, capacity, text_in(item, tag));
+}
+
+int32_t unsigned_in(DcmItem &item, const DcmTagKey &tag, int32_t otherwise) {
+    Uint16 value = 0;
+    return item.findAndGetUint16(tag, value).good() ? int32_t(value) : otherwise;
+}
+
+void fill_geometry(DcmItem &groups, cdcmtk_segmentation_frame &frame) {
+    if (DcmItem *item = cdcmtk::first_item(groups, DCM_PlanePositionSequence)) {
+        if (cdcmtk::numbers_in(*item, DCM_ImagePositionPatient, frame.position, 3)) frame.has_position = 1;
+    }
+    if (DcmItem *item = cdcmtk::first_item(groups, DCM_PlaneOrientationSequence)) {
+        if (cdcmtk::numbers_in(*item, DCM_ImageOrientationPatient, frame.orientation, 6)) frame.has_orientation = 1;
+    }
+    if (DcmItem *item = cdcmtk::first_item(groups, DCM_PixelMeasuresSequence)) {
+        if (cdcmtk::numbers_in(*item, DCM_PixelSpacing, frame.pixel_spacing, 2)) frame.has_spacing = 1;
+        double number = 0;
+        if (cdcmtk::numbers_in(*item, DCM_SliceThickness, &number, 1)) frame.slice_thickness = number;
+        if (cdcmtk::numbers_in(*item, DCM_SpacingBetweenSlices, &number, 1)) frame.slice_spacing = number;
+    }
+    if (DcmItem *item = cdcmtk::first_item(groups, DCM_SegmentIdentificationSequence)) {
+        frame.segment = unsigned_in(*item, DCM_ReferencedSegmentNumber, frame.segment);
+    }
+}
+
+int fill_facts(cdcmtk_segmentation &made, size_t most_frames, cdcmtk_segmentation_facts &facts, cdcmtk_error *error) {
+    DcmDataset &set = *made.file.getDataset();
+    std::memset(&facts, 0, sizeof facts);
+    const std::string kind = text_in(set, DCM_SegmentationType);
+    if (kind == "BINARY") facts.kind = CDCMTK_SEG_BINARY;
+    else if (kind == "FRACTIONAL") facts.kind = CDCMTK_SEG_FRACTIONAL;
+    else if (kind == "LABELMAP") facts.kind = CDCMTK_SEG_LABELMAP;
+    else return refuse(error, CDCMTK_OTHER_OBJECT, "no segmentation: SegmentationType (0062,0001) is neither BINARY, "
+                                                   "FRACTIONAL nor LABELMAP");
+    copy(set, DCM_SOPInstanceUID, facts.sop_instance_uid, sizeof facts.sop_instance_uid);
+    copy(set, DCM_StudyInstanceUID, facts.study_uid, sizeof facts.study_uid);
+    copy(set, DCM_SeriesInstanceUID, facts.series_uid, sizeof facts.series_uid);
+    copy(set, DCM_FrameOfReferenceUID, facts.frame_of_reference_uid, sizeof facts.frame_of_reference_uid);
+    if (DcmItem *series = cdcmtk::first_item(set, DCM_ReferencedSeriesSequence)) {
+        copy(*series, DCM_SeriesInstanceUID, facts.referenced_series_uid, sizeof facts.referenced_series_uid);
+    }
+    facts.rows = unsigned_in(set, DCM_Rows, 0);
+    facts.columns = unsigned_in(set, DCM_Columns, 0);
+    facts.bits_allocated = unsigned_in(set, DCM_BitsAllocated, 0);
+    facts.bits_stored = unsigned_in(set, DCM_BitsStored, facts.bits_allocated);
+    facts.high_bit = unsigned_in(set, DCM_HighBit, facts.bits_stored - 1);
+    facts.maximum_fraction = unsigned_in(set, DCM_MaximumFractionalValue, 255);
+    facts.padding = unsigned_in(set, DCM_PixelPaddingValue, -1);
+    const int32_t bits = facts.bits_allocated;
+    const bool fits = facts.kind == CDCMTK_SEG_BINARY ? bits == 1 || bits == 8
+        : facts.kind == CDCMTK_SEG_FRACTIONAL        ? bits == 8
+                                                     : bits == 8 || bits == 16;
+    if (!fits || facts.rows == 0 || facts.columns == 0 || unsigned_in(set, DCM_SamplesPerPixel, 1) != 1
+        || facts.bits_stored < 1 || facts.bits_stored > bits || facts.high_bit != facts.bits_stored - 1) {
+        return refuse(error, CDCMTK_UNSUPPORTED_PIXELS,
+                      std::to_string(facts.columns) + "×" + std::to_string(facts.rows) + " pixels of "
+                          + std::to_string(bits) + " bits are not those of a " + kind + " segmentation");
+    }
+    Sint32 stated = 0;
+    if (set.findAndGetSint32(DCM_NumberOfFrames, stated).bad() || stated < 1) {
+        return refuse(error, CDCMTK_MISSING_ELEMENT, "NumberOfFrames (0028,0008) is missing or not positive");
+    }
+    if (uint64_t(stated) > most_frames) {
+        return refuse(error, CDCMTK_TOO_MANY, std::to_string(stated) + " frames, more than are read");
+    }
+    facts.frames = size_t(stated);
+    return CDCMTK_OK;
+}
+
+/// The functional groups of every frame, in one pass; what the frame leaves out is what all share.
+int fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_facts &facts, cdcmtk_error *error) {
+    DcmDataset &set = *made.file.getDataset();
+    cdcmtk_segmentation_frame shared;
+    std::memset(&shared, 0, sizeof shared);
+    shared.segment = -1;
+    if (DcmItem *groups = cdcmtk::first_item(set, DCM_SharedFunctionalGroupsSequence)) fill_geometry(*groups, shared);
+    cdcmtk::for_each_item(set, DCM_PerFrameFunctionalGroupsSequence, [&](DcmItem &groups) {
+        if (made.frames.size() == facts.frames) return false;
+        made.frames.push_back(shared);
+        fill_geometry(groups, made.frames.back());
+        return true;
+    });
+    if (made.frames.size() != facts.frames) {
+        return refuse(error, CDCMTK_MISSING_ELEMENT,
+                      "PerFrameFunctionalGroupsSequence (5200,9230) tells of " + std::to_string(made.frames.size())
+                          + " frames, NumberOfFrames (0028,0008) of " + std::to_string(facts.frames));
+    }
+    return CDCMTK_OK;
+}
+
+void fill_code(DcmItem &item, const DcmTagKey &sequence, cdcmtk_coded_text &code) {
+    DcmItem *member = cdcmtk::first_item(item, sequence);
+    if (!member) return;
+    copy(*member, DCM_CodingSchemeDesignator, code.scheme, sizeof code.scheme);
+    copy(*member, member->tagExists(DCM_CodeValue) ? DCM_CodeValue : DCM_LongCodeValue, code.value, sizeof code.value);
+    copy(*member, DCM_CodeMeaning, code.meaning, sizeof code.meaning);
+}
+
+}  // namespace
+
+extern "C" int cdcmtk_segmentation_open(const char *path, size_t most_frames, size_t most_segments,
+                                        cdcmtk_segmentation **segmentation, cdcmtk_segmentation_facts *facts,
+                                        cdcmtk_error *error) {
+    *segmentation = nullptr;
+    return cdcmtk::guarded_object(error, [=]() -> int {
+        cdcmtk_code code = cdcmtk::prepare(error);
+        if (code != CDCMTK_OK) return code;
+        std::unique_ptr<cdcmtk_segmentation> made(new cdcmtk_segmentation);
+        code = cdcmtk::load(path, made->file, nullptr, nullptr, error);
+        if (code != CDCMTK_OK) return code;
+        int result = fill_facts(*made, most_frames, *facts, error);
+        if (result == CDCMTK_OK) result = fill_frames(*made, *facts, error);
+        if (result != CDCMTK_OK) return result;
+        bool is_too_many = false;
+        cdcmtk::for_each_item(*made->file.getDataset(), DCM_SegmentSequence, [&](DcmItem &item) {
+            is_too_many = made->segments.size() >= most_segments;
+            if (!is_too_many) made->segments.push_back(&item);
+            return !is_too_many;
+        });
+        if (is_too_many) return refuse(error, CDCMTK_TOO_MANY, "more segments than are read");
+        facts->segments = made->segments.size();
+        made->facts = *facts;
+        result = cdcmtk::find_frames(*made, error);
+        if (result == CDCMTK_OK) *segmentation = made.release();
+        return result;
+    });
+}
+
+extern "C" void cdcmtk_segmentation_close(cdcmtk_segmentation *segmentation) {
+    cdcmtk::guarded(nullptr, [=]() -> cdcmtk_code {
+        delete segmentation;
+        return CDCMTK_OK;
+    });
+}
+
+extern "C" int cdcmtk_segmentation_segment(cdcmtk_segmentation *segmentation, size_t index,
+                                           cdcmtk_segment_facts *facts, cdcmtk_error *error) {
+    return cdcmtk::guarded_object(error, [=]() -> int {
+        if (index >= segmentation->segments.size()) return refuse(error, CDCMTK_INTERNAL, "no such segment");
+        DcmItem &item = *segmentation->segments[index];
+        std::memset(facts, 0, sizeof *facts);
+        facts->number = unsigned_in(item, DCM_SegmentNumber, -1);
+        if (facts->number < 0) return refuse(error, CDCMTK_MISSING_ELEMENT, "SegmentNumber (0062,0004) is missing");
+        copy(item, DCM_SegmentLabel, facts->label, sizeof facts->label);
+        copy(item, DCM_SegmentDescription, facts->description, sizeof facts->description);
+        copy(item, DCM_SegmentAlgorithmType, facts->algorithm_type, sizeof facts->algorithm_type);
+        copy(item, DCM_SegmentAlgorithmName, facts->algorithm_name, sizeof facts->algorithm_name);
+        fill_code(item, DCM_SegmentedPropertyCategoryCodeSequence, facts->category);
+        fill_code(item, DCM_SegmentedPropertyTypeCodeSequence, facts->type);
+        facts->has_color = 1;
+        for (unsigned long axis = 0; axis < 3; axis += 1) {
+            if (item.findAndGetUint16(DCM_RecommendedDisplayCIELabValue, facts->lab[axis], axis).bad()) {
+                facts->has_color = 0;
+            }
+        }
+        return CDCMTK_OK;
+    });
+}
+
+extern "C" int cdcmtk_segmentation_frame_facts(cdcmtk_segmentation *segmentation, size_t index,
+                                               cdcmtk_segmentation_frame *facts, cdcmtk_error *error) {
+    return cdcmtk::guarded_object(error, [=]() -> int {
+        if (index >= segmentation->frames.size()) return refuse(error, CDCMTK_INTERNAL, "no such frame");
+        *facts = segmentation->frames[index];
+        return CDCMTK_OK;
+    });
+}

@@ -1,0 +1,31 @@
+/// How much of an object is read. What claims more is refused before memory is taken for it.
+public struct DICOMObjectLimits: Hashable, Sendable {
+    /// Frames of a segmentation.
+    public var frames: Int
+    /// Segments, or regions of a structure set.
+    public var segments: Int
+    /// Contours of a structure set.
+    public var contours: Int
+    /// Points of all contours together.
+    public var points: Int
+    /// Voxels of one mask volume.
+    public var voxels: Int
+    /// Label volumes that overlapping segments are spread over.
+    public var volumes: Int
+
+    public init(
+        frames: Int = 1 << 18,
+        segments: Int = 4096,
+        contours: Int = 1 << 20,
+        points: Int = 1 << 26,
+        voxels: Int = 1 << 30,
+        volumes: Int = 64
+    ) {
+        self.frames = frames
+        self.segments = segments
+        self.contours = contours
+        self.points = points
+        self.voxels = voxels
+        self.volumes = volumes
+    }
+}

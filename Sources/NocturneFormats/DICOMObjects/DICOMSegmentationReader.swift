@@ -1,0 +1,78 @@
+internal import CDCMTK
+public import NocturneConcurrency
+public import NocturneCore
+
+/// Reads DICOM segmentations (SEG): BINARY, FRACTIONAL and LABELMAP.
+///
+/// Frames uncompressed (bits without gaps too), deflated as a whole or one by one, RLE, JPEG 2000, JPEG-LS and JPEG
+/// lossless; in any order, sparse, with planes shared or missing.
+public enum DICOMSegmentationReader {
+    /// Reads one object with its masks.
+    ///
+    /// Safe for hostile files: what the header claims is checked against the limits and the file before memory is taken.
+    /// - Parameters:
+    ///   - grid: the grid of the masks, with the pixels of the frames, for instance that of the series which was
+    ///     segmented. Nil for the planes from the first to the last frame.
+    /// - Throws: ``DICOMReadError``.
+    /// - Complexity: every frame is decoded twice where there is one for each segment. 2 bytes a voxel and mask volume.
+    public static func read(
+        path: String,
+        on grid: VolumeGeometry? = nil,
+        limits: DICOMObjectLimits = DICOMObjectLimits(),
+        flag: CancellationFlag = CancellationFlag()
+    ) throws(DICOMReadError) -> DICOMSegmentation {
+        let file = try SegmentationFile(path: path, limits: limits)
+        let facts = file.facts
+        var frames: [cdcmtk_segmentation_frame] = []
+        for index in 0..<facts.frames { frames.append(try file.frame(index)) }
+        let planes = try FrameGrid(
+            of: frames,
+            columns: Int(facts.columns),
+            rows: Int(facts.rows),
+            on: grid,
+            limits: limits,
+            path: path
+        )
+        guard planes.geometry.shape.count <= limits.voxels else {
+            throw DICOMReadError(
+                .overLimit,
+                path: path,
+                detail: "\(planes.geometry.shape) voxels are more than are read"
+            )
+        }
+        var segments: [DICOMSegmentation.Segment] = []
+        for index in 0..<facts.segments { segments.append(try file.segment(index)) }
+        guard Set(segments.map(\.number)).count == segments.count else {
+            throw DICOMReadError(
+                .notReadable,
+                path: path,
+                detail: "two segments have the same SegmentNumber (0062,0004)"
+            )
+        }
+        var masks = MaskVolumes(geometry: planes.geometry, limits: limits, path: path)
+        var notes: [String] = []
+        if file.kind == .labelMap {
+            try masks.readLabels(of: file, slices: planes.slices, segments: &segments, flag: flag)
+        } else {
+            try masks.readSegments(of: file, frames: frames, slices: planes.slices, segments: &segments, flag: flag)
+            if file.kind == .fractional {
+                notes.append("fractional: voxels from half of \(facts.maximum_fraction) on are taken")
+            }
+        }
+        if masks.count > 1 { notes.append("segments overlap: they are spread over \(masks.count) label volumes") }
+        if planes.hasStatedStep { notes.append("one slice, whose thickness is only stated") }
+        return DICOMSegmentation(
+            kind: file.kind,
+            geometry: planes.geometry,
+            hasStatedStep: planes.hasStatedStep,
+            segments: segments,
+            masks: masks.frozen(),
+            studyInstanceUID: shimText(facts.study_uid),
+            seriesInstanceUID: shimText(facts.series_uid),
+            sopInstanceUID: shimText(facts.sop_instance_uid),
+            frameOfReferenceUID: shimText(facts.frame_of_reference_uid),
+            referencedSeriesUID: shimText(facts.referenced_series_uid),
+            notes: notes
+        )
+    }
+}

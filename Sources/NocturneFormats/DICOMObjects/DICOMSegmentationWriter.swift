@@ -1,0 +1,203 @@
+internal import CDCMTK
+public import NocturneConcurrency
+public import NocturneCore
+
+/// A label to be written as a segment.
+public struct DICOMSegment: Hashable, Sendable {
+    /// In the label volume; never 0.
+    public var value: UInt16
+    public var label: String
+    public var color: DICOMDisplayColor
+    /// What sort of thing it is.
+    public var category: DICOMCode
+    /// What it is.
+    public var type: DICOMCode
+
+    public init(
+        value: UInt16,
+        label: String,
+        color: DICOMDisplayColor,
+        category: DICOMCode = .anatomicalStructure,
+        type: DICOMCode
+    ) {
+        self.value = value
+        self.label = label
+        self.color = color
+        self.category = category
+        self.type = type
+    }
+}
+
+/// Writes label volumes as DICOM segmentations (SEG) of type BINARY.
+///
+/// One frame for every slice that a segment reaches, bits packed without gaps, in the order of segments, then slices.
+/// Positions are those of the source slices, word for word; every frame refers to its source image, and all source
+/// images are listed. Patient and study are copied from the first source inside the C++ shim and nowhere seen. The UIDs
+/// follow from the fingerprint and dates from the source, so the same input gives the same bytes.
+public enum DICOMSegmentationWriter {
+    /// Writes the segments that have voxels.
+    ///
+    /// - Parameters:
+    ///   - labels: on the grid of the sources: i = column, j = row, k = slice.
+    ///   - segments: values that are not in the volume are passed over, values without a segment too.
+    ///   - sources: one for each k.
+    ///   - fingerprint: of source, model and options: what the UIDs are made of.
+    ///   - path: is replaced when it exists.
+    ///   - bytes: the most that the frames may take; more is an error.
+    /// - Returns: the values that were written; segment number n is the n-th of them. When it is empty, no file was
+    ///   written, since an object without frames is none.
+    /// - Throws: ``DICOMWriteError``.
+    /// - Complexity: two passes over the voxels and one more for every frame. One bit a pixel of a frame stays in memory
+    ///   until the file is written. The headers of all sources are read.
+    @discardableResult
+    public static func write(
+        _ labels: LabelVolume,
+        segments: [DICOMSegment],
+        sources: [DICOMSourceSlice],
+        maker: DICOMObjectMaker,
+        fingerprint: ContentDigest,
+        to path: String,
+        within bytes: Int = Int.max,
+        scope: ComputeScope
+    ) throws(DICOMWriteError) -> [UInt16] {
+        let shape = labels.geometry.shape
+        let present = try presence(of: segments, in: labels, path: path, scope: scope)
+        let kept = segments.indices.filter { segment in
+            (0..<shape.z).contains { present[$0 * segments.count + segment] }
+        }
+        guard !kept.isEmpty else { return [] }
+        let needed = present.count { $0 } * (shape.sliceCount / 8 + bytesPerFrame)
+        guard needed <= bytes else {
+            throw DICOMWriteError(
+                .tooLarge,
+                path: path,
+                detail: "the frames of all segments take \(needed) bytes, more than the memory planned can hold"
+            )
+        }
+        let builder = try ObjectBuilder(
+            .segmentation,
+            geometry: labels.geometry,
+            maker: maker,
+            fingerprint: fingerprint,
+            path: path
+        )
+        try builder.add(sources, of: labels.geometry, flag: scope.flag)
+        var frames: [Frame] = []
+        for (number, segment) in kept.enumerated() {
+            try add(segments[segment], to: builder)
+            for k in 0..<shape.z where present[k * segments.count + segment] {
+                var error = cdcmtk_error()
+                let code = cdcmtk_segmentation_add_frame(builder.object, UInt32(number + 1), UInt32(k), &error)
+                guard code == 0 else { throw DICOMWriteError(code, error, path: path) }
+                frames.append(Frame(value: segments[segment].value, slice: k))
+            }
+        }
+        try fillBits(of: frames, from: labels, builder, scope)
+        try builder.save()
+        return kept.map { segments[$0].value }
+    }
+
+    /// What the elements of a frame take in memory, while written and while read again.
+    private static let bytesPerFrame = 12288
+
+    private struct Frame: Sendable {
+        let value: UInt16
+        let slice: Int
+    }
+
+    /// Whether a segment reaches a slice, at `slice * segments.count + segment`.
+    private static func presence(
+        of segments: [DICOMSegment],
+        in labels: LabelVolume,
+        path: String,
+        scope: ComputeScope
+    ) throws(DICOMWriteError) -> [Bool] {
+        let shape = labels.geometry.shape
+        var places = [Int32](repeating: -1, count: 65536)
+        for (index, segment) in segments.enumerated() where segment.value != 0 {
+            places[Int(segment.value)] = Int32(index)
+        }
+        let table = places
+        var present = [Bool](repeating: false, count: shape.z * segments.count)
+        do {
+            try present.withUnsafeMutableBufferPointer { (present) throws(CancelledError) in
+                guard let base = present.baseAddress else { return }
+                let target = SharedPointer(base: base)
+                let count = segments.count
+                try labels.voxels.withUnsafeBufferPointer { (voxels) throws(CancelledError) in
+                    let reader = SharedReader(base: voxels.baseAddress!)
+                    try scope.forEach(shape.z) { k in
+                        var last: UInt16 = 0
+                        for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount {
+                            let value = reader.base[index]
+                            if value == last { continue }
+                            last = value
+                            let place = table[Int(value)]
+                            if place >= 0 { target.base[k * count + Int(place)] = true }
+                        }
+                    }
+                }
+            }
+        } catch {
+            throw DICOMWriteError(.cancelled, path: path, detail: "cancelled")
+        }
+        return present
+    }
+
+    private static func add(_ segment: DICOMSegment, to builder: borrowing ObjectBuilder) throws(DICOMWriteError) {
+        var texts = [asciiText(segment.label, limit: 64)]
+        for code in [segment.category, segment.type] {
+            texts.append(asciiText(code.scheme, limit: 16))
+            texts.append(asciiText(code.value, limit: 64))
+            texts.append(asciiText(code.meaning, limit: 64))
+        }
+        let lab = segment.color.cieLab
+        var error = cdcmtk_error()
+        let object = builder.object
+        let code = withCStrings(texts) { pointers in
+            var plan = cdcmtk_segment()
+            plan.label = pointers[0]
+            plan.category = (pointers[1], pointers[2], pointers[3])
+            plan.type = (pointers[4], pointers[5], pointers[6])
+            plan.lab = (lab.x, lab.y, lab.z)
+            return cdcmtk_segmentation_add_segment(object, &plan, &error)
+        }
+        guard code == 0 else { throw DICOMWriteError(code, error, path: builder.path) }
+    }
+
+    /// Frames in eights: these begin at whole bytes, whatever the number of pixels.
+    private static func fillBits(
+        of frames: [Frame],
+        from labels: LabelVolume,
+        _ builder: borrowing ObjectBuilder,
+        _ scope: ComputeScope
+    ) throws(DICOMWriteError) {
+        var error = cdcmtk_error()
+        var bytes: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        let code = cdcmtk_segmentation_pixels(builder.object, &bytes, &count, &error)
+        let pixels = labels.geometry.shape.sliceCount
+        guard code == 0, let bytes, count == (frames.count * pixels + 7) / 8 else {
+            throw DICOMWriteError(code, error, path: builder.path)
+        }
+        let target = SharedPointer(base: bytes)
+        do {
+            try labels.voxels.withUnsafeBufferPointer { (voxels) throws(CancelledError) in
+                let reader = SharedReader(base: voxels.baseAddress!)
+                try scope.forEach((frames.count + 7) / 8) { group in
+                    for index in group * 8..<min(group * 8 + 8, frames.count) {
+                        let frame = frames[index]
+                        let source = reader.base + frame.slice * pixels
+                        let start = index * pixels
+                        for pixel in 0..<pixels where source[pixel] == frame.value {
+                            let bit = start + pixel
+                            target.base[bit >> 3] |= 1 << UInt8(bit & 7)
+                        }
+                    }
+                }
+            }
+        } catch {
+            throw DICOMWriteError(.cancelled, path: builder.path, detail: "cancelled")
+        }
+    }
+}

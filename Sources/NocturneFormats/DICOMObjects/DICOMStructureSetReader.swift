@@ -1,0 +1,165 @@
+internal import CDCMTK
+public import NocturneConcurrency
+
+/// Reads DICOM structure sets (RTSTRUCT).
+public enum DICOMStructureSetReader {
+    /// Reads regions with their closed planar contours (CLOSED_PLANAR and CLOSEDPLANAR_XOR).
+    ///
+    /// Points and open contours have no inside: they are noted and left out, and so are contours of fewer than three
+    /// points or of coordinates that are not whole points. No image is looked at.
+    ///
+    /// Safe for hostile files: coordinates are counted as they are read.
+    /// - Throws: ``DICOMReadError``.
+    /// - Complexity: 24 bytes a point, and the file's own bytes while it is read.
+    public static func read(
+        path: String,
+        limits: DICOMObjectLimits = DICOMObjectLimits(),
+        flag: CancellationFlag = CancellationFlag()
+    ) throws(DICOMReadError) -> DICOMStructureSet {
+        let file = try StructureFile(path: path, limits: limits)
+        var images: [String] = []
+        var known: Set<String> = []
+        for index in 0..<file.facts.referenced_images {
+            let uid = try file.image(index)
+            if !uid.isEmpty, known.insert(uid).inserted { images.append(uid) }
+        }
+        var regions: [DICOMStructureSet.Region] = []
+        var notes: [String] = []
+        for index in 0..<file.facts.regions {
+            var (region, count) = try file.region(index)
+            var left = LeftOut()
+            for place in 0..<count {
+                guard !flag.isCancelled else { throw DICOMReadError(.cancelled, path: path, detail: "cancelled") }
+                if let contour = try file.contour(place, of: index, &left) {
+                    if !contour.imageUID.isEmpty, known.insert(contour.imageUID).inserted {
+                        images.append(contour.imageUID)
+                    }
+                    region.contours.append(contour)
+                }
+            }
+            notes += left.notes(about: region.name)
+            if region.contours.isEmpty { notes.append("\(region.name): no closed contour") }
+            regions.append(region)
+        }
+        return DICOMStructureSet(
+            label: shimText(file.facts.label),
+            studyInstanceUID: shimText(file.facts.study_uid),
+            frameOfReferenceUID: shimText(file.facts.frame_of_reference_uid),
+            referencedSeriesUID: shimText(file.facts.referenced_series_uid),
+            referencedImageUIDs: images,
+            regions: regions,
+            notes: notes
+        )
+    }
+
+    /// Contours that are not read, by the reason.
+    struct LeftOut {
+        private var counts: [(reason: String, count: Int)] = []
+
+        mutating func add(_ reason: String) {
+            if let place = counts.firstIndex(where: { $0.reason == reason }) {
+                counts[place].count += 1
+            } else if counts.count < 16 {
+                counts.append((reason, 1))
+            }
+        }
+
+        func notes(about name: String) -> [String] {
+            counts.map { "\(name): \($0.count) contour\($0.count == 1 ? "" : "s") left out, \($0.reason)" }
+        }
+    }
+}
+
+/// An open structure set. One thread at a time.
+struct StructureFile: ~Copyable {
+    let file: OpaquePointer
+    let path: String
+    let facts: cdcmtk_structure_facts
+
+    init(path: String, limits: DICOMObjectLimits) throws(DICOMReadError) {
+        var opened: OpaquePointer?
+        var facts = cdcmtk_structure_facts()
+        var error = cdcmtk_error()
+        let (numbers, overflow) = limits.points.multipliedReportingOverflow(by: 3)
+        let code = cdcmtk_structure_open(
+            path,
+            limits.segments,
+            limits.contours,
+            overflow ? Int.max : numbers,
+            &opened,
+            &facts,
+            &error
+        )
+        guard code == 0, let opened else { throw DICOMReadError(objectCode: code, error, path: path) }
+        file = opened
+        self.path = path
+        self.facts = facts
+    }
+
+    deinit { cdcmtk_structure_close(file) }
+
+    func image(_ index: Int) throws(DICOMReadError) -> String {
+        var uid = [CChar](repeating: 0, count: 72)
+        var error = cdcmtk_error()
+        let code = cdcmtk_structure_image(file, index, &uid, &error)
+        guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+        return String(decoding: uid.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    func region(_ index: Int) throws(DICOMReadError) -> (DICOMStructureSet.Region, contours: Int) {
+        var facts = cdcmtk_region_facts()
+        var error = cdcmtk_error()
+        let code = cdcmtk_structure_region(file, index, &facts, &error)
+        guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+        let color = facts.color
+        let region = DICOMStructureSet.Region(
+            number: Int(facts.number),
+            name: shimText(facts.name),
+            description: shimText(facts.description),
+            color: facts.has_color == 0 ? nil : DICOMDisplayColor(red: color.0, green: color.1, blue: color.2),
+            code: DICOMCode(facts.code),
+            interpretedType: shimText(facts.interpreted_type),
+            frameOfReferenceUID: shimText(facts.frame_of_reference_uid),
+            contours: []
+        )
+        return (region, facts.contours)
+    }
+
+    /// Nil for what has no inside; the reason is then counted.
+    func contour(
+        _ index: Int,
+        of region: Int,
+        _ left: inout DICOMStructureSetReader.LeftOut
+    ) throws(DICOMReadError) -> DICOMStructureSet.Contour? {
+        var facts = cdcmtk_contour_facts()
+        var error = cdcmtk_error()
+        let code = cdcmtk_structure_contour(file, region, index, &facts, &error)
+        guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+        let type = shimText(facts.geometric_type)
+        guard type == "CLOSED_PLANAR" || type == "CLOSEDPLANAR_XOR" else {
+            left.add(type.isEmpty ? "of no type" : "of type \(type)")
+            return nil
+        }
+        guard facts.count % 3 == 0 else {
+            left.add("with coordinates that are not whole points")
+            return nil
+        }
+        guard facts.count >= 9, let numbers = facts.points else {
+            left.add("of fewer than three points")
+            return nil
+        }
+        var points: [SIMD3<Double>] = []
+        points.reserveCapacity(facts.count / 3)
+        for place in stride(from: 0, to: facts.count, by: 3) {
+            // LPS to RAS; adding zero makes -0 a plain 0.
+            let point = SIMD3(-numbers[place], -numbers[place + 1], numbers[place + 2]) + SIMD3<Double>.zero
+            if points.last != point { points.append(point) }
+        }
+        if points.count > 1, points.first == points.last { points.removeLast() }
+        guard points.count >= 3 else {
+            left.add("of fewer than three points")
+            return nil
+        }
+        return DICOMStructureSet.Contour(points: points, imageUID: shimText(facts.referenced_image_uid))
+    }
+}

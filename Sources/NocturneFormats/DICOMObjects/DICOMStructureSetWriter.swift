@@ -1,0 +1,118 @@
+internal import CDCMTK
+public import NocturneConcurrency
+public import NocturneCore
+
+/// A region to be written: closed contours on the slices of the grid.
+public struct DICOMContouredRegion: Sendable {
+    /// A closed polygon on slice `slice`; the last point is joined to the first.
+    public struct Contour: Sendable {
+        public var slice: Int
+        /// In indices: (column, row), pixel centres at whole numbers.
+        public var points: [SIMD2<Double>]
+
+        public init(slice: Int, points: [SIMD2<Double>]) {
+            self.slice = slice
+            self.points = points
+        }
+    }
+
+    public var name: String
+    public var color: DICOMDisplayColor
+    public var code: DICOMCode?
+    /// Holes are joined to what they lie in by a channel of no width, as the standard has it for CLOSED_PLANAR.
+    public var contours: [Contour]
+
+    public init(name: String, color: DICOMDisplayColor, code: DICOMCode? = nil, contours: [Contour]) {
+        self.name = name
+        self.color = color
+        self.code = code
+        self.contours = contours
+    }
+}
+
+/// Writes contours as a DICOM structure set (RTSTRUCT).
+///
+/// Every contour refers to the source image of its slice, and all source images are listed. Patient, study, UIDs and
+/// dates: as ``DICOMSegmentationWriter``. Coordinates have four digits after the point. The object is written with
+/// implicit representations, which alone hold contours of more than 64 KiB.
+public enum DICOMStructureSetWriter {
+    /// Writes the regions that have contours.
+    ///
+    /// - Parameters:
+    ///   - geometry: the grid of the sources: i = column, j = row, k = slice, RAS+ mm.
+    ///   - sources: one for each k.
+    ///   - fingerprint: of source, model and options: what the UIDs are made of.
+    ///   - path: is replaced when it exists.
+    /// - Returns: whether there was a region with contours; otherwise no file was written.
+    /// - Throws: ``DICOMWriteError``.
+    /// - Complexity: about 60 bytes of memory and 25 of file for each point. The headers of all sources are read.
+    @discardableResult
+    public static func write(
+        _ regions: [DICOMContouredRegion],
+        geometry: VolumeGeometry,
+        sources: [DICOMSourceSlice],
+        maker: DICOMObjectMaker,
+        fingerprint: ContentDigest,
+        to path: String,
+        flag: CancellationFlag
+    ) throws(DICOMWriteError) -> Bool {
+        let kept = regions.filter { !$0.contours.isEmpty }
+        guard !kept.isEmpty else { return false }
+        let builder = try ObjectBuilder(
+            .structureSet,
+            geometry: geometry,
+            maker: maker,
+            fingerprint: fingerprint,
+            path: path
+        )
+        try builder.add(sources, of: geometry, flag: flag)
+        let lps = geometry.affine.flippedBetweenRASAndLPS
+        for region in kept {
+            try add(region, to: builder)
+            for contour in region.contours {
+                guard !flag.isCancelled else { throw DICOMWriteError(.cancelled, path: path, detail: "cancelled") }
+                guard (0..<geometry.shape.z).contains(contour.slice) else {
+                    throw DICOMWriteError(.internalFault, path: path, detail: "a contour on slice \(contour.slice)")
+                }
+                var coordinates: [Double] = []
+                coordinates.reserveCapacity(3 * contour.points.count)
+                for point in contour.points {
+                    let place = lps(SIMD3(point.x, point.y, Double(contour.slice)))
+                    coordinates.append(contentsOf: [place.x, place.y, place.z])
+                }
+                var error = cdcmtk_error()
+                let code = cdcmtk_structure_add_contour(
+                    builder.object,
+                    UInt32(contour.slice),
+                    coordinates,
+                    contour.points.count,
+                    &error
+                )
+                guard code == 0 else { throw DICOMWriteError(code, error, path: path) }
+            }
+        }
+        try builder.save()
+        return true
+    }
+
+    private static func add(
+        _ region: DICOMContouredRegion,
+        to builder: borrowing ObjectBuilder
+    ) throws(DICOMWriteError) {
+        var texts = [asciiText(region.name, limit: 64)]
+        if let code = region.code {
+            texts += [
+                asciiText(code.scheme, limit: 16), asciiText(code.value, limit: 64), asciiText(code.meaning, limit: 64),
+            ]
+        }
+        let color = [region.color.red, region.color.green, region.color.blue]
+        var error = cdcmtk_error()
+        let object = builder.object
+        let code = withCStrings(texts) { pointers in
+            let coded: [UnsafePointer<CChar>?] =
+                pointers.count == 4 ? [pointers[1], pointers[2], pointers[3]] : [nil, nil, nil]
+            return cdcmtk_structure_add_region(object, pointers[0], color, coded, &error)
+        }
+        guard code == 0 else { throw DICOMWriteError(code, error, path: builder.path) }
+    }
+}

@@ -1,0 +1,116 @@
+internal import CDCMTK
+internal import NocturneConcurrency
+internal import NocturneCore
+
+/// An object that is being built by the shim. Frees it at the end.
+struct ObjectBuilder: ~Copyable {
+    enum Kind: String { case segmentation, structureSet }
+
+    let object: OpaquePointer
+    let path: String
+
+    /// - Parameter path: the file that will be written, for errors.
+    init(
+        _ kind: Kind,
+        geometry: VolumeGeometry,
+        maker: DICOMObjectMaker,
+        fingerprint: ContentDigest,
+        path: String
+    ) throws(DICOMWriteError) {
+        let shape = geometry.shape
+        guard shape.x <= 65535, shape.y <= 65535 else {
+            throw DICOMWriteError(.tooLarge, path: path, detail: "\(shape) voxels are more than an object may have")
+        }
+        let lps = geometry.affine.flippedBetweenRASAndLPS
+        let spacing = geometry.spacing
+        guard geometry.affine.isFinite, spacing.min() > 0 else {
+            throw DICOMWriteError(.internalFault, path: path, detail: "the grid is flat or not finite")
+        }
+        let row = lps.columnI / spacing.x
+        let column = lps.columnJ / spacing.y
+        var plan = cdcmtk_object_plan()
+        plan.rows = Int32(shape.y)
+        plan.columns = Int32(shape.x)
+        plan.orientation = (row.x, row.y, row.z, column.x, column.y, column.z)
+        plan.pixel_spacing = (spacing.y, spacing.x)
+        plan.slice_step = spacing.z
+        // What ``SliceStack`` lets pass: a tenth of a step or of a pixel, or a few hundredths of a millimetre.
+        plan.tolerance = max(0.15 * spacing.max(), 0.1)
+        let texts = [
+            DICOMUID.derived(from: fingerprint, role: "\(kind.rawValue) series"),
+            DICOMUID.derived(from: fingerprint, role: "\(kind.rawValue) instance"),
+            DICOMUID.derived(from: fingerprint, role: "dimensions"),
+            DICOMUID.derived(from: fingerprint, role: "frame of reference"),
+            "Nocturne",
+            asciiText(maker.software, limit: 64),
+            asciiText(maker.algorithm, limit: 64),
+            asciiText(maker.description, limit: 64),
+        ]
+        var made: OpaquePointer?
+        var error = cdcmtk_error()
+        let code = withCStrings(texts) { pointers in
+            plan.series_uid = pointers[0]
+            plan.instance_uid = pointers[1]
+            plan.dimension_uid = pointers[2]
+            plan.frame_of_reference_uid = pointers[3]
+            plan.model_name = pointers[4]
+            plan.software = pointers[5]
+            plan.algorithm = pointers[6]
+            plan.description = pointers[7]
+            return kind == .segmentation
+                ? cdcmtk_segmentation_begin(&plan, &made, &error) : cdcmtk_structure_begin(&plan, &made, &error)
+        }
+        guard code == 0, let made else { throw DICOMWriteError(code, error, path: path) }
+        object = made
+        self.path = path
+    }
+
+    deinit { cdcmtk_object_free(object) }
+
+    /// Reads the headers of the source images, in the order of k.
+    func add(
+        _ sources: [DICOMSourceSlice],
+        of geometry: VolumeGeometry,
+        flag: CancellationFlag
+    ) throws(DICOMWriteError) {
+        guard sources.count == geometry.shape.z else {
+            throw DICOMWriteError(
+                .gridDiffers,
+                path: path,
+                detail: "\(geometry.shape.z) slices of voxels, but \(sources.count) source images"
+            )
+        }
+        let lps = geometry.affine.flippedBetweenRASAndLPS
+        for (k, source) in sources.enumerated() {
+            guard !flag.isCancelled else { throw DICOMWriteError(.cancelled, path: path, detail: "cancelled") }
+            guard let frame = UInt32(exactly: source.frame) else {
+                throw DICOMWriteError(.internalFault, path: source.path, detail: "no frame \(source.frame)")
+            }
+            let place = lps(SIMD3(0, 0, Double(k)))
+            let position = [place.x, place.y, place.z]
+            var error = cdcmtk_error()
+            let code = cdcmtk_object_add_source(object, source.path, frame, position, &error)
+            guard code == 0 else { throw DICOMWriteError(code, error, path: source.path) }
+        }
+    }
+
+    func save() throws(DICOMWriteError) {
+        var error = cdcmtk_error()
+        let code = cdcmtk_object_save(object, path, &error)
+        guard code == 0 else { throw DICOMWriteError(code, error, path: path) }
+    }
+}
+
+/// Calls `body` with C strings that live until it returns.
+func withCStrings<Result>(_ texts: [String], _ body: ([UnsafePointer<CChar>]) -> Result) -> Result {
+    var bytes: [CChar] = []
+    var starts: [Int] = []
+    for text in texts {
+        starts.append(bytes.count)
+        bytes += text.utf8CString
+    }
+    return bytes.withUnsafeBufferPointer { buffer in
+        let base = buffer.baseAddress!
+        return body(starts.map { base + $0 })
+    }
+}

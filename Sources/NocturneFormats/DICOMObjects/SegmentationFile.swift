@@ -1,0 +1,100 @@
+internal import CDCMTK
+
+/// An open segmentation: facts and frames. One thread at a time.
+struct SegmentationFile: ~Copyable {
+    let file: OpaquePointer
+    let path: String
+    let facts: cdcmtk_segmentation_facts
+
+    init(path: String, limits: DICOMObjectLimits) throws(DICOMReadError) {
+        var opened: OpaquePointer?
+        var facts = cdcmtk_segmentation_facts()
+        var error = cdcmtk_error()
+        let code = cdcmtk_segmentation_open(path, limits.frames, limits.segments, &opened, &facts, &error)
+        guard code == 0, let opened else { throw DICOMReadError(objectCode: code, error, path: path) }
+        file = opened
+        self.path = path
+        self.facts = facts
+    }
+
+    deinit { cdcmtk_segmentation_close(file) }
+
+    var kind: DICOMSegmentation.Kind {
+        switch Int(facts.kind) {
+        case Int(CDCMTK_SEG_BINARY): .binary
+        case Int(CDCMTK_SEG_FRACTIONAL): .fractional
+        default: .labelMap
+        }
+    }
+
+    func frame(_ index: Int) throws(DICOMReadError) -> cdcmtk_segmentation_frame {
+        var frame = cdcmtk_segmentation_frame()
+        var error = cdcmtk_error()
+        let code = cdcmtk_segmentation_frame_facts(file, index, &frame, &error)
+        guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+        return frame
+    }
+
+    func segment(_ index: Int) throws(DICOMReadError) -> DICOMSegmentation.Segment {
+        var facts = cdcmtk_segment_facts()
+        var error = cdcmtk_error()
+        let code = cdcmtk_segmentation_segment(file, index, &facts, &error)
+        guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+        return DICOMSegmentation.Segment(
+            number: UInt16(truncatingIfNeeded: facts.number),
+            label: shimText(facts.label),
+            description: shimText(facts.description),
+            algorithmType: shimText(facts.algorithm_type),
+            algorithmName: shimText(facts.algorithm_name),
+            category: DICOMCode(facts.category),
+            type: DICOMCode(facts.type),
+            color: facts.has_color == 0
+                ? nil : DICOMDisplayColor(cieLab: SIMD3(facts.lab.0, facts.lab.1, facts.lab.2)),
+            volume: 0,
+            voxelCount: 0
+        )
+    }
+
+    /// The stored values of a frame, row by row.
+    func read(_ index: Int, into values: inout [UInt16]) throws(DICOMReadError) {
+        var error = cdcmtk_error()
+        let code = cdcmtk_segmentation_read_frame(file, index, &values, values.count, &error)
+        guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+    }
+}
+
+extension DICOMCode {
+    /// Nil when there is no value.
+    init?(_ code: cdcmtk_coded_text) {
+        let value = shimText(code.value)
+        guard !value.isEmpty else { return nil }
+        self.init(scheme: shimText(code.scheme), value: value, meaning: shimText(code.meaning))
+    }
+}
+
+extension DICOMReadError.Code {
+    /// A file of another kind than the reader's.
+    public static let otherObject = DICOMReadError.Code(rawValue: "otherObject")
+    /// More parts than the limits allow.
+    public static let overLimit = DICOMReadError.Code(rawValue: "overLimit")
+    /// Voxels that do not lie on the grid they were asked for on.
+    public static let gridDiffers = DICOMReadError.Code(rawValue: "gridDiffers")
+}
+
+extension DICOMReadError {
+    /// A code of the shim's for objects beside images, and its words.
+    init(objectCode code: Int32, _ error: cdcmtk_error, path: String) {
+        let kind: Code?
+        switch Int(code) {
+        case Int(CDCMTK_MISSING_ELEMENT): kind = .missingElement
+        case Int(CDCMTK_TOO_MANY): kind = .overLimit
+        case Int(CDCMTK_OTHER_OBJECT): kind = .otherObject
+        default: kind = nil
+        }
+        if let kind {
+            self.init(kind, path: path, detail: shimText(error.text))
+        } else {
+            self.init(cdcmtk_code(rawValue: UInt32(bitPattern: code)), error, path: path)
+        }
+    }
+}

@@ -1,0 +1,192 @@
+internal import NocturneConcurrency
+
+/// Triangles over the inside of loops: ears are cut off after every hole was joined to the loop around it.
+///
+/// Whatever the loops look like, every edge of a loop has one triangle to its left, and every edge inside two: a surface
+/// made of it is closed. Only loops that cross give triangles which overlap.
+enum PolygonCap {
+    struct Cap {
+        /// Of the points of the loops, counter-clockwise.
+        var triangles: [SIMD3<UInt32>] = []
+        /// By the loops' own directions.
+        var area = 0.0
+        var isCrossed = false
+    }
+
+    static func triangulate(_ loops: LoopSet, flag: CancellationFlag) -> Cap {
+        var cap = Cap()
+        var covered = 0.0
+        for (index, loop) in loops.loops.enumerated() where loops.surroundings[index] == nil {
+            if flag.isCancelled { return cap }
+            let holes = loops.loops.indices.filter { loops.surroundings[$0] == index }.map { loops.loops[$0] }
+            let ring = joined(loop, holes, loops.points)
+            covered += cutEars(ring, loops.points, &cap.triangles, flag)
+        }
+        for loop in loops.loops {
+            let origin = loops.points[loop[0]]
+            for place in loop.indices.dropFirst().dropLast() {
+                let a = loops.points[loop[place]]
+                let b = loops.points[loop[place + 1]]
+                cap.area += turn(origin, a, b) / 2
+            }
+        }
+        cap.isCrossed = abs(covered - cap.area) > 1e-6 * max(abs(cap.area), 1e-12)
+        return cap
+    }
+
+    /// Twice the area of a triangle, above 0 when it is counter-clockwise.
+    static func turn(_ a: SIMD2<Double>, _ b: SIMD2<Double>, _ c: SIMD2<Double>) -> Double {
+        let (u, v) = (b - a, c - a)
+        return u.x * v.y - u.y * v.x
+    }
+
+    /// Whether `q` lies in a triangle of direction `sign`, its border included.
+    static func isInside(
+        _ q: SIMD2<Double>,
+        _ a: SIMD2<Double>,
+        _ b: SIMD2<Double>,
+        _ c: SIMD2<Double>,
+        _ sign: Double
+    ) -> Bool {
+        let s: Double = sign < 0 ? -1 : 1
+        return turn(a, b, q) * s >= 0 && turn(b, c, q) * s >= 0 && turn(c, a, q) * s >= 0
+    }
+
+    // MARK: Holes
+
+    /// One ring of a loop and its holes: from the leftmost corner of each hole a bridge leads left.
+    ///
+    /// Method: D. Eberly, "Triangulation by Ear Clipping" (2002).
+    private static func joined(_ loop: [Int], _ holes: [[Int]], _ points: [SIMD2<Double>]) -> [Int] {
+        func leftmost(_ hole: [Int]) -> Int {
+            hole.indices.min { left, right in
+                let (a, b) = (points[hole[left]], points[hole[right]])
+                return a.x != b.x ? a.x < b.x : a.y < b.y
+            }!
+        }
+        let entries = holes.map { (hole: $0, entry: leftmost($0)) }.sorted { one, other in
+            let (a, b) = (points[one.hole[one.entry]], points[other.hole[other.entry]])
+            return a.x != b.x ? a.x < b.x : a.y < b.y
+        }
+        var ring = loop
+        for (hole, entry) in entries {
+            let place = visibleCorner(from: points[hole[entry]], in: ring, points)
+            let around = Array(hole[entry...] + hole[..<entry])
+            ring.replaceSubrange((place + 1)..<(place + 1), with: around + [around[0], ring[place]])
+        }
+        return ring
+    }
+
+    /// A corner of the ring that can be reached from `from` in a straight line.
+    private static func visibleCorner(from m: SIMD2<Double>, in ring: [Int], _ points: [SIMD2<Double>]) -> Int {
+        // The nearest edge to the left, at the height of the corner. The ring's inside is to its right: it runs down.
+        var nearest = -Double.infinity
+        var place = 0
+        for index in ring.indices {
+            let a = points[ring[index]]
+            let b = points[ring[(index + 1) % ring.count]]
+            guard a.y >= m.y, b.y <= m.y, a.y != b.y else { continue }
+            let x = a.x + (m.y - a.y) / (b.y - a.y) * (b.x - a.x)
+            guard x <= m.x, x > nearest else { continue }
+            nearest = x
+            place = a.x < b.x ? index : (index + 1) % ring.count
+            if a == SIMD2(x, m.y) { place = index }
+            if b == SIMD2(x, m.y) { place = (index + 1) % ring.count }
+        }
+        guard nearest > -.infinity else { return 0 }
+        let hit = SIMD2(nearest, m.y)
+        let candidate = points[ring[place]]
+        // Corners in the triangle between hide it, and bridges make corners that are there twice: the one at the
+        // flattest angle is seen, then the nearest, then the one that opens widest.
+        var best = place
+        var rank = (tangent: Double.infinity, distance: Double.infinity, closeness: 3)
+        let sign = turn(m, hit, candidate)
+        for index in ring.indices {
+            let q = points[ring[index]]
+            let isBetween =
+                candidate == hit ? q.y == m.y && q.x >= nearest : isInside(q, m, hit, candidate, sign)
+            guard q.x < m.x, isBetween else { continue }
+            let closeness = closeness(towards: m, ring, index, points)
+            guard closeness < 2 else { continue }
+            let found = (abs(q.y - m.y) / (m.x - q.x), m.x - q.x, closeness)
+            if found < (rank.tangent, rank.distance, rank.closeness) {
+                rank = found
+                best = index
+            }
+        }
+        return best
+    }
+
+    /// How a corner looks at a point: 0 when it lies within the angle inside the ring, 1 on its border, 2 outside.
+    private static func closeness(
+        towards m: SIMD2<Double>,
+        _ ring: [Int],
+        _ index: Int,
+        _ points: [SIMD2<Double>]
+    ) -> Int {
+        let before = points[ring[(index + ring.count - 1) % ring.count]]
+        let here = points[ring[index]]
+        let after = points[ring[(index + 1) % ring.count]]
+        let one = turn(before, here, m)
+        let other = turn(here, after, m)
+        if turn(before, here, after) >= 0 {
+            return one > 0 && other > 0 ? 0 : one >= 0 && other >= 0 ? 1 : 2
+        }
+        return one > 0 || other > 0 ? 0 : one >= 0 || other >= 0 ? 1 : 2
+    }
+
+    // MARK: Ears
+
+    /// Cuts triangles off a ring until nothing is left.
+    /// - Returns: the area of the triangles, each as positive.
+    private static func cutEars(
+        _ ring: [Int],
+        _ points: [SIMD2<Double>],
+        _ triangles: inout [SIMD3<UInt32>],
+        _ flag: CancellationFlag
+    ) -> Double {
+        var next = ring.indices.map { ($0 + 1) % ring.count }
+        var previous = ring.indices.map { ($0 + ring.count - 1) % ring.count }
+        func point(_ index: Int) -> SIMD2<Double> { points[ring[index]] }
+        var covered = 0.0
+        var left = ring.count
+        var here = 0
+        var refused = 0
+        while left > 2 {
+            if flag.isCancelled { return covered }
+            let (a, b, c) = (point(previous[here]), point(here), point(next[here]))
+            let area = turn(a, b, c)
+            // When no ear is left, since loops cross or touch, the corner at hand is taken as it is.
+            var isEar = area >= 0
+            // A corner in a straight line, or a spike, can go wherever it is.
+            if area > 0, refused <= left {
+                var other = next[next[here]]
+                while other != previous[here] {
+                    let q = point(other)
+                    // A convex corner is never alone inside.
+                    if q != a, q != b, q != c, turn(point(previous[other]), q, point(next[other])) <= 0,
+                        isInside(q, a, b, c, 1)
+                    {
+                        isEar = false
+                        break
+                    }
+                    other = next[other]
+                }
+            }
+            if !isEar, refused <= left {
+                here = next[here]
+                refused += 1
+                continue
+            }
+            triangles.append(SIMD3(UInt32(ring[previous[here]]), UInt32(ring[here]), UInt32(ring[next[here]])))
+            covered += abs(area) / 2
+            next[previous[here]] = next[here]
+            previous[next[here]] = previous[here]
+            left -= 1
+            refused = 0
+            // Further on, so that triangles do not all share a corner.
+            here = next[next[here]]
+        }
+        return covered
+    }
+}

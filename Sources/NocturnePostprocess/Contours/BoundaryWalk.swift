@@ -1,0 +1,126 @@
+/// Walks along the edges of pixels, the label always to the left (with i to the right and j up).
+///
+/// Corners of pixels are named by the pixel whose lowest corner they are. At a corner where two pixels of the label touch
+/// the walk turns left, and so stays with the pixel it came along.
+struct BoundaryWalk {
+    private var corner: SIMD2<Int>
+    private var direction: SIMD2<Int>
+    private let start: SIMD2<Int>
+    private let startDirection: SIMD2<Int>
+    /// Where the walk was entered from, for a hole.
+    private let entrance: SIMD2<Int>?
+
+    private init(from corner: SIMD2<Int>, along direction: SIMD2<Int>, entrance: SIMD2<Int>? = nil) {
+        self.corner = corner
+        self.direction = direction
+        start = corner
+        startDirection = direction
+        self.entrance = entrance
+    }
+
+    private enum Direction {
+        static let right = SIMD2(1, 0)
+        static let up = SIMD2(0, 1)
+        static let down = SIMD2(0, -1)
+    }
+
+    /// One pixel's edge further.
+    /// - Returns: whether the walk turned at the corner it reached.
+    private mutating func step(in bitmap: PixelBitmap) -> Bool {
+        corner &+= direction
+        let left = SIMD2(-direction.y, direction.x)
+        if !contains(left, in: bitmap) {
+            direction = left
+            return true
+        }
+        let right = SIMD2(direction.y, -direction.x)
+        if contains(right, in: bitmap) {
+            direction = right
+            return true
+        }
+        return false
+    }
+
+    private var isBack: Bool { corner == start && direction == startDirection }
+
+    /// Whether the pixel ahead on one side of the way is in the label.
+    private func contains(_ side: SIMD2<Int>, in bitmap: PixelBitmap) -> Bool {
+        // The pixel between two unit steps from a corner.
+        let i = corner.x + min(direction.x + side.x, 0)
+        let j = corner.y + min(direction.y + side.y, 0)
+        return bitmap.contains(i, j)
+    }
+
+    /// The polygons of the 4-connected parts, holes joined, corners of pixels as whole numbers.
+    static func polygons(of bitmap: PixelBitmap) -> [[SIMD2<Int>]] {
+        var visited = [Bool](repeating: false, count: bitmap.placeCount)
+        var parts: [SIMD2<Int>] = []
+        // By the pixel whose left edge ends where a hole is joined; a run of pixels has one hole at its end.
+        var holes: [Int: SIMD2<Int>] = [:]
+        for j in 0..<bitmap.height {
+            for i in 0..<bitmap.width where bitmap.contains(i, j) && !bitmap.contains(i, j - 1) {
+                guard !visited[bitmap.place(i, j)] else { continue }
+                let (doubledArea, leftmost) = survey(from: SIMD2(i, j), bitmap, &visited)
+                guard doubledArea < 0 else {
+                    parts.append(SIMD2(i, j))
+                    continue
+                }
+                // To the left of a hole's leftmost edge is the label; the run it is in begins at an edge of the part's
+                // outline or of another hole further left.
+                var run = leftmost.x - 1
+                while bitmap.contains(run - 1, leftmost.y) { run -= 1 }
+                holes[bitmap.place(run, leftmost.y)] = leftmost
+            }
+        }
+        return parts.map { polygon(from: $0, bitmap, holes) }
+    }
+
+    /// Goes around once and marks the lower edges it takes.
+    /// - Returns: twice the area, below 0 for a hole, and the lower end of the leftmost edge upwards, lowest first.
+    private static func survey(
+        from corner: SIMD2<Int>,
+        _ bitmap: PixelBitmap,
+        _ visited: inout [Bool]
+    ) -> (doubledArea: Int, leftmost: SIMD2<Int>) {
+        var walk = BoundaryWalk(from: corner, along: Direction.right)
+        var doubledArea = 0
+        var leftmost = SIMD2(Int.max, Int.max)
+        repeat {
+            let from = walk.corner
+            let along = walk.direction
+            if along == Direction.right { visited[bitmap.place(from.x, from.y)] = true }
+            if along == Direction.up, (from.x, from.y) < (leftmost.x, leftmost.y) { leftmost = from }
+            _ = walk.step(in: bitmap)
+            doubledArea += from.x * walk.corner.y - walk.corner.x * from.y
+        } while !walk.isBack
+        return (doubledArea, leftmost)
+    }
+
+    /// The outline from `corner`, going into each hole where it is joined and coming back.
+    private static func polygon(
+        from corner: SIMD2<Int>,
+        _ bitmap: PixelBitmap,
+        _ holes: [Int: SIMD2<Int>]
+    ) -> [SIMD2<Int>] {
+        var points: [SIMD2<Int>] = [corner]
+        // Holes hang on holes: as deep as a slice has pixels in a row.
+        var walks = [BoundaryWalk(from: corner, along: Direction.right)]
+        while !walks.isEmpty {
+            let last = walks.count - 1
+            let wentDown = walks[last].direction == Direction.down
+            let turned = walks[last].step(in: bitmap)
+            let here = walks[last].corner
+            if walks[last].isBack {
+                // The outline's first corner is there already; a hole's comes again, and then the way back.
+                if let entrance = walks[last].entrance { points += [here, entrance] }
+                walks.removeLast()
+            } else if wentDown, let hole = holes[bitmap.place(here.x, here.y)] {
+                points += [here, hole]
+                walks.append(BoundaryWalk(from: hole, along: Direction.up, entrance: here))
+            } else if turned {
+                points.append(here)
+            }
+        }
+        return points
+    }
+}

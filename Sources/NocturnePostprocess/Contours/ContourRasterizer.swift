@@ -1,0 +1,192 @@
+public import NocturneConcurrency
+public import NocturneCore
+
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// Fills closed contours on a grid, by even and odd.
+public enum ContourRasterizer {
+    /// What became of the contours.
+    public struct Account: Hashable, Sendable {
+        /// Voxels that have the value now.
+        public var voxelCount = 0
+        /// Of these, voxels that had another value than 0.
+        public var overwritten = 0
+        /// Contours that are not parallel to the slices.
+        public var tilted = 0
+        /// Contours that lie between or beyond the slices, further than the tolerance.
+        public var offSlices = 0
+        /// Contours left out since a plane nearer to the slice has contours too.
+        public var crowdedOut = 0
+
+        public init() {}
+
+        /// The account as lines of a report, each beginning with the name of the region.
+        public func notes(about name: String) -> [String] {
+            func line(_ count: Int, _ reason: String) -> String? {
+                count == 0 ? nil : "\(name): \(count) contour\(count == 1 ? "" : "s") left out, \(reason)"
+            }
+            var lines = [
+                line(tilted, "not parallel to the slices"),
+                line(offSlices, "on no slice"),
+                line(crowdedOut, "more planes than slices"),
+            ].compactMap { $0 }
+            if overwritten > 0 { lines.append("\(name): overwrites \(overwritten) voxels of other regions") }
+            return lines
+        }
+    }
+
+    /// Gives voxels whose centre lies inside an odd number of contours of their slice a value.
+    ///
+    /// A contour belongs to the nearest slice. Where several planes of contours have the same nearest slice, the nearest
+    /// plane alone is taken. A centre on an edge belongs to the inside to its right, so that regions side by side share
+    /// no voxel and leave none out.
+    /// - Parameters:
+    ///   - contours: closed polygons in RAS+ mm.
+    ///   - voxels: of `geometry`; the rest keeps its values.
+    ///   - tolerance: how far from a slice a contour may lie, in slice steps; 0.5 takes all between the first and last.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is looked at every contour and every slice.
+    /// - Complexity: the rows that each edge crosses, and once the pixels of the slices with contours.
+    public static func fill(
+        _ contours: [[SIMD3<Double>]],
+        value: UInt16,
+        into voxels: inout VoxelBuffer<UInt16>,
+        geometry: VolumeGeometry,
+        tolerance: Double = 0.5,
+        scope: ComputeScope
+    ) throws(CancelledError) -> Account {
+        precondition(voxels.count == geometry.shape.count, "voxels do not fill the shape")
+        var account = Account()
+        guard let inverse = geometry.affine.inverse else { return account }
+        let slices = try sorted(contours, inverse, geometry.shape, tolerance, &account, scope)
+        let order = slices.keys.sorted()
+        var counts = [SIMD2<Int>](repeating: .zero, count: order.count)
+        let shape = geometry.shape
+        try counts.withUnsafeMutableBufferPointer { (counts) throws(CancelledError) in
+            guard let base = counts.baseAddress else { return }
+            let counted = SharedPointer(base: base)
+            try voxels.withUnsafeMutableBufferPointer { (voxels) throws(CancelledError) in
+                let target = SharedPointer(base: voxels.baseAddress!)
+                try scope.forEach(order.count) { index in
+                    let k = order[index]
+                    let slice = target.base + k * shape.sliceCount
+                    counted.base[index] = draw(
+                        slices[k] ?? [],
+                        value,
+                        slice,
+                        width: shape.x,
+                        height: shape.y,
+                        scope.flag
+                    )
+                }
+            }
+        }
+        for count in counts {
+            account.voxelCount += count.x
+            account.overwritten += count.y
+        }
+        return account
+    }
+
+    /// The contours of each slice, in indices.
+    private static func sorted(
+        _ contours: [[SIMD3<Double>]],
+        _ inverse: Affine,
+        _ shape: VolumeShape,
+        _ tolerance: Double,
+        _ account: inout Account,
+        _ scope: ComputeScope
+    ) throws(CancelledError) -> [Int: [[SIMD2<Double>]]] {
+        struct Placed {
+            var height: Double
+            var points: [SIMD2<Double>]
+        }
+        var slices: [Int: [Placed]] = [:]
+        for contour in contours where contour.count >= 3 {
+            try scope.check()
+            let places = contour.map { inverse($0) }
+            let heights = places.map(\.z)
+            guard let lowest = heights.min(), let highest = heights.max(), highest - lowest <= 0.25 else {
+                account.tilted += 1
+                continue
+            }
+            let height = (lowest + highest) / 2
+            // A little more than the tolerance, for positions that are rounded texts.
+            guard height.isFinite, abs(height) < 1e9, abs(height - height.rounded()) <= tolerance + 1e-6,
+                (0..<shape.z).contains(Int(height.rounded()))
+            else {
+                account.offSlices += 1
+                continue
+            }
+            slices[Int(height.rounded()), default: []].append(
+                Placed(height: height, points: places.map { SIMD2($0.x, $0.y) })
+            )
+        }
+        var chosen: [Int: [[SIMD2<Double>]]] = [:]
+        for (k, placed) in slices {
+            let nearest = placed.map { abs($0.height - Double(k)) }.min() ?? 0
+            // Of two planes as near as each other, the lower.
+            let plane = placed.map(\.height).filter { abs($0 - Double(k)) <= nearest + 1e-3 }.min() ?? 0
+            let kept = placed.filter { abs($0.height - plane) <= 0.02 }
+            account.crowdedOut += placed.count - kept.count
+            chosen[k] = kept.map(\.points)
+        }
+        return chosen
+    }
+
+    /// - Returns: voxels drawn, and those of them that had another value.
+    private static func draw(
+        _ contours: [[SIMD2<Double>]],
+        _ value: UInt16,
+        _ slice: UnsafeMutablePointer<UInt16>,
+        width: Int,
+        height: Int,
+        _ flag: CancellationFlag
+    ) -> SIMD2<Int> {
+        // Where inside and outside change along a row.
+        var changes = [Bool](repeating: false, count: height * (width + 1))
+        for points in contours {
+            if flag.isCancelled { return .zero }
+            var from = points[points.count - 1]
+            for to in points {
+                markCrossings(from, to, width, height, &changes)
+                from = to
+            }
+        }
+        var count = SIMD2<Int>.zero
+        for j in 0..<height {
+            var isInside = false
+            for i in 0..<width {
+                if changes[j * (width + 1) + i] { isInside.toggle() }
+                guard isInside else { continue }
+                let old = slice[j * width + i]
+                if old != 0, old != value { count.y += 1 }
+                slice[j * width + i] = value
+                count.x += 1
+            }
+        }
+        return count
+    }
+
+    private static func markCrossings(
+        _ one: SIMD2<Double>,
+        _ other: SIMD2<Double>,
+        _ width: Int,
+        _ height: Int,
+        _ changes: inout [Bool]
+    ) {
+        // From the lower end, so that an edge gone through both ways crosses at the same place to the last bit.
+        let (low, high) = one.y <= other.y ? (one, other) : (other, one)
+        guard low.y < high.y, high.y > 0, low.y <= Double(height - 1) else { return }
+        let first = Int(max(ceil(low.y), 0))
+        let last = Int(min(ceil(high.y) - 1, Double(height - 1)))
+        guard first <= last else { return }
+        let slope = (high.x - low.x) / (high.y - low.y)
+        for j in first...last {
+            let x = low.x + (Double(j) - low.y) * slope
+            let i = Int(min(max(ceil(x), 0), Double(width)))
+            changes[j * (width + 1) + i].toggle()
+        }
+    }
+}

@@ -1,0 +1,277 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturnePostprocess
+import NocturneTestSupport
+import Testing
+
+/// Grids that lie in the patient in every way a series can.
+let contourGrids: [(name: String, affine: Affine)] = [
+    (
+        "axial",
+        Affine(
+            columnI: SIMD3(-0.7, 0, 0),
+            columnJ: SIMD3(0, -0.9, 0),
+            columnK: SIMD3(0, 0, 2.5),
+            translation: SIMD3(9, 8, 7)
+        )
+    ),
+    (
+        "reversed",
+        Affine(
+            columnI: SIMD3(-0.7, 0, 0),
+            columnJ: SIMD3(0, 0.9, 0),
+            columnK: SIMD3(0, 0, -2.5),
+            translation: SIMD3(9, 8, 7)
+        )
+    ),
+    (
+        "sagittal",
+        Affine(
+            columnI: SIMD3(0, -1.1, 0),
+            columnJ: SIMD3(0, 0, -1.1),
+            columnK: SIMD3(3, 0, 0),
+            translation: SIMD3(-40, 8, 7)
+        )
+    ),
+    (
+        "oblique",
+        Affine(
+            columnI: SIMD3(0.8, 0.48, 0.36) * 0.6,
+            columnJ: SIMD3(-0.6, 0.64, 0.48) * 0.8,
+            columnK: SIMD3(0, -0.6, 0.8) * 4,
+            translation: SIMD3(100, -50, 25)
+        )
+    ),
+]
+
+@Suite("Contours are traced from labels and fill the same voxels again")
+struct ContourTests {
+    private func noise(_ shape: VolumeShape, labels: Int, density: Double, seed: UInt64) throws -> [UInt16] {
+        var random = SplitMix64(seed: seed)
+        return (0..<shape.count).map { _ in
+            Double(random.next() >> 11) / 0x1p53 < density ? UInt16(random.next() % UInt64(labels)) * 7 + 3 : 0
+        }
+    }
+
+    private func positions(_ contours: [SliceContour], _ affine: Affine) -> [[SIMD3<Double>]] {
+        contours.map { contour in contour.points.map { affine(SIMD3($0.x, $0.y, Double(contour.slice))) } }
+    }
+
+    @Test(
+        "noise of any density comes back to the voxel on every grid",
+        arguments: contourGrids.indices,
+        [0.1, 0.5, 0.9, 1]
+    )
+    func roundTrip(grid: Int, density: Double) throws {
+        let shape = VolumeShape(x: 23, y: 17, z: 5)
+        let geometry = VolumeGeometry(shape: shape, affine: contourGrids[grid].affine)
+        let voxels = try noise(shape, labels: 3, density: density, seed: 5)
+        let labels = LabelVolume(geometry: geometry, voxels: try FrozenVoxels(voxels))
+        let values: [UInt16] = [3, 10, 17, 99]
+        let contours = try ContourTracer.contours(of: values, in: labels, scope: .serial())
+        #expect(contours[3].isEmpty)
+        var back = try VoxelBuffer<UInt16>(count: shape.count)
+        for (value, traced) in zip(values, contours) {
+            let account = try ContourRasterizer.fill(
+                positions(traced, geometry.affine),
+                value: value,
+                into: &back,
+                geometry: geometry,
+                scope: .serial()
+            )
+            #expect(account.voxelCount == voxels.count { $0 == value })
+            #expect(account.overwritten == 0)
+            #expect(account.notes(about: "x").isEmpty)
+        }
+        #expect((0..<shape.count).allSatisfy { back[$0] == voxels[$0] })
+    }
+
+    @Test("every 4-connected part is one polygon with the area of its pixels", arguments: [0.3, 0.6, 0.8])
+    func parts(density: Double) throws {
+        let shape = VolumeShape(x: 31, y: 29, z: 3)
+        let voxels = try noise(shape, labels: 1, density: density, seed: 11)
+        let labels = LabelVolume(
+            geometry: VolumeGeometry(shape: shape, affine: .identity),
+            voxels: try FrozenVoxels(voxels)
+        )
+        let contours = try ContourTracer.contours(of: [3], in: labels, scope: .serial())[0]
+        for k in 0..<shape.z {
+            let slice = Array(voxels[k * shape.sliceCount..<(k + 1) * shape.sliceCount])
+            let sizes = partSizes(slice, width: shape.x)
+            let areas = contours.filter { $0.slice == k }.map { area($0.points) }
+            #expect(areas.sorted() == sizes.map(Double.init).sorted())
+        }
+    }
+
+    private func area(_ points: [SIMD2<Double>]) -> Double {
+        zip(points, points.dropFirst() + [points[0]]).reduce(0) { $0 + $1.0.x * $1.1.y - $1.1.x * $1.0.y } / 2
+    }
+
+    private func partSizes(_ slice: [UInt16], width: Int) -> [Int] {
+        var seen = slice.map { $0 == 0 }
+        var sizes: [Int] = []
+        for start in slice.indices where !seen[start] {
+            var open = [start]
+            seen[start] = true
+            var size = 0
+            while let here = open.popLast() {
+                size += 1
+                let (i, j) = (here % width, here / width)
+                for (x, y) in [(i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)]
+                where x >= 0 && x < width && y >= 0 && y * width < slice.count && !seen[y * width + x] {
+                    seen[y * width + x] = true
+                    open.append(y * width + x)
+                }
+            }
+            sizes.append(size)
+        }
+        return sizes
+    }
+
+    @Test("a ring is one polygon: around, through the channel, around the hole, and back")
+    func ring() throws {
+        let shape = VolumeShape(x: 4, y: 3, z: 1)
+        let voxels: [UInt16] = [1, 1, 1, 0, 1, 0, 1, 0, 1, 1, 1, 0]
+        let labels = LabelVolume(
+            geometry: VolumeGeometry(shape: shape, affine: .identity),
+            voxels: try FrozenVoxels(voxels)
+        )
+        let contours = try ContourTracer.contours(of: [1], in: labels, scope: .serial())[0]
+        let corners: [(Double, Double)] = [
+            (-0.5, -0.5), (2.5, -0.5), (2.5, 2.5), (-0.5, 2.5), (-0.5, 0.5), (0.5, 0.5), (0.5, 1.5), (1.5, 1.5),
+            (1.5, 0.5),
+            (0.5, 0.5), (-0.5, 0.5),
+        ]
+        #expect(contours == [SliceContour(slice: 0, points: corners.map { SIMD2($0.0, $0.1) })])
+    }
+
+    @Test("polygons fill what the crossing rule says of every pixel centre")
+    func againstReference() throws {
+        let shape = VolumeShape(x: 40, y: 33, z: 1)
+        let geometry = VolumeGeometry(shape: shape, affine: .identity)
+        var random = SplitMix64(seed: 3)
+        func number() -> Double { Double(random.next() >> 11) / 0x1p53 }
+        for _ in 0..<40 {
+            let polygons = (0..<3).map { _ in
+                (0..<Int(3 + random.next() % 9)).map { _ in
+                    SIMD3(number() * 50 - 5, number() * 43 - 5, number() * 0.2 - 0.1)
+                }
+            }
+            var filled = try VoxelBuffer<UInt16>(count: shape.count)
+            let flat = polygons.map { $0.map { SIMD3($0.x, $0.y, 0) } }
+            _ = try ContourRasterizer.fill(flat, value: 1, into: &filled, geometry: geometry, scope: .serial())
+            for j in 0..<shape.y {
+                for i in 0..<shape.x {
+                    var inside = false
+                    for polygon in flat {
+                        for (a, b) in zip(polygon, polygon.dropFirst() + [polygon[0]])
+                        where (a.y <= Double(j)) != (b.y <= Double(j)) {
+                            if a.x + (Double(j) - a.y) / (b.y - a.y) * (b.x - a.x) <= Double(i) { inside.toggle() }
+                        }
+                    }
+                    #expect((filled[shape.offset(i, j, 0)] == 1) == inside)
+                }
+            }
+        }
+    }
+
+    @Test("contours off the slices, tilted ones and crowded planes are left out and counted")
+    func accounts() throws {
+        let shape = VolumeShape(x: 8, y: 8, z: 3)
+        let geometry = VolumeGeometry(shape: shape, affine: .scaling(SIMD3(1, 1, 2)))
+        func square(_ z: Double, tilt: Double = 0) -> [SIMD3<Double>] {
+            [SIMD3(1, 1, z), SIMD3(5, 1, z + tilt), SIMD3(5, 5, z + tilt), SIMD3(1, 5, z)]
+        }
+        var filled = try VoxelBuffer<UInt16>(count: shape.count)
+        let contours = [
+            square(0), square(0.6), square(2.2), square(9), square(-1.2), square(3.05, tilt: 1), [SIMD3(0, 0, 0)],
+        ]
+        let account = try ContourRasterizer.fill(
+            contours,
+            value: 4,
+            into: &filled,
+            geometry: geometry,
+            tolerance: 0.25,
+            scope: .serial()
+        )
+        #expect(account.offSlices == 3)
+        #expect(account.tilted == 1)
+        #expect(account.crowdedOut == 0)
+        #expect(account.voxelCount == 32)
+        #expect(account.notes(about: "liver").count == 2)
+        let loose = try ContourRasterizer.fill(contours, value: 5, into: &filled, geometry: geometry, scope: .serial())
+        #expect(loose.crowdedOut == 1)
+        #expect(loose.overwritten == 32)
+    }
+
+    @Test("the flag stops tracing and filling")
+    func cancelled() throws {
+        let flag = CancellationFlag()
+        flag.cancel()
+        let shape = VolumeShape(x: 2, y: 2, z: 2)
+        let geometry = VolumeGeometry(shape: shape, affine: .identity)
+        let labels = LabelVolume(geometry: geometry, voxels: try FrozenVoxels([UInt16](repeating: 1, count: 8)))
+        #expect(throws: CancelledError.self) {
+            try ContourTracer.contours(of: [1], in: labels, scope: .serial(flag))
+        }
+        var filled = try VoxelBuffer<UInt16>(count: shape.count)
+        #expect(throws: CancelledError.self) {
+            try ContourRasterizer.fill(
+                [[SIMD3(0, 0, 0), SIMD3(1, 0, 0), SIMD3(0, 1, 0)]],
+                value: 1,
+                into: &filled,
+                geometry: geometry,
+                scope: .serial(flag)
+            )
+        }
+    }
+
+    @Test("a grid made from contours alone holds them all", arguments: contourGrids.indices)
+    func ownGrid(grid: Int) throws {
+        let affine = contourGrids[grid].affine
+        // A disc of radius 20 mm on six planes, one of which is missing.
+        let row = affine.columnI / length(affine.columnI)
+        let column = affine.columnJ / length(affine.columnJ)
+        let normal = cross(row, column)
+        let contours = [0.0, 1, 2, 4, 5].map { plane in
+            (0..<90).map { step in
+                let (x, y) = (Double(step) * .pi / 45).sineAndCosine
+                return affine.translation + (row * x + column * y) * 20 + normal * plane * 3
+            }
+        }
+        let geometry = try #require(ContourGrid.geometry(around: contours, pixel: 0.5))
+        #expect(geometry.shape.z == 6)
+        #expect(abs(geometry.spacing.z - 3) < 1e-6)
+        var filled = try VoxelBuffer<UInt16>(count: geometry.shape.count)
+        let account = try ContourRasterizer.fill(
+            contours,
+            value: 1,
+            into: &filled,
+            geometry: geometry,
+            scope: .serial()
+        )
+        #expect(account.notes(about: "disc").isEmpty)
+        let volume = Double(account.voxelCount) * geometry.voxelVolume
+        #expect(abs(volume / (5 * 3 * .pi * 400) - 1) < 0.01)
+        #expect(ContourGrid.geometry(around: [[SIMD3(0, 0, 0), SIMD3(1, 1, 1)]]) == nil)
+        let small = try #require(ContourGrid.geometry(around: contours, pixel: 0.001, limit: 100_000))
+        #expect(small.shape.count <= 100_000)
+    }
+}
+
+extension Double {
+    /// The cosine and the sine, from their series: the tests need no library for them.
+    fileprivate var sineAndCosine: (Double, Double) {
+        var (cosine, sine, term) = (0.0, 0.0, 1.0)
+        for order in 0..<40 {
+            switch order % 4 {
+            case 0: cosine += term
+            case 1: sine += term
+            case 2: cosine -= term
+            default: sine -= term
+            }
+            term *= self / Double(order + 1)
+        }
+        return (cosine, sine)
+    }
+}
