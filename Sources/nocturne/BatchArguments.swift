@@ -79,6 +79,9 @@ struct BatchArguments: ParsableArguments {
     @Option(help: "The frame of mesh coordinates: lps or ras.")
     var frame = PatientFrame.lps.rawValue
 
+    @Flag(help: "Also write the slices with the labels' outlines as an animation, slices.png.")
+    var pictures = false
+
     @Option(help: "Distance of neighbouring tiles as a share of the patch. Default: the package's own.")
     var stepSize: Double?
 
@@ -130,7 +133,8 @@ struct BatchArguments: ParsableArguments {
             frame: frame,
             tileStep: stepSize,
             disablesMirroring: disableTTA,
-            usesReferenceRounding: referenceRounding
+            usesReferenceRounding: referenceRounding,
+            drawsSlices: pictures
         )
     }
 

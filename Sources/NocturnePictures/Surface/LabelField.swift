@@ -22,9 +22,9 @@ struct LabelField {
         offsets = grid.axes.map(\.offsets)
         let spacing = SIMD3(grid.axes[0].spacing, grid.axes[1].spacing, grid.axes[2].spacing)
         self.spacing = spacing
-        // Slopes are taken over about three voxels to every side, and over a voxel and a quarter of the thickest: less
-        // would show the steps between slices. Where that is many voxels, only some are looked at.
-        let radius = max(3 * spacing.min(), 1.25 * spacing.max())
+        // Slopes are taken over three voxels to every side, over up to six where those are 5 mm, and over a voxel and a half
+        // of the thickest: less would show the steps between voxels and slices. At most seven along an axis are looked at.
+        let radius = max(3 * spacing.min(), min(6 * spacing.min(), 5), 1.5 * spacing.max())
         taps = (0..<3).map { axis in
             let most = max(1, Int((radius / spacing[axis]).rounded()))
             let step = (most + 2) / 3

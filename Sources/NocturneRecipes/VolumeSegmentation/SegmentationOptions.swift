@@ -14,6 +14,8 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var disablesMirroring: Bool
     /// Whether sums and logits are rounded to half precision where nnU-Net does it.
     public var usesReferenceRounding: Bool
+    /// Whether the slices are written as an animation, `slices.png`.
+    public var drawsSlices: Bool
 
     public init(
         labels: [String]? = nil,
@@ -21,7 +23,8 @@ public struct SegmentationOptions: Sendable, Hashable {
         frame: PatientFrame = .lps,
         tileStep: Double? = nil,
         disablesMirroring: Bool = false,
-        usesReferenceRounding: Bool = false
+        usesReferenceRounding: Bool = false,
+        drawsSlices: Bool = false
     ) {
         self.labels = labels
         self.meshes = meshes
@@ -29,6 +32,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.tileStep = tileStep
         self.disablesMirroring = disablesMirroring
         self.usesReferenceRounding = usesReferenceRounding
+        self.drawsSlices = drawsSlices
     }
 
     /// By their command-line names: for fingerprints, accounts and the comparison with an earlier run.
@@ -38,6 +42,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         if let tileStep { words["step-size"] = "\(tileStep)" }
         if disablesMirroring { words["disable-tta"] = "yes" }
         if usesReferenceRounding { words["reference-rounding"] = "yes" }
+        if drawsSlices { words["pictures"] = "yes" }
         return words
     }
 
@@ -49,7 +54,8 @@ public struct SegmentationOptions: Sendable, Hashable {
             frame: words["frame"].flatMap(PatientFrame.init) ?? .lps,
             tileStep: words["step-size"].flatMap(Double.init),
             disablesMirroring: words["disable-tta"] != nil,
-            usesReferenceRounding: words["reference-rounding"] != nil
+            usesReferenceRounding: words["reference-rounding"] != nil,
+            drawsSlices: words["pictures"] != nil
         )
     }
 }

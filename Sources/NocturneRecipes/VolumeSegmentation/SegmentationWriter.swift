@@ -21,6 +21,10 @@ struct SegmentationWriter {
         var written = ["segmentation.nii.gz", "preview.png"]
         try writeLabels(to: folder + "/segmentation.nii.gz", scope: scope)
         try PNGWriter.write(finished.preview, to: folder + "/preview.png")
+        if let slices = finished.slices {
+            try FileSystem.move(slices, to: folder + "/" + SliceWriter.file)
+            written.append(SliceWriter.file)
+        }
         if !meshed.meshes.isEmpty {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshed.meshes.values.map(\.file).sorted()

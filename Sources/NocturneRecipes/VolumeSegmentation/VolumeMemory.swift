@@ -3,6 +3,7 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
+import NocturnePictures
 import NocturnePipeline
 
 /// Every large buffer of a volume's way, from its header alone.
@@ -27,7 +28,7 @@ struct VolumeMemory {
             buffers += try preparing(stage, grid, isFirst: index == 0)
             buffers += inferring(stage, grid, tiles, lean: lean)
         }
-        buffers += finishing()
+        buffers += finishing(threads: threads)
         return ItemPlan(buffers: buffers, steps: steps, isLean: lean)
     }
 
@@ -98,11 +99,17 @@ struct VolumeMemory {
     static func componentBytes(_ shape: VolumeShape) -> Int { section(shape) * 96 + (1 << 20) }
     static func surfaceBytes(_ shape: VolumeShape) -> Int { section(shape) * 18 * 180 + (1 << 20) }
 
-    private func finishing() -> [PlannedBuffer] {
+    private func finishing(threads: Int) -> [PlannedBuffer] {
         let shape = source.geometry.shape
         var buffers = [
             PlannedBuffer("labels", bytes: voxels * 2, from: .infer, through: .write),
             PlannedBuffer("components", bytes: Self.componentBytes(shape), from: .finish, through: .finish),
+            PlannedBuffer(
+                "pictures",
+                bytes: Preview.predictedBytes(shape, threads: threads) + (options.drawsSlices ? SliceWriter.workingBytes : 0),
+                from: .finish,
+                through: .finish
+            ),
             PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .mesh, through: .mesh),
             PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
         ]
