@@ -16,7 +16,7 @@ public import NocturneCore
 ///
 /// Slices and surfaces read only what they show, and the projections read each voxel once. The bytes of the image are the
 /// same for any number of threads and for any order in which the same voxels are stored.
-public struct Preview {
+public struct Preview: Sendable {
     public let volume: Volume
     /// On the volume's own grid.
     public let labels: LabelVolume

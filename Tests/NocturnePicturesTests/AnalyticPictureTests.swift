@@ -142,17 +142,14 @@ struct AnalyticPictureTests {
         }
     }
 
-    @Test("The same bytes for any number of threads", arguments: [1, 2, 5])
-    func threads(width: Int) async throws {
+    @Test("The same bytes for any number of threads")
+    func threads() async throws {
         let preview = try Self.ball(VolumeShape(x: 300, y: 90, z: 110), spacing: SIMD3(1, 1.2, 1.5), radius: 40) {
             Float(($0 * 37 + $1 * 91 + $2 * 53) % 1100)
         }
         let serial = try preview.image(scope: .serial())
-        let pool = ComputePool(width: width)
-        let image = try await pool.run { () throws -> RGBImage in
-            try preview.image(scope: ComputeScope(pool: pool, flag: CancellationFlag()))
-        }
-        #expect(image == serial)
+        let images = try await resultsForWidths { try preview.image(scope: $0) }
+        for image in images { #expect(image == serial) }
     }
 
     @Test("A raised flag stops the drawing after any of its steps, and steps are counted")

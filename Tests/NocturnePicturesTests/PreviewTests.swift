@@ -58,7 +58,7 @@ struct PreviewTests {
             shape: shape,
             affine: Affine(columnI: columns[0], columnJ: columns[1], columnK: columns[2], translation: SIMD3(3, -40, 7))
         )
-        return Preview(
+        return try Preview(
             volume: Volume(geometry: geometry, voxels: image.frozen()),
             labels: LabelVolume(geometry: geometry, voxels: labels.frozen()),
             colors: colors,
@@ -172,7 +172,7 @@ struct PreviewTests {
         let none = LabelVolume(geometry: geometry, voxels: try FrozenVoxels([UInt16](repeating: 0, count: 8)))
         for window in [PictureWindow.percentiles, .fixed(lower: 1, upper: 1), .fixed(lower: -1, upper: 2)] {
             let volume = Volume(geometry: geometry, voxels: voxels)
-            let image = Preview(volume: volume, labels: none, colors: [:], window: window, labelled: nil)
+            let image = try Preview(volume: volume, labels: none, colors: [:], window: window, labelled: nil)
                 .image(scope: .serial())
             #expect(image.width == 3 * 16 + 120)
         }
