@@ -136,6 +136,9 @@ struct BatchArguments: ParsableArguments {
     @Option(help: "The frame of mesh coordinates: lps or ras.")
     var frame = PatientFrame.lps.rawValue
 
+    @Flag(help: "Also write the slices with the labels' outlines as an animation, slices.png.")
+    var pictures = false
+
     @Option(help: "Distance of neighbouring tiles as a share of the patch. Default: the package's own.")
     var stepSize: Double?
 
@@ -207,7 +210,8 @@ struct BatchArguments: ParsableArguments {
             regions: try rois.map { try RegionInstruction(path: absolutePath($0)) },
             comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) }
             writesSegmentationObject: dicomSegmentation,
-            writesStructureSet: rtstruct
+            writesStructureSet: rtstruct,
+            drawsSlices: pictures
         )
     }
 

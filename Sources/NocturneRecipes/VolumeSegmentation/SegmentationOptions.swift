@@ -26,6 +26,8 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var writesSegmentationObject: Bool
     /// Whether DICOM sources get a DICOM structure set.
     public var writesStructureSet: Bool
+    /// Whether the slices are written as an animation, `slices.png`.
+    public var drawsSlices: Bool
 
     public init(
         labels: [String]? = nil,
@@ -38,7 +40,8 @@ public struct SegmentationOptions: Sendable, Hashable {
         regions: RegionInstruction? = nil,
         comparePath: String? = nil,
         writesSegmentationObject: Bool = false,
-        writesStructureSet: Bool = false
+        writesStructureSet: Bool = false,
+        drawsSlices: Bool = false
     ) {
         self.labels = labels
         self.meshes = meshes
@@ -51,6 +54,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.comparePath = comparePath
         self.writesSegmentationObject = writesSegmentationObject
         self.writesStructureSet = writesStructureSet
+        self.drawsSlices = drawsSlices
     }
 
     /// By their command-line names: for accounts and the comparison with an earlier run.
@@ -65,6 +69,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         if let comparePath { words.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
         if writesSegmentationObject { words["dicom-seg"] = "yes" }
         if writesStructureSet { words["rtstruct"] = "yes" }
+        if drawsSlices { words["pictures"] = "yes" }
         return words
     }
 
@@ -86,7 +91,8 @@ public struct SegmentationOptions: Sendable, Hashable {
             },
             comparePath: words["compare-path"],
             writesSegmentationObject: words["dicom-seg"] != nil,
-            writesStructureSet: words["rtstruct"] != nil
+            writesStructureSet: words["rtstruct"] != nil,
+            drawsSlices: words["pictures"] != nil
         )
     }
 }

@@ -30,6 +30,10 @@ struct SegmentationWriter {
         ).write(into: folder, scope: scope)
         written += clinical.files
         try PNGWriter.write(finished.preview, to: folder + "/preview.png")
+        if let slices = finished.slices {
+            try FileSystem.move(slices, to: folder + "/" + SliceWriter.file)
+            written.append(SliceWriter.file)
+        }
         if !meshed.meshes.isEmpty {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshed.meshes.values.map(\.file).sorted()

@@ -3,6 +3,7 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
+import NocturnePictures
 import NocturnePipeline
 import NocturnePostprocess
 
@@ -117,6 +118,12 @@ struct VolumeMemory {
             PlannedBuffer(
                 "components, or measuring",
                 bytes: max(Self.componentBytes(shape), measuringBytes(threads)),
+                from: .finish,
+                through: .finish
+            ),
+            PlannedBuffer(
+                "pictures",
+                bytes: Preview.predictedBytes(shape, threads: threads) + (options.drawsSlices ? SliceWriter.workingBytes : 0),
                 from: .finish,
                 through: .finish
             ),

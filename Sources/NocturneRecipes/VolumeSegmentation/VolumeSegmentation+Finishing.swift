@@ -2,6 +2,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneMesh
+import NocturnePictures
 public import NocturnePipeline
 import NocturnePostprocess
 import Synchronization
@@ -18,6 +19,8 @@ extension VolumeSegmentation {
         let comparison: ReferenceComparison.Outcome?
         /// Drawn while the source image is still in memory.
         let preview: RGBImage
+        /// The animated slices in staging, drawn then too; nil where they are not asked for.
+        let slices: String?
         let notes: [String]
     }
 
@@ -40,13 +43,19 @@ extension VolumeSegmentation {
             values: wantedLabels(of: model).map(\.value),
             scope: context.scope
         )
-        let preview = Preview(
+        let pictures = Preview(
             volume: inferred.volume,
             labels: labels,
-            colors: Dictionary(uniqueKeysWithValues: wantedLabels(of: model).map { ($0.value, $0.color) }),
-            window: model.package.channels[0].normalization.previewWindow,
+            colors: Dictionary(
+                uniqueKeysWithValues: wantedLabels(of: model).map {
+                    ($0.value, SIMD3($0.color.red, $0.color.green, $0.color.blue))
+                }
+            ),
+            window: model.pictureWindow,
             labelled: VoxelBox(around: measurements.compactMap(\.boundingBox))
         )
+        let preview = try pictures.image(scope: context.scope)
+        let slices = options.drawsSlices ? try SliceWriter.write(pictures, into: context) : nil
         return FinishedVolume(
             source: inferred.source,
             labels: labels,
@@ -54,7 +63,8 @@ extension VolumeSegmentation {
             cleaning: cleaning,
             regions: regions?.measurements ?? [],
             comparison: compared.outcome,
-            preview: preview.image(),
+            preview: preview,
+            slices: slices,
             notes: inferred.notes + (regions?.notes ?? []) + compared.notes
         )
     }
