@@ -206,9 +206,10 @@ public struct BatchEngine: Sendable {
             toleratesMissing: !isNew
         )
         let flag = control.flag(for: "")
+        let routes = options.description.routes
         let discovery = try await blocking.run { [recipes] in
             let scope = ComputeScope(pool: pool, flag: flag)
-            return Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) })
+            return Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
         }
         guard !discovery.items.isEmpty || !isNew else {
             throw BatchError(

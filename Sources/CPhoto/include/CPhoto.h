@@ -19,7 +19,8 @@ typedef enum {
     CPHOTO_UNSUPPORTED = 3,
     CPHOTO_TOO_LARGE = 4,       /* beyond the memory granted */
     CPHOTO_NO_MEMORY = 5,
-    CPHOTO_STOPPED = 6
+    CPHOTO_STOPPED = 6,
+    CPHOTO_NOT_READ = 7         /* the system does not give the bytes; the text is its words */
 } cphoto_code;
 
 typedef enum {
@@ -53,6 +54,9 @@ void cphoto_jpeg_close(cphoto_jpeg *decoder);
 void cphoto_png_close(cphoto_png *decoder);
 const char *cphoto_jpeg_words(const cphoto_jpeg *decoder);
 const char *cphoto_png_words(const cphoto_png *decoder);
+/* The system's number after CPHOTO_NOT_OPENED and CPHOTO_NOT_READ, else 0. */
+int cphoto_jpeg_system_code(const cphoto_jpeg *decoder);
+int cphoto_png_system_code(const cphoto_png *decoder);
 
 /* The Exif block from its TIFF header on, or 0. Belongs to the decoder. */
 const uint8_t *cphoto_jpeg_exif(const cphoto_jpeg *decoder, size_t *count);

@@ -4,6 +4,8 @@ public struct PhotoError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The system would not open or read the file.
         case cannotOpen
+        /// The system stopped giving bytes in the middle.
+        case cannotRead
         /// The content is neither JPEG nor PNG nor TIFF, whatever the name says.
         case notAPicture
         /// Refused before anything was allocated: more pixels or bytes than the limits allow.
@@ -20,11 +22,14 @@ public struct PhotoError: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Code
     public let path: String
     public let detail: String
+    /// The system's number where it refused; tells faults that may go away from others.
+    public let systemCode: Int32?
 
-    public init(_ code: Code, path: String, _ detail: String) {
+    public init(_ code: Code, path: String, _ detail: String, systemCode: Int32? = nil) {
         self.code = code
         self.path = path
         self.detail = detail
+        self.systemCode = systemCode
     }
 
     public var description: String { "\(path): \(detail)" }

@@ -16,6 +16,8 @@ protocol PhotoSource: AnyObject {
     /// The next rows, 3 bytes a pixel.
     func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code
     var words: String { get }
+    /// The system's number where it refused; 0 otherwise.
+    var systemCode: Int32 { get }
     /// What was odd, once all rows are read.
     var notes: [PhotoNote] { get }
 }
@@ -48,7 +50,7 @@ final class JPEGSource: PhotoSource {
         var decoder: OpaquePointer?
         let code = cphoto_jpeg_open(path, &decoder, &header)
         self.decoder = decoder
-        try PhotoError.check(code, path: path, words: words)
+        try PhotoError.check(code, path: path, words: words, systemCode: systemCode)
         var count = 0
         if let exif = cphoto_jpeg_exif(decoder, &count) {
             orientation = ExifOrientation.find(in: Array(UnsafeBufferPointer(start: exif, count: count))) ?? 1
@@ -58,6 +60,7 @@ final class JPEGSource: PhotoSource {
     deinit { cphoto_jpeg_close(decoder) }
 
     var words: String { String(cString: cphoto_jpeg_words(decoder)) }
+    var systemCode: Int32 { cphoto_jpeg_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {
         // Coefficients of the whole picture when it comes in scans, some rows of every component, the Exif block.
@@ -93,7 +96,7 @@ final class PNGSource: PhotoSource {
         var decoder: OpaquePointer?
         let code = cphoto_png_open(path, &decoder, &header)
         self.decoder = decoder
-        try PhotoError.check(code, path: path, words: words)
+        try PhotoError.check(code, path: path, words: words, systemCode: systemCode)
         var count = 0
         var isText: Int32 = 0
         if let exif = cphoto_png_exif(decoder, &count, &isText) {
@@ -106,6 +109,7 @@ final class PNGSource: PhotoSource {
     deinit { cphoto_png_close(decoder) }
 
     var words: String { String(cString: cphoto_png_words(decoder)) }
+    var systemCode: Int32 { cphoto_png_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {
         // The library's two rows of up to eight bytes a pixel, one with alpha, and its window.

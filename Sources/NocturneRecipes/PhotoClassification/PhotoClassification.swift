@@ -88,8 +88,8 @@ public struct PhotoClassification: Recipe {
 
     public func isTransient(_ error: any Error) -> Bool {
         let code =
-            (error as? PDFError)?.systemCode ?? (error as? PNGError)?.systemCode
-            ?? (error as? AllocationError)?.systemCode
+            (error as? PhotoError)?.systemCode ?? (error as? PDFError)?.systemCode
+            ?? (error as? PNGError)?.systemCode ?? (error as? AllocationError)?.systemCode
         if let fault = error as? FileFault { return fault.isTransient }
         return code.map { FileFault(operation: "", path: "", code: $0).isTransient } ?? false
     }

@@ -155,7 +155,9 @@ public struct PhotoInstances: Recipe {
     }
 
     public func isTransient(_ error: any Error) -> Bool {
-        let code = (error as? PNGError)?.systemCode ?? (error as? AllocationError)?.systemCode
+        let code =
+            (error as? PhotoError)?.systemCode ?? (error as? PNGError)?.systemCode
+            ?? (error as? AllocationError)?.systemCode
         return code.map { FileFault(operation: "", path: "", code: $0).isTransient } ?? false
     }
 }
