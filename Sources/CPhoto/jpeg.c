@@ -247,6 +247,24 @@ cphoto_code cphoto_jpeg_start(
     return CPHOTO_OK;
 }
 
+void cphoto_jpeg_keep_columns(cphoto_jpeg *decoder, ptrdiff_t *first, ptrdiff_t *count)
+{
+    struct jpeg_decompress_struct *info = &decoder->info;
+    ptrdiff_t width = info->output_width;
+    // Chroma is smoothed across a pixel or two: a block more on either side, and what is wanted is as it was.
+    ptrdiff_t margin = 8 * info->max_h_samp_factor;
+    ptrdiff_t left = *first > margin ? *first - margin : 0;
+    ptrdiff_t right = *first + *count + margin < width ? *first + *count + margin : width;
+    *first = 0;
+    *count = width;
+    if (left < margin && right == width) return;
+    JDIMENSION offset = (JDIMENSION)left, kept = (JDIMENSION)(right - left);
+    if (setjmp(decoder->leave)) return;
+    jpeg_crop_scanline(info, &offset, &kept);
+    *first = offset;
+    *count = kept;
+}
+
 // Inks come inverted, as Adobe's programs write them and Pillow takes them, whether a marker says so or not.
 static void ink_rows_to_rgb(uint8_t *inks, uint8_t *rgb, size_t pixels)
 {

@@ -69,6 +69,12 @@ cphoto_code cphoto_jpeg_start(
 cphoto_code cphoto_png_start(cphoto_png *decoder, cphoto_stop stop, const void *context);
 
 /*
+ * After cphoto_jpeg_start at full size, before any row: only columns `first` to `first + count` are wanted. Both become
+ * those that rows will have; pixels of the wanted ones are the same as without.
+ */
+void cphoto_jpeg_keep_columns(cphoto_jpeg *decoder, ptrdiff_t *first, ptrdiff_t *count);
+
+/*
  * The next `count` rows into `rgb`, 3 bytes a pixel without gaps; reads no more rows than there are. The end of the
  * file is checked with the last row.
  */

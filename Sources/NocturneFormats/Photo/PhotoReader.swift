@@ -57,7 +57,7 @@ public enum PhotoReader {
         return Photo(image: image, facts: facts)
     }
 
-    private static func open(_ path: String, _ limits: PhotoLimits) throws(PhotoError) -> any PhotoSource {
+    static func open(_ path: String, _ limits: PhotoLimits) throws(PhotoError) -> any PhotoSource {
         switch try format(of: path) {
         case .jpeg: try JPEGSource(path: path)
         case .png: try PNGSource(path: path)
@@ -87,7 +87,7 @@ public enum PhotoReader {
         throw PhotoError(.notAPicture, path: path, count == 0 ? "is empty" : "is neither JPEG nor PNG nor TIFF")
     }
 
-    private static func checkedFacts(
+    static func checkedFacts(
         of source: any PhotoSource,
         path: String,
         limits: PhotoLimits

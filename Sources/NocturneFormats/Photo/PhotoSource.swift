@@ -13,6 +13,8 @@ protocol PhotoSource: AnyObject {
     /// The reduction its decoder does by itself, of the one wanted: a part of it, or 1.
     func ownDenominator(of wanted: Int) -> Int
     func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code
+    /// After the start: rows need only have these columns. Gives those they will have, the wanted ones among them.
+    func keepColumns(_ columns: Range<Int>) -> Range<Int>
     /// The next rows, 3 bytes a pixel.
     func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code
     var words: String { get }
@@ -26,6 +28,7 @@ extension PhotoSource {
     var pageCount: Int { 1 }
     var notes: [PhotoNote] { [] }
     func ownDenominator(of wanted: Int) -> Int { 1 }
+    func keepColumns(_ columns: Range<Int>) -> Range<Int> { 0..<Int(header.width) }
 }
 
 /// What the C side asks between rows. The context is an unretained ``CancellationFlag`` whose owner keeps it alive while
@@ -72,6 +75,12 @@ final class JPEGSource: PhotoSource {
     func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code {
         self.flag = flag
         return cphoto_jpeg_start(decoder, Int32(denominator), memory, photoStop, photoStopContext(flag))
+    }
+
+    func keepColumns(_ columns: Range<Int>) -> Range<Int> {
+        var (first, count) = (columns.lowerBound, columns.count)
+        cphoto_jpeg_keep_columns(decoder, &first, &count)
+        return first..<first + count
     }
 
     func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code {

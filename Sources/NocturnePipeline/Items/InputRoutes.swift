@@ -24,7 +24,7 @@ public struct InputRoutes: Sendable {
     ///
     /// A pattern is held against the last part of the path, the path below the input that was named, that path with the
     /// input's own last part in front, and, if it begins with a slash, the whole path.
-    func objection(of model: String, to path: String) -> String? {
+    package func objection(of model: String, to path: String) -> String? {
         guard let patterns = patterns[model] else { return nil }
         let names = names(of: path)
         let fits = patterns.contains { pattern in
