@@ -166,7 +166,9 @@ struct BatchArguments: ParsableArguments {
         for word in only {
             let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2 else {
-                throw ValidationError("--only takes a model and a pattern, such as \(packages[0].id)=*.jpg, not \(word)")
+                throw ValidationError(
+                    "--only takes a model and a pattern, such as \(packages[0].id)=*.jpg, not \(word)"
+                )
             }
             // By the id, or as it was given to --model.
             let named = zip(model, packages).first { $0 == parts[0] || $1.id == parts[0] }?.1

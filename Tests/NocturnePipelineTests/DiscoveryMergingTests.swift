@@ -67,10 +67,13 @@ struct DiscoveryMergingTests {
         #expect(merged.items[3].problem == .setAside("skin takes only a/*, two; eyes takes only in/b/*"))
     }
 
-    @Test("a pattern is held against the name, the path below the input, with its own name, and the whole path", arguments: [
-        ("*.jpg", true), ("x.jpg", true), ("b/x.jpg", true), ("a/b/*", true), ("/data/a/*", true), ("*b/x*", true),
-        ("/data/*.png", false), ("data/*", false), ("x", false), ("B/*", false), ("[ab]/x.jpg", true), ("a", false),
-    ])
+    @Test(
+        "a pattern is held against the name, the path below the input, with its own name, and the whole path",
+        arguments: [
+            ("*.jpg", true), ("x.jpg", true), ("b/x.jpg", true), ("a/b/*", true), ("/data/a/*", true), ("*b/x*", true),
+            ("/data/*.png", false), ("data/*", false), ("x", false), ("B/*", false), ("[ab]/x.jpg", true), ("a", false),
+        ]
+    )
     func patterns(_ pattern: String, _ fits: Bool) {
         let routes = InputRoutes(only: ["m=" + pattern], inputs: ["/data/a", "/other"])
         #expect((routes.objection(of: "m", to: "/data/a/b/x.jpg") == nil) == fits)

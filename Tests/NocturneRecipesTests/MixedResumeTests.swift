@@ -81,7 +81,10 @@ private struct MixedBench {
 
 @Suite("Stopping and going on with volumes and photos in one batch")
 struct MixedResumeTests {
-    @Test("Cancelled as any item starts, a resumed batch ends as an undisturbed one", arguments: [1, 2, 4, 7, 9, 12, 15])
+    @Test(
+        "Cancelled as any item starts, a resumed batch ends as an undisturbed one",
+        arguments: [1, 2, 4, 7, 9, 12, 15]
+    )
     func cancel(atStart number: Int) async throws {
         let bench = try MixedBench()
         #expect(try await bench.run(to: bench.whole, threads: 1).counts.completed == MixedBench.count)

@@ -82,6 +82,23 @@ struct PhotoCommandTests {
         }
     }
 
+    @Test("Every network of a photo package is checked and timed, whatever goes into it", arguments: ["skin", "books"])
+    func check(_ kind: String) throws {
+        let tool = try Tool(["models", "check", kind == "skin" ? skin : books, "--json", "--repeat", "1"])
+        #expect(tool.status == 0, "\(tool.errors)")
+        let networks = try tool.json()["networks"] as? [[String: Any]] ?? []
+        #expect(networks.count == (kind == "skin" ? 2 : 1))
+        for network in networks {
+            let rows = network["rows"] as? [[String: Any]] ?? []
+            #expect(rows.count >= 2)
+            for row in rows {
+                #expect((row["secondsPerPatch"] as? Double ?? 0) > 0)
+                guard row["precision"] as? String == "float32" else { continue }
+                #expect((row["rmsRelativeDifference"] as? Double ?? 1) < 1e-4)
+            }
+        }
+    }
+
     @Test("The status has every photo as an entry: what is in flight, what failed, what is ready, the newest first")
     func queue() throws {
         let folder = try TemporaryFolder("nocturne-queue")
@@ -101,7 +118,7 @@ struct PhotoCommandTests {
             #expect(part["id"] as? Int == 1 && part["kind"] as? String == "book" && part["changed"] is String)
         }
         let failed = try parts().filter { $0["state"] as? String == "failed" }
-        #expect(failed.count == 1 && failed[0]["item"] as? String == "broken" + ".png" && failed[0]["thumbnail"] is NSNull)
+        #expect(failed.count == 1 && failed[0]["item"] as? String == "broken" && failed[0]["thumbnail"] is NSNull)
         #expect((failed[0]["reason"] as? String)?.isEmpty == false)
 
         // As the journal is while p1 is in flight, and somebody is at work.

@@ -45,7 +45,7 @@ public enum PhotoReader {
             source.start(denominator: own, memory: limits.bytes, flag: flag),
             path: path,
             words: source.words,
-                systemCode: source.systemCode
+            systemCode: source.systemCode
         )
         var image = RGBImage(width: facts.uprightWidth, height: facts.uprightHeight)
         let plan = RowPlan(facts: facts, own: own)
@@ -181,7 +181,7 @@ extension PhotoError {
     static func check(_ code: cphoto_code, path: String, words: String, systemCode: Int32) throws(PhotoError) {
         switch code {
         case CPHOTO_OK: return
-        case CPHOTO_NOT_OPENED: 
+        case CPHOTO_NOT_OPENED:
             throw PhotoError(.cannotOpen, path: path, "cannot be opened: \(words)", systemCode: systemCode)
         case CPHOTO_NOT_READ:
             throw PhotoError(.cannotRead, path: path, "cannot be read: \(words)", systemCode: systemCode)

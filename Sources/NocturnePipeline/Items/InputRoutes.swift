@@ -28,7 +28,8 @@ public struct InputRoutes: Sendable {
         guard let patterns = patterns[model] else { return nil }
         let names = names(of: path)
         let fits = patterns.contains { pattern in
-            names.contains { fnmatch(pattern, $0, 0) == 0 } || (pattern.hasPrefix("/") && fnmatch(pattern, path, 0) == 0)
+            names.contains { fnmatch(pattern, $0, 0) == 0 }
+                || (pattern.hasPrefix("/") && fnmatch(pattern, path, 0) == 0)
         }
         return fits ? nil : "\(model) takes only \(patterns.joined(separator: ", "))"
     }
