@@ -4,7 +4,7 @@
 
 Builds `Photos/` beside this file unless --bench names the built program, and draws pictures of three sizes from a fixed
 seed unless some are given. The peer is `Tools/photo_reference.py`, which is what training code does, and the same
-arithmetic without its detours (the crop inside the resize, sixth powers of 256 levels instead of every pixel, one table
+arithmetic without its detours (no conversion of what is RGB, sixth powers of 256 levels instead of every pixel, one table
 look-up for the rest). Both sides are run on one thread and on two at once (Pillow gives up the interpreter's lock while it
 decodes and resizes). Prints a Markdown table of medians: milliseconds a picture by the clock, and ratios. Needs Pillow and
 NumPy.
@@ -45,7 +45,8 @@ def direct(path: Path) -> np.ndarray:
     side = min(image.size)
     left, top = (int(round((length - side) / 2)) for length in image.size)
     box = (left, top, left + side, top + side)
-    picture = np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box=box))
+    # Resizing with a box would take in pixels beside it, so the crop cannot be spared.
+    picture = np.asarray(image.crop(box).resize((SIDE, SIDE), Image.Resampling.BILINEAR))
     counts = [np.bincount(picture[..., channel].ravel(), minlength=256) for channel in range(3)]
     sixth = LEVELS**reference.POWER
     norms = np.array([(count @ sixth / SIDE**2) ** (1 / reference.POWER) for count in counts])
