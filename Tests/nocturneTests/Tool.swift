@@ -27,6 +27,7 @@ struct Tool {
     init(
         _ arguments: [String],
         program: String? = nil,
+        environment: [String: String] = [:],
         signal: Int32? = nil,
         after event: String? = "itemStarted",
         in events: String = ""
@@ -35,6 +36,7 @@ struct Tool {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program == nil ? Tool.path : "/usr/bin/env")
         process.arguments = (program.map { [$0] } ?? []) + arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let out = Pipe()
         let err = Pipe()
         process.standardOutput = out

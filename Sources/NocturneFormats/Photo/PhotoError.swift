@@ -1,5 +1,7 @@
+public import NocturneCore
+
 /// Why a picture could not be read. The description names the file and the fact, in the decoder's words where it spoke.
-public struct PhotoError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct PhotoError: SystemFault, Hashable, Sendable, CustomStringConvertible {
     /// The kind of fault, worded as a fact.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The system would not open or read the file.
@@ -22,7 +24,6 @@ public struct PhotoError: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Code
     public let path: String
     public let detail: String
-    /// The system's number where it refused; tells faults that may go away from others.
     public let systemCode: Int32?
 
     public init(_ code: Code, path: String, _ detail: String, systemCode: Int32? = nil) {

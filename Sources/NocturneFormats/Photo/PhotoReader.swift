@@ -68,7 +68,7 @@ public enum PhotoReader {
     /// By the first bytes.
     private static func format(of path: String) throws(PhotoError) -> PhotoFormat {
         // Without waiting: a pipe that has been given a picture's name would never answer.
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = FaultPoint.inputOpen.call { Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard descriptor >= 0 else { throw .cannotOpen(path, errno) }
         defer { close(descriptor) }
         var status = stat()

@@ -28,10 +28,9 @@ struct FoundFile: Sendable, Hashable {
 
     /// What tells whether the file is still the same: name, size, time of change, and the content where it is small.
     var stamp: String {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return "\(name) gone" }
-        var text = "\(name) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
-        if status.st_size <= 64 << 10, let digest = try? FileSystem.digest(path) {
+        let stamp = InputStamp(path)
+        var text = "\(name) \(stamp.words)"
+        if let size = stamp.size, size <= 64 << 10, let digest = try? FileSystem.digest(path) {
             text += " \(digest.digest.hex)"
         }
         return text

@@ -84,14 +84,6 @@ public struct PhotoClassification: Recipe {
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         try PhotoClassificationResult.adopt(folder: folder, fingerprint: fingerprint)
     }
-
-    public func isTransient(_ error: any Error) -> Bool {
-        let code =
-            (error as? PhotoError)?.systemCode ?? (error as? PDFError)?.systemCode
-            ?? (error as? PNGError)?.systemCode ?? (error as? AllocationError)?.systemCode
-        if let fault = error as? FileFault { return fault.isTransient }
-        return code.map { FileFault(operation: "", path: "", code: $0).isTransient } ?? false
-    }
 }
 
 extension PhotoPreprocessing {

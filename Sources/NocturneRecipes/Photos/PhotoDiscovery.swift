@@ -40,7 +40,10 @@ struct PhotoDiscovery {
         try scope.forEach(files.count) { index in
             let facts: Result<PhotoFacts, PhotoError>
             do throws(PhotoError) {
-                facts = .success(try PhotoReader.readHeader(at: files[index].path, limits: limits))
+                let header = try patiently(scope.flag) { () throws(PhotoError) in
+                    try PhotoReader.readHeader(at: files[index].path, limits: limits)
+                }
+                facts = .success(header)
             } catch {
                 facts = .failure(error)
             }

@@ -50,7 +50,9 @@ struct VolumeDiscovery {
         try scope.forEach(files.count) { index in
             let result: Result<VolumeFacts, Refusal>
             do throws(NIfTIError) {
-                let header = try NIfTIReader.readHeader(at: files[index].path)
+                let header = try patiently(scope.flag) { () throws(NIfTIError) in
+                    try NIfTIReader.readHeader(at: files[index].path)
+                }
                 result = .success(VolumeFacts(header))
             } catch {
                 result = .failure(Refusal(problem: .refused(error.detail)))

@@ -82,13 +82,6 @@ public struct VolumeSegmentation: Recipe {
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         try SegmentationResult.adopt(folder: folder, fingerprint: fingerprint)
     }
-
-    public func isTransient(_ error: any Error) -> Bool {
-        let code =
-            (error as? NIfTIError)?.systemCode ?? (error as? MeshFileError)?.systemCode
-            ?? (error as? PNGError)?.systemCode ?? (error as? AllocationError)?.systemCode
-        return code.map { FileFault(operation: "", path: "", code: $0).isTransient } ?? false
-    }
 }
 
 /// A volume that cannot be worked on, found out while it was.
