@@ -151,7 +151,7 @@ let package = Package(
         tests(of: "NocturnePictures", ["NocturneFormats"]),
         tests(of: "NocturnePipeline"),
         tests(of: "NocturneRecipes", ["NocturneFormats", "NocturneInference"]),
-        tests(of: "nocturne", ["NocturneFormats"]),
+        tests(of: "nocturne", ["NocturneFormats", "NocturneCore", "CZlib"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu11,

@@ -194,9 +194,10 @@ public struct BatchEngine: Sendable {
             toleratesMissing: !isNew
         )
         let flag = control.flag(for: "")
+        let routes = options.description.routes
         let discovery = try await blocking.run { [recipes, options] in
             let scope = ComputeScope(pool: pool, flag: flag)
-            let found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) })
+            let found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
             return options.watch?.quiet(found) ?? found
         }
         if options.watch != nil { return discovery }

@@ -121,6 +121,15 @@ struct BatchArguments: ParsableArguments {
     @Option(parsing: .singleValue, help: "Leave out files that fit this pattern. May be given again.")
     var exclude: [String] = []
 
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "That model takes only inputs whose name, or path from the last part of the input on, fits this pattern. May be given again.",
+            valueName: "model=pattern"
+        )
+    )
+    var only: [String] = []
+
     @Option(help: "auto, builtin or openvino.")
     var engine = "auto"
 
@@ -236,6 +245,29 @@ struct BatchArguments: ParsableArguments {
         return words
     }
 
+    /// `--only` with the models' ids, each pattern once.
+    private func routes(_ packages: [ModelPackage]) throws -> [String]? {
+        var routes: [String] = []
+        for word in only {
+            let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else {
+                throw ValidationError(
+                    "--only takes a model and a pattern, such as \(packages[0].id)=*.jpg, not \(word)"
+                )
+            }
+            // By the id, or as it was given to --model.
+            let named = zip(model, packages).first { $0 == parts[0] || $1.id == parts[0] }?.1
+            guard let named else {
+                throw ValidationError(
+                    "--only names \(parts[0]); the models are \(packages.map(\.id).joined(separator: ", "))"
+                )
+            }
+            let route = "\(named.id)=\(parts[1])"
+            if !routes.contains(route) { routes.append(route) }
+        }
+        return routes.isEmpty ? nil : routes
+    }
+
     /// The batch these arguments describe, with its models named by their folders.
     func description() throws -> BatchDescription {
         guard !model.isEmpty else { throw ValidationError("name a model with --model") }
@@ -261,6 +293,7 @@ struct BatchArguments: ParsableArguments {
             inputs: try allInputs(),
             include: include,
             exclude: exclude,
+            only: try routes(packages),
             modelPaths: packages.map { absolutePath($0.folder) }
         )
     }

@@ -45,19 +45,20 @@ public enum PhotoReader {
         try PhotoError.check(
             source.start(denominator: own, memory: limits.bytes, flag: flag),
             path: path,
-            words: source.words
+            words: source.words,
+            systemCode: source.systemCode
         )
         var image = RGBImage(width: facts.uprightWidth, height: facts.uprightHeight)
         let plan = RowPlan(facts: facts, own: own)
         let code = image.samples.withUnsafeMutableBufferPointer { samples in
             withExtendedLifetime(flag) { plan.decode(source, into: samples, flag: flag) }
         }
-        try PhotoError.check(code, path: path, words: source.words)
+        try PhotoError.check(code, path: path, words: source.words, systemCode: source.systemCode)
         facts.notes += source.notes
         return Photo(image: image, facts: facts)
     }
 
-    private static func open(_ path: String, _ limits: PhotoLimits) throws(PhotoError) -> any PhotoSource {
+    static func open(_ path: String, _ limits: PhotoLimits) throws(PhotoError) -> any PhotoSource {
         switch try format(of: path) {
         case .jpeg: try JPEGSource(path: path)
         case .png: try PNGSource(path: path)
@@ -89,7 +90,7 @@ public enum PhotoReader {
         throw PhotoError(.notAPicture, path: path, count == 0 ? "is empty" : "is neither JPEG nor PNG nor TIFF nor DICOM")
     }
 
-    private static func checkedFacts(
+    static func checkedFacts(
         of source: any PhotoSource,
         path: String,
         limits: PhotoLimits
@@ -172,13 +173,21 @@ extension PhotoColourModel {
 
 extension PhotoError {
     static func cannotOpen(_ path: String, _ number: Int32) -> PhotoError {
-        PhotoError(.cannotOpen, path: path, "cannot be opened: \(systemMessage(number)) (errno \(number))")
+        PhotoError(
+            .cannotOpen,
+            path: path,
+            "cannot be opened: \(systemMessage(number)) (errno \(number))",
+            systemCode: number
+        )
     }
 
-    static func check(_ code: cphoto_code, path: String, words: String) throws(PhotoError) {
+    static func check(_ code: cphoto_code, path: String, words: String, systemCode: Int32) throws(PhotoError) {
         switch code {
         case CPHOTO_OK: return
-        case CPHOTO_NOT_OPENED: throw PhotoError(.cannotOpen, path: path, "cannot be opened: \(words)")
+        case CPHOTO_NOT_OPENED:
+            throw PhotoError(.cannotOpen, path: path, "cannot be opened: \(words)", systemCode: systemCode)
+        case CPHOTO_NOT_READ:
+            throw PhotoError(.cannotRead, path: path, "cannot be read: \(words)", systemCode: systemCode)
         case CPHOTO_UNSUPPORTED: throw PhotoError(.unsupported, path: path, "is not decoded: \(words)")
         case CPHOTO_TOO_LARGE: throw PhotoError(.tooLarge, path: path, "needs more memory than allowed: \(words)")
         case CPHOTO_NO_MEMORY: throw PhotoError(.outOfMemory, path: path, "no memory to decode the picture")

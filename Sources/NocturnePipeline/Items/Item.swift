@@ -35,6 +35,8 @@ public struct DiscoveredItem: Sendable {
     public var inputs: [InputStamp]
     /// Why there is no work to do; nil for a good item.
     public var problem: ItemProblem?
+    /// What the keys of pictures begin with.
+    public static let photoKeyPrefix = "photo:"
     /// The place of the recipe that found it among the batch's.
     package internal(set) var recipe = 0
 
