@@ -27,7 +27,8 @@ public enum ContourExtruder {
     ///
     /// Contours of one plane are combined by even and odd: a contour in another is a hole, and channels of no width are
     /// closed. A gap wider than one and a half usual steps stays open: to its side the slab gets half a usual step. Every
-    /// edge of a slab is shared by two triangles in opposite directions. Planes may lie obliquely.
+    /// edge of a slab is shared by two triangles in opposite directions; where contours cross, by more, as many one way
+    /// as the other. Planes may lie obliquely.
     /// - Parameters:
     ///   - contours: closed polygons, RAS+ mm.
     ///   - thickness: in mm, for contours that all lie in one plane.

@@ -119,24 +119,25 @@ struct LoopSet {
                 (pointwiseMin(box.0, points[corner]), pointwiseMax(box.1, points[corner]))
             }
         }
-        for index in loops.indices {
-            var around: [Int] = []
-            if !flag.isCancelled {
-                let probe = innerPoint(of: loops[index], isReversed: areas[index] < 0)
-                around = loops.indices.filter { other in
-                    other != index && abs(areas[other]) > abs(areas[index])
-                        && all(boxes[other].0 .<= probe) && all(probe .<= boxes[other].1)
-                        && contains(loops[other], probe)
-                }
+        var around = [[Int]](repeating: [], count: loops.count)
+        for index in loops.indices where !flag.isCancelled {
+            let probe = innerPoint(of: loops[index])
+            around[index] = loops.indices.filter { other in
+                other != index && abs(areas[other]) > abs(areas[index])
+                    && all(boxes[other].0 .<= probe) && all(probe .<= boxes[other].1)
+                    && contains(loops[other], probe)
             }
-            let isHole = around.count % 2 == 1
-            if isHole { surroundings[index] = around.min { abs(areas[$0]) < abs(areas[$1]) } }
-            if (areas[index] < 0) != isHole { loops[index].reverse() }
+        }
+        for index in loops.indices {
+            // Where loops cross, a hole may lie in holes alone: it is then taken for an outer loop.
+            let parent = around[index].filter { around[$0].count % 2 == 0 }.min { abs(areas[$0]) < abs(areas[$1]) }
+            if around[index].count % 2 == 1 { surroundings[index] = parent }
+            if (areas[index] < 0) != (surroundings[index] != nil) { loops[index].reverse() }
         }
     }
 
     /// A point inside a loop: near its leftmost corner.
-    private func innerPoint(of loop: [Int], isReversed: Bool) -> SIMD2<Double> {
+    private func innerPoint(of loop: [Int]) -> SIMD2<Double> {
         let tip = loop.indices.min { left, right in
             let (a, b) = (points[loop[left]], points[loop[right]])
             return a.x != b.x ? a.x < b.x : a.y < b.y

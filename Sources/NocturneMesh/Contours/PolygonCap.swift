@@ -2,8 +2,8 @@ internal import NocturneConcurrency
 
 /// Triangles over the inside of loops: ears are cut off after every hole was joined to the loop around it.
 ///
-/// Whatever the loops look like, every edge of a loop has one triangle to its left, and every edge inside two: a surface
-/// made of it is closed. Only loops that cross give triangles which overlap.
+/// Whatever the loops look like, every edge of a loop has one triangle to its left, and every edge inside as many on
+/// one side as on the other: a surface made of it is closed. Only loops that cross give triangles which overlap.
 enum PolygonCap {
     struct Cap {
         /// Of the points of the loops, counter-clockwise.
@@ -178,7 +178,11 @@ enum PolygonCap {
                 refused += 1
                 continue
             }
-            triangles.append(SIMD3(UInt32(ring[previous[here]]), UInt32(ring[here]), UInt32(ring[next[here]])))
+            let corners = (ring[previous[here]], ring[here], ring[next[here]])
+            // The two ways of a bridge cancel each other.
+            if corners.0 != corners.1, corners.1 != corners.2, corners.2 != corners.0 {
+                triangles.append(SIMD3(UInt32(corners.0), UInt32(corners.1), UInt32(corners.2)))
+            }
             covered += abs(area) / 2
             next[previous[here]] = next[here]
             previous[next[here]] = previous[here]

@@ -94,7 +94,19 @@ struct ExtrusionTests {
             }
         }
         let result = try surface(contours + [contours[0], [SIMD3(1, 1, 0), SIMD3(1, 1, 0), SIMD3(1, 1, 0)]])
-        #expect(result.mesh.isEmpty || MeshMeasures(of: result.mesh).isClosedManifold)
+        var balance: [SIMD2<UInt32>: Int] = [:]
+        for triangle in result.mesh.triangles {
+            #expect(triangle.x != triangle.y && triangle.y != triangle.z && triangle.z != triangle.x)
+            for corner in 0..<3 {
+                let (from, to) = (triangle[corner], triangle[(corner + 1) % 3])
+                balance[SIMD2(min(from, to), max(from, to)), default: 0] += from < to ? 1 : -1
+            }
+        }
+        #expect(balance.values.allSatisfy { $0 == 0 })
+        // A set without a boundary encloses a volume of its own, wherever it is seen from.
+        let moved = try surface((contours + [contours[0]]).map { $0.map { $0 + SIMD3(500, -300, 20) } })
+        let (one, other) = (MeshMeasures(of: result.mesh).signedVolume, MeshMeasures(of: moved.mesh).signedVolume)
+        #expect(abs(one - other) < 1e-2)
     }
 
     @Test("bent and differently directed contours are left out and counted")
