@@ -1,5 +1,7 @@
 #include "segframes.hpp"
 
+#include "codecs.hpp"
+
 #include "dcmtk/dcmdata/dcpixel.h"
 #include "dcmtk/dcmdata/dcpixseq.h"
 #include "dcmtk/dcmdata/dcpxitem.h"
@@ -157,28 +159,36 @@ int read_compressed(cdcmtk_segmentation &segmentation, size_t frame, uint16_t *v
         else widen(bytes.data(), facts.bits_allocated, mask, values, pixels);
         return CDCMTK_OK;
     }
-    cdcmtk_pixel_layout layout = {facts.rows, facts.columns, facts.bits_allocated, facts.bits_stored, facts.high_bit, 0};
+    cdcmtk::Layout layout;
+    layout.rows = static_cast<uint64_t>(facts.rows);
+    layout.columns = static_cast<uint64_t>(facts.columns);
+    layout.allocated = static_cast<unsigned>(facts.bits_allocated);
+    layout.stored = static_cast<unsigned>(facts.bits_stored);
+    layout.high = static_cast<unsigned>(facts.high_bit);
+    cdcmtk::Samples samples;
     if (segmentation.syntax == EXS_JPEG2000LosslessOnly || segmentation.syntax == EXS_JPEG2000) {
-        std::vector<int32_t> decoded;
-        const cdcmtk_code other = cdcmtk::decode_jpeg2000(stream, layout, decoded, error);
+        const cdcmtk_code other = cdcmtk::decode_jpeg2000(stream, layout, samples, error);
         if (other != CDCMTK_OK) return other;
+        const int32_t *decoded = samples.as<int32_t>();
         for (size_t index = 0; index < pixels; index += 1) values[index] = static_cast<uint16_t>(decoded[index]) & mask;
         return CDCMTK_OK;
     }
-    std::vector<uint32_t> cells;
     if (segmentation.syntax == EXS_RLELossless) {
         if (facts.bits_allocated == 1) {
             // Bits are packed within the frame, and their bytes compressed as if they were pixels.
-            const cdcmtk_pixel_layout packed = {1, static_cast<int32_t>((pixels + 7) / 8), 8, 8, 7, 0};
-            const cdcmtk_code other = cdcmtk::decode_rle(stream, packed, cells, error);
-            if (other != CDCMTK_OK) return other;
-            unpack_bits(reinterpret_cast<const uint8_t *>(cells.data()), 0, values, pixels);
-            return CDCMTK_OK;
+            layout.rows = 1;
+            layout.columns = (pixels + 7) / 8;
+            layout.allocated = layout.stored = 8;
+            layout.high = 7;
         }
-        code = cdcmtk::decode_rle(stream, layout, cells, error);
-    } else {
-        code = read_by_dcmtk(segmentation, frame, stream, cells, error);
+        const cdcmtk_code other = cdcmtk::decode_rle(stream, layout, samples, error);
+        if (other != CDCMTK_OK) return other;
+        if (facts.bits_allocated == 1) unpack_bits(samples.as<uint8_t>(), 0, values, pixels);
+        else widen(samples.as<uint8_t>(), facts.bits_allocated, mask, values, pixels);
+        return CDCMTK_OK;
     }
+    std::vector<uint32_t> cells;
+    code = read_by_dcmtk(segmentation, frame, stream, cells, error);
     if (code != CDCMTK_OK) return code;
     widen(reinterpret_cast<const uint8_t *>(cells.data()), facts.bits_allocated, mask, values, pixels);
     return CDCMTK_OK;

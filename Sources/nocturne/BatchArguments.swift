@@ -217,7 +217,7 @@ struct BatchArguments: ParsableArguments {
             usesReferenceRounding: referenceRounding,
             fixesTilt: fixTilt,
             regions: try rois.map { try RegionInstruction(path: absolutePath($0)) },
-            comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) }
+            comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) },
             writesSegmentationObject: dicomSegmentation,
             writesStructureSet: rtstruct,
             drawsSlices: pictures

@@ -1,4 +1,5 @@
 internal import CDCMTK
+public import NocturneCore
 
 /// Why a segmentation or a structure set was not written.
 public struct DICOMWriteError: SystemFault, Sendable, Hashable, CustomStringConvertible {

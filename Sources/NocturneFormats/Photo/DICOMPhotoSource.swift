@@ -15,6 +15,7 @@ final class DICOMPhotoSource: PhotoSource {
     let orientation = 1
     private(set) var header = cphoto_header()
     private(set) var words = ""
+    private(set) var systemCode: Int32 = 0
     private(set) var notes: [PhotoNote] = []
     private let decoder: OpaquePointer
     private let picture: cdcmtk_picture
