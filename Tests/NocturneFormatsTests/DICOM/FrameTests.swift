@@ -45,7 +45,9 @@ struct FrameTests {
         set.bytes(
             0x7FE0_0010,
             "OW",
-            (0..<frames).flatMap { frame in TestSlice.ramp.flatMap { littleEndian($0 + UInt16(1000 * frame)) } }
+            (0..<frames).flatMap { (frame: Int) -> [UInt8] in
+                TestSlice.ramp.flatMap { (cell: UInt16) -> [UInt8] in littleEndian(cell + UInt16(1000 * frame)) }
+            }
         )
         change(&set)
         return DICOMDataSet.preamble("1.2.840.10008.1.2.1") + set.encoded(.explicit)
@@ -73,7 +75,9 @@ struct FrameTests {
     @Test("40 frames become a volume with each frame's own slope, on any number of threads")
     func volume() async throws {
         let file = enhanced(40)
-        let expected = (0..<40).flatMap { frame in TestSlice.ramp.map { Float(2 * (Int($0) + 1000 * frame) + frame) } }
+        let expected: [Float] = (0..<40).flatMap { (frame: Int) -> [Float] in
+            TestSlice.ramp.map { (cell: UInt16) -> Float in Float(2 * (Int(cell) + 1000 * frame) + frame) }
+        }
         let folder = try TemporaryFolder("dicom")
         let path = try folder.write(file, to: "a").path
         let results = try await resultsForWidths { scope in
@@ -108,7 +112,7 @@ struct FrameTests {
     }
 
     /// A mosaic of 3 × 3 tiles of 2 × 2 pixels, eight of them used; pixel values are those of the tile.
-    private func mosaic(change: (inout DICOMDataSet) -> Void = { _ in }) -> [UInt8] {
+    private func mosaic(change: @escaping (inout DICOMDataSet) -> Void = { _ in }) -> [UInt8] {
         var slice = TestSlice()
         slice.sopClass = "1.2.840.10008.5.1.4.1.1.4"
         slice.position = SIMD3(-10, -20, 5)
@@ -121,7 +125,10 @@ struct FrameTests {
             set.short(0x0019_100A, 8)
             set.short(0x0028_0010, 6)
             set.short(0x0028_0011, 6)
-            let cells = (0..<36).map { UInt16(($0 / 6 / 2) * 3 + ($0 % 6) / 2 + 1) }
+            let cells: [UInt16] = (0..<36).map { (index: Int) -> UInt16 in
+                let (row, column) = (index / 12, index % 6 / 2)
+                return UInt16(row * 3 + column + 1)
+            }
             set.bytes(0x7FE0_0010, "OW", cells.flatMap { littleEndian($0) })
             change(&set)
         }
@@ -145,19 +152,32 @@ struct FrameTests {
     @Test("the scanner's own header turns the order of a mosaic's slices")
     func normal() throws {
         func tag(_ name: String, _ values: [String]) -> [UInt8] {
-            var bytes = Array(name.utf8) + [UInt8](repeating: 0, count: 64 - name.utf8.count)
-            bytes += littleEndian(Int32(3)) + Array("FD".utf8) + [0, 0] + littleEndian(Int32(0))
-            bytes += littleEndian(Int32(values.count)) + littleEndian(Int32(77))
+            var bytes: [UInt8] = Array(name.utf8)
+            bytes += [UInt8](repeating: 0, count: 64 - bytes.count)
+            bytes += littleEndian(Int32(3))
+            bytes += [0x46, 0x44, 0, 0] as [UInt8]
+            bytes += littleEndian(Int32(0))
+            bytes += littleEndian(Int32(values.count))
+            bytes += littleEndian(Int32(77))
             for value in values {
-                let text = Array(value.utf8) + [0]
-                let padded = text + [UInt8](repeating: 0, count: (4 - text.count % 4) % 4)
+                var text: [UInt8] = Array(value.utf8)
+                text.append(0)
                 let length = littleEndian(Int32(text.count))
-                bytes += length + length + littleEndian(Int32(77)) + length + padded
+                bytes += length
+                bytes += length
+                bytes += littleEndian(Int32(77))
+                bytes += length
+                bytes += text
+                bytes += [UInt8](repeating: 0, count: (4 - text.count % 4) % 4)
             }
             return bytes
         }
-        let header = Array("SV10".utf8) + [4, 3, 2, 1] + littleEndian(Int32(2)) + littleEndian(Int32(77))
-            + tag("NumberOfImagesInMosaic", ["7"]) + tag("SliceNormalVector", ["0.0", "0", "-1.00000000"])
+        var header: [UInt8] = Array("SV10".utf8)
+        header += [4, 3, 2, 1] as [UInt8]
+        header += littleEndian(Int32(2))
+        header += littleEndian(Int32(77))
+        header += tag("NumberOfImagesInMosaic", ["7"])
+        header += tag("SliceNormalVector", ["0.0", "0", "-1.00000000"])
         let file = mosaic { set in
             set.remove(0x0019_100A)
             set.text(0x0029_0010, "LO", "SIEMENS CSA HEADER")

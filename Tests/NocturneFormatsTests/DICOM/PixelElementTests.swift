@@ -81,7 +81,7 @@ struct PixelElementTests {
                 set.sequence(0x0028_3000, [item])
             }
         }
-        let expected = stored.map { Float(entries[min(max($0 - first, 0), 99)]) }
+        let expected: [Float] = stored.map { (value: Int) -> Float in Float(entries[min(max(value - first, 0), 99)]) }
         #expect(try read(files(slices)).values == expected + expected)
     }
 

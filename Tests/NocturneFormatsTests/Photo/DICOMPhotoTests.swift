@@ -31,16 +31,18 @@ struct DICOMPhotoTests {
         let pixels = try photo { colour(&$0, "RGB", planar: 0, Self.colours) }
         #expect(pixels.image.samples == Self.colours)
         #expect(pixels.facts.format == .dicom && pixels.facts.colourModel == .rgb)
-        let planes = (0..<3).flatMap { plane in stride(from: plane, to: 144, by: 3).map { Self.colours[$0] } }
+        let planes: [UInt8] = (0..<3).flatMap { (plane: Int) -> [UInt8] in
+            stride(from: plane, to: 144, by: 3).map { Self.colours[$0] }
+        }
         #expect(try photo { colour(&$0, "RGB", planar: 1, planes) }.image.samples == Self.colours)
     }
 
     @Test("YBR becomes RGB by the standard's coefficients")
     func ybr() throws {
-        let full = [UInt8](repeating: 0, count: 0) + (0..<48).flatMap { _ in [UInt8(120), 90, 200] }
-        let expected = (0..<48).flatMap { _ in [UInt8(221), 82, 53] }
+        let full: [UInt8] = Array([[UInt8]](repeating: [120, 90, 200], count: 48).joined())
+        let expected: [UInt8] = Array([[UInt8]](repeating: [221, 82, 53], count: 48).joined())
         #expect(try photo { colour(&$0, "YBR_FULL", planar: 0, full) }.image.samples == expected)
-        let halved = (0..<24).flatMap { _ in [UInt8(120), 120, 90, 200] }
+        let halved: [UInt8] = Array([[UInt8]](repeating: [120, 120, 90, 200], count: 24).joined())
         #expect(try photo { colour(&$0, "YBR_FULL_422", planar: 0, halved) }.image.samples == expected)
     }
 
@@ -53,11 +55,16 @@ struct DICOMPhotoTests {
             for channel in 0..<3 {
                 let facts = littleEndian(UInt16(4)) + littleEndian(UInt16(0)) + littleEndian(UInt16(16))
                 set.bytes(0x0028_1101 + UInt32(channel), "US", facts)
-                let entries = (0..<4).flatMap { littleEndian(UInt16(($0 * 60 + channel) << 8)) }
+                let entries = (0..<4).flatMap { (entry: Int) -> [UInt8] in
+                    littleEndian(UInt16((entry * 60 + channel) << 8))
+                }
                 set.bytes(0x0028_1201 + UInt32(channel), "OW", entries)
             }
         }.image.samples
-        #expect(samples == indices.flatMap { index in (0..<3).map { index * 60 + UInt8($0) } })
+        let expected: [UInt8] = indices.flatMap { (index: UInt8) -> [UInt8] in
+            [index * 60, index * 60 + 1, index * 60 + 2]
+        }
+        #expect(samples == expected)
     }
 
     @Test("grey goes from its least to its largest value, or through the window; MONOCHROME1 is turned")
