@@ -303,7 +303,10 @@ struct VolumeBatchTests {
         #expect(refused.counts.failed == 1)
         #expect(try bench.reason("series")?.contains("slices are missing; --fix-tilt resamples it") == true)
 
-        let outcome = try await bench.run(SegmentationOptions(fixesTilt: true), output: OutputFolder(bench.folder("out2").path))
+        let outcome = try await bench.run(
+            SegmentationOptions(fixesTilt: true),
+            output: OutputFolder(bench.folder("out2").path)
+        )
         #expect(outcome.counts.completed == 1)
         let result = try String(contentsOfFile: bench.folder("out2/series/result.json").path, encoding: .utf8)
         #expect(result.contains("resampled: steps of") && result.contains("1 planes interpolated"))

@@ -70,7 +70,8 @@ struct MediaDirectory {
         }
         guard (1...largestParts).contains(parts.count) else { return nil }
         for part in parts {
-            guard !part.isEmpty, part != ".", part != "..", part.utf8.count <= 255, !part.utf8.contains(UInt8(ascii: "/"))
+            guard !part.isEmpty, part != ".", part != "..", part.utf8.count <= 255,
+                !part.utf8.contains(UInt8(ascii: "/"))
             else { return nil }
         }
         return parts

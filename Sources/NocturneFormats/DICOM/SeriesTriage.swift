@@ -165,9 +165,12 @@ enum SeriesTriage {
         if slices.contains(where: { $0.object.photometricInterpretation == "MONOCHROME1" }) {
             series.notes.append("MONOCHROME1: values are kept, only their display is inverted")
         }
-        for note in slices.reduce(into: [String](), { all, slice in
-            for note in slice.object.notes where !all.contains(note) { all.append(note) }
-        }).prefix(8) { series.notes.append(note) }
+        for note in slices.reduce(
+            into: [String](),
+            { all, slice in
+                for note in slice.object.notes where !all.contains(note) { all.append(note) }
+            }
+        ).prefix(8) { series.notes.append(note) }
         return series
     }
 

@@ -77,7 +77,11 @@ struct SliceStack {
         do {
             return try StackCorrection(of: frame)
         } catch {
-            throw DICOMReadError(fault.code, path: fault.path, detail: "\(fault.detail); beyond repair: \(error.detail)")
+            throw DICOMReadError(
+                fault.code,
+                path: fault.path,
+                detail: "\(fault.detail); beyond repair: \(error.detail)"
+            )
         }
     }
 
@@ -121,7 +125,8 @@ struct SliceStack {
         let sideways = length(whole - normal * along)
         let lean = atan2(sideways, along) * 180 / Double.pi
         if lean > Tolerance.leanDegrees, sideways > Tolerance.sideways(pixel) {
-            let stated = stack[0].slice.object.gantryTilt.map { "; GantryDetectorTilt (0018,1120) says \(figure($0))°" } ?? ""
+            let stated =
+                stack[0].slice.object.gantryTilt.map { "; GantryDetectorTilt (0018,1120) says \(figure($0))°" } ?? ""
             return [(.sheared, "sheared by \(figure(lean))°: the slices are not stacked along their normal\(stated)")]
         }
         let step = whole / Double(stack.count - 1)

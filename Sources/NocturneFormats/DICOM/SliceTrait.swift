@@ -33,21 +33,23 @@ struct SliceTrait: Sendable {
     ]
 
     /// What tells repetitions of the same places apart, the most telling first.
-    static let whenRepeated = [
-        number("DiffusionBValue (0018,9087)", prefix: "b") { $0.diffusionBValue },
-        number("TemporalPositionIdentifier (0020,0100)", prefix: "t") { $0.temporalPosition.map(Double.init) },
-        number("AcquisitionNumber (0020,0012)", prefix: "a") { $0.acquisitionNumber.map(Double.init) },
-        number("EchoTime (0018,0081)", prefix: "te") { $0.echoTime },
-        text("ImageType (0008,0008)", prefix: "") { $0.imageType.joined(separator: "\\") },
-        number("TriggerTime (0018,1060)", prefix: "trigger", complete: true) { $0.triggerTime },
-    ] + (0..<8).map { index in
-        number("DimensionIndexValues (0020,9157), number \(index + 1),", prefix: "d", complete: true) {
-            $0.dimensionIndex.indices.contains(index) ? Double($0.dimensionIndex[index]) : nil
-        }
-    } + [
-        ranked("AcquisitionTime (0008,0032)") { $0.acquisitionTime },
-        ranked("ContentTime (0008,0033)") { $0.contentTime },
-    ]
+    static let whenRepeated =
+        [
+            number("DiffusionBValue (0018,9087)", prefix: "b") { $0.diffusionBValue },
+            number("TemporalPositionIdentifier (0020,0100)", prefix: "t") { $0.temporalPosition.map(Double.init) },
+            number("AcquisitionNumber (0020,0012)", prefix: "a") { $0.acquisitionNumber.map(Double.init) },
+            number("EchoTime (0018,0081)", prefix: "te") { $0.echoTime },
+            text("ImageType (0008,0008)", prefix: "") { $0.imageType.joined(separator: "\\") },
+            number("TriggerTime (0018,1060)", prefix: "trigger", complete: true) { $0.triggerTime },
+        ]
+        + (0..<8).map { index in
+            number("DimensionIndexValues (0020,9157), number \(index + 1),", prefix: "d", complete: true) {
+                $0.dimensionIndex.indices.contains(index) ? Double($0.dimensionIndex[index]) : nil
+            }
+        } + [
+            ranked("AcquisitionTime (0008,0032)") { $0.acquisitionTime },
+            ranked("ContentTime (0008,0033)") { $0.contentTime },
+        ]
 
     // MARK: Kinds of traits
 
@@ -162,7 +164,8 @@ struct SliceTrait: Sendable {
     private static func component(_ type: [String]) -> Value {
         // Siemens, GE, Philips and the standard's ComplexImageComponent; in the order in which parts are listed.
         let names: [(words: Set<String>, label: String)] = [
-            (["M", "MAGNITUDE", "M_FFE", "M_SE", "M_IR"], "magnitude"), (["P", "PHASE", "PHASE MAP", "P_FFE"], "phase"),
+            (["M", "MAGNITUDE", "M_FFE", "M_SE", "M_IR"], "magnitude"),
+            (["P", "PHASE", "PHASE MAP", "P_FFE"], "phase"),
             (["R", "REAL", "R_FFE", "R_IR"], "real"), (["I", "IMAGINARY", "I_FFE"], "imaginary"),
             (["WATER", "W"], "water"), (["FAT", "F"], "fat"),
             (["IN_PHASE", "IN-PHASE", "IP", "INPHASE"], "inphase"),

@@ -146,7 +146,8 @@ public struct StackCorrection: Sendable, Hashable {
         let count = (extent / shortest).rounded()
         guard count.isFinite, count >= 1, count <= Double(Limit.planes * heights.count) else {
             throw Impossible(
-                detail: "steps from \(figure(shortest)) to \(figure(steps.max() ?? 0)) mm are too uneven to be interpolated"
+                detail:
+                    "steps from \(figure(shortest)) to \(figure(steps.max() ?? 0)) mm are too uneven to be interpolated"
             )
         }
         let step = extent / count

@@ -93,7 +93,8 @@ struct StackFrame {
     ) throws(DICOMReadError) -> (row: SIMD3<Double>, column: SIMD3<Double>) {
         let row = slice.rowDirection ?? .zero
         let column = slice.columnDirection ?? .zero
-        guard abs(length(row) - 1) <= SliceStack.Tolerance.orthonormality, abs(length(column) - 1) <= SliceStack.Tolerance.orthonormality,
+        guard abs(length(row) - 1) <= SliceStack.Tolerance.orthonormality,
+            abs(length(column) - 1) <= SliceStack.Tolerance.orthonormality,
             abs(dot(row, column)) <= SliceStack.Tolerance.orthonormality
         else {
             throw DICOMReadError(

@@ -54,7 +54,8 @@ struct StackResampling {
         let (grid, own) = (correction.geometry.shape, correction.storedShape)
         let source = correction.planes[k]
         let lower = Row(correction.shifts[source.lower], own, stored, slice: source.lower)
-        let upper = source.weight > 0
+        let upper =
+            source.weight > 0
             ? Row(correction.shifts[source.lower + 1], own, stored, slice: source.lower + 1) : lower
         for j in 0..<grid.y {
             for i in 0..<grid.x {

@@ -74,7 +74,10 @@ public struct InputInspection {
         entries += scan.series.map(entry)
         entries += scan.setAside.map { refused($0.path, format: "DICOM", $0.reason.detail) }
         entries += scan.notDICOM.map { refused($0, format: nil, "neither DICOM nor NIfTI") }
-        return Report(entries: entries.sorted { ($0.path, $0.part ?? "") < ($1.path, $1.part ?? "") }, notes: walk.notes)
+        return Report(
+            entries: entries.sorted { ($0.path, $0.part ?? "") < ($1.path, $1.part ?? "") },
+            notes: walk.notes
+        )
     }
 
     private func refused(_ path: String, format: String?, _ problem: String) -> Entry {
@@ -119,7 +122,8 @@ public struct InputInspection {
     private func entry(_ series: DICOMSeries) -> Entry {
         let first = series.slices.first
         var details: [String] = [
-            "\(series.slices.count) slices in \(series.files.count) files" + (series.description.map { ", \($0)" } ?? "")
+            "\(series.slices.count) slices in \(series.files.count) files"
+                + (series.description.map { ", \($0)" } ?? "")
         ]
         let syntaxes = Set(series.slices.map(\.object.transferSyntaxName)).sorted()
         if !syntaxes.isEmpty { details.append("transfer syntax \(syntaxes.joined(separator: ", "))") }

@@ -20,7 +20,12 @@ struct VolumeMemory {
     func plan(threads: Int, lean: Bool) throws -> ItemPlan {
         var buffers = [
             PlannedBuffer("source voxels", bytes: voxels * 4 * model.channelCount, from: .load, through: .finish),
-            PlannedBuffer("slices before resampling", bytes: (source.storedVoxels ?? 0) * 4, from: .load, through: .load),
+            PlannedBuffer(
+                "slices before resampling",
+                bytes: (source.storedVoxels ?? 0) * 4,
+                from: .load,
+                through: .load
+            ),
             PlannedBuffer("decoder", bytes: (8 << 20) * threads, from: .load, through: .load),
         ]
         var steps = 0

@@ -33,12 +33,20 @@ struct MediaDirectoryTests {
     func follows() throws {
         try TemporaryFolder.with("dicom") { folder in
             let slices = TestSlice.stack(4)
-            for (k, slice) in slices.enumerated() { _ = try folder.write(slice.file(), to: k < 2 ? "CT1/\(k)" : "ct2/\(k)") }
-            let path = try folder.write(directory(["CT1\\0", "CT1\\1", "CT2\\2", "CT2\\3", "CT1\\0", "CT3\\9"]), to: "DICOMDIR").path
+            for (k, slice) in slices.enumerated() {
+                _ = try folder.write(slice.file(), to: k < 2 ? "CT1/\(k)" : "ct2/\(k)")
+            }
+            let path = try folder.write(
+                directory(["CT1\\0", "CT1\\1", "CT2\\2", "CT2\\3", "CT1\\0", "CT3\\9"]),
+                to: "DICOMDIR"
+            ).path
             let scan = try DICOMScanner.scan(paths: [path], scope: .serial())
             #expect(scan.series.map(\.slices.count) == [4] && scan.series[0].problem == nil)
             #expect(scan.named.count == 4 && Set(scan.named.values) == [path])
-            #expect(words(scan) == "a DICOMDIR, which only names other files: 4 of them are there, 4 found by it alone; 1 are not")
+            #expect(
+                words(scan)
+                    == "a DICOMDIR, which only names other files: 4 of them are there, 4 found by it alone; 1 are not"
+            )
             // Named both ways, by this or another name of the same file: not doubled.
             let link = folder("link").path
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder("CT1/0").path)
@@ -46,7 +54,11 @@ struct MediaDirectoryTests {
             #expect(both.series.map(\.slices.count) == [4])
             #expect(both.named.count == 2)
             // What the caller does not want stays out.
-            let some = try DICOMScanner.scan(paths: [path], scope: .serial(), admits: { path, _ in !path.hasSuffix("/3") })
+            let some = try DICOMScanner.scan(
+                paths: [path],
+                scope: .serial(),
+                admits: { path, _ in !path.hasSuffix("/3") }
+            )
             #expect(some.series.map(\.slices.count) == [3])
         }
     }
@@ -54,7 +66,8 @@ struct MediaDirectoryTests {
     @Test(
         "names that lead out are not followed",
         arguments: [
-            "..\\OUTSIDE", "..", "CT1\\..\\..\\OUTSIDE", "/etc/passwd", "../OUTSIDE", "CT1/../../OUTSIDE", "\\OUTSIDE", "",
+            "..\\OUTSIDE", "..", "CT1\\..\\..\\OUTSIDE", "/etc/passwd", "../OUTSIDE", "CT1/../../OUTSIDE", "\\OUTSIDE",
+            "",
             ".\\OUTSIDE", "LINK", "FOLDER\\OUTSIDE", String(repeating: "A\\", count: 40) + "B",
         ]
     )
@@ -63,7 +76,10 @@ struct MediaDirectoryTests {
             _ = try folder.write(TestSlice().file(), to: "OUTSIDE")
             let path = try folder.write(directory([reference]), to: "MEDIUM/DICOMDIR").path
             let manager = FileManager.default
-            try manager.createSymbolicLink(atPath: folder("MEDIUM/LINK").path, withDestinationPath: folder("OUTSIDE").path)
+            try manager.createSymbolicLink(
+                atPath: folder("MEDIUM/LINK").path,
+                withDestinationPath: folder("OUTSIDE").path
+            )
             try manager.createSymbolicLink(atPath: folder("MEDIUM/FOLDER").path, withDestinationPath: folder("").path)
             let scan = try DICOMScanner.scan(paths: [path], scope: .serial())
             #expect(scan.series.isEmpty && scan.notDICOM.isEmpty && scan.named.isEmpty)

@@ -130,7 +130,6 @@ struct SeriesTriageTests {
             return try problem(slices).code
         }
         #expect(try code { $0.text(0x0008_0016, "UI", "1.2.840.10008.5.1.4.1.1.66.4") } == .notAnImageClass)
-        #expect(try code { $0.text(0x0008_0016, "UI", "1.2.840.10008.5.1.4.1.1.4.1") } == .multiFrame)
         #expect(try code { $0.text(0x0028_0008, "IS", "12") } == .multiFrame)
         #expect(try code { $0.text(0x0008_0008, "CS", "ORIGINAL\\PRIMARY\\M\\ND\\MOSAIC") } == .mosaic)
         #expect(try code { $0.text(0x0008_0008, "CS", "ORIGINAL\\PRIMARY\\LOCALIZER") } == .localizer)

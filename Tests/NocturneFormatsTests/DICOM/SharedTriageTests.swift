@@ -63,9 +63,13 @@ struct SharedTriageTests {
 
     /// How far the corners of a grid are from those of another one, whatever the order of its axes.
     private func distance(_ geometry: VolumeGeometry, shape: [Int], affine: [[Double]]) -> Double {
-        let other = VolumeGeometry(shape: VolumeShape(x: shape[0], y: shape[1], z: shape[2]), affine: Affine(rows: affine))
+        let other = VolumeGeometry(
+            shape: VolumeShape(x: shape[0], y: shape[1], z: shape[2]),
+            affine: Affine(rows: affine)
+        )
         let others = corners(other)
-        return corners(geometry).map { corner in others.map { length($0 - corner) }.min() ?? .infinity }.max() ?? .infinity
+        return corners(geometry).map { corner in others.map { length($0 - corner) }.min() ?? .infinity }.max()
+            ?? .infinity
     }
 
     private func corners(_ geometry: VolumeGeometry) -> [SIMD3<Double>] {

@@ -71,7 +71,9 @@ struct StackCorrectionTests {
 
     @Test("a tilt is sheared out", arguments: [0.9, -0.9, 0.25])
     func tilt(shift: Double) throws {
-        let stack = slices((0..<6).map { (k: Int) -> SIMD3<Double> in SIMD3(-10, 20 + shift * Double(k), 30 + 3 * Double(k)) })
+        let stack = slices(
+            (0..<6).map { (k: Int) -> SIMD3<Double> in SIMD3(-10, 20 + shift * Double(k), 30 + 3 * Double(k)) }
+        )
         try corrected(stack) { series, volume in
             let correction = try #require(series.correction)
             #expect(abs(correction.tiltDegrees - atan(abs(shift) / 3) * 180 / Double.pi) < 1e-6)
