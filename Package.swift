@@ -25,6 +25,7 @@ func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 /// What the packages in Tools/Benchmarks measure.
 let benchmarked = [
     "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats", "NocturnePostprocess", "NocturneMesh",
+    "NocturnePictures",
 ]
 
 let package = Package(
@@ -87,7 +88,7 @@ let package = Package(
             "NocturneConcurrency",
             ["NocturneCore", "CPosix", .product(name: "DequeModule", package: "swift-collections")]
         ),
-        // First floor: six rooms that do not know each other.
+        // First floor: seven rooms that do not know each other.
         room("NocturneNumerics", ["NocturneCore", "NocturneConcurrency", "CNocturneKernels", "CPhotoKernels"]),
         room(
             "NocturneFormats",
@@ -107,6 +108,7 @@ let package = Package(
         ),
         room("NocturnePostprocess", ["NocturneCore", "NocturneConcurrency"]),
         room("NocturneMesh", ["NocturneCore", "NocturneConcurrency"]),
+        room("NocturnePictures", ["NocturneCore", "NocturneConcurrency", "CNocturneKernels"]),
         room(
             "NocturnePipeline",
             [
@@ -119,7 +121,7 @@ let package = Package(
             "NocturneRecipes",
             [
                 "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats", "NocturneInference",
-                "NocturnePostprocess", "NocturneMesh", "NocturnePipeline",
+                "NocturnePostprocess", "NocturneMesh", "NocturnePictures", "NocturnePipeline",
             ]
         ),
         .executableTarget(
@@ -146,9 +148,10 @@ let package = Package(
         tests(of: "NocturneInference", ["CNocturneKernels"]),
         tests(of: "NocturnePostprocess"),
         tests(of: "NocturneMesh", ["NocturneFormats"]),
+        tests(of: "NocturnePictures", ["NocturneFormats"]),
         tests(of: "NocturnePipeline"),
         tests(of: "NocturneRecipes", ["NocturneFormats", "NocturneInference"]),
-        tests(of: "nocturne", ["NocturneFormats"]),
+        tests(of: "nocturne", ["NocturneFormats", "NocturneCore", "CZlib"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu11,

@@ -1,4 +1,4 @@
-#include "shim.hpp"
+#include "codecs.hpp"
 
 #include <openjpeg-2.5/openjpeg.h>
 
@@ -56,10 +56,28 @@ int32_t in_bits(int32_t value, unsigned bits, bool is_signed) {
     return is_signed && (low >> (bits - 1)) != 0 ? static_cast<int32_t>(low | ~mask) : static_cast<int32_t>(low);
 }
 
+/// Whether the stream's own colour transform was undone by the decoder: said in its COD segment.
+bool has_colour_transform(const std::vector<uint8_t> &stream) {
+    size_t at = 2;
+    const bool bare = stream.size() > 2 && stream[0] == 0xFF && stream[1] == 0x4F;
+    if (!bare) {
+        // Inside JP2 boxes the stream begins with SOC and SIZ.
+        static const uint8_t start[] = {0xFF, 0x4F, 0xFF, 0x51};
+        const auto found = std::search(stream.begin(), stream.end(), std::begin(start), std::end(start));
+        if (found == stream.end()) return false;
+        at = static_cast<size_t>(found - stream.begin()) + 2;
+    }
+    while (at + 9 <= stream.size() && stream[at] == 0xFF) {
+        if (stream[at + 1] == 0x52) return stream[at + 8] != 0;
+        at += 2 + (static_cast<size_t>(stream[at + 2]) << 8 | stream[at + 3]);
+    }
+    return false;
+}
+
 }  // namespace
 
-cdcmtk_code cdcmtk::decode_jpeg2000(const std::vector<uint8_t> &stream, const cdcmtk_pixel_layout &layout,
-                                    std::vector<int32_t> &values, cdcmtk_error *error) {
+cdcmtk_code cdcmtk::decode_jpeg2000(const std::vector<uint8_t> &stream, const Layout &layout, Samples &samples,
+                                    cdcmtk_error *error) {
     std::string words;
     const auto refuse = [&](const char *otherwise) {
         return fail(error, CDCMTK_DECODER_FAILED, "OpenJPEG: " + (words.empty() ? std::string(otherwise) : words));
@@ -92,29 +110,33 @@ cdcmtk_code cdcmtk::decode_jpeg2000(const std::vector<uint8_t> &stream, const cd
     const bool header_read = opj_read_header(input.get(), codec.get(), &raw);
     std::unique_ptr<opj_image_t, void (*)(opj_image_t *)> image(raw, opj_image_destroy);
     if (!header_read || !image) return refuse("no image header");
-    const size_t width = layout.columns, height = layout.rows;
+    const size_t width = static_cast<size_t>(layout.columns), height = static_cast<size_t>(layout.rows);
     // Size first: only then may the decoder take memory for the picture.
-    if (image->numcomps != 1 || image->x1 - image->x0 != width || image->y1 - image->y0 != height) {
+    if (image->numcomps != layout.samples || image->x1 - image->x0 != width || image->y1 - image->y0 != height) {
         return fail(error, CDCMTK_DECODER_FAILED,
                     "the JPEG 2000 stream holds " + std::to_string(image->x1 - image->x0) + " × "
                         + std::to_string(image->y1 - image->y0) + " pixels of " + std::to_string(image->numcomps)
                         + " component(s), the header says " + std::to_string(width) + " × " + std::to_string(height)
-                        + " of 1");
+                        + " of " + std::to_string(layout.samples));
     }
     if (!opj_decode(codec.get(), input.get(), image.get())) return refuse("decoding failed");
     if (!opj_end_decompress(codec.get(), input.get())) return refuse("the stream does not end");
-    const opj_image_comp_t &component = image->comps[0];
-    if (!component.data || component.w != width || component.h != height || component.prec == 0
-        || component.prec > 32) {
-        return refuse("the component does not fill the picture");
+    const size_t count = width * height, components = static_cast<size_t>(layout.samples);
+    samples.take(Samples::i32, count * components * 4);
+    for (size_t number = 0; number < components; number += 1) {
+        const opj_image_comp_t &component = image->comps[number];
+        if (!component.data || component.w != width || component.h != height || component.prec == 0
+            || component.prec > 32) {
+            return refuse("the component does not fill the picture");
+        }
+        // Some writers leave the sign out of the stream; the object's own PixelRepresentation decides.
+        const bool differ = (component.sgnd != 0) != layout.is_signed;
+        const unsigned bits = differ ? std::min<unsigned>(component.prec, layout.stored) : layout.stored;
+        int32_t *values = samples.as<int32_t>() + number;
+        for (size_t index = 0; index < count; index += 1) {
+            values[index * components] = in_bits(component.data[index], bits, layout.is_signed);
+        }
     }
-    values.resize(width * height);
-    // Some writers leave the sign out of the stream; the object's own PixelRepresentation decides.
-    const bool claims_sign = layout.is_signed != 0;
-    const bool differ = (component.sgnd != 0) != claims_sign;
-    const unsigned bits = differ ? std::min<unsigned>(component.prec, layout.bits_stored) : layout.bits_stored;
-    for (size_t index = 0; index < values.size(); index += 1) {
-        values[index] = in_bits(component.data[index], bits, claims_sign);
-    }
+    samples.is_rgb = components == 3 && has_colour_transform(stream);
     return CDCMTK_OK;
 }

@@ -36,9 +36,9 @@ cdcmtk_code prepare(cdcmtk_error *error) {
     static std::once_flag once;
     std::call_once(once, [] {
         silence_log();
-        // Colour spaces stay as stored: only single-sample images are decoded here.
-        DJDecoderRegistration::registerCodecs(EDC_never);
-        DJLSDecoderRegistration::registerCodecs();
+        // Colour spaces stay as stored, the samples of a pixel side by side.
+        DJDecoderRegistration::registerCodecs(EDC_never, EUC_default, EPC_colorByPixel);
+        DJLSDecoderRegistration::registerCodecs(EJLSUC_default, EJLSPC_colorByPixel);
     });
     if (!dcmDataDict.isDictionaryLoaded()) {
         return fail(error, CDCMTK_NO_DICTIONARY,

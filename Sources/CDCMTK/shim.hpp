@@ -46,16 +46,6 @@ struct Codestream {
 /// Finds the frame header of a JPEG or JPEG-LS stream. False when there is none.
 bool read_jpeg_frame_header(const std::vector<uint8_t> &stream, Codestream &facts);
 
-/// Decodes an RLE stream of one sample a pixel into cells of the layout's size.
-///
-/// DCMTK's own decoder takes a stream that ends early for a picture with a blank rest; here that is an error.
-cdcmtk_code decode_rle(const std::vector<uint8_t> &stream, const cdcmtk_pixel_layout &layout,
-                       std::vector<uint32_t> &cells, cdcmtk_error *error);
-
-/// Decodes a JPEG 2000 stream of one component into `values`. `layout` gives the size and the sign the object claims.
-cdcmtk_code decode_jpeg2000(const std::vector<uint8_t> &stream, const cdcmtk_pixel_layout &layout,
-                            std::vector<int32_t> &values, cdcmtk_error *error);
-
 /// Takes DCMTK's log off the console. Part of ``prepare``.
 void silence_log();
 

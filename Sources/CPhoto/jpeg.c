@@ -26,6 +26,7 @@ struct cphoto_jpeg {
     cphoto_code code;
     char words[JMSG_LENGTH_MAX + 32];
     FILE *file;
+    int system_code;
     int created;
     int oddities;
     int many_scans;
@@ -53,9 +54,23 @@ static _Noreturn void fail_in_words(j_common_ptr info, cphoto_code code)
     fail(decoder, code);
 }
 
+// Of a read that failed the library only sees that nothing came; called at once, while the system's number is fresh.
+static void check_file(cphoto_jpeg *decoder)
+{
+    int number = errno;
+    if (!ferror(decoder->file)) return;
+    decoder->system_code = number;
+    snprintf(decoder->words, sizeof decoder->words, "%s", strerror(number));
+    fail(decoder, CPHOTO_NOT_READ);
+}
+
 static void on_error(j_common_ptr info)
 {
     switch (info->err->msg_code) {
+    case JERR_INPUT_EMPTY:
+    case JERR_INPUT_EOF:
+        check_file(owner(info));
+        fail_in_words(info, CPHOTO_CORRUPT);
     case JERR_OUT_OF_MEMORY: fail_in_words(info, CPHOTO_NO_MEMORY);
     case JERR_NO_BACKING_STORE: fail_in_words(info, CPHOTO_TOO_LARGE);
     case JERR_BAD_PRECISION:
@@ -75,6 +90,7 @@ static void on_message(j_common_ptr info, int level)
     cphoto_jpeg *decoder = owner(info);
     switch (info->err->msg_code) {
     case JWRN_JPEG_EOF:
+        check_file(decoder);
         // Of a picture in one scan only the end marker may be lost: if pixels are, JWRN_HIT_MARKER follows.
         if (decoder->many_scans || info->global_state < 205) fail_in_words(info, CPHOTO_CORRUPT);
         decoder->oddities |= CPHOTO_NO_END_MARKER;
@@ -148,7 +164,8 @@ cphoto_code cphoto_jpeg_open(const char *path, cphoto_jpeg **made, cphoto_header
     if (!decoder) return CPHOTO_NO_MEMORY;
     decoder->file = fopen(path, "rbe");
     if (!decoder->file) {
-        snprintf(decoder->words, sizeof decoder->words, "%s", strerror(errno));
+        decoder->system_code = errno;
+        snprintf(decoder->words, sizeof decoder->words, "%s", strerror(decoder->system_code));
         return CPHOTO_NOT_OPENED;
     }
     struct jpeg_decompress_struct *info = &decoder->info;
@@ -200,6 +217,8 @@ void cphoto_jpeg_close(cphoto_jpeg *decoder)
 
 const char *cphoto_jpeg_words(const cphoto_jpeg *decoder) { return decoder ? decoder->words : ""; }
 
+int cphoto_jpeg_system_code(const cphoto_jpeg *decoder) { return decoder ? decoder->system_code : 0; }
+
 const uint8_t *cphoto_jpeg_exif(const cphoto_jpeg *decoder, size_t *count)
 {
     *count = decoder->exif_count;
@@ -226,6 +245,24 @@ cphoto_code cphoto_jpeg_start(
         if (!decoder->ink_rows) return CPHOTO_NO_MEMORY;
     }
     return CPHOTO_OK;
+}
+
+void cphoto_jpeg_keep_columns(cphoto_jpeg *decoder, ptrdiff_t *first, ptrdiff_t *count)
+{
+    struct jpeg_decompress_struct *info = &decoder->info;
+    ptrdiff_t width = info->output_width;
+    // Chroma is smoothed across a pixel or two: a block more on either side, and what is wanted is as it was.
+    ptrdiff_t margin = 8 * info->max_h_samp_factor;
+    ptrdiff_t left = *first > margin ? *first - margin : 0;
+    ptrdiff_t right = *first + *count + margin < width ? *first + *count + margin : width;
+    *first = 0;
+    *count = width;
+    if (left < margin && right == width) return;
+    JDIMENSION offset = (JDIMENSION)left, kept = (JDIMENSION)(right - left);
+    if (setjmp(decoder->leave)) return;
+    jpeg_crop_scanline(info, &offset, &kept);
+    *first = offset;
+    *count = kept;
 }
 
 // Inks come inverted, as Adobe's programs write them and Pillow takes them, whether a marker says so or not.

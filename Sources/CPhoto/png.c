@@ -20,6 +20,7 @@ struct cphoto_png {
     png_structp png;
     png_infop info;
     FILE *file;
+    int system_code;
     jmp_buf leave;
     cphoto_code code;
     char words[256];
@@ -58,7 +59,13 @@ static void on_warning(png_structp png, png_const_charp text)
 static void read_bytes(png_structp png, png_bytep bytes, size_t count)
 {
     cphoto_png *decoder = png_get_io_ptr(png);
-    if (fread(bytes, 1, count, decoder->file) != count) png_error(png, "the file ends too early");
+    if (fread(bytes, 1, count, decoder->file) == count) return;
+    if (ferror(decoder->file)) {
+        decoder->system_code = errno;
+        snprintf(decoder->words, sizeof decoder->words, "%s", strerror(decoder->system_code));
+        leave(decoder, CPHOTO_NOT_READ);
+    }
+    png_error(png, "the file ends too early");
 }
 
 static int model_of(int colour_type)
@@ -79,7 +86,8 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
     if (!decoder) return CPHOTO_NO_MEMORY;
     decoder->file = fopen(path, "rbe");
     if (!decoder->file) {
-        snprintf(decoder->words, sizeof decoder->words, "%s", strerror(errno));
+        decoder->system_code = errno;
+        snprintf(decoder->words, sizeof decoder->words, "%s", strerror(decoder->system_code));
         return CPHOTO_NOT_OPENED;
     }
     if (setjmp(decoder->leave)) return decoder->code;
@@ -125,6 +133,8 @@ void cphoto_png_close(cphoto_png *decoder)
 }
 
 const char *cphoto_png_words(const cphoto_png *decoder) { return decoder ? decoder->words : ""; }
+
+int cphoto_png_system_code(const cphoto_png *decoder) { return decoder ? decoder->system_code : 0; }
 
 const uint8_t *cphoto_png_exif(const cphoto_png *decoder, size_t *count, int *is_text)
 {

@@ -68,6 +68,25 @@ pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int
     _exit(127);
 }
 
+extern char **environ;
+
+pid_t cposix_spawn_detached(const char *path, char *const argv[], int output) {
+    pid_t child = fork();
+    if (child != 0) return child < 0 ? -errno : child;
+    setsid();
+    int null = open("/dev/null", O_RDONLY);
+    if (null >= 0) dup2(null, 0);
+    dup2(output, 1);
+    dup2(output, 2);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGINT, SIG_DFL);
+    execve(path, argv, environ);
+    _exit(127);
+}
+
 int cposix_exit_status(int status, int *code_or_signal) {
     if (WIFEXITED(status)) {
         *code_or_signal = WEXITSTATUS(status);
@@ -75,6 +94,41 @@ int cposix_exit_status(int status, int *code_or_signal) {
     }
     *code_or_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     return 0;
+}
+
+static int signal_pipe = -1;
+
+static void write_signal(int number) {
+    int before = errno;
+    unsigned char byte = (unsigned char)number;
+    /* A full pipe holds thousands of signals that nobody has read: one more says nothing new. */
+    ssize_t ignored = write(signal_pipe, &byte, 1);
+    (void)ignored;
+    errno = before;
+}
+
+int cposix_signals_begin(const int *signals, int count) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return -errno;
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    signal_pipe = ends[1];
+    struct sigaction action = {.sa_handler = write_signal, .sa_flags = SA_RESTART};
+    sigfillset(&action.sa_mask);
+    for (int index = 0; index < count; index++) {
+        if (sigaction(signals[index], &action, NULL) != 0) return -errno;
+    }
+    return ends[0];
+}
+
+int cposix_signals_next(int descriptor) {
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    unsigned char byte = 0;
+    while (read(descriptor, &byte, 1) != 1) {
+        if (errno != EINTR) return -errno;
+    }
+    return byte;
 }
 
 int cposix_is_ignored(const struct sigaction *action) { return action->sa_handler == SIG_IGN ? 1 : 0; }

@@ -10,6 +10,7 @@ typedef enum { ctiff_by_scanlines, ctiff_by_planes, ctiff_by_tiles, ctiff_by_lib
 struct ctiff_decoder {
     TIFF *tiff;
     char words[256];
+    int system_code;            // of a read that the system refused
     int is_spoken;              // an error, or a warning that means lost pixels, came since the start
     int64_t width, height, next_row;
     uint32_t tile_width, tile_height, rows_per_strip;
@@ -29,6 +30,9 @@ struct ctiff_decoder {
 
 // Keeps the reason and gives back the code.
 cphoto_code ctiff_refuse(ctiff_decoder *decoder, cphoto_code code, const char *format, ...);
+
+// What it means that the library has spoken: a damaged file, or one that the system did not give.
+cphoto_code ctiff_spoken(ctiff_decoder *decoder);
 
 // Samples of 1 to 32 bits to bytes `step` apart: scaled, or as they are for palette indices.
 void ctiff_unpack(const uint8_t *source, size_t count, unsigned bits, int is_index, uint8_t *target, size_t step);

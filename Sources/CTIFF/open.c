@@ -24,7 +24,13 @@ static int on_error(TIFF *tiff, void *owner, const char *module, const char *for
 {
     (void)tiff;
     (void)module;
-    keep_words(owner, format, arguments);
+    ctiff_decoder *decoder = owner;
+    // The library's own way of reading leaves the number of the system's refusal, and says no more than that it failed.
+    int number = errno;
+    if (!decoder->is_spoken && (number == EIO || number == ESTALE || number == ETIMEDOUT)) {
+        decoder->system_code = number;
+    }
+    keep_words(decoder, format, arguments);
     return 1;
 }
 
@@ -56,6 +62,12 @@ cphoto_code ctiff_refuse(ctiff_decoder *decoder, cphoto_code code, const char *f
     keep_words(decoder, format, arguments);
     va_end(arguments);
     return code;
+}
+
+cphoto_code ctiff_spoken(ctiff_decoder *decoder)
+{
+    if (!decoder->system_code) return CPHOTO_CORRUPT;
+    return ctiff_refuse(decoder, CPHOTO_NOT_READ, "%s", strerror(decoder->system_code));
 }
 
 static uint16_t short_field(ctiff_decoder *decoder, uint32_t tag, uint16_t otherwise)
@@ -194,11 +206,12 @@ cphoto_code ctiff_open(
     TIFFOpenOptionsFree(options);
     if (!decoder->tiff) {
         if (reason == ENOENT || reason == EACCES || reason == EISDIR) {
+            decoder->system_code = reason;
             return ctiff_refuse(decoder, CPHOTO_NOT_OPENED, "%s", strerror(reason));
         }
-        return CPHOTO_CORRUPT;
+        return ctiff_spoken(decoder);
     }
-    if (decoder->is_spoken) return CPHOTO_CORRUPT;
+    if (decoder->is_spoken) return ctiff_spoken(decoder);
     uint32_t width = 0, height = 0;
     TIFFGetField(decoder->tiff, TIFFTAG_IMAGEWIDTH, &width);
     TIFFGetField(decoder->tiff, TIFFTAG_IMAGELENGTH, &height);

@@ -1,6 +1,7 @@
 // The pixels of a TIFF, in bands of rows.
 #include "internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 void ctiff_close(ctiff_decoder *decoder)
@@ -15,10 +16,12 @@ void ctiff_close(ctiff_decoder *decoder)
 
 const char *ctiff_words(const ctiff_decoder *decoder) { return decoder ? decoder->words : ""; }
 
+int ctiff_system_code(const ctiff_decoder *decoder) { return decoder ? decoder->system_code : 0; }
+
 static cphoto_code fault(ctiff_decoder *decoder)
 {
     if (!decoder->is_spoken) return ctiff_refuse(decoder, CPHOTO_CORRUPT, "the pixels cannot be read");
-    return CPHOTO_CORRUPT;
+    return ctiff_spoken(decoder);
 }
 
 static cphoto_code start_library(ctiff_decoder *decoder)
@@ -41,6 +44,7 @@ cphoto_code ctiff_start(ctiff_decoder *decoder, cphoto_stop stop, const void *co
     decoder->stop = stop;
     decoder->context = context;
     decoder->is_spoken = 0;
+    errno = 0;
     if (decoder->way == ctiff_by_library) return start_library(decoder);
     decoder->raw = calloc(1, (size_t)decoder->raw_size);
     decoder->band = calloc((size_t)(decoder->width * decoder->samples), (size_t)decoder->band_rows);
@@ -122,6 +126,7 @@ static void convert_raster_row(const ctiff_decoder *decoder, uint8_t *rgb)
 
 cphoto_code ctiff_rows(ctiff_decoder *decoder, uint8_t *rgb, size_t count)
 {
+    errno = 0;
     for (size_t i = 0; i < count && decoder->next_row < decoder->height; i++, decoder->next_row++) {
         if (i % 16 == 0 && is_stopped(decoder)) return CPHOTO_STOPPED;
         if (decoder->way == ctiff_by_library) {

@@ -1,52 +1,7 @@
 import CPosix
 import Foundation
 import NocturneConcurrency
-
-/// How a run ended.
-public struct BatchOutcome: Sendable {
-    public let counts: BatchCounts
-    public let mode: RunControl.Mode
-    /// The largest sum of leases there was.
-    public let peakLeasedBytes: Int
-}
-
-/// What a run needs to know besides the recipe.
-public struct BatchOptions: Sendable {
-    public var output: OutputFolder
-    public var description: BatchDescription
-    public var threads: Int
-    /// The memory budget; nil for 80 % of what is there.
-    public var memoryBytes: Int?
-    public var retryFailed: Bool
-    public var overwrite: Bool
-    public var failFast: Bool
-    /// How the engine before this one died, when a supervisor starts it anew.
-    public var previousDeath: String?
-    /// Resident bytes of the process before the run, which the budget has to cover too; nil to ask the system.
-    public var processBytes: Int?
-
-    public init(
-        output: OutputFolder,
-        description: BatchDescription,
-        threads: Int,
-        memoryBytes: Int? = nil,
-        retryFailed: Bool = false,
-        overwrite: Bool = false,
-        failFast: Bool = false,
-        previousDeath: String? = nil,
-        processBytes: Int? = nil
-    ) {
-        self.output = output
-        self.description = description
-        self.threads = threads
-        self.memoryBytes = memoryBytes
-        self.retryFailed = retryFailed
-        self.overwrite = overwrite
-        self.failFast = failFast
-        self.previousDeath = previousDeath
-        self.processBytes = processBytes
-    }
-}
+import NocturneCore
 
 /// The root of the tree of actors: builds it, owns the one task group, and takes it down.
 ///
@@ -112,73 +67,106 @@ public struct BatchEngine: Sendable {
         return false
     }
 
+    /// Rounds of discovery and work: one, unless sources change meanwhile or the inputs are watched.
     private func work(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool, changed: Bool) async throws
         -> BatchOutcome
     {
-        let output = options.output
         await progress.emit(BatchEvent(.batchStarted))
         try refuseEndlessDeaths(journal)
-        let discovery = try await discover(journal, pool, blocking)
-        let queue = try await StockTaking(
+        var planner = WorkPlanner(retryFailed: options.retryFailed, previousDeath: options.previousDeath)
+        var peak = 0
+        var rounds = 0
+        let accounting = Accounting(
             recipes: recipes,
             journal: journal,
-            output: output,
+            output: options.output,
+            description: options.description,
             control: control,
-            progress: progress,
-            threads: options.threads,
-            descriptionChanged: changed
-        ).run(
-            discovery,
-            planner: WorkPlanner(retryFailed: options.retryFailed, previousDeath: options.previousDeath)
+            progress: progress
         )
-        var peak = 0
-        if !queue.isEmpty {
-            // What the lists of all items take is in this reading.
-            cposix_trim_heap()
-            let reading = MemoryReading.take()
-            let baseline = options.processBytes ?? reading.residentBytes ?? 0
-            let total = options.memoryBytes ?? MemoryBudget.defaultTotal(reading)
-            let engine = try recipes.reduce(baseline) { $0 + (try $1.sharedBytes(threads: options.threads)) }
-            guard engine < total else {
-                throw BatchError(
-                    .modelUnusable,
-                    path: "",
-                    detail: "the engine alone needs \(ByteCount(engine)), the budget is \(ByteCount(total))"
-                )
-            }
-            // Only items lease: what the process and the engine need is set apart, so that "nothing is leased" means
-            // that nothing is in flight, and one item is then admitted whatever the pressure.
-            let budget = MemoryBudget(totalBytes: total - engine)
-            let scheduler = Scheduler(
+        var counts: BatchCounts
+        var needsAnother: Bool
+        repeat {
+            let start = ContinuousClock.now
+            let discovery = try await discover(journal, pool, blocking)
+            let stock = StockTaking(
                 recipes: recipes,
-                queue: queue,
                 journal: journal,
-                output: output,
-                budget: budget,
+                output: options.output,
                 control: control,
                 progress: progress,
-                pool: pool,
-                failFast: options.failFast
-            )
-            let facts = RunFacts(
-                startedAt: Timestamp.now(),
-                hostName: ProcessInfo.processInfo.hostName,
                 threads: options.threads,
-                budgetBytes: total,
-                version: options.description.version,
-                engineBytes: engine,
-                budget: budget
+                descriptionChanged: changed && rounds == 0
             )
-            await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts)
-            await scheduler.settleLeftovers()
-            peak = budget.snapshot().peakLeased
-        }
-        let counts = try account(journal)
+            let end = try await workOff(try await stock.run(discovery, planner: planner), journal, pool, blocking)
+            counts = try await accounting.bringUpToDate()
+            peak = max(peak, end.peakLeasedBytes)
+            rounds += 1
+            // What failed in this very run is not tried again.
+            planner = WorkPlanner(retryFailed: false, previousDeath: nil)
+            needsAnother = end.needsDiscovery && rounds < BatchEngine.mostRounds
+            if let watch = options.watch {
+                needsAnother = await watch.waitForNextRound(after: ContinuousClock.now - start, control)
+            }
+        } while needsAnother && control.mode == .running
         await progress.emit(
             BatchEvent(.batchFinished, done: counts.completed, total: counts.inputs, failed: counts.failed)
         )
         await progress.close()
         return BatchOutcome(counts: counts, mode: control.mode, peakLeasedBytes: peak)
+    }
+
+    /// After so many rounds sources that go on changing are left to the next run.
+    private static let mostRounds = 4
+
+    /// Builds the tree for a queue of items, lets it run to the last one, and takes it down.
+    private func workOff(_ queue: [Work], _ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool)
+        async throws
+        -> (peakLeasedBytes: Int, needsDiscovery: Bool)
+    {
+        guard !queue.isEmpty else { return (0, false) }
+        // What the lists of all items take is in this reading.
+        cposix_trim_heap()
+        let reading = MemoryReading.take()
+        let baseline = options.processBytes ?? reading.residentBytes ?? 0
+        let total = options.memoryBytes ?? MemoryBudget.defaultTotal(reading)
+        let engine = try recipes.reduce(baseline) { $0 + (try $1.sharedBytes(threads: options.threads)) }
+        guard engine < total else {
+            throw BatchError(
+                .modelUnusable,
+                path: "",
+                detail: "the engine alone needs \(ByteCount(engine)), the budget is \(ByteCount(total))"
+            )
+        }
+        // Only items lease: what the process and the engine need is set apart, so that "nothing is leased" means
+        // that nothing is in flight, and one item is then admitted whatever the pressure.
+        let budget = MemoryBudget(totalBytes: total - engine)
+        let scheduler = Scheduler(
+            recipes: recipes,
+            queue: queue,
+            journal: journal,
+            output: options.output,
+            budget: budget,
+            control: control,
+            progress: progress,
+            pool: pool,
+            failFast: options.failFast,
+            onFull: options.onFull,
+            hours: options.hours,
+            isWatching: options.watch != nil
+        )
+        let facts = RunFacts(
+            startedAt: Timestamp.now(),
+            hostName: ProcessInfo.processInfo.hostName,
+            threads: options.threads,
+            budgetBytes: total,
+            version: options.description.version,
+            engineBytes: engine,
+            budget: budget
+        )
+        await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts)
+        await scheduler.settleLeftovers()
+        return (budget.snapshot().peakLeased, await scheduler.needsDiscovery)
     }
 
     /// Deaths with an item in flight are that item's; those with none, three in a row, end the batch.
@@ -206,10 +194,13 @@ public struct BatchEngine: Sendable {
             toleratesMissing: !isNew
         )
         let flag = control.flag(for: "")
-        let discovery = try await blocking.run { [recipes] in
+        let routes = options.description.routes
+        let discovery = try await blocking.run { [recipes, options] in
             let scope = ComputeScope(pool: pool, flag: flag)
-            return Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) })
+            let found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
+            return options.watch?.quiet(found) ?? found
         }
+        if options.watch != nil { return discovery }
         guard !discovery.items.isEmpty || !isNew else {
             throw BatchError(
                 .nothingMatched,
@@ -221,21 +212,6 @@ public struct BatchEngine: Sendable {
         return discovery
     }
 
-    /// The account is a function of the journal, which says whether anything was written to it since the last one.
-    private func account(_ journal: Journal) throws -> BatchCounts {
-        let output = options.output
-        let written = [output.account, output.statistics, output.retryList].allSatisfy(FileSystem.exists)
-        if written, try journal.isAccounted() { return BatchCounts(of: try journal.items()) }
-        let counts = try Account(output: output, journal: journal, description: options.description).write()
-        let completed = try journal.items().filter { $0.state == .completed }.map { output.item($0.name) }
-        for recipe in recipes {
-            try recipe.summarize(folders: completed, into: output.path, flag: control.flag(for: ""))
-        }
-        try FileSystem.flush(output.path)
-        try journal.markAccounted()
-        return counts
-    }
-
     /// Scheduler, stages and watch, side by side, until the last report.
     private func runTree(
         _ scheduler: Scheduler,
@@ -245,20 +221,23 @@ public struct BatchEngine: Sendable {
         facts: RunFacts
     ) async {
         let gate = PressureGate()
+        let stalls = options.stall.map { stall in
+            StallWatch(limit: stall.seconds, isPaused: { gate.level == .critical }, action: stall.action)
+        }
+        stalls?.start()
+        defer { stalls?.stop() }
         let reports = BoundedChannel<ItemReport>(items: 64)
         let committer = Committer(output: options.output, blocking: blocking) { try await scheduler.record($0) }
-        let pipelines = recipes.map { recipe -> any RunnablePipeline in
-            let surroundings = StageSurroundings(
-                pool: pool,
-                blocking: blocking,
-                reports: reports,
-                progress: progress,
-                gate: gate,
-                isTransient: { recipe.isTransient($0) || ($0 as? FileFault)?.isTransient == true }
-            )
-            // Never more bytes between stages than the budget.
-            return pipeline(of: recipe, bytes: budget.total, surroundings, committer, facts)
-        }
+        let surroundings = StageSurroundings(
+            pool: pool,
+            blocking: blocking,
+            reports: reports,
+            progress: progress,
+            gate: gate,
+            stalls: stalls
+        )
+        // Never more bytes between stages than the budget.
+        let pipelines = recipes.map { pipeline(of: $0, bytes: budget.total, surroundings, committer, facts) }
 
         await withTaskGroup(of: Void.self) { group in
             let watch = Task { await watchMemory(budget, gate, processBudget: facts.budgetBytes) }

@@ -14,6 +14,63 @@ struct ResourceArguments: ParsableArguments {
     @Option(name: [.customShort("j"), .long], help: "Compute threads. Default: one a core.")
     var threads: Int?
 
+    @Option(help: "When the disk is full: pause until there is room, or stop so that the batch can be resumed.")
+    var onFull = FullDiskPolicy.pause.rawValue
+
+    @Option(help: "Start items only within these hours, such as 20:00-06:00.")
+    var between: String?
+
+    @Option(help: "Start nothing that would probably not be done at this time, such as 06:00; then leave with 75.")
+    var finishBy: String?
+
+    @Flag(help: "Go on without this terminal; see nocturne attach.")
+    var detach = false
+
+    @Option(help: "Seconds without progress after which an item counts as stalled; 0 for never.")
+    var stallLimit = 1800
+
+    @Flag(help: ArgumentHelp("Let faults happen as NOCTURNE_FAULT says: for proofs.", visibility: .hidden))
+    var faultInjection = false
+
+    /// Throws what is wrong with them, before anything is begun.
+    func check() throws {
+        _ = try memoryBytes()
+        _ = try width()
+        _ = try fullDiskPolicy()
+        _ = try workingHours()
+        guard stallLimit >= 0 else { throw ValidationError("--stall-limit takes 0 or more seconds") }
+        _ = try faultWords()
+    }
+
+    /// The fault that the environment asks for, which only a run that was told so accepts.
+    func faultWords() throws -> String? {
+        let words = ProcessInfo.processInfo.environment["NOCTURNE_FAULT"]
+        guard words == nil || faultInjection else {
+            throw ValidationError("NOCTURNE_FAULT is set, which is for proofs with --fault-injection alone; unset it")
+        }
+        return words
+    }
+
+    func workingHours() throws -> WorkingHours {
+        var hours = WorkingHours()
+        if let between {
+            hours.window = WorkingHours.Window(between)
+            guard hours.window != nil else { throw ValidationError("--between takes hours such as 20:00-06:00") }
+        }
+        if let finishBy {
+            hours.finishBy = WorkingHours.TimeOfDay(finishBy)
+            guard hours.finishBy != nil else { throw ValidationError("--finish-by takes a time such as 06:00") }
+        }
+        return hours
+    }
+
+    func fullDiskPolicy() throws -> FullDiskPolicy {
+        guard let policy = FullDiskPolicy(rawValue: onFull) else {
+            throw ValidationError("--on-full takes pause or stop, not \(onFull)")
+        }
+        return policy
+    }
+
     func memoryBytes() throws -> Int? {
         guard let memory else { return nil }
         guard let count = ByteCount(memory), count.bytes > 0 else {
@@ -64,6 +121,15 @@ struct BatchArguments: ParsableArguments {
     @Option(parsing: .singleValue, help: "Leave out files that fit this pattern. May be given again.")
     var exclude: [String] = []
 
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "That model takes only inputs whose name, or path from the last part of the input on, fits this pattern. May be given again.",
+            valueName: "model=pattern"
+        )
+    )
+    var only: [String] = []
+
     @Option(help: "auto, builtin or openvino.")
     var engine = "auto"
 
@@ -79,6 +145,9 @@ struct BatchArguments: ParsableArguments {
     @Option(help: "The frame of mesh coordinates: lps or ras.")
     var frame = PatientFrame.lps.rawValue
 
+    @Flag(help: "Also write the slices with the labels' outlines as an animation, slices.png.")
+    var pictures = false
+
     @Option(help: "Distance of neighbouring tiles as a share of the patch. Default: the package's own.")
     var stepSize: Double?
 
@@ -87,6 +156,15 @@ struct BatchArguments: ParsableArguments {
 
     @Flag(help: "Round sums and logits to half precision where nnU-Net does, for comparisons with it. Slower.")
     var referenceRounding = false
+
+    @Flag(help: "Resample tilted and unevenly spaced DICOM series onto an upright, even grid instead of refusing them.")
+    var fixTilt = false
+
+    @Option(help: "Regions of interest to measure on volumes: a JSON file.")
+    var rois: String?
+
+    @Option(help: "Reference labels to compare with: a NIfTI file, or a folder with one for every item.")
+    var compare: String?
 
     @Flag(name: .customLong("dicom-seg"), help: "For DICOM sources, also a DICOM segmentation (segmentation.dcm).")
     var dicomSegmentation = false
@@ -137,15 +215,23 @@ struct BatchArguments: ParsableArguments {
             tileStep: stepSize,
             disablesMirroring: disableTTA,
             usesReferenceRounding: referenceRounding,
+            fixesTilt: fixTilt,
+            regions: try rois.map { try RegionInstruction(path: absolutePath($0)) },
+            comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) }
             writesSegmentationObject: dicomSegmentation,
-            writesStructureSet: rtstruct
+            writesStructureSet: rtstruct,
+            drawsSlices: pictures
         )
     }
 
     /// The options by their names; those of tasks that no model is for are left out, or refused where they were given.
     private func words(for tasks: Set<ModelTask>) throws -> [String: String] {
         var words: [String: String] = [:]
-        if tasks.contains(.volumeSegmentation) { words.merge(try segmentationOptions().words) { $1 } }
+        if tasks.contains(.volumeSegmentation) {
+            words.merge(try segmentationOptions().words) { $1 }
+        } else if rois != nil || compare != nil {
+            throw ValidationError("--rois and --compare are for models that segment volumes, and none is given")
+        }
         if tasks.contains(.photoClassification) {
             words.merge(PhotoClassificationOptions(metadataPath: metadata.map(absolutePath)).words) { $1 }
         } else if metadata != nil {
@@ -157,6 +243,29 @@ struct BatchArguments: ParsableArguments {
             throw ValidationError("--single-item-fallback is for models that take photos apart, and none is given")
         }
         return words
+    }
+
+    /// `--only` with the models' ids, each pattern once.
+    private func routes(_ packages: [ModelPackage]) throws -> [String]? {
+        var routes: [String] = []
+        for word in only {
+            let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else {
+                throw ValidationError(
+                    "--only takes a model and a pattern, such as \(packages[0].id)=*.jpg, not \(word)"
+                )
+            }
+            // By the id, or as it was given to --model.
+            let named = zip(model, packages).first { $0 == parts[0] || $1.id == parts[0] }?.1
+            guard let named else {
+                throw ValidationError(
+                    "--only names \(parts[0]); the models are \(packages.map(\.id).joined(separator: ", "))"
+                )
+            }
+            let route = "\(named.id)=\(parts[1])"
+            if !routes.contains(route) { routes.append(route) }
+        }
+        return routes.isEmpty ? nil : routes
     }
 
     /// The batch these arguments describe, with its models named by their folders.
@@ -184,6 +293,7 @@ struct BatchArguments: ParsableArguments {
             inputs: try allInputs(),
             include: include,
             exclude: exclude,
+            only: try routes(packages),
             modelPaths: packages.map { absolutePath($0.folder) }
         )
     }

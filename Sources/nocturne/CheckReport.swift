@@ -17,28 +17,50 @@ struct CheckReport: Encodable {
         let environment = ProcessInfo.processInfo.environment
         let paths = package.networks.map(package.path(of:))
         let engine = try EngineChoice.engine(named: .auto, for: paths, environment: environment)
-        // Whether channels, patch and classes fit together.
-        let loaded = try SegmentationModel(package: package, engine: engine, precision: .float32)
         let pool = ComputePool(width: threads)
         defer { pool.shutdown() }
         var networks: [EngineComparison.Report] = []
-        for (file, shape) in loaded.networks {
+        for entry in try Self.entries(package, engine) {
             var report = try await pool.run {
                 try EngineComparison.run(
-                    onnx: package.path(of: file),
-                    shape: shape,
+                    onnx: package.path(of: entry.file),
+                    shape: entry.shape,
+                    others: entry.others,
                     repeats: repeats,
                     environment: environment,
                     scope: ComputeScope(pool: pool, flag: CancellationFlag())
                 )
             }
-            report.network = file
+            report.network = entry.file
             networks.append(report)
         }
         model = package.id
         version = package.version
         self.threads = threads
         self.networks = networks
+    }
+
+    private struct Entry {
+        let file: String
+        let shape: [Int]
+        var others: [String: [Int]] = [:]
+    }
+
+    /// Loads the package as its recipe does, which checks that everything fits together.
+    private static func entries(_ package: ModelPackage, _ engine: any InferenceEngine) throws -> [Entry] {
+        switch package.task {
+        case .volumeSegmentation:
+            let model = try SegmentationModel(package: package, engine: engine, precision: .float32)
+            return model.networks.map { Entry(file: $0.file, shape: $0.inputShape) }
+        case .photoClassification:
+            let model = try PhotoClassificationModel(package: package, engine: engine, precision: .float32)
+            return try model.networks().map { file, input, shapes in
+                Entry(file: file, shape: shapes[input] ?? [], others: shapes.filter { $0.key != input })
+            }
+        case .photoInstances:
+            let model = try PhotoInstancesModel(package: package, engine: engine, precision: .float32)
+            return [Entry(file: model.settings.network, shape: model.usualInputShape)]
+        }
     }
 
     /// For people.

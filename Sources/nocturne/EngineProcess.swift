@@ -1,5 +1,6 @@
-import Dispatch
+import ArgumentParser
 import Foundation
+import NocturneCore
 import NocturnePipeline
 import NocturneRecipes
 import Synchronization
@@ -15,16 +16,24 @@ enum EngineProcess {
         var retryFailed = false
         var overwrite = false
         var failFast = false
+        /// How new inputs are waited for; nil for the inputs as they are.
+        var watch: InputWatch?
     }
 
     /// Runs to the end and says how it went.
     /// - Throws: ``NocturneExit`` unless all items completed.
     static func run(_ request: Request) async throws {
+        let previousDeath = ProcessInfo.processInfo.environment[Supervisor.deathVariable]
+        if let words = try request.resources.faultWords() {
+            do {
+                try FaultInjection.arm(words, isRestart: previousDeath != nil)
+            } catch {
+                throw ValidationError("\(error)")
+            }
+        }
         let control = RunControl()
         let signals = SignalWatch(control: control, output: request.output)
-        defer { withExtendedLifetime(signals) {} }
         let recipes = try LoadedModels.recipes(request.description)
-        let previousDeath = ProcessInfo.processInfo.environment[Supervisor.deathVariable]
         try request.output.create()
         let progress = ProgressReporter(
             path: request.output.events,
@@ -39,6 +48,11 @@ enum EngineProcess {
             retryFailed: request.retryFailed && previousDeath == nil,
             overwrite: request.overwrite,
             failFast: request.failFast,
+            onFull: try request.resources.fullDiskPolicy(),
+            watch: request.watch,
+            hours: try request.resources.workingHours(),
+            stall: request.resources.stallLimit == 0
+                ? nil : StallPolicy(seconds: request.resources.stallLimit, action: EngineProcess.endStalled),
             previousDeath: previousDeath
         )
         let start = Date()
@@ -53,7 +67,7 @@ enum EngineProcess {
             if let signal = signals.received { throw signal == SIGINT ? NocturneExit.interrupted : .terminated }
             throw error
         }
-        let code = NocturneExit(outcome, signal: signals.received)
+        let code = NocturneExit(outcome.counts, mode: outcome.mode, signal: signals.received)
         if !request.show.quiet && !request.show.json {
             Terminal.say(
                 AccountText.summary(outcome.counts, output: request.output, seconds: -start.timeIntervalSinceNow)
@@ -66,11 +80,17 @@ enum EngineProcess {
     }
 }
 
-/// Signals, as they come: the first asks to stop, the second stops.
-final class SignalWatch: @unchecked Sendable {
-    // Unchecked: sources are made in init and only kept alive afterwards; the rest has a lock of its own.
-    private var sources: [any DispatchSourceSignal] = []
+extension EngineProcess {
+    /// Ends this process so that its parent knows why.
+    private static func endStalled(_ words: String) {
+        Terminal.error(words)
+        signal(SIGALRM, SIG_DFL)
+        kill(getpid(), SIGALRM)
+    }
+}
 
+/// Signals, as they come: the first asks to stop, the second stops.
+final class SignalWatch: Sendable {
     private struct State {
         var first: Int32?
         var moment: ContinuousClock.Instant?
@@ -82,48 +102,40 @@ final class SignalWatch: @unchecked Sendable {
     var received: Int32? { state.withLock { $0.first } }
 
     init(control: RunControl, output: OutputFolder) {
-        let queue = DispatchQueue(label: "nocturne.signals")
-        func watch(_ number: Int32, _ action: @escaping @Sendable () -> Void) {
-            // Those that ask to stop keep their own effect until somebody listens: ignored meanwhile, they would be lost.
-            if number == SIGUSR1 || number == SIGUSR2 { signal(number, SIG_IGN) }
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler(handler: action)
-            source.resume()
-            sources.append(source)
-        }
         // Under nohup a hang-up is to be ignored, and stays so.
         let stops = Supervisor.ignoresHangUp ? [SIGINT, SIGTERM] : [SIGINT, SIGTERM, SIGHUP]
         if Supervisor.ignoresHangUp { signal(SIGHUP, SIG_IGN) }
-        for number in stops {
-            watch(number) { [self] in
-                let now = ContinuousClock.now
-                let (again, echo, progress) = state.withLock { state in
-                    // Service managers signal every process of a group, and the parent hands its own on: one wish.
-                    let echo = state.moment.map { now - $0 < .milliseconds(300) } ?? false
-                    defer {
-                        state.first = state.first ?? number
-                        state.moment = state.moment ?? now
-                    }
-                    return (state.first != nil, echo, state.progress)
-                }
-                if echo { return }
-                // Every file is either whole or not there, and the journal is right at any moment. Before the batch has
-                // begun there is nothing to put away.
-                guard !again, let progress else { _exit(number == SIGINT ? 130 : 143) }
-                control.cancel()
-                Task {
-                    await progress.note(
-                        "Stopping: what is in flight is kept as far as it got. Once more to leave at once."
-                    )
-                }
+        SignalListener.start(stops + [SIGUSR1, SIGUSR2]) { [self] number in
+            switch number {
+            case SIGUSR1:
+                control.drain()
+                let progress = state.withLock { $0.progress }
+                Task { await progress?.note("Finishing what is in flight; nothing new is begun.") }
+            case SIGUSR2: ControlRequests.take(from: output, control)
+            default: stop(control, number)
             }
         }
-        watch(SIGUSR1) { [self] in
-            control.drain()
-            let progress = state.withLock { $0.progress }
-            Task { await progress?.note("Finishing what is in flight; nothing new is begun.") }
+    }
+
+    private func stop(_ control: RunControl, _ number: Int32) {
+        let now = ContinuousClock.now
+        let (again, echo, progress) = state.withLock { state in
+            // Service managers signal every process of a group, and the parent hands its own on: one wish.
+            let echo = state.moment.map { now - $0 < .milliseconds(300) } ?? false
+            defer {
+                state.first = state.first ?? number
+                state.moment = state.moment ?? now
+            }
+            return (state.first != nil, echo, state.progress)
         }
-        watch(SIGUSR2) { ControlRequests.take(from: output, control) }
+        if echo { return }
+        // Every file is either whole or not there, and the journal is right at any moment. Before the batch has begun
+        // there is nothing to put away.
+        guard !again, let progress else { _exit(number == SIGINT ? 130 : 143) }
+        control.cancel()
+        Task {
+            await progress.note("Stopping: what is in flight is kept as far as it got. Once more to leave at once.")
+        }
     }
 
     /// From now on the first signal stops the batch instead of the process.

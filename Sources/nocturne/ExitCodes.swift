@@ -22,13 +22,12 @@ enum NocturneExit: Int32, Error {
     }
 
     /// For a run that came to its end.
-    init(_ outcome: BatchOutcome, signal: Int32?) {
+    init(_ counts: BatchCounts, mode: RunControl.Mode, signal: Int32?) {
         if let signal {
             self = signal == 2 ? .interrupted : .terminated
             return
         }
-        let counts = outcome.counts
-        if counts.notReached > 0 && outcome.mode == .draining {
+        if counts.notReached > 0 && mode == .draining {
             self = .stoppedEarly
         } else if counts.failed + counts.quarantined + counts.cancelled + counts.notReached > 0 {
             self = .someFailed

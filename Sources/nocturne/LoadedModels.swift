@@ -77,7 +77,7 @@ enum LoadedModels {
         let options = SegmentationOptions(words: words)
         try check(options.labels, volumes)
         var recipes: [any Recipe] = []
-        if !volumes.isEmpty { recipes.append(VolumeSegmentation(models: volumes, options: options)) }
+        if !volumes.isEmpty { recipes.append(try VolumeSegmentation(models: volumes, options: options)) }
         if !classifiers.isEmpty {
             recipes.append(
                 PhotoClassification(models: classifiers, options: PhotoClassificationOptions(words: words))

@@ -18,7 +18,9 @@ struct Nocturne: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            Run.self, Plan.self, Resume.self, Status.self, Cancel.self, Verify.self, Retry.self, Inspect.self,
+            Run.self, Watch.self, Plan.self, Resume.self, Status.self, Attach.self, Cancel.self, Verify.self,
+            Retry.self,
+            Inspect.self,
             Models.self,
         ]
     )

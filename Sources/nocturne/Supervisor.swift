@@ -1,5 +1,4 @@
 import CPosix
-import Dispatch
 import Foundation
 import Synchronization
 
@@ -37,23 +36,12 @@ enum Supervisor {
     static func run(keepsInput: Bool = false) -> Never {
         let state = Mutex(State())
         if keepsInput { keepInput() }
-        let queue = DispatchQueue(label: "nocturne.supervisor")
-        var sources: [any DispatchSourceSignal] = []
-        let forwarded = [SIGINT, SIGTERM, SIGUSR1, SIGUSR2] + (ignoresHangUp ? [] : [SIGHUP])
-        for number in forwarded {
-            // Those that ask to stop keep their own effect until somebody listens: ignored meanwhile, they would be lost.
-            if number == SIGUSR1 || number == SIGUSR2 { signal(number, SIG_IGN) }
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler {
-                state.withLock { state in
-                    if number != SIGUSR1 && number != SIGUSR2 { state.stop = state.stop ?? number }
-                    if state.child > 0 { kill(state.child, number) }
-                }
+        SignalListener.start([SIGINT, SIGTERM, SIGUSR1, SIGUSR2] + (ignoresHangUp ? [] : [SIGHUP])) { number in
+            state.withLock { state in
+                if number != SIGUSR1 && number != SIGUSR2 { state.stop = state.stop ?? number }
+                if state.child > 0 { kill(state.child, number) }
             }
-            source.resume()
-            sources.append(source)
         }
-        defer { withExtendedLifetime(sources) {} }
         var death: String?
         var quickDeaths = 0
         while true {
@@ -79,7 +67,7 @@ enum Supervisor {
             if cposix_exit_status(status, &code) == 1 { exit(code) }
             // Asked to stop before it listened to signals itself, maybe by the terminal and before this process heard of it.
             if let stop = stop ?? ([SIGINT, SIGTERM].contains(code) ? code : nil) { leave(after: stop) }
-            death = "signal \(code) (\(String(cString: strsignal(code))))"
+            death = code == SIGALRM ? "no progress" : "signal \(code) (\(String(cString: strsignal(code))))"
             quickDeaths = -start.timeIntervalSinceNow < 5 ? quickDeaths + 1 : 0
             if quickDeaths >= mostQuickDeaths {
                 Terminal.error("the engine dies again and again: \(death ?? "")")

@@ -155,9 +155,10 @@ struct MeasurementTests {
             scope: .serial()
         )
         #expect(found[0].voxelCount == 4)
-        #expect(
-            found[0].intensity == IntensitySummary(mean: 3, standardDeviation: 1, minimum: 2, maximum: 4)
-        )
+        let intensity = try #require(found[0].intensity)
+        #expect(intensity.mean == 3 && intensity.standardDeviation == 1 && intensity.median == 3)
+        #expect(intensity.minimum == 2 && intensity.maximum == 4)
+        #expect(intensity.histogram.counts == [1] + [Int](repeating: 0, count: 14) + [1])
         #expect(found[1].voxelCount == 2)
         #expect(found[1].intensity == nil)
     }

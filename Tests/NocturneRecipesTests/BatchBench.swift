@@ -66,7 +66,7 @@ final class BatchBench: Sendable {
     func recipe(_ options: SegmentationOptions = SegmentationOptions()) throws -> VolumeSegmentation {
         let package = try ModelPackage.load(folder: model)
         let loaded = try SegmentationModel(package: package, engine: BuiltinEngine(), precision: .float32)
-        return VolumeSegmentation(models: [loaded], options: options)
+        return try VolumeSegmentation(models: [loaded], options: options)
     }
 
     /// What this process is said to take besides the batch: the other tests' memory is not this batch's.

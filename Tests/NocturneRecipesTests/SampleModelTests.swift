@@ -44,7 +44,7 @@ struct SampleModelTests {
         )
         let progress = ProgressReporter(path: nil, view: SilentView())
         let outcome = try await BatchEngine(
-            recipes: [VolumeSegmentation(models: [model], options: options)],
+            recipes: [try VolumeSegmentation(models: [model], options: options)],
             options: BatchOptions(
                 output: output,
                 description: description,

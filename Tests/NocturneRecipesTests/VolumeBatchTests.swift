@@ -288,6 +288,28 @@ struct VolumeBatchTests {
         #expect(try bench.reason("series")?.contains(slice) == true)
     }
 
+    @Test("A DICOM series that lacks a slice is refused with what would help, and resampled when that is asked for")
+    func missingSlice() async throws {
+        let bench = try BatchBench()
+        let sample = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-axial-head-first")
+        try FileManager.default.copyItem(at: sample, to: bench.folder("in/series"))
+        let scan = try DICOMScanner.scan(
+            paths: FileSystem.entries(bench.input + "/series").map { bench.input + "/series/" + $0 },
+            scope: .serial()
+        )
+        let slices = try #require(scan.series.first).slices
+        try FileManager.default.removeItem(atPath: slices[slices.count / 2].path)
+        let refused = try await bench.run()
+        #expect(refused.counts.failed == 1)
+        #expect(try bench.reason("series")?.contains("slices are missing; --fix-tilt resamples it") == true)
+
+        let outcome = try await bench.run(SegmentationOptions(fixesTilt: true), output: OutputFolder(bench.folder("out2").path))
+        #expect(outcome.counts.completed == 1)
+        let result = try String(contentsOfFile: bench.folder("out2/series/result.json").path, encoding: .utf8)
+        #expect(result.contains("resampled: steps of") && result.contains("1 planes interpolated"))
+        #expect(result.contains("fix-tilt"))
+    }
+
     @Test("2-D and 4-D images are refused as such")
     func otherDimensions() async throws {
         let bench = try BatchBench()

@@ -17,14 +17,26 @@ struct Tool {
     /// nobody listens is lost: the tool is started as from a terminal, wherever the tests run.
     private static let interruptsAreHeard: Void = { Foundation.signal(SIGINT, SIG_DFL) }()
 
+    /// Whether a program can be found and answers to these arguments without a fault.
+    static func answers(_ program: String, _ arguments: [String]) -> Bool {
+        (try? Tool(arguments, program: program))?.status == 0
+    }
+
     /// Runs it to its end. With `signal`, it is sent once the event named in `after` is there, or at once when it is nil.
-    init(_ arguments: [String], signal: Int32? = nil, after event: String? = "itemStarted", in events: String = "")
-        throws
-    {
+    /// - Parameter program: another one, to be looked for on the path.
+    init(
+        _ arguments: [String],
+        program: String? = nil,
+        environment: [String: String] = [:],
+        signal: Int32? = nil,
+        after event: String? = "itemStarted",
+        in events: String = ""
+    ) throws {
         Tool.interruptsAreHeard
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: Tool.path)
-        process.arguments = arguments
+        process.executableURL = URL(fileURLWithPath: program == nil ? Tool.path : "/usr/bin/env")
+        process.arguments = (program.map { [$0] } ?? []) + arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let out = Pipe()
         let err = Pipe()
         process.standardOutput = out

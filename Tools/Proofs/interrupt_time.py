@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long a run takes to leave after SIGINT, at random instants; then resumes it and looks at the end.
 
-python Tools/Proofs/interrupt_time.py NOCTURNE --model PACKAGE --input FOLDER --times 10
+python Tools/Proofs/interrupt_time.py NOCTURNE --model PACKAGE [PACKAGE ...] --input FOLDER [FOLDER ...] --times 10
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pathlib import Path
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("nocturne")
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--input", required=True)
+    parser.add_argument("--model", required=True, nargs="+")
+    parser.add_argument("--input", required=True, nargs="+")
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--within", type=float, default=10, help="interrupted within so many seconds of the start")
     parser.add_argument("--seed", type=int, default=1)
@@ -31,7 +31,8 @@ def main() -> None:
     out = work / "out"
     slowest = 0.0
     for _ in range(arguments.times):
-        command = [arguments.nocturne, "run", arguments.input, "--model", arguments.model, "--output", str(out), "--quiet"]
+        models = [word for model in arguments.model for word in ("--model", model)]
+        command = [arguments.nocturne, "run", *arguments.input, *models, "--output", str(out), "--quiet"]
         process = subprocess.Popen(command, stderr=subprocess.PIPE)
         moment = chance.uniform(0.1, arguments.within)
         time.sleep(moment)

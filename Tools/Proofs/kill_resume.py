@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Kills a batch at random instants and resumes it, until the tree must equal that of an undisturbed run.
 
-    Tools/Proofs/kill_resume.py NOCTURNE --model PACKAGE --input FOLDER --kills 50
+    Tools/Proofs/kill_resume.py NOCTURNE --model PACKAGE [PACKAGE ...] --input FOLDER [FOLDER ...] --kills 50
 
-Each round starts the batch in a fresh folder, kills the whole process tree with SIGKILL after a random time, and runs
+Volumes and photos may be in one batch, each with their models. Each round starts the batch in a fresh folder, kills the whole process tree with SIGKILL after a random time, and runs
 `resume` (which may be killed again, `--again` times) to the end. Then the tree is compared byte by byte with the
 undisturbed one: everything but run.json, events.jsonl and .nocturne. The events say how often each item was committed:
 a committed item must not be started again.
@@ -72,8 +72,8 @@ def done_twice(folder: Path) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("nocturne")
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--input", required=True)
+    parser.add_argument("--model", required=True, nargs="+")
+    parser.add_argument("--input", required=True, nargs="+")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--again", type=float, default=0.3, help="chance that a resumed run is killed too")
     parser.add_argument("--seed", type=int, default=1)
@@ -86,9 +86,8 @@ def main() -> None:
         return [
             arguments.nocturne,
             "run",
-            arguments.input,
-            "--model",
-            arguments.model,
+            *arguments.input,
+            *(word for model in arguments.model for word in ("--model", model)),
             "--output",
             str(out),
             "--quiet",

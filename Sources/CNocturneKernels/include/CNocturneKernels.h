@@ -2,4 +2,5 @@
 #pragma once
 #include "nk_conv.h"
 #include "nk_ops.h"
+#include "nk_pictures.h"
 #include "nk_resample.h"

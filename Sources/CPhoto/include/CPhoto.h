@@ -19,7 +19,8 @@ typedef enum {
     CPHOTO_UNSUPPORTED = 3,
     CPHOTO_TOO_LARGE = 4,       /* beyond the memory granted */
     CPHOTO_NO_MEMORY = 5,
-    CPHOTO_STOPPED = 6
+    CPHOTO_STOPPED = 6,
+    CPHOTO_NOT_READ = 7         /* the system does not give the bytes; the text is its words */
 } cphoto_code;
 
 typedef enum {
@@ -53,6 +54,9 @@ void cphoto_jpeg_close(cphoto_jpeg *decoder);
 void cphoto_png_close(cphoto_png *decoder);
 const char *cphoto_jpeg_words(const cphoto_jpeg *decoder);
 const char *cphoto_png_words(const cphoto_png *decoder);
+/* The system's number after CPHOTO_NOT_OPENED and CPHOTO_NOT_READ, else 0. */
+int cphoto_jpeg_system_code(const cphoto_jpeg *decoder);
+int cphoto_png_system_code(const cphoto_png *decoder);
 
 /* The Exif block from its TIFF header on, or 0. Belongs to the decoder. */
 const uint8_t *cphoto_jpeg_exif(const cphoto_jpeg *decoder, size_t *count);
@@ -63,6 +67,12 @@ const uint8_t *cphoto_png_exif(const cphoto_png *decoder, size_t *count, int *is
 cphoto_code cphoto_jpeg_start(
     cphoto_jpeg *decoder, int denominator, size_t memory, cphoto_stop stop, const void *context);
 cphoto_code cphoto_png_start(cphoto_png *decoder, cphoto_stop stop, const void *context);
+
+/*
+ * After cphoto_jpeg_start at full size, before any row: only columns `first` to `first + count` are wanted. Both become
+ * those that rows will have; pixels of the wanted ones are the same as without.
+ */
+void cphoto_jpeg_keep_columns(cphoto_jpeg *decoder, ptrdiff_t *first, ptrdiff_t *count);
 
 /*
  * The next `count` rows into `rgb`, 3 bytes a pixel without gaps; reads no more rows than there are. The end of the

@@ -21,7 +21,15 @@ void cposix_trim_heap(void);
 /* fork and exec of `path` in a process group of its own, dying with the parent's thread; returns the pid or -errno.
    When detach_input is set, standard input is /dev/null. */
 pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int detach_input);
+/* The same in a session of its own, which no terminal can end and which outlives this process: standard input is /dev/null,
+   both outputs are the descriptor. Returns the pid or -errno. */
+pid_t cposix_spawn_detached(const char *path, char *const argv[], int output);
 /* WIFEXITED and friends: 1 and the code when the process exited, 0 and the signal when it was killed. */
 int cposix_exit_status(int status, int *code_or_signal);
+/* From now on each of these signals is written into a pipe, as one byte, whichever thread it comes to; returns the pipe's
+   reading end or -errno. To be called once in a process. */
+int cposix_signals_begin(const int *signals, int count);
+/* The next signal, waited for. The calling thread takes them itself, so that one does even when all others block them. */
+int cposix_signals_next(int descriptor);
 /* Whether a disposition is to ignore the signal. */
 int cposix_is_ignored(const struct sigaction *action);

@@ -23,6 +23,8 @@ cphoto_code ctiff_open(
     const char *path, size_t memory, ctiff_decoder **decoder, cphoto_header *header, ctiff_facts *facts);
 void ctiff_close(ctiff_decoder *decoder);
 const char *ctiff_words(const ctiff_decoder *decoder);
+/* The system's number where a file would not be opened or read, else 0. */
+int ctiff_system_code(const ctiff_decoder *decoder);
 
 cphoto_code ctiff_start(ctiff_decoder *decoder, cphoto_stop stop, const void *context);
 

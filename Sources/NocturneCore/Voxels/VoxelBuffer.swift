@@ -3,20 +3,19 @@
 #endif
 
 /// The system would not map the memory for a buffer.
-public struct AllocationError: Error, CustomStringConvertible {
+public struct AllocationError: SystemFault, CustomStringConvertible {
     public let bytes: Int
-    /// The system's code where the buffer was to lie in a file; 0 otherwise.
-    public let systemCode: Int32
+    /// Where the buffer was to lie in a file; nil where there was no memory.
+    public let systemCode: Int32?
 
-    init(bytes: Int, system code: Int32 = 0) {
+    init(bytes: Int, system code: Int32? = nil) {
         self.bytes = bytes
         systemCode = code
     }
 
     public var description: String {
-        systemCode == 0
-            ? "no memory for a buffer of \(bytes) bytes"
-            : "no file for a buffer of \(bytes) bytes: \(String(cString: strerror(systemCode)))"
+        guard let systemCode else { return "no memory for a buffer of \(bytes) bytes" }
+        return "no file for a buffer of \(bytes) bytes: \(String(cString: strerror(systemCode)))"
     }
 }
 
@@ -40,6 +39,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         guard !overflow, bytes < 1 << 46 else { throw AllocationError(bytes: Int.max) }
         let page = 4096
         let length = (bytes + page - 1) / page * page
+        if FaultPoint.allocation.failure() != nil { throw AllocationError(bytes: bytes) }
         let address = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         guard let address, address != MAP_FAILED else { throw AllocationError(bytes: bytes) }
         if length >= 1 << 22 { _ = madvise(address, length, 14 /* MADV_HUGEPAGE */) }

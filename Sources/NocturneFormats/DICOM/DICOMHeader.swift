@@ -1,22 +1,32 @@
 internal import CDCMTK
 
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
 extension DICOMObject {
-    /// Reads the header of one file, up to its pixel data.
+    /// Reads the header of one file, up to its pixel data, and the functional groups of its frames.
     ///
-    /// Safe for hostile files. Time goes with the bytes before the pixel data: about 0.2 ms for a usual slice.
+    /// Safe for hostile files. Time goes with the number of elements before the pixel data, not with their bytes.
     /// - Throws: ``DICOMReadError`` when the file cannot be opened or parsed.
     public static func readHeader(path: String) throws(DICOMReadError) -> DICOMObject {
         var header = cdcmtk_header()
         var error = cdcmtk_error()
-        let code = cdcmtk_read_header(path, &header, &error)
+        var groups: UnsafeMutablePointer<cdcmtk_frame>?
+        var count = 0
+        let code = cdcmtk_read_object(path, &header, &groups, &count, &error)
+        defer { free(groups) }
         guard code == CDCMTK_OK else { throw DICOMReadError(code, error, path: path) }
-        return DICOMObject(header, path: path)
+        let frames = UnsafeBufferPointer(start: groups, count: groups == nil ? 0 : count)
+        return DICOMObject(header, frames: frames.map(DICOMFrameGroups.init), path: path)
     }
 
-    private init(_ header: cdcmtk_header, path: String) {
-        func has(_ bit: Int) -> Bool { Int(header.present) & bit != 0 }
-        func integer(_ value: Int64, _ bit: Int) -> Int? { has(bit) ? Int(value) : nil }
-        func real(_ value: Double, _ bit: Int) -> Double? { has(bit) ? value : nil }
+    private init(_ header: cdcmtk_header, frames: [DICOMFrameGroups], path: String) {
+        func has(_ bit: some BinaryInteger) -> Bool { header.present & UInt32(truncatingIfNeeded: bit) != 0 }
+        func integer(_ value: Int64, _ bit: some BinaryInteger) -> Int? { has(bit) ? Int(value) : nil }
+        func real(_ value: Double, _ bit: some BinaryInteger) -> Double? { has(bit) ? value : nil }
+        func words(_ text: String) -> String? { text.isEmpty ? nil : text }
+        let normal = header.mosaic_normal
         let description = text(header.series_description)
         let cosines = header.orientation
         let isOriented = has(CDCMTK_HAS_ORIENTATION)
@@ -61,8 +71,24 @@ extension DICOMObject {
             rescaleSlope: real(header.rescale_slope, CDCMTK_HAS_RESCALE_SLOPE),
             rescaleIntercept: real(header.rescale_intercept, CDCMTK_HAS_RESCALE_INTERCEPT),
             hasModalityTable: has(CDCMTK_HAS_MODALITY_LUT),
+            paddingValue: integer(header.padding_value, CDCMTK_HAS_PADDING),
+            paddingRangeLimit: integer(header.padding_limit, CDCMTK_HAS_PADDING_LIMIT),
+            units: words(text(header.units)),
             windowCenter: real(header.window_center, CDCMTK_HAS_WINDOW),
-            windowWidth: real(header.window_width, CDCMTK_HAS_WINDOW)
+            windowWidth: real(header.window_width, CDCMTK_HAS_WINDOW),
+            manufacturer: words(text(header.manufacturer)),
+            spacingBetweenSlices: real(header.slice_spacing, CDCMTK_HAS_SLICE_SPACING),
+            echoTime: real(header.echo_time, CDCMTK_HAS_ECHO_TIME),
+            triggerTime: real(header.trigger_time, CDCMTK_HAS_TRIGGER_TIME),
+            contentTime: real(header.content_time, CDCMTK_HAS_CONTENT_TIME),
+            acquisitionTime: real(header.acquisition_time, CDCMTK_HAS_ACQUISITION_TIME),
+            temporalPosition: integer(header.temporal_position, CDCMTK_HAS_TEMPORAL_POSITION),
+            diffusionBValue: real(header.b_value, CDCMTK_HAS_B_VALUE),
+            pixelKind: [nil, .integer, .float, .double][Int(min(max(header.pixel_kind, 0), 3))],
+            mosaicTiles: header.mosaic_tiles > 0 ? Int(header.mosaic_tiles) : nil,
+            mosaicNormal: has(CDCMTK_HAS_MOSAIC_NORMAL) ? SIMD3(normal.0, normal.1, normal.2) : nil,
+            frameGroupCount: frames.count,
+            frameGroups: frames
         )
     }
 }
@@ -96,7 +122,7 @@ extension DICOMReadError {
 ///
 /// Bytes that are not UTF-8 are taken for Latin-1, the usual repertoire of the standard; control characters are
 /// dropped, so that the text is fit for a line of a report.
-private func text<Characters>(_ field: Characters) -> String {
+func text<Characters>(_ field: Characters) -> String {
     withUnsafeBytes(of: field) { bytes in
         let used = bytes.prefix { $0 != 0 }
         let decoded =
@@ -110,7 +136,7 @@ private func text<Characters>(_ field: Characters) -> String {
 }
 
 /// Without spaces at either end.
-private func trimmed(_ part: Substring) -> String {
+func trimmed(_ part: Substring) -> String {
     var part = part
     while part.first == " " { part.removeFirst() }
     while part.last == " " { part.removeLast() }

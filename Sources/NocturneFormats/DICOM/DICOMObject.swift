@@ -62,11 +62,59 @@ public struct DICOMObject: Sendable, Hashable {
     public var rescaleIntercept: Double?
     /// Whether a table, not a slope, turns stored values into output.
     public var hasModalityTable: Bool
+    /// The stored value, or one end of the values, of pixels that show nothing.
+    public var paddingValue: Int?
+    /// The other end.
+    public var paddingRangeLimit: Int?
+    /// Of PET: "BQML", "CNTS", …
+    public var units: String?
     public var windowCenter: Double?
     public var windowWidth: Double?
+
+    public var manufacturer: String?
+    /// mm from slice to slice, as SpacingBetweenSlices states it; only a mosaic needs it.
+    public var spacingBetweenSlices: Double?
+    /// ms.
+    public var echoTime: Double?
+    /// ms.
+    public var triggerTime: Double?
+    /// Seconds of the day.
+    public var contentTime: Double?
+    /// Seconds of the day.
+    public var acquisitionTime: Double?
+    public var temporalPosition: Int?
+    /// s/mm².
+    public var diffusionBValue: Double?
+    /// What the pixels are; nil when the header was read by other means, or there are none.
+    public var pixelKind: PixelKind?
+    /// The used tiles of a Siemens mosaic, as its scanner states them.
+    public var mosaicTiles: Int?
+    /// The direction in which the slices of a mosaic follow each other, LPS+.
+    public var mosaicNormal: SIMD3<Double>?
+    /// Items of PerFrameFunctionalGroupsSequence.
+    public var frameGroupCount: Int
+
+    /// The items themselves; emptied where the object is part of a slice.
+    var frameGroups: [DICOMFrameGroups]
+
+    public enum PixelKind: Sendable, Hashable {
+        case integer, float, double
+    }
 }
 
 extension DICOMObject {
+    /// Facts of the header worth a line in the report, which hinder nothing.
+    public var notes: [String] {
+        var notes: [String] = []
+        if let padding = paddingValue {
+            let range = paddingRangeLimit.map { " to \($0)" } ?? ""
+            notes.append("PixelPaddingValue (0028,0120) \(padding)\(range): such pixels keep their rescaled value")
+        }
+        if hasModalityTable { notes.append("stored values were mapped by ModalityLUTSequence (0028,3000)") }
+        if modality == "PT" { notes.append("PET values are in units \"\(units ?? "not stated")\" (0054,1001)") }
+        return notes
+    }
+
     /// A name for messages: the last part of the path.
     var fileName: String { String(path.split(separator: "/", omittingEmptySubsequences: true).last ?? "") }
 

@@ -1,26 +1,40 @@
-internal import CDCMTK
 public import NocturneConcurrency
 public import NocturneCore
 internal import Synchronization
 
 /// Decodes the pixels of a series into a volume.
 ///
-/// Uncompressed, deflated, JPEG (baseline, extended, progressive, lossless) and JPEG-LS are decoded by DCMTK, JPEG 2000
-/// by OpenJPEG. RLE is decoded here, since DCMTK takes a stream that ends early for a picture with a blank rest.
+/// JPEG (baseline, extended, progressive, lossless) and JPEG-LS are decoded by DCMTK, JPEG 2000 by OpenJPEG. Uncompressed
+/// pixels are copied out of the file. RLE is decoded here, since DCMTK takes a stream that ends early for a picture with
+/// a blank rest. A frame is decoded for itself alone, whatever else is wrong with the file.
 public enum DICOMReader {
     /// The voxels of a series without a problem, in its geometry: (i, j, k) = (column, row, slice), RAS+ mm.
     ///
     /// A stored value is the stored bits alone, the high bit being its sign where PixelRepresentation says so. Each
     /// slice's own RescaleSlope and RescaleIntercept (1 and 0 when missing) are applied in double and rounded once to
-    /// Float. Padding values are kept, and so are those of MONOCHROME1.
+    /// Float; a modality table takes their place where the object has one. Overlays in unused bits are masked. Padding
+    /// values are kept, as dcm2niix keeps them, and so are those of MONOCHROME1.
+    ///
+    /// A series with a ``DICOMSeries/correction`` is resampled, which takes another 4 bytes a stored voxel meanwhile.
     ///
     /// Slices are decoded in parallel, each into its place. 4 bytes a voxel for the result; each thread holds one slice
     /// more, compressed and not. The flag is looked at before each slice.
     /// - Throws: ``DICOMReadError``; of several faulty slices that with the lowest k is named. Its code is
     ///   ``DICOMReadError/Code/cancelled`` when the flag was raised.
     public static func readVolume(_ series: DICOMSeries, scope: ComputeScope) throws(DICOMReadError) -> Volume {
+        try readVolume(series, scope: scope, note: { _ in })
+    }
+
+    /// The same, telling of every oddity of the pixel data that was overcome: bytes skipped behind the last pixel, an
+    /// offset table rebuilt. `note` is called before the return, from this thread, with whole sentences in a fixed order.
+    public static func readVolume(
+        _ series: DICOMSeries,
+        scope: ComputeScope,
+        note: (String) -> Void
+    ) throws(DICOMReadError) -> Volume {
         let path = series.slices.first?.path ?? ""
         if let problem = series.problem { throw problem }
+        if let correction = series.correction { return try readCorrected(series, correction, scope: scope, note: note) }
         guard let geometry = series.geometry, geometry.shape.z == series.slices.count, geometry.affine.isFinite else {
             throw DICOMReadError(.internalFault, path: path, detail: "a series without geometry")
         }
@@ -38,85 +52,71 @@ public enum DICOMReader {
         } catch {
             throw DICOMReadError(.tooLarge, path: path, detail: error.description)
         }
-        let slices = series.slices
+        let runs = SliceRun.runs(of: series.slices)
+        let oddities = Mutex<[String: Set<String>]>([:])
         try buffer.withUnsafeMutableBufferPointer { (voxels) throws(DICOMReadError) in
-            // Unsafe only in name: each index writes its own slice, and forEach ends before the pointer does.
+            // Unsafe only in name: each run writes its own slices, and forEach ends before the pointer does.
             nonisolated(unsafe) let voxels = voxels
             let fault = Mutex<(slice: Int, error: DICOMReadError)?>(nil)
             do {
-                try scope.forEach(slices.count) { k in
+                try scope.forEach(runs.count) { index in
+                    let run = runs[index]
                     // Lower slices are still read after a fault, so that the fault named does not depend on threads.
-                    if let lowest = fault.withLock({ $0?.slice }), lowest < k { return }
-                    let place = UnsafeMutableBufferPointer(
-                        rebasing: voxels[k * shape.sliceCount..<(k + 1) * shape.sliceCount]
-                    )
+                    if let lowest = fault.withLock({ $0?.slice }), lowest < run.first { return }
+                    var k = run.first
                     do throws(DICOMReadError) {
-                        try decode(slices[k], slope: nil, into: place)
+                        let decoder = try SliceDecoder(of: run.slices[0].object)
+                        for slice in run.slices {
+                            if scope.flag.isCancelled { return }
+                            let place = UnsafeMutableBufferPointer(
+                                rebasing: voxels[k * shape.sliceCount..<(k + 1) * shape.sliceCount]
+                            )
+                            try decoder.read(slice, into: place)
+                            k += 1
+                        }
+                        let words = decoder.notes
+                        if !words.isEmpty {
+                            let file = run.slices[0].object.fileName
+                            oddities.withLock { for word in words { $0[word, default: []].insert(file) } }
+                        }
                     } catch {
-                        fault.withLock { if $0.map({ k < $0.slice }) ?? true { $0 = (k, error) } }
+                        let found = (k, error)
+                        fault.withLock { if $0.map({ found.0 < $0.slice }) ?? true { $0 = found } }
                     }
                 }
+                try scope.check()
             } catch {
                 throw DICOMReadError(.cancelled, path: path, detail: "cancelled")
             }
             if let found = fault.withLock({ $0 }) { throw found.error }
         }
+        for (words, files) in oddities.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
+            let others = files.count > 1 ? " and \(files.count - 1) more" : ""
+            note("\(files.min() ?? "")\(others): \(words)")
+        }
         return Volume(geometry: geometry, voxels: buffer.frozen())
     }
 
-    /// The stored values of one grey single-frame object, row by row, without slope and intercept. Exact up to 24 bits.
-    package static func storedValues(of object: DICOMObject) throws(DICOMReadError) -> [Float] {
-        guard let rows = object.rows, let columns = object.columns, rows > 0, columns > 0,
+    /// The stored values of one grey slice, row by row, without slope, intercept and table. Exact up to 24 bits.
+    package static func storedValues(of slice: DICOMSlice) throws(DICOMReadError) -> [Float] {
+        guard let rows = slice.rows, let columns = slice.columns, rows > 0, columns > 0,
             rows.multipliedReportingOverflow(by: columns).partialValue <= 1 << 28
         else {
-            throw DICOMReadError(.unsupportedPixels, path: object.path, detail: "rows or columns are out of range")
+            throw DICOMReadError(.unsupportedPixels, path: slice.path, detail: "rows or columns are out of range")
         }
+        // The decoder opens first: it knows whether the file holds that many.
+        let decoder = try SliceDecoder(of: slice.object)
         var values = [Float](repeating: 0, count: rows * columns)
         try values.withUnsafeMutableBufferPointer { (place) throws(DICOMReadError) in
-            try decode(object, slope: (1, 0), into: place)
+            try decoder.read(slice, rescales: false, into: place)
         }
         return values
     }
 
-    /// Decodes one object into `place`, with its own slope and intercept unless others are given.
-    private static func decode(
-        _ object: DICOMObject,
-        slope: (Double, Double)?,
-        into place: UnsafeMutableBufferPointer<Float>
-    ) throws(DICOMReadError) {
-        guard let rows = object.rows, let columns = object.columns, rows <= 65535, columns <= 65535,
-            let bits = object.bitLayout
-        else {
-            throw DICOMReadError(
-                .unsupportedPixels,
-                path: object.path,
-                detail: "rows, columns or bits are missing or not read"
-            )
-        }
-        var error = cdcmtk_error()
-        var decoder: OpaquePointer?
-        var code = cdcmtk_decoder_open(object.path, &decoder, &error)
-        guard code == CDCMTK_OK, let decoder else { throw DICOMReadError(code, error, path: object.path) }
-        defer { cdcmtk_decoder_close(decoder) }
-        var layout = cdcmtk_pixel_layout(
-            rows: Int32(rows),
-            columns: Int32(columns),
-            bits_allocated: Int32(bits.allocated),
-            bits_stored: Int32(bits.stored),
-            high_bit: Int32(bits.highBit),
-            is_signed: bits.isSigned ? 1 : 0
-        )
-        let (factor, offset) = slope ?? (object.rescaleSlope ?? 1, object.rescaleIntercept ?? 0)
-        code = cdcmtk_decoder_read_frame(
-            decoder,
-            0,
-            &layout,
-            factor,
-            offset,
-            place.baseAddress,
-            place.count,
-            &error
-        )
-        guard code == CDCMTK_OK else { throw DICOMReadError(code, error, path: object.path) }
+    /// The stored values of a frame of an object.
+    package static func storedValues(of object: DICOMObject, frame: Int = 0) throws(DICOMReadError) -> [Float] {
+        var slice = DICOMSlice(of: object)
+        slice.frame = frame
+        return try storedValues(of: slice)
     }
 }

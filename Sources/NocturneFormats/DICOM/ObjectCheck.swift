@@ -1,11 +1,9 @@
-/// Whether one object, taken alone, can be a slice of a volume.
+/// Whether one slice, taken alone, can be part of a volume.
 enum ObjectCheck {
     private static let imageClasses: Set<String> = [
         "1.2.840.10008.5.1.4.1.1.2",  // CT
         "1.2.840.10008.5.1.4.1.1.4",  // MR
         "1.2.840.10008.5.1.4.1.1.128",  // PET
-    ]
-    private static let multiFrameClasses: Set<String> = [
         "1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2",  // Enhanced CT, and made from single frames
         "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.3", "1.2.840.10008.5.1.4.1.1.4.4",  // MR, MR colour
         "1.2.840.10008.5.1.4.1.1.130", "1.2.840.10008.5.1.4.1.1.128.1",  // PET
@@ -14,21 +12,15 @@ enum ObjectCheck {
     /// The most pixels a slice may have; the decoder has the same bound.
     private static let largestSlice = 1 << 28
 
-    static func check(_ object: DICOMObject) throws(DICOMReadError) {
-        try checkKind(object)
-        try checkPixels(object)
-        try checkPlace(object)
+    static func check(_ slice: DICOMSlice) throws(DICOMReadError) {
+        try checkKind(slice.object)
+        try checkFrames(slice)
+        try checkPixels(slice.object)
+        try checkPlace(slice)
     }
 
     private static func checkKind(_ object: DICOMObject) throws(DICOMReadError) {
         let name = object.sopClassName.isEmpty ? object.sopClassUID : object.sopClassName
-        if multiFrameClasses.contains(object.sopClassUID) {
-            throw DICOMReadError(
-                .multiFrame,
-                path: object.path,
-                detail: "\(name) keeps its slices as frames of one object; multi-frame objects are not read"
-            )
-        }
         if !object.sopClassUID.isEmpty, !imageClasses.contains(object.sopClassUID) {
             throw DICOMReadError(.notAnImageClass, path: object.path, detail: "\(name) is not a CT, MR or PET image")
         }
@@ -37,20 +29,6 @@ enum ObjectCheck {
                 .notAnImageClass,
                 path: object.path,
                 detail: "no SOPClassUID (0008,0016), and modality \"\(object.modality)\" is not CT, MR or PT"
-            )
-        }
-        if let frames = object.numberOfFrames, frames != 1 {
-            throw DICOMReadError(
-                .multiFrame,
-                path: object.path,
-                detail: "NumberOfFrames (0028,0008) is \(frames); multi-frame objects are not read"
-            )
-        }
-        if object.imageType.contains("MOSAIC") {
-            throw DICOMReadError(
-                .mosaic,
-                path: object.path,
-                detail: "ImageType (0008,0008) says MOSAIC: many slices in one picture, which are not taken apart"
             )
         }
         if object.imageType.contains("LOCALIZER") {
@@ -62,9 +40,35 @@ enum ObjectCheck {
         }
     }
 
+    private static func checkFrames(_ slice: DICOMSlice) throws(DICOMReadError) {
+        let object = slice.object
+        let frames = object.numberOfFrames ?? 1
+        guard frames >= 1, frames == 1 || frames == object.frameGroupCount else {
+            let found = object.frameGroupCount == 0 ? "is missing" : "has \(object.frameGroupCount) items"
+            throw DICOMReadError(
+                .multiFrame,
+                path: object.path,
+                detail: "NumberOfFrames (0028,0008) is \(frames), but PerFrameFunctionalGroupsSequence (5200,9230), "
+                    + "which gives the frames their places, \(found)"
+            )
+        }
+        if object.isMosaic, slice.tile == nil, object.frameGroupCount == 0 {
+            let fact =
+                object.mosaicTiles.map { "its \($0) tiles do not fit the rows, columns and directions of the picture" }
+                ?? "neither (0019,100A) nor the scanner's own header (0029,1010) states the number of its tiles"
+            throw DICOMReadError(
+                .mosaic,
+                path: object.path,
+                detail: "ImageType (0008,0008) says MOSAIC, many slices in one picture, but \(fact)"
+            )
+        }
+    }
+
     private static func checkPixels(_ object: DICOMObject) throws(DICOMReadError) {
         try require(object.rows, "Rows (0028,0010)", object)
         try require(object.columns, "Columns (0028,0011)", object)
+        let isReal = object.pixelKind == .float || object.pixelKind == .double
+        if isReal { return try checkSize(object, cell: object.pixelKind == .float ? 4 : 8) }
         try require(object.bitsAllocated, "BitsAllocated (0028,0100)", object)
         try require(object.bitsStored, "BitsStored (0028,0101)", object)
         try require(object.pixelRepresentation, "PixelRepresentation (0028,0103)", object)
@@ -80,15 +84,6 @@ enum ObjectCheck {
                 detail: "\(photometric) with \(samples) sample(s) a pixel is not a grey image"
             )
         }
-        guard let rows = object.rows, let columns = object.columns, rows > 0, columns > 0,
-            rows <= 65535, columns <= 65535, rows * columns <= largestSlice
-        else {
-            throw DICOMReadError(
-                .unsupportedPixels,
-                path: object.path,
-                detail: "\(object.rows ?? 0) rows and \(object.columns ?? 0) columns are out of range"
-            )
-        }
         guard let layout = object.bitLayout else {
             throw DICOMReadError(
                 .unsupportedPixels,
@@ -98,15 +93,18 @@ enum ObjectCheck {
                     + "\(object.pixelRepresentation ?? 0) do not fit together, or are not read"
             )
         }
-        if object.hasModalityTable {
+        try checkSize(object, cell: layout.allocated / 8)
+    }
+
+    private static func checkSize(_ object: DICOMObject, cell: Int) throws(DICOMReadError) {
+        guard let rows = object.rows, let columns = object.columns, rows > 0, columns > 0,
+            rows <= 65535, columns <= 65535, rows * columns <= largestSlice
+        else {
             throw DICOMReadError(
                 .unsupportedPixels,
                 path: object.path,
-                detail: "stored values are mapped by a table, ModalityLUTSequence (0028,3000), which is not read"
+                detail: "\(object.rows ?? 0) rows and \(object.columns ?? 0) columns are out of range"
             )
-        }
-        guard object.rescaleSlope != 0 else {
-            throw DICOMReadError(.unsupportedPixels, path: object.path, detail: "RescaleSlope (0028,1053) is 0")
         }
         // A header may claim any size; the bytes must be there before memory is set aside for them.
         let isNative = uncompressedSyntaxes.contains(object.transferSyntaxUID)
@@ -118,8 +116,8 @@ enum ObjectCheck {
                 detail: "no decoder for transfer syntax \"\(object.transferSyntaxUID)\"\(name)"
             )
         }
-        let needed = rows * columns * layout.allocated / 8
-        guard !isNative || object.fileSize >= needed else {
+        let (needed, isTooMuch) = (rows * columns * cell).multipliedReportingOverflow(by: object.numberOfFrames ?? 1)
+        guard !isNative || (!isTooMuch && object.fileSize >= needed) else {
             throw DICOMReadError(
                 .wrongPixelLength,
                 path: object.path,
@@ -141,10 +139,13 @@ enum ObjectCheck {
         "1.2.840.10008.1.2.4.90", "1.2.840.10008.1.2.4.91",  // JPEG 2000
     ]
 
-    private static func checkPlace(_ object: DICOMObject) throws(DICOMReadError) {
-        try require(object.position, "ImagePositionPatient (0020,0032)", object)
-        try require(object.rowDirection, "ImageOrientationPatient (0020,0037)", object)
-        try require(object.rowSpacing, "PixelSpacing (0028,0030)", object)
+    private static func checkPlace(_ slice: DICOMSlice) throws(DICOMReadError) {
+        guard slice.rescaleSlope != 0 else {
+            throw DICOMReadError(.unsupportedPixels, path: slice.path, detail: "RescaleSlope (0028,1053) is 0")
+        }
+        try require(slice.position, "ImagePositionPatient (0020,0032)", slice.object)
+        try require(slice.rowDirection, "ImageOrientationPatient (0020,0037)", slice.object)
+        try require(slice.rowSpacing, "PixelSpacing (0028,0030)", slice.object)
     }
 
     private static func require<T>(_ value: T?, _ name: String, _ object: DICOMObject) throws(DICOMReadError) {

@@ -1,11 +1,27 @@
+internal import NocturneConcurrency
 internal import NocturneCore
+internal import Synchronization
 
-/// Sorts objects into series, and decides for each whether it is a volume.
+extension DICOMReadError.Code {
+    /// A picture computed from others, like a projection or a map, not of the body's own values.
+    public static let derived = DICOMReadError.Code(rawValue: "derived")
+
+    /// What is no volume by its kind, however its slices lie.
+    static let kinds: Set<DICOMReadError.Code> = [.notAnImageClass, .localizer, .colour, .derived]
+}
+
+/// Sorts objects into series, takes those apart that hold several volumes, and says of each part whether it is one.
 ///
-/// Headers come from ``DICOMScanner`` and pixels from ``DICOMReader``; only what lies between is decided here.
+/// Headers come from ``DICOMScanner`` and pixels from ``DICOMReader``; only what lies between is decided here. Pixels
+/// are looked at in one case: where two objects have the same SOPInstanceUID (``IdenticalCopies``).
 enum SeriesTriage {
-    /// The series in `objects`, in the order of their first paths. Objects come sorted by path.
-    static func series(of objects: [DICOMObject]) -> [DICOMSeries] {
+    /// The series in `objects`, in the order of their first paths, the parts of one series in the order of what tells
+    /// them apart. Objects come sorted by path.
+    static func series(
+        of objects: [DICOMObject],
+        corrects: Bool,
+        scope: ComputeScope
+    ) throws(CancelledError) -> [DICOMSeries] {
         var groups: [[DICOMObject]] = []
         var placeOfKey: [String: Int] = [:]
         for object in objects {
@@ -18,19 +34,127 @@ enum SeriesTriage {
                 groups.append([object])
             }
         }
-        return groups.map(triaged)
+        let grouped = groups
+        let series = Mutex([[DICOMSeries]](repeating: [], count: groups.count))
+        try scope.forEach(groups.count) { index in
+            let own = triaged(grouped[index], corrects: corrects, flag: scope.flag)
+            series.withLock { $0[index] = own }
+        }
+        try scope.check()
+        return series.withLock { $0.flatMap { $0 } }
     }
 
-    private static func triaged(_ objects: [DICOMObject]) -> DICOMSeries {
-        let objects = objects.sorted { (left: DICOMObject, right: DICOMObject) in
-            let (a, b) = (left.instanceNumber ?? Int.max, right.instanceNumber ?? Int.max)
-            return a != b ? a < b : left.path < right.path
+    /// One series of exactly these slices, which were found before: nothing is taken apart.
+    static func whole(_ slices: [DICOMSlice], corrects: Bool) -> DICOMSeries {
+        var fault: DICOMReadError?
+        for slice in slices where fault == nil { fault = check(slice) }
+        if let fault { return refused(slices, fault) }
+        return stacked(SlicePart(slices: slices), corrects: corrects)
+    }
+
+    private static func triaged(_ objects: [DICOMObject], corrects: Bool, flag: CancellationFlag) -> [DICOMSeries] {
+        // Slices by the kind that keeps them from being a volume, nil for those that are of the right kind.
+        var kinds: [DICOMReadError.Code?: (slices: [DICOMSlice], problem: DICOMReadError?)] = [:]
+        var fault: DICOMReadError?
+        for object in objects {
+            let slices: [DICOMSlice]
+            do {
+                slices = try object.slices()
+            } catch {
+                if DICOMReadError.Code.kinds.contains(error.code) || objects.count == 1 || fault == nil {
+                    fault = fault ?? error
+                }
+                continue
+            }
+            for slice in slices {
+                let problem = check(slice)
+                let kind = problem.flatMap { DICOMReadError.Code.kinds.contains($0.code) ? $0.code : nil }
+                kinds[kind, default: ([], nil)].slices.append(slice)
+                if let problem, kinds[kind]?.problem == nil { kinds[kind]?.problem = problem }
+            }
         }
+        var found: [DICOMSeries] = []
+        if let volume = kinds.removeValue(forKey: nil) {
+            let slices = volume.slices.sorted(by: SliceTrait.isBefore)
+            if let problem = fault ?? volume.problem {
+                // The first in the order of slices, whichever was met first.
+                let first = slices.lazy.compactMap { slice in
+                    check(slice).flatMap { DICOMReadError.Code.kinds.contains($0.code) ? nil : $0 }
+                }.first
+                found.append(refused(slices, fault ?? first ?? problem))
+            } else {
+                found += volumes(slices, corrects: corrects, flag: flag)
+            }
+        } else if let fault {
+            found.append(refused([], fault, objects: objects))
+        }
+        let aside = kinds.sorted { ($0.key?.rawValue ?? "") < ($1.key?.rawValue ?? "") }
+        let isMixed = aside.count + found.count > 1
+        for (code, group) in aside {
+            guard let code, let problem = group.problem else { continue }
+            var series = refused(group.slices.sorted(by: SliceTrait.isBefore), problem)
+            if isMixed { series.part = code == .notAnImageClass ? "other" : code.rawValue }
+            found.append(series)
+        }
+        return found
+    }
+
+    private static func volumes(_ slices: [DICOMSlice], corrects: Bool, flag: CancellationFlag) -> [DICOMSeries] {
+        let copies = IdenticalCopies(slices, flag: flag)
+        let parts = SliceSplitting.parts(copies.kept)
+        var labels: Set<String> = []
+        return parts.map { part in
+            var series = stacked(part, corrects: corrects)
+            if parts.count > 1 {
+                var label = part.labels.joined(separator: "_")
+                let plain = label
+                var number = 2
+                while !labels.insert(label).inserted {
+                    label = "\(plain)-\(number)"
+                    number += 1
+                }
+                series.part = label
+                series.notes.append("one of \(parts.count) parts of a series: " + part.reasons.joined(separator: "; "))
+            }
+            if let note = copies.note(among: part.slices) { series.notes.append(note) }
+            return series
+        }
+    }
+
+    private static func stacked(_ part: SlicePart, corrects: Bool) -> DICOMSeries {
+        var series = plain(part.slices)
+        do {
+            let stack = try SliceStack(of: part.slices, corrects: corrects)
+            series.slices = stack.slices
+            series.files = DICOMSeries.files(of: stack.slices)
+            series.geometry = stack.geometry
+            series.correction = stack.correction
+            if let correction = stack.correction { series.notes.append(correction.words) }
+        } catch {
+            series.problem = error.error
+            series.possibleCorrection = error.correction
+        }
+        return series
+    }
+
+    private static func refused(
+        _ slices: [DICOMSlice],
+        _ problem: DICOMReadError,
+        objects: [DICOMObject] = []
+    ) -> DICOMSeries {
+        var series = plain(slices, objects: objects)
+        series.problem = problem
+        return series
+    }
+
+    private static func plain(_ slices: [DICOMSlice], objects: [DICOMObject] = []) -> DICOMSeries {
+        let first = slices.first?.object ?? objects.first
         var series = DICOMSeries(
-            seriesInstanceUID: objects[0].seriesInstanceUID,
-            modality: objects[0].modality,
-            description: objects[0].seriesDescription,
-            slices: objects,
+            seriesInstanceUID: first?.seriesInstanceUID ?? "",
+            modality: first?.modality ?? "",
+            description: first?.seriesDescription,
+            slices: slices,
+            files: slices.isEmpty ? objects.map(\.path) : nil,
             geometry: nil,
             problem: nil,
             notes: []
@@ -38,17 +162,42 @@ enum SeriesTriage {
         if series.seriesInstanceUID.isEmpty {
             series.notes.append("SeriesInstanceUID (0020,000E) is missing: grouped by folder")
         }
-        if objects.contains(where: { $0.photometricInterpretation == "MONOCHROME1" }) {
+        if slices.contains(where: { $0.object.photometricInterpretation == "MONOCHROME1" }) {
             series.notes.append("MONOCHROME1: values are kept, only their display is inverted")
         }
-        do {
-            for object in objects { try ObjectCheck.check(object) }
-            let stack = try SliceStack(of: objects)
-            series.slices = stack.slices
-            series.geometry = stack.geometry
-        } catch {
-            series.problem = error
-        }
+        for note in slices.reduce(into: [String](), { all, slice in
+            for note in slice.object.notes where !all.contains(note) { all.append(note) }
+        }).prefix(8) { series.notes.append(note) }
         return series
+    }
+
+    private static func check(_ slice: DICOMSlice) -> DICOMReadError? {
+        do throws(DICOMReadError) {
+            try ObjectCheck.check(slice)
+            try checkDerivation(slice)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// DERIVED alone says little: compressed, resampled and denoised volumes carry it too. With one of these words it
+    /// is no picture of the body in its own values.
+    private static let derivations: Set<String> = [
+        "MPR", "MIP", "MINIP", "CSA MIP", "CSA MPR", "PROJECTION IMAGE", "MAX_IP", "MIN_IP", "REFORMATTED", "CPR",
+        "CURVED", "VOLUME", "VRT", "SSD", "RENDERING", "SUBTRACTION", "SUBTRACT", "SUB", "ADC", "EADC", "FA", "RA",
+        "TRACEW", "TENSOR", "DIFFUSION", "PERFUSION", "RCBF", "RCBV", "CBF", "CBV", "MTT", "TTP", "TMAX", "T1 MAP",
+        "T2 MAP", "T2_STAR MAP", "R2_STAR MAP", "FMRI", "STATISTICS", "SCREEN SAVE", "SUMMARY",
+    ]
+
+    private static func checkDerivation(_ slice: DICOMSlice) throws(DICOMReadError) {
+        guard slice.imageType.first == "DERIVED",
+            let word = slice.imageType.dropFirst(2).first(where: { derivations.contains($0) })
+        else { return }
+        throw DICOMReadError(
+            .derived,
+            path: slice.object.path,
+            detail: "ImageType (0008,0008) says DERIVED and \(word): computed from other images"
+        )
     }
 }

@@ -11,8 +11,10 @@ internal import NocturneCore
 ///
 /// Positions are rounded decimal texts, so some noise is allowed everywhere: see ``Tolerance``.
 struct SliceStack {
-    let slices: [DICOMObject]
+    let slices: [DICOMSlice]
     let geometry: VolumeGeometry
+    /// What was needed to make the grid orthogonal and even; nil where the slices are the grid's planes.
+    let correction: StackCorrection?
 
     /// How far numbers may differ that should be equal.
     enum Tolerance {
@@ -32,187 +34,61 @@ struct SliceStack {
         static func sideways(_ pixel: Double) -> Double { max(0.1 * pixel, 0.05) }
     }
 
-    /// A slice and where it lies along the normal, in mm.
-    private struct Placed {
-        let object: DICOMObject
-        let position: SIMD3<Double>
-        let height: Double
+    /// A stack that is no volume as it is.
+    struct Fault: Error {
+        let error: DICOMReadError
+        /// What would make it a volume, if that is possible.
+        let correction: StackCorrection?
     }
 
-    /// - Parameter objects: at least one, each of which ``ObjectCheck`` has passed.
-    init(of objects: [DICOMObject]) throws(DICOMReadError) {
-        let first = objects[0]
-        let (row, column) = try Self.directions(of: first)
-        try Self.checkAlike(objects)
-        guard objects.count > 1 else {
-            throw DICOMReadError(
-                .singleSlice,
-                path: first.path,
-                detail: "a single slice: there is no second one to give a step"
-            )
-        }
-        let normal = Self.unit(cross(row, column))
-        let stack = objects.map { object in
-            let position = object.position ?? .zero
-            return Placed(object: object, position: position, height: dot(position, normal))
-        }.sorted { (left: Placed, right: Placed) in
-            left.height != right.height ? left.height < right.height : left.object.path < right.object.path
-        }
-        let pixel = SIMD2(first.columnSpacing ?? 0, first.rowSpacing ?? 0)
-        try Self.checkDuplicates(stack)
-        var faults = Self.stepFaults(stack)
-        faults += Self.leanFaults(stack, normal: normal, pixel: min(pixel.x, pixel.y))
-        if let worst = faults.first {
-            throw DICOMReadError(
-                worst.code,
-                path: first.path,
-                detail: faults.map(\.detail).joined(separator: "; also ")
-            )
-        }
-        let step = (stack[stack.count - 1].position - stack[0].position) / Double(stack.count - 1)
-        guard let shape = VolumeShape(validating: first.columns ?? 0, y: first.rows ?? 0, z: stack.count) else {
-            throw DICOMReadError(
-                .tooLarge,
-                path: first.path,
-                detail: "\(first.columns ?? 0)×\(first.rows ?? 0)×\(stack.count) voxels are more than a volume may have"
-            )
-        }
-        slices = stack.map(\.object)
-        let lps = Affine(
-            columnI: row * pixel.x,
-            columnJ: column * pixel.y,
-            columnK: step,
-            translation: stack[0].position
-        )
-        let ras = lps.flippedBetweenRASAndLPS
-        // Adding zero makes -0, which the flip leaves behind, a plain 0.
-        let zero = SIMD3<Double>.zero
-        geometry = VolumeGeometry(
-            shape: shape,
-            affine: Affine(
-                columnI: ras.columnI + zero,
-                columnJ: ras.columnJ + zero,
-                columnK: ras.columnK + zero,
-                translation: ras.translation + zero
-            )
-        )
-    }
-
-    /// The unit vectors along a row and down a column.
-    private static func directions(
-        of object: DICOMObject
-    ) throws(DICOMReadError) -> (row: SIMD3<Double>, column: SIMD3<Double>) {
-        let row = object.rowDirection ?? .zero
-        let column = object.columnDirection ?? .zero
-        guard abs(length(row) - 1) <= Tolerance.orthonormality, abs(length(column) - 1) <= Tolerance.orthonormality,
-            abs(dot(row, column)) <= Tolerance.orthonormality
-        else {
-            throw DICOMReadError(
-                .orientationInvalid,
-                path: object.path,
-                detail: "ImageOrientationPatient (0020,0037) is not two perpendicular unit vectors: lengths "
-                    + "\(figure(length(row))) and \(figure(length(column))), product \(figure(dot(row, column)))"
-            )
-        }
-        return (unit(row), unit(column))
-    }
-
-    /// Size, pixel spacing and orientation are those of the first slice in all.
-    private static func checkAlike(_ objects: [DICOMObject]) throws(DICOMReadError) {
-        let first = objects[0]
-        let spacing = SIMD2(first.columnSpacing ?? 0, first.rowSpacing ?? 0)
-        guard spacing.x > 0, spacing.y > 0 else {
-            throw DICOMReadError(
-                .pixelSpacingsDiffer,
-                path: first.path,
-                detail: "PixelSpacing (0028,0030) \(figure(spacing.y)) × \(figure(spacing.x)) is not positive"
-            )
-        }
-        let orientations = distinctOrientations(objects)
-        if orientations.count > 1 {
-            let angle = degrees(orientations[0].normal, orientations[1].normal)
-            throw DICOMReadError(
-                .orientationsDiffer,
-                path: orientations[1].path,
-                detail: "\(orientations.count) orientations among the \(objects.count) slices of one series; the first "
-                    + "two planes are \(figure(angle))° apart"
-            )
-        }
-        for object in objects.dropFirst() {
-            if object.rows != first.rows || object.columns != first.columns {
-                throw DICOMReadError(
-                    .matricesDiffer,
-                    path: object.path,
-                    detail: "\(object.columns ?? 0)×\(object.rows ?? 0) pixels, but \(first.columns ?? 0)×"
-                        + "\(first.rows ?? 0) in \(first.fileName) of the same series"
-                )
+    /// - Parameters:
+    ///   - slices: at least one, each of which ``ObjectCheck`` has passed.
+    ///   - corrects: whether a stack that leans or is uneven is resampled instead of refused.
+    init(of slices: [DICOMSlice], corrects: Bool = false) throws(Fault) {
+        do {
+            let frame = try StackFrame(of: slices)
+            self.slices = frame.stack.map(\.slice)
+            let faults = Self.stepFaults(frame.stack) + Self.leanFaults(frame)
+            guard let worst = faults.first else {
+                geometry = try frame.geometry()
+                correction = nil
+                return
             }
-            let other = SIMD2(object.columnSpacing ?? 0, object.rowSpacing ?? 0)
-            let difference = SIMD2(abs(other.x - spacing.x), abs(other.y - spacing.y))
-            let allowed = spacing * Tolerance.pixelSpacing
-            if difference.x > allowed.x || difference.y > allowed.y {
-                throw DICOMReadError(
-                    .pixelSpacingsDiffer,
-                    path: object.path,
-                    detail: "PixelSpacing (0028,0030) is \(other.y) × \(other.x) mm, but "
-                        + "\(spacing.y) × \(spacing.x) mm in \(first.fileName) of the same series"
-                )
-            }
+            let words = faults.map(\.detail).joined(separator: "; also ")
+            let error = DICOMReadError(worst.code, path: slices[0].object.path, detail: words)
+            let possible = try Self.correction(of: frame, against: error)
+            guard corrects else { throw Fault(error: error, correction: possible) }
+            geometry = possible.geometry
+            correction = possible
+        } catch let error as DICOMReadError {
+            throw Fault(error: error, correction: nil)
+        } catch let fault as Fault {
+            throw fault
+        } catch {
+            let words = DICOMReadError(.internalFault, path: slices[0].object.path, detail: "\(error)")
+            throw Fault(error: words, correction: nil)
         }
     }
 
-    private static func distinctOrientations(
-        _ objects: [DICOMObject]
-    ) -> [(row: SIMD3<Double>, column: SIMD3<Double>, normal: SIMD3<Double>, path: String)] {
-        var found: [(row: SIMD3<Double>, column: SIMD3<Double>, normal: SIMD3<Double>, path: String)] = []
-        for object in objects {
-            let row = object.rowDirection ?? .zero
-            let column = object.columnDirection ?? .zero
-            let isKnown = found.contains { other in
-                (0..<3).allSatisfy {
-                    abs(other.row[$0] - row[$0]) <= Tolerance.cosine
-                        && abs(other.column[$0] - column[$0]) <= Tolerance.cosine
-                }
-            }
-            // More than a hundred are not told apart: the search would take the square of their number.
-            if !isKnown, found.count < 100 {
-                found.append((row, column, unit(cross(row, column)), object.path))
-            }
+    private static func correction(
+        of frame: StackFrame,
+        against fault: DICOMReadError
+    ) throws(DICOMReadError) -> StackCorrection {
+        do {
+            return try StackCorrection(of: frame)
+        } catch {
+            throw DICOMReadError(fault.code, path: fault.path, detail: "\(fault.detail); beyond repair: \(error.detail)")
         }
-        return found
     }
 
-    private static func checkDuplicates(_ stack: [Placed]) throws(DICOMReadError) {
-        let usual = usualStep(stack)
-        let limit = usual > 0 ? min(0.01, 0.1 * usual) : 0.01
-        let pairs = zip(stack, stack.dropFirst()).filter { $1.height - $0.height <= limit }
-        guard let (one, other) = pairs.first else { return }
-        let copies = pairs.count {
-            !$0.object.sopInstanceUID.isEmpty && $0.object.sopInstanceUID == $1.object.sopInstanceUID
-        }
-        let positions = stack.count - pairs.count
-        var detail =
-            "\(stack.count) slices share \(positions) position\(positions == 1 ? "" : "s"), e.g. "
-            + "\(one.object.fileName) and \(other.object.fileName)"
-        if copies == pairs.count {
-            detail += ": the same SOPInstanceUID (0008,0018), copies of one object"
-        } else if copies > 0 {
-            detail += "; \(copies) are copies by SOPInstanceUID (0008,0018)"
-        }
-        let objects = stack.map(\.object)
-        var differing: [String] = []
-        if Set(objects.map(\.echoNumber)).count > 1 { differing.append("EchoNumbers (0018,0086)") }
-        if Set(objects.map(\.acquisitionNumber)).count > 1 { differing.append("AcquisitionNumber (0020,0012)") }
-        if Set(objects.map(\.imageType)).count > 1 { differing.append("ImageType (0008,0008)") }
-        if !differing.isEmpty { detail += "; they differ in " + differing.joined(separator: ", ") }
-        throw DICOMReadError(.duplicateSlices, path: one.object.path, detail: detail)
-    }
+    /// Whether the slices make a volume as they are.
+    static func isEven(_ slices: [DICOMSlice]) -> Bool { (try? SliceStack(of: slices)) != nil }
 
-    private typealias Fault = (code: DICOMReadError.Code, detail: String)
+    private typealias StackFault = (code: DICOMReadError.Code, detail: String)
 
     /// Steps that are not the usual one. Slices are counted from 1.
-    private static func stepFaults(_ stack: [Placed]) -> [Fault] {
-        let usual = usualStep(stack)
+    private static func stepFaults(_ stack: [StackFrame.Placed]) -> [StackFault] {
+        let usual = StackFrame.usualStep(stack)
         let odd = stack.indices.dropFirst().filter {
             abs(stack[$0].height - stack[$0 - 1].height - usual) > Tolerance.step(usual)
         }
@@ -238,13 +114,14 @@ struct SliceStack {
     }
 
     /// A stack whose slices are shifted against each other along their own plane.
-    private static func leanFaults(_ stack: [Placed], normal: SIMD3<Double>, pixel: Double) -> [Fault] {
+    private static func leanFaults(_ frame: StackFrame) -> [StackFault] {
+        let (stack, normal, pixel) = (frame.stack, frame.normal, min(frame.pixel.x, frame.pixel.y))
         let whole = stack[stack.count - 1].position - stack[0].position
         let along = dot(whole, normal)
         let sideways = length(whole - normal * along)
         let lean = atan2(sideways, along) * 180 / Double.pi
         if lean > Tolerance.leanDegrees, sideways > Tolerance.sideways(pixel) {
-            let stated = stack[0].object.gantryTilt.map { "; GantryDetectorTilt (0018,1120) says \(figure($0))°" } ?? ""
+            let stated = stack[0].slice.object.gantryTilt.map { "; GantryDetectorTilt (0018,1120) says \(figure($0))°" } ?? ""
             return [(.sheared, "sheared by \(figure(lean))°: the slices are not stacked along their normal\(stated)")]
         }
         let step = whole / Double(stack.count - 1)
@@ -257,27 +134,4 @@ struct SliceStack {
         }
         return []
     }
-
-    /// The median distance between neighbours.
-    private static func usualStep(_ stack: [Placed]) -> Double {
-        let steps = zip(stack, stack.dropFirst()).map { $1.height - $0.height }.sorted()
-        return steps.isEmpty ? 0 : steps[(steps.count - 1) / 2]
-    }
-
-    private static func unit(_ vector: SIMD3<Double>) -> SIMD3<Double> {
-        let size = length(vector)
-        return size > 0 ? vector / size : vector
-    }
-
-    /// The angle between two unit vectors.
-    private static func degrees(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> Double {
-        atan2(length(cross(a, b)), dot(a, b)) * 180 / Double.pi
-    }
-}
-
-/// A number for a message: at most four digits after the point.
-func figure(_ value: Double) -> String {
-    guard value.isFinite, abs(value) < 1e12 else { return "\(value)" }
-    let rounded = (value * 10_000).rounded() / 10_000
-    return rounded == 0 ? "0" : "\(rounded)"
 }

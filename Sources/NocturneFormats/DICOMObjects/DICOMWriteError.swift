@@ -1,7 +1,7 @@
 internal import CDCMTK
 
 /// Why a segmentation or a structure set was not written.
-public struct DICOMWriteError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct DICOMWriteError: SystemFault, Sendable, Hashable, CustomStringConvertible {
     /// The kind of fault. New kinds may be added.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         public let rawValue: String

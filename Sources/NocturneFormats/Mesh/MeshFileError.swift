@@ -1,5 +1,7 @@
+public import NocturneCore
+
 /// Why a mesh file could not be read or written. The description names the file and the fact.
-public struct MeshFileError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct MeshFileError: SystemFault, Hashable, Sendable, CustomStringConvertible {
     /// The kind of fault, worded as a fact.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The content is something else, or text where binary was wanted.
@@ -21,7 +23,6 @@ public struct MeshFileError: Error, Hashable, Sendable, CustomStringConvertible 
     public let code: Code
     public let path: String
     public let detail: String
-    /// The system's number for it (errno), where it was the system that refused.
     public let systemCode: Int32?
 
     public init(_ code: Code, path: String, _ detail: String, systemCode: Int32? = nil) {

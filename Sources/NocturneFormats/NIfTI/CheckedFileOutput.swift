@@ -1,3 +1,5 @@
+internal import NocturneCore
+
 #if canImport(Glibc)
     internal import Glibc
 #endif
@@ -22,7 +24,7 @@ struct CheckedFileOutput: ~Copyable {
 
     /// Creates the file, or empties it.
     init(path: String) throws(FileOutputFault) {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        descriptor = FaultPoint.fileCreate.call { open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666) }
         guard descriptor >= 0 else { throw FileOutputFault("cannot be created", errno) }
     }
 
@@ -33,7 +35,9 @@ struct CheckedFileOutput: ~Copyable {
     mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FileOutputFault) {
         var done = 0
         while done < bytes.count, let base = bytes.baseAddress {
-            let count = Glibc.write(descriptor, base + done, min(bytes.count - done, 1 << 30))
+            let count = FaultPoint.fileWrite.call {
+                Glibc.write(descriptor, base + done, min(bytes.count - done, 1 << 30))
+            }
             if count >= 0 {
                 done += count
             } else if errno != EINTR {
@@ -48,8 +52,9 @@ struct CheckedFileOutput: ~Copyable {
 
     /// Closes the file; network file systems report lost writes here.
     mutating func close() throws(FileOutputFault) {
-        let result = Glibc.close(descriptor)
+        let closing = descriptor
         descriptor = -1
+        let result = FaultPoint.fileClose.call { Glibc.close(closing) }
         if result != 0 { throw FileOutputFault("cannot be closed", errno) }
     }
 }

@@ -1,4 +1,5 @@
 internal import CZlib
+internal import NocturneCore
 
 #if canImport(Glibc)
     internal import Glibc
@@ -110,8 +111,10 @@ final class NIfTIByteSource {
 
     private static func openFile(_ path: String) throws(NIfTIError) -> (Int32, Int) {
         // Not blocking, so that a named pipe cannot hold the reader up before it is refused.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw NIfTIError(.unreadable, path: path, "cannot be opened: \(systemMessage())") }
+        let descriptor = FaultPoint.inputOpen.call { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+        guard descriptor >= 0 else {
+            throw NIfTIError(.unreadable, path: path, "cannot be opened: \(systemMessage())", systemCode: errno)
+        }
         var status = stat()
         let fault: String? =
             if fstat(descriptor, &status) != 0 {
@@ -140,7 +143,7 @@ final class NIfTIByteSource {
 
     private func systemRead(into destination: UnsafeMutableRawPointer, capacity: Int) throws(NIfTIError) -> Int {
         while true {
-            let got = Glibc.read(descriptor, destination, min(capacity, 1 << 30))
+            let got = FaultPoint.inputRead.call { Glibc.read(descriptor, destination, min(capacity, 1 << 30)) }
             if got >= 0 { return got }
             if errno != EINTR {
                 throw NIfTIError(.unreadable, path: path, "cannot be read: \(systemMessage())", systemCode: errno)

@@ -147,7 +147,8 @@ public enum NIfTIWriter {
             switch error {
             case .cancelled: throw NIfTIError.cancelled(path)
             case .noMemory: throw NIfTIError(.outOfMemory, path: path, "no memory to compress")
-            case .output(let fault): throw NIfTIError(.cannotWrite, path: path, fault.detail)
+            case .output(let fault):
+                throw NIfTIError(.cannotWrite, path: path, fault.detail, systemCode: fault.code)
             }
         }
     }

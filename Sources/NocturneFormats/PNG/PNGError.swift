@@ -1,5 +1,7 @@
+public import NocturneCore
+
 /// Why a PNG file could not be written. The description names the file and the fact.
-public struct PNGError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct PNGError: SystemFault, Hashable, Sendable, CustomStringConvertible {
     /// The kind of fault, worded as a fact.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// No pixels, more samples than the image's size asks for or fewer, or more of them than one chunk holds.
@@ -13,7 +15,6 @@ public struct PNGError: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Code
     public let path: String
     public let detail: String
-    /// The system's number for it (errno), where it was the system that refused.
     public let systemCode: Int32?
 
     public init(_ code: Code, path: String, _ detail: String, systemCode: Int32? = nil) {

@@ -39,14 +39,8 @@ public enum PNGWriter {
         let channels = alpha == nil ? 3 : 4
         let samples = alpha.map { joined(image.samples, $0) } ?? image.samples
         let content = try compressed(filteredRows(of: samples, width: image.width, channels: channels), for: path)
-        var file: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-        file.reserveCapacity(content.count + 64)
-        // 8 bits a sample, colour type 2 (RGB) or 6 (with alpha), the only compression and filter methods, no interlacing.
-        let header = bigEndian(image.width) + bigEndian(image.height) + [8, alpha == nil ? 2 : 6, 0, 0, 0]
-        append("IHDR", header, to: &file)
-        append("IDAT", content, to: &file)
-        append("IEND", [], to: &file)
-        return file
+        return PNGFile.signature + PNGFile.header(width: image.width, height: image.height, alpha == nil ? .rgb : .rgba)
+            + PNGFile.chunk("IDAT", content) + PNGFile.chunk("IEND", [])
     }
 
     /// Each row with its filter type before it: every sample less the one of the pixel to the left (type 1), which
@@ -94,18 +88,5 @@ public enum PNGWriter {
         }
         guard status == Z_OK else { throw PNGError(.outOfMemory, path: path, "no memory to compress the picture") }
         return result
-    }
-
-    /// Length, type, content, and the checksum of the latter two.
-    private static func append(_ type: String, _ content: [UInt8], to file: inout [UInt8]) {
-        let typed = Array(type.utf8) + content
-        file += bigEndian(content.count)
-        file += typed
-        file += bigEndian(Int(crc32(0, typed, uInt(typed.count))))
-    }
-
-    /// Four bytes, the highest first.
-    private static func bigEndian(_ value: Int) -> [UInt8] {
-        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
     }
 }

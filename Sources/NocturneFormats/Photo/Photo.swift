@@ -11,6 +11,7 @@ public enum PhotoFormat: String, Hashable, Sendable, CaseIterable {
     case jpeg
     case png
     case tiff
+    case dicom
 }
 
 /// How the file holds its colours.
@@ -44,7 +45,7 @@ public struct PhotoFacts: Hashable, Sendable {
     public let hasAlpha: Bool
     /// 1, or n where each pixel of the result stands for n × n stored ones.
     public let scaleDenominator: Int
-    /// More than one in some TIFFs, of which the first is read.
+    /// More than one in some TIFFs and DICOM objects, of which the first is read.
     public let pageCount: Int
     /// What decoding holds at its peak, the result counted.
     public let predictedBytes: Int
@@ -61,6 +62,8 @@ public enum PhotoNote: Hashable, Sendable, CustomStringConvertible {
     case noEndMarker
     /// Bytes were skipped that belong to nothing.
     case strayBytes
+    /// Something in the file was wrong and could be overcome.
+    case odd(String)
 
     public var description: String {
         switch self {
@@ -69,6 +72,7 @@ public enum PhotoNote: Hashable, Sendable, CustomStringConvertible {
         case .firstOfPages(let count): "the first of \(count) pages was read"
         case .noEndMarker: "the file lacks its end marker, but no pixels"
         case .strayBytes: "the file has bytes that belong to nothing; they were skipped"
+        case .odd(let words): words
         }
     }
 }

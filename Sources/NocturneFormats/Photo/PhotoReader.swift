@@ -6,12 +6,13 @@ internal import NocturneCore
     internal import Glibc
 #endif
 
-/// Reads photos: JPEG, PNG and TIFF, whatever their names, upright and in 8-bit RGB.
+/// Reads photos: JPEG, PNG, TIFF and DICOM, whatever their names, upright and in 8-bit RGB.
 ///
 /// - JPEG (libjpeg-turbo): baseline, progressive, arithmetic; grey, RGB, YCbCr, CMYK and YCCK of 8 bits.
 /// - PNG (libpng): all colour types and depths, interlaced too.
 /// - TIFF (libtiff): the first picture; strips or tiles, planes or pixels, whole numbers of 1 to 32 bits, grey, RGB,
 ///   palette, CMYK, and what the library converts; every compression it was built with.
+/// - DICOM (DCMTK, OpenJPEG): the first frame; RGB, YBR, palette and grey, the last through the header's window.
 ///
 /// Transparent pixels are put on white and grey stands in all three channels. Of samples with more than 8 bits the
 /// highest eight are taken and CMYK is converted by channel × (255 − K) / 255, both as Pillow does; it differs for grey
@@ -44,30 +45,32 @@ public enum PhotoReader {
         try PhotoError.check(
             source.start(denominator: own, memory: limits.bytes, flag: flag),
             path: path,
-            words: source.words
+            words: source.words,
+            systemCode: source.systemCode
         )
         var image = RGBImage(width: facts.uprightWidth, height: facts.uprightHeight)
         let plan = RowPlan(facts: facts, own: own)
         let code = image.samples.withUnsafeMutableBufferPointer { samples in
             withExtendedLifetime(flag) { plan.decode(source, into: samples, flag: flag) }
         }
-        try PhotoError.check(code, path: path, words: source.words)
+        try PhotoError.check(code, path: path, words: source.words, systemCode: source.systemCode)
         facts.notes += source.notes
         return Photo(image: image, facts: facts)
     }
 
-    private static func open(_ path: String, _ limits: PhotoLimits) throws(PhotoError) -> any PhotoSource {
+    static func open(_ path: String, _ limits: PhotoLimits) throws(PhotoError) -> any PhotoSource {
         switch try format(of: path) {
         case .jpeg: try JPEGSource(path: path)
         case .png: try PNGSource(path: path)
         case .tiff: try TIFFSource(path: path, limits: limits)
+        case .dicom: try DICOMPhotoSource(path: path)
         }
     }
 
     /// By the first bytes.
     private static func format(of path: String) throws(PhotoError) -> PhotoFormat {
         // Without waiting: a pipe that has been given a picture's name would never answer.
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = FaultPoint.inputOpen.call { Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard descriptor >= 0 else { throw .cannotOpen(path, errno) }
         defer { close(descriptor) }
         var status = stat()
@@ -83,10 +86,11 @@ public enum PhotoReader {
         // Both byte orders, the classic form and the one with offsets of eight bytes.
         let heads: [[UInt8]] = [[0x49, 0x49, 42, 0], [0x4D, 0x4D, 0, 42], [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43]]
         if heads.contains(where: head.starts(with:)) { return .tiff }
-        throw PhotoError(.notAPicture, path: path, count == 0 ? "is empty" : "is neither JPEG nor PNG nor TIFF")
+        if DICOMScanner.looksLikeDICOM(path) { return .dicom }
+        throw PhotoError(.notAPicture, path: path, count == 0 ? "is empty" : "is neither JPEG nor PNG nor TIFF nor DICOM")
     }
 
-    private static func checkedFacts(
+    static func checkedFacts(
         of source: any PhotoSource,
         path: String,
         limits: PhotoLimits
@@ -169,13 +173,21 @@ extension PhotoColourModel {
 
 extension PhotoError {
     static func cannotOpen(_ path: String, _ number: Int32) -> PhotoError {
-        PhotoError(.cannotOpen, path: path, "cannot be opened: \(systemMessage(number)) (errno \(number))")
+        PhotoError(
+            .cannotOpen,
+            path: path,
+            "cannot be opened: \(systemMessage(number)) (errno \(number))",
+            systemCode: number
+        )
     }
 
-    static func check(_ code: cphoto_code, path: String, words: String) throws(PhotoError) {
+    static func check(_ code: cphoto_code, path: String, words: String, systemCode: Int32) throws(PhotoError) {
         switch code {
         case CPHOTO_OK: return
-        case CPHOTO_NOT_OPENED: throw PhotoError(.cannotOpen, path: path, "cannot be opened: \(words)")
+        case CPHOTO_NOT_OPENED:
+            throw PhotoError(.cannotOpen, path: path, "cannot be opened: \(words)", systemCode: systemCode)
+        case CPHOTO_NOT_READ:
+            throw PhotoError(.cannotRead, path: path, "cannot be read: \(words)", systemCode: systemCode)
         case CPHOTO_UNSUPPORTED: throw PhotoError(.unsupported, path: path, "is not decoded: \(words)")
         case CPHOTO_TOO_LARGE: throw PhotoError(.tooLarge, path: path, "needs more memory than allowed: \(words)")
         case CPHOTO_NO_MEMORY: throw PhotoError(.outOfMemory, path: path, "no memory to decode the picture")

@@ -13,9 +13,13 @@ protocol PhotoSource: AnyObject {
     /// The reduction its decoder does by itself, of the one wanted: a part of it, or 1.
     func ownDenominator(of wanted: Int) -> Int
     func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code
+    /// After the start: rows need only have these columns. Gives those they will have, the wanted ones among them.
+    func keepColumns(_ columns: Range<Int>) -> Range<Int>
     /// The next rows, 3 bytes a pixel.
     func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code
     var words: String { get }
+    /// The system's number where it refused; 0 otherwise.
+    var systemCode: Int32 { get }
     /// What was odd, once all rows are read.
     var notes: [PhotoNote] { get }
 }
@@ -24,6 +28,7 @@ extension PhotoSource {
     var pageCount: Int { 1 }
     var notes: [PhotoNote] { [] }
     func ownDenominator(of wanted: Int) -> Int { 1 }
+    func keepColumns(_ columns: Range<Int>) -> Range<Int> { 0..<Int(header.width) }
 }
 
 /// What the C side asks between rows. The context is an unretained ``CancellationFlag`` whose owner keeps it alive while
@@ -48,7 +53,7 @@ final class JPEGSource: PhotoSource {
         var decoder: OpaquePointer?
         let code = cphoto_jpeg_open(path, &decoder, &header)
         self.decoder = decoder
-        try PhotoError.check(code, path: path, words: words)
+        try PhotoError.check(code, path: path, words: words, systemCode: systemCode)
         var count = 0
         if let exif = cphoto_jpeg_exif(decoder, &count) {
             orientation = ExifOrientation.find(in: Array(UnsafeBufferPointer(start: exif, count: count))) ?? 1
@@ -58,6 +63,7 @@ final class JPEGSource: PhotoSource {
     deinit { cphoto_jpeg_close(decoder) }
 
     var words: String { String(cString: cphoto_jpeg_words(decoder)) }
+    var systemCode: Int32 { cphoto_jpeg_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {
         // Coefficients of the whole picture when it comes in scans, some rows of every component, the Exif block.
@@ -69,6 +75,12 @@ final class JPEGSource: PhotoSource {
     func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code {
         self.flag = flag
         return cphoto_jpeg_start(decoder, Int32(denominator), memory, photoStop, photoStopContext(flag))
+    }
+
+    func keepColumns(_ columns: Range<Int>) -> Range<Int> {
+        var (first, count) = (columns.lowerBound, columns.count)
+        cphoto_jpeg_keep_columns(decoder, &first, &count)
+        return first..<first + count
     }
 
     func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code {
@@ -93,7 +105,7 @@ final class PNGSource: PhotoSource {
         var decoder: OpaquePointer?
         let code = cphoto_png_open(path, &decoder, &header)
         self.decoder = decoder
-        try PhotoError.check(code, path: path, words: words)
+        try PhotoError.check(code, path: path, words: words, systemCode: systemCode)
         var count = 0
         var isText: Int32 = 0
         if let exif = cphoto_png_exif(decoder, &count, &isText) {
@@ -106,6 +118,7 @@ final class PNGSource: PhotoSource {
     deinit { cphoto_png_close(decoder) }
 
     var words: String { String(cString: cphoto_png_words(decoder)) }
+    var systemCode: Int32 { cphoto_png_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {
         // The library's two rows of up to eight bytes a pixel, one with alpha, and its window.

@@ -14,7 +14,7 @@ final class TIFFSource: PhotoSource {
         var decoder: OpaquePointer?
         let code = ctiff_open(path, limits.bytes, &decoder, &header, &facts)
         self.decoder = decoder
-        try PhotoError.check(code, path: path, words: words)
+        try PhotoError.check(code, path: path, words: words, systemCode: systemCode)
     }
 
     deinit { ctiff_close(decoder) }
@@ -22,6 +22,7 @@ final class TIFFSource: PhotoSource {
     var orientation: Int { Int(facts.orientation) }
     var pageCount: Int { Int(facts.page_count) }
     var words: String { String(cString: ctiff_words(decoder)) }
+    var systemCode: Int32 { ctiff_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {
         let (bytes, isTooLarge) = Int(facts.working_bytes).addingReportingOverflow(1 << 20)

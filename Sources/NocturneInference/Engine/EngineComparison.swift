@@ -39,17 +39,19 @@ public enum EngineComparison {
         public var absent: [Absence]
     }
 
-    /// Runs a network that has one input on a smooth random field with noise (from a fixed seed, about as wide as a
+    /// Runs a network on a smooth random field with noise (from a fixed seed, about as wide as a
     /// normalised scan), once to warm up and then `repeats` times timed.
     ///
     /// Memory: one session at a time, and two outputs.
     /// - Parameters:
     ///   - shape: of the first input (N, C, …).
+    ///   - others: shapes of other inputs by name; they get values of the same kind.
     ///   - environment: where OpenVINO is looked for; see ``OpenVINOEngine/init(environment:)``.
     /// - Throws: `CancelledError`; ``ModelFormatError`` when no engine runs the network.
     public static func run(
         onnx path: String,
         shape: [Int],
+        others: [String: [Int]] = [:],
         repeats: Int = 3,
         environment: [String: String],
         scope: ComputeScope
@@ -62,6 +64,7 @@ public enum EngineComparison {
             absent.append(Absence(engine: "openvino", precision: nil, reason: "\(error)"))
         }
         let patch = smoothPatch(shape)
+        let more = others.mapValues { Tensor(shape: $0, values: smoothPatch($0)) }
         var reference: (values: [Float], shape: [Int], seconds: Double)?
         var rows: [Row] = []
         var firstError: (any Error)?
@@ -69,7 +72,7 @@ public enum EngineComparison {
             for precision in InferencePrecision.allCases where engine.name == "builtin" || precision != .exact {
                 do {
                     let network = try engine.load(onnx: path, precision: precision)
-                    let result = try timed(network, patch, shape, max(repeats, 1), scope)
+                    let result = try timed(network, patch, shape, more, max(repeats, 1), scope)
                     let base = reference ?? (result.values, result.shape, result.seconds)
                     reference = base
                     let difference = relativeDifferences(result.values, base.values)
@@ -102,17 +105,29 @@ public enum EngineComparison {
         _ network: any LoadedNetwork,
         _ patch: [Float],
         _ shape: [Int],
+        _ others: [String: Tensor],
         _ repeats: Int,
         _ scope: ComputeScope
     ) throws -> (values: [Float], shape: [Int], seconds: Double, bytes: Int) {
-        let outputShape = try network.outputShape(inputShape: shape)
-        let session = try network.makeSession(inputShape: shape, width: scope.width)
+        guard let first = network.inputs.first(where: { others[$0.name] == nil })?.name,
+            let outputName = network.outputs.first?.name
+        else { throw ModelFormatError.shapeMismatch(network: "", reason: "it has no input left, or no output") }
+        let shapes = others.mapValues(\.shape).merging([first: shape]) { $1 }
+        let outputShape = try network.outputShapes(inputShapes: shapes)[outputName] ?? []
+        let session = try network.makeSession(inputShapes: shapes, width: scope.width)
+        let inputs = others.merging([first: Tensor(shape: shape, values: patch)]) { $1 }
+        let isPlain = network.inputs.count == 1 && network.outputs.count == 1
         var values = [Float](repeating: 0, count: outputShape.reduce(1, *))
         var seconds: [Double] = []
         let clock = ContinuousClock()
         // The first run pays for touching memory.
         for _ in 0...repeats {
             let begin = clock.now
+            guard isPlain else {
+                values = try session.run(inputs, scope: scope)[outputName]?.values ?? []
+                seconds.append(begin.duration(to: clock.now) / .seconds(1))
+                continue
+            }
             try patch.withUnsafeBufferPointer { input in
                 try values.withUnsafeMutableBufferPointer { output in
                     try session.run(input: input, output: output, scope: scope)
@@ -145,7 +160,10 @@ public enum EngineComparison {
 
     /// The share of places whose largest class (axis 1, the lower of equals) is the same.
     static func agreement(_ found: [Float], _ expected: [Float], shape: [Int]) -> Double {
-        guard shape.count >= 2, shape[1] > 1 else { return found == expected ? 1 : signAgreement(found, expected) }
+        // Without an axis of classes, as in an attention map, there are only signs.
+        guard shape.count == 2 || shape.count > 3, shape[1] > 1 else {
+            return found == expected ? 1 : signAgreement(found, expected)
+        }
         let places = shape.dropFirst(2).reduce(1, *)
         var same = 0
         for batch in 0..<shape[0] {

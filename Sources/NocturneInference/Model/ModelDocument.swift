@@ -38,8 +38,9 @@ struct ModelDocument: Decodable {
         let previousStage: Stage?
         let output: String?
         let postprocessing: Postprocessing?
+        let window: Window?
 
-        private enum CodingKeys: String, CodingKey { case previousStage, output, postprocessing }
+        private enum CodingKeys: String, CodingKey { case previousStage, output, postprocessing, window }
 
         init(from decoder: any Decoder) throws {
             // The keys of the one or last stage stand beside these.
@@ -48,7 +49,13 @@ struct ModelDocument: Decodable {
             previousStage = try container.decodeIfPresent(Stage.self, forKey: .previousStage)
             output = try container.decodeIfPresent(String.self, forKey: .output)
             postprocessing = try container.decodeIfPresent(Postprocessing.self, forKey: .postprocessing)
+            window = try container.decodeIfPresent(Window.self, forKey: .window)
         }
+    }
+
+    struct Window: Decodable {
+        let center: Double
+        let width: Double
     }
 
     struct Stage: Decodable {

@@ -17,8 +17,20 @@ extension ModelValidation {
         return VolumeSegmentationSettings(
             stages: stages,
             output: output,
-            postprocessing: try postprocessing(raw.postprocessing, labels: labels, key: "\(section).postprocessing")
+            postprocessing: try postprocessing(raw.postprocessing, labels: labels, key: "\(section).postprocessing"),
+            window: try window(raw.window, key: "\(section).window")
         )
+    }
+
+    private func window(_ raw: ModelDocument.Window?, key: String) throws(ModelPackageError) -> DisplayWindow? {
+        guard let raw else { return nil }
+        guard abs(raw.center) <= 1e6 else {
+            throw refuse("\(key).center", expected: "a number of at most a million either way", found: raw.center)
+        }
+        guard raw.width >= 1, raw.width <= 1e6 else {
+            throw refuse("\(key).width", expected: "a number in 1...1000000", found: raw.width)
+        }
+        return DisplayWindow(center: raw.center, width: raw.width)
     }
 
     private func stages(

@@ -1,4 +1,4 @@
-public import NocturneCore
+import NocturneCore
 
 /// How a model that classifies photos is applied.
 public struct PhotoClassificationSettings: Hashable, Sendable {

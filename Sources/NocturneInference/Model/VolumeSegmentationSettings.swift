@@ -12,11 +12,32 @@ public struct VolumeSegmentationSettings: Hashable, Sendable {
     public var stages: [VolumeStage]
     public let output: Output
     public let postprocessing: PostprocessingSettings
+    /// The intensities that pictures show where an image does not say it; nil leaves it to the first channel's bounds.
+    public let window: DisplayWindow?
 
-    package init(stages: [VolumeStage], output: Output, postprocessing: PostprocessingSettings) {
+    package init(
+        stages: [VolumeStage],
+        output: Output,
+        postprocessing: PostprocessingSettings,
+        window: DisplayWindow? = nil
+    ) {
         self.stages = stages
         self.output = output
         self.postprocessing = postprocessing
+        self.window = window
+    }
+}
+
+/// From black to white, as DICOM says it.
+public struct DisplayWindow: Hashable, Sendable {
+    /// In the image's unit, finite.
+    public let center: Double
+    /// From 1 on, finite.
+    public let width: Double
+
+    package init(center: Double, width: Double) {
+        self.center = center
+        self.width = width
     }
 }
 

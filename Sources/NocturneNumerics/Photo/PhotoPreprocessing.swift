@@ -46,13 +46,37 @@ public struct PhotoPreprocessing: Hashable, Sendable {
     /// - Throws: ``NumericsError`` for a picture without pixels, or a size, mean or deviation that cannot be used;
     ///   `CancelledError`.
     public func prepare(_ image: RGBImage, flag: CancellationFlag = CancellationFlag()) throws -> Prepared {
+        try check()
+        let part = PixelRectangle.centreSquare(width: image.width, height: image.height)
+        let picture = try PillowResize.bilinear(image, part: part, width: size, height: size, flag: flag)
+        return try prepare(resized: picture, part: part)
+    }
+
+    /// The resizing of ``prepare(_:flag:)`` for the centre square of a picture that comes some rows at a time.
+    /// - Throws: ``NumericsError``
+    public func rowResize(part: PixelRectangle) throws -> PillowRowResize {
+        try check()
+        return try PillowRowResize(sourceWidth: part.width, sourceHeight: part.height, width: size, height: size)
+    }
+
+    private func check() throws(NumericsError) {
         let numbers = (0..<3).flatMap { [mean[$0], deviation[$0]] }
         guard numbers.allSatisfy(\.isFinite), deviation.min() > 0 else {
             throw NumericsError.value("mean \(mean) and deviation \(deviation) cannot normalise a picture")
         }
         guard size > 0, size <= 1 << 14 else { throw NumericsError.shape("a model's side of \(size) pixels") }
-        let part = PixelRectangle.centreSquare(width: image.width, height: image.height)
-        let picture = try PillowResize.bilinear(image, part: part, width: size, height: size, flag: flag)
+    }
+
+    /// The steps after the resizing.
+    /// - Parameters:
+    ///   - picture: `size` × `size` pixels.
+    ///   - part: of the upright picture, which it shows.
+    /// - Throws: ``NumericsError``
+    public func prepare(resized picture: RGBImage, part: PixelRectangle) throws -> Prepared {
+        try check()
+        guard picture.width == size, picture.height == size else {
+            throw NumericsError.shape("\(picture.width)×\(picture.height) pixels; \(size)×\(size) are wanted")
+        }
         let constancy = usesColourConstancy ? ShadesOfGray(measuring: picture) : nil
         let tables = valuesByLevel(gains: constancy?.gains ?? SIMD3(repeating: 1))
         let count = size * size

@@ -67,7 +67,7 @@ public enum PillowResize {
         }
     }
 
-    private static func mixRows(of middle: RGBImage, into result: inout RGBImage, flag: CancellationFlag) throws {
+    static func mixRows(of middle: RGBImage, into result: inout RGBImage, flag: CancellationFlag) throws {
         let rowBytes = result.width * 3
         let taps = PillowTaps(from: middle.height, to: result.height)
         for row in 0..<result.height {
@@ -91,7 +91,7 @@ public enum PillowResize {
 }
 
 /// Which source pixels make each pixel of a line, and with what weight in units of 2⁻²².
-private struct PillowTaps {
+struct PillowTaps {
     /// First source pixel, and number of them, of each pixel.
     private(set) var starts: [Int32] = []
     private(set) var counts: [Int32] = []
@@ -127,7 +127,7 @@ private struct PillowTaps {
 }
 
 /// The same weights as the row kernel wants them: cut in two, in groups of four pixels.
-private struct GroupedTaps {
+struct GroupedTaps {
     /// Groups of each pixel.
     let groups: Int
     private(set) var weights: [Int16]

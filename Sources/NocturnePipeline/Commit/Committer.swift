@@ -1,5 +1,6 @@
 import Foundation
 import NocturneConcurrency
+import NocturneCore
 
 #if canImport(Glibc)
     import Glibc
@@ -81,12 +82,15 @@ actor Committer {
     private func makeReal(_ group: [PendingCommit]) async throws {
         let output = output
         try await blocking.run {
-            if group.count == 1 {
-                try flushOneByOne(group[0].folder)
-            } else {
+            // Of an attempt that failed half-way, some may be in their places already.
+            let staged = group.filter { FileSystem.exists($0.folder) }
+            if staged.count == 1 {
+                try flushOneByOne(staged[0].folder)
+            } else if staged.count > 1 {
                 try FileSystem.flushAll(holding: output.staging)
             }
-            for commit in group where FileSystem.exists(commit.folder) {
+            try FaultPoint.itemStaged.pass()
+            for commit in staged {
                 let final = output.item(commit.name)
                 // Only a result may be replaced: anything else that lies there is somebody's.
                 if FileSystem.exists(final), !FileSystem.exists(final + "/result.json") {
@@ -96,6 +100,7 @@ actor Committer {
                 FileSystem.remove(commit.folder + ".old")
             }
             try FileSystem.flush(output.path)
+            try FaultPoint.itemInPlace.pass()
         }
         try await record(group)
         await blocking.run {

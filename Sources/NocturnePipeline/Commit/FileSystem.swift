@@ -6,7 +6,7 @@ public import NocturneCore
 #endif
 
 /// A file operation failed; says which file and the system's words.
-public struct FileFault: Error, Sendable, CustomStringConvertible {
+public struct FileFault: SystemFault, Sendable, CustomStringConvertible {
     public let operation: String
     public let path: String
     public let code: Int32
@@ -17,12 +17,8 @@ public struct FileFault: Error, Sendable, CustomStringConvertible {
         self.code = code
     }
 
+    public var systemCode: Int32? { code }
     public var description: String { "\(path): cannot \(operation): \(errnoText(code))" }
-
-    /// Whether it may go away by itself.
-    public var isTransient: Bool {
-        [EIO, ENOSPC, EDQUOT, EAGAIN, EINTR, ENFILE, EMFILE, ESTALE, ETIMEDOUT].contains(code)
-    }
 }
 
 /// The few system calls that the commit protocol stands on.
@@ -31,20 +27,19 @@ public enum FileSystem {
     public static func replace(_ path: String, with bytes: [UInt8], flush: Bool = true) throws(FileFault) {
         let temporary = path + ".part"
         try write(temporary, bytes, flush: flush)
-        guard cposix_rename(temporary, path, 0) == 0 else {
-            throw FileFault(operation: "rename", path: path, code: errno)
-        }
+        let code = FaultPoint.fileRename.code { cposix_rename(temporary, path, 0) }
+        guard code == 0 else { throw FileFault(operation: "rename", path: path, code: code) }
     }
 
     /// Writes a file whole.
     public static func write(_ path: String, _ bytes: [UInt8], flush: Bool = false) throws(FileFault) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        let descriptor = FaultPoint.fileCreate.call { open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666) }
         guard descriptor >= 0 else { throw FileFault(operation: "create", path: path, code: errno) }
         defer { close(descriptor) }
         var offset = 0
         while offset < bytes.count {
-            let written = bytes.withUnsafeBytes {
-                Glibc.write(descriptor, $0.baseAddress! + offset, bytes.count - offset)
+            let written = FaultPoint.fileWrite.call {
+                bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + offset, bytes.count - offset) }
             }
             if written < 0 {
                 if errno == EINTR { continue }
@@ -52,7 +47,9 @@ public enum FileSystem {
             }
             offset += written
         }
-        if flush, fsync(descriptor) != 0 { throw FileFault(operation: "flush", path: path, code: errno) }
+        if flush, FaultPoint.fileFlush.call({ fsync(descriptor) }) != 0 {
+            throw FileFault(operation: "flush", path: path, code: errno)
+        }
     }
 
     /// Reads a file whole; for files of known small size.
@@ -79,7 +76,9 @@ public enum FileSystem {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileFault(operation: "open", path: path, code: errno) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw FileFault(operation: "flush", path: path, code: errno) }
+        guard FaultPoint.fileFlush.call({ fsync(descriptor) }) == 0 else {
+            throw FileFault(operation: "flush", path: path, code: errno)
+        }
     }
 
     /// Flushes the whole file system that holds `path`: one wait for any number of files.
@@ -87,7 +86,7 @@ public enum FileSystem {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileFault(operation: "open", path: path, code: errno) }
         defer { close(descriptor) }
-        let code = cposix_syncfs(descriptor)
+        let code = FaultPoint.diskFlush.code { cposix_syncfs(descriptor) }
         guard code == 0 else { throw FileFault(operation: "flush", path: path, code: code) }
     }
 
@@ -98,19 +97,25 @@ public enum FileSystem {
         return Int(status.st_size)
     }
 
+    /// Bytes that may still be written to the file system that holds `path`; nil when it does not say.
+    public static func freeBytes(at path: String) -> Int? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        return Int(status.f_bavail) * Int(status.f_frsize)
+    }
+
     public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     public static func makeFolder(_ path: String) throws(FileFault) {
-        if mkdir(path, 0o777) != 0, errno != EEXIST {
+        if FaultPoint.folderCreate.call({ mkdir(path, 0o777) }) != 0, errno != EEXIST {
             throw FileFault(operation: "make the folder", path: path, code: errno)
         }
     }
 
     /// Renames a file or folder within one file system; nothing may be at the new place.
     public static func move(_ from: String, to place: String) throws(FileFault) {
-        guard cposix_rename(from, place, 0) == 0 else {
-            throw FileFault(operation: "move to its place", path: place, code: errno)
-        }
+        let code = FaultPoint.fileRename.code { cposix_rename(from, place, 0) }
+        guard code == 0 else { throw FileFault(operation: "move to its place", path: place, code: code) }
     }
 
     /// Removes a file or a whole folder; what is not there is no fault.
@@ -140,7 +145,7 @@ public enum FileSystem {
     /// is not there, and is done again.
     public static func putInPlace(_ from: String, at final: String, movingOldTo old: String) throws(FileFault) {
         func rename(_ from: String, _ to: String, exchanging: Bool = false) -> Int32 {
-            cposix_rename(from, to, exchanging ? 1 : 0)
+            FaultPoint.itemExchange.code { cposix_rename(from, to, exchanging ? 1 : 0) }
         }
         func check(_ code: Int32) throws(FileFault) {
             guard code == 0 else { throw FileFault(operation: "rename into place", path: final, code: code) }

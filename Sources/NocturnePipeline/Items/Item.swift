@@ -31,8 +31,12 @@ public struct DiscoveredItem: Sendable {
     public var path: String
     /// Source files, model and every option that can change a result.
     public var fingerprint: ContentDigest
+    /// The files that the result will be made of: what changes among them later makes the item be done anew.
+    public var inputs: [InputStamp]
     /// Why there is no work to do; nil for a good item.
     public var problem: ItemProblem?
+    /// What the keys of pictures begin with.
+    public static let photoKeyPrefix = "photo:"
     /// The place of the recipe that found it among the batch's.
     package internal(set) var recipe = 0
 
@@ -43,6 +47,7 @@ public struct DiscoveredItem: Sendable {
         source: String,
         path: String,
         fingerprint: ContentDigest,
+        inputs: [InputStamp] = [],
         problem: ItemProblem? = nil
     ) {
         self.key = key
@@ -51,6 +56,7 @@ public struct DiscoveredItem: Sendable {
         self.source = source
         self.path = path
         self.fingerprint = fingerprint
+        self.inputs = inputs
         self.problem = problem
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 internal import GRDB
-import NocturneCore
+public import NocturneCore
 
 /// One item as the journal knows it.
 public struct JournalItem: Sendable {
@@ -16,6 +16,8 @@ public struct JournalItem: Sendable {
     public var notes: [String]
     /// When its state last changed; nil for never.
     public var changed: String?
+    /// Whether it is a picture, of which a review queue shows the parts.
+    public var isPhoto: Bool { key.hasPrefix(DiscoveredItem.photoKeyPrefix) }
 
     package init(
         id: Int64,
@@ -54,6 +56,7 @@ public final class Journal: Sendable {
     /// - Throws: ``BatchError`` when SQLite will not, naming the file.
     public init(path: String) throws {
         do {
+            try FaultPoint.journalOpen.pass()
             var configuration = Configuration()
             configuration.busyMode = .timeout(5)
             queue = try DatabaseQueue(path: path, configuration: configuration)
@@ -103,9 +106,19 @@ public final class Journal: Sendable {
     }
 
     public func setSetting(_ key: String, _ value: String) throws {
-        try queue.write { db in
+        try change(.journalSetting) { db in
             try db.execute(sql: "INSERT OR REPLACE INTO setting VALUES (?, ?)", arguments: [key, value])
         }
+    }
+
+    /// How long items took so far.
+    func pace() throws -> LearnedPace {
+        guard let text = try setting("pace") else { return LearnedPace() }
+        return try JSONDecoder().decode(LearnedPace.self, from: Data(text.utf8))
+    }
+
+    func keep(_ pace: LearnedPace) throws {
+        try setSetting("pace", String(decoding: try JSONEncoder().encode(pace), as: UTF8.self))
     }
 
     /// Whether the account was written since the journal last changed.
@@ -180,10 +193,21 @@ public final class Journal: Sendable {
 
     // MARK: Writing
 
+    /// One transaction, durable when it returns.
+    /// - Throws: ``JournalFault``.
+    private func change(_ point: FaultPoint, _ body: (Database) throws -> Void) throws(JournalFault) {
+        do {
+            try point.pass()
+            try queue.write(body)
+        } catch {
+            throw JournalFault(error)
+        }
+    }
+
     /// Adds items that are new, and brings those that changed up to date, in one transaction.
     public func record(_ entries: [JournalEntry]) throws {
         guard !entries.isEmpty else { return }
-        try queue.write { db in
+        try change(.journalRecord) { db in
             try Journal.outdateAccount(db)
             let insert = try db.makeStatement(
                 sql: """
@@ -204,16 +228,21 @@ public final class Journal: Sendable {
 
     /// Marks items as in flight, without a flush.
     public func markStarted(_ ids: [Int64]) throws {
-        try queue.writeWithoutTransaction { db in
-            try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            defer { try? db.execute(sql: "PRAGMA synchronous = FULL") }
-            try db.inTransaction {
-                let statement = try db.makeStatement(
-                    sql: "UPDATE item SET state = 'started', reason = NULL WHERE id = ?"
-                )
-                for id in ids { try statement.execute(arguments: [id]) }
-                return .commit
+        do {
+            try FaultPoint.journalStart.pass()
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA synchronous = NORMAL")
+                defer { try? db.execute(sql: "PRAGMA synchronous = FULL") }
+                try db.inTransaction {
+                    let statement = try db.makeStatement(
+                        sql: "UPDATE item SET state = 'started', reason = NULL WHERE id = ?"
+                    )
+                    for id in ids { try statement.execute(arguments: [id]) }
+                    return .commit
+                }
             }
+        } catch {
+            throw JournalFault(error)
         }
     }
 
@@ -227,7 +256,7 @@ public final class Journal: Sendable {
                 try encode(entry.product.notes, encoder), try encode(entry.product.parts, encoder)
             )
         }
-        try queue.write { db in
+        try change(.journalComplete) { db in
             try Journal.outdateAccount(db)
             let statement = try db.makeStatement(
                 sql: """
@@ -238,13 +267,15 @@ public final class Journal: Sendable {
             for (id, files, statistics, notes, parts) in rows {
                 try statement.execute(arguments: [files, statistics, notes, parts, time, id])
             }
+            try FaultPoint.journalTransaction.pass()
         }
+        do { try FaultPoint.journalCompleted.pass() } catch { throw JournalFault(error) }
     }
 
     /// Records another end (or a return to pending) with its reason. Durable when it returns.
     public func settle(_ ids: [Int64], as state: ItemState, reason: String?, at time: String) throws {
         guard !ids.isEmpty else { return }
-        try queue.write { db in
+        try change(.journalSettle) { db in
             try Journal.outdateAccount(db)
             let statement = try db.makeStatement(sql: "UPDATE item SET state = ?, reason = ?, changed = ? WHERE id = ?")
             for id in ids { try statement.execute(arguments: [state.rawValue, reason, time, id]) }
@@ -252,6 +283,25 @@ public final class Journal: Sendable {
     }
 
     public func close() { try? queue.close() }
+}
+
+/// The journal would not be written.
+public struct JournalFault: SystemFault, CustomStringConvertible {
+    public let systemCode: Int32?
+    private let words: String
+
+    init(_ error: any Error) {
+        words = "\(error)"
+        systemCode =
+            switch (error as? DatabaseError)?.resultCode {
+            case .SQLITE_FULL: ENOSPC
+            case .SQLITE_IOERR, .SQLITE_CANTOPEN: EIO
+            case .SQLITE_BUSY: EAGAIN
+            default: (error as? any SystemFault)?.systemCode
+            }
+    }
+
+    public var description: String { "the journal cannot be written: \(words)" }
 }
 
 /// A row to be written by ``Journal/record(_:)``.

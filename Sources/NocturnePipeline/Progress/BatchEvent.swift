@@ -5,6 +5,8 @@ public struct BatchEvent: Sendable, Codable {
         case itemStarted, itemCompleted, itemFailed, itemInterrupted, itemSkipped, itemQuarantined,
             itemRetried
         case itemCancelled
+        /// The disk is full, or has room again.
+        case disk
         case pressure, heartbeat
     }
 

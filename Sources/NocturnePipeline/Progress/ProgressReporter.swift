@@ -17,6 +17,8 @@ public struct ProgressStatus: Sendable {
     /// Items in flight by name, with the share of their tiles done.
     public var running: [(name: String, share: Double)] = []
     public var etaSeconds: Double?
+
+    public init() {}
 }
 
 /// Events out: one object a line into `events.jsonl`, and to whichever view the terminal has.

@@ -83,7 +83,7 @@ public final class BarView: ProgressView {
 
 /// The plain words for an event.
 public enum EventText {
-    static func line(_ event: BatchEvent, _ status: ProgressStatus) -> String? {
+    public static func line(_ event: BatchEvent, _ status: ProgressStatus) -> String? {
         let item = event.item ?? ""
         let reason = event.reason.map { ": \($0)" } ?? ""
         let count = "[\(status.done)/\(status.total)]"
@@ -97,6 +97,7 @@ public enum EventText {
         case .itemSkipped: return "\(item) skipped\(reason)"
         case .note: return event.reason
         case .pressure: return "memory\(reason)"
+        case .disk: return "disk\(reason)"
         case .heartbeat:
             let eta = status.etaSeconds.map { ", about \(duration($0)) left" } ?? ""
             let running = status.running.map { "\($0.name) \(Int($0.share * 100)) %" }.joined(separator: ", ")

@@ -34,11 +34,14 @@ public struct ItemPlan: Sendable {
     public var steps: Int
     /// Whether it is the plan that saves memory at the cost of time: big buffers lie in files, nothing else is in flight.
     public var isLean: Bool
+    /// Bytes on the disk of the output folder at most: what lies in staging, and the result.
+    public var diskBytes: Int
 
-    public init(buffers: [PlannedBuffer], steps: Int, isLean: Bool = false) {
+    public init(buffers: [PlannedBuffer], steps: Int, isLean: Bool = false, diskBytes: Int = 0) {
         self.buffers = buffers
         self.steps = steps
         self.isLean = isLean
+        self.diskBytes = diskBytes
     }
 
     /// Bytes alive during a stage.

@@ -38,9 +38,6 @@ public protocol Recipe: Sendable {
     func write(_ meshed: consuming Meshed, into folder: String, _ item: RecipeItem, _ context: StageContext) throws
         -> ItemProduct
 
-    /// Whether the error may go away by itself (input/output errors, a full disk), so that trying again makes sense.
-    func isTransient(_ error: any Error) -> Bool
-
     /// Whether a file with this content is a finished result of `fingerprint`, and which files belong to it: how a folder
     /// that was renamed into place but never journaled is recognised.
     func adopt(folder: String, fingerprint: String) throws -> ItemProduct?

@@ -22,6 +22,8 @@ public struct BatchDescription: Sendable, Codable, Equatable {
     public var inputs: [String]
     public var include: [String]
     public var exclude: [String]
+    /// Which inputs go to which model, as ``InputRoutes`` reads it; nil for all to all.
+    public var only: [String]?
     /// The folders of the model packages, to find them again on `resume`.
     public var modelPaths: [String]
 
@@ -32,6 +34,7 @@ public struct BatchDescription: Sendable, Codable, Equatable {
         inputs: [String],
         include: [String],
         exclude: [String],
+        only: [String]? = nil,
         modelPaths: [String]
     ) {
         self.version = version
@@ -40,8 +43,12 @@ public struct BatchDescription: Sendable, Codable, Equatable {
         self.inputs = inputs
         self.include = include
         self.exclude = exclude
+        self.only = only
         self.modelPaths = modelPaths
     }
+
+    /// Which inputs go to which model.
+    public var routes: InputRoutes { InputRoutes(only: only ?? [], inputs: inputs) }
 
     /// What differs from an earlier run, in words; empty when it is the same batch.
     public func differences(from earlier: BatchDescription) -> [String] {
@@ -62,6 +69,10 @@ public struct BatchDescription: Sendable, Codable, Equatable {
         }
         if include != earlier.include { result.append("--include differs") }
         if exclude != earlier.exclude { result.append("--exclude differs") }
+        if only != earlier.only {
+            let words: ([String]?) -> String = { $0?.joined(separator: ", ") ?? "not given" }
+            result.append("--only was \(words(earlier.only)), now \(words(only))")
+        }
         return result
     }
 }

@@ -12,6 +12,11 @@ actor Scheduler {
     private let progress: ProgressReporter
     private let pool: ComputePool
     private let failFast: Bool
+    private let onFull: FullDiskPolicy
+    private let hours: WorkingHours
+    private let isWatching: Bool
+    /// For journal, account and events.
+    private static let spareDiskBytes = 1 << 20
 
     private let queue: [Work]
     private var next = 0
@@ -19,6 +24,17 @@ actor Scheduler {
     private var inFlight: [Int64: Work] = [:]
     /// Journaled as completed, though the report may not have come.
     private var committed: Set<Int64> = []
+    /// What each item in flight may write.
+    private var diskBytes: [Int64: Int] = [:]
+    /// How often in a row the system said that there is no room.
+    private var fullDisks = 0
+    /// Whether a source changed while its item was worked on.
+    private(set) var needsDiscovery = false
+    private let deadline: ContinuousClock.Instant?
+    private var pace: LearnedPace
+    /// When what is in flight will probably have ended.
+    private var expectedEnd = ContinuousClock.now
+    private var leftForLater = 0
     private var waiter: CheckedContinuation<Void, Never>?
     private var sequence = 0
 
@@ -31,7 +47,10 @@ actor Scheduler {
         control: RunControl,
         progress: ProgressReporter,
         pool: ComputePool,
-        failFast: Bool
+        failFast: Bool,
+        onFull: FullDiskPolicy,
+        hours: WorkingHours,
+        isWatching: Bool
     ) {
         self.recipes = recipes
         self.queue = queue
@@ -42,6 +61,11 @@ actor Scheduler {
         self.progress = progress
         self.pool = pool
         self.failFast = failFast
+        self.onFull = onFull
+        self.hours = hours
+        self.isWatching = isWatching
+        deadline = hours.secondsUntilDeadline(at: WorkingHours.now()).map { .now + .seconds($0) }
+        pace = (try? journal.pace()) ?? LearnedPace()
     }
 
     // MARK: Admitting
@@ -51,6 +75,7 @@ actor Scheduler {
     func admit(into requests: [BoundedChannel<Flight<Void>>]) async {
         let available = budget.total
         defer { for channel in requests { channel.finish() } }
+        defer { if leftForLater > 0, !isWatching { control.drain() } }
         while control.mode == .running, let work = await nextWork() {
             if control.wasCancelled(item: work.name) {
                 await settle(work, .cancelled, "cancelled on request", .itemCancelled)
@@ -65,12 +90,22 @@ actor Scheduler {
                     await fail(work, words)
                     continue
                 }
+                guard await waitForHours() else { return }
+                guard canFinish(work, plan) else {
+                    leftForLater += 1
+                    continue
+                }
+                guard await waitForRoom(plan.diskBytes) else { return }
                 if work.retries > 0 { try await Task.sleep(for: .seconds(1 << (2 * work.retries - 1))) }
+                try FaultPoint.lease.pass()
                 let lease = try await budget.lease(bytes: needed, exclusive: work.suspect || plan.isLean)
                 guard control.mode == .running else { return }
                 try await start(work, plan: plan, lease: lease, requests[work.recipe])
             } catch is CancellationError {
                 return
+            } catch let error as JournalFault where error.isOutOfRoom && onFull == .pause {
+                fullDisks += 1
+                retries.append(work)
             } catch let error as JournalFault {
                 // Without the journal nothing can be promised: what is in flight is brought to its end.
                 await progress.note("\(error)")
@@ -92,12 +127,9 @@ actor Scheduler {
     {
         sequence += 1
         let flag = control.flag(for: work.name)
-        do {
-            try journal.markStarted([work.id])
-        } catch {
-            throw JournalFault(underlying: error)
-        }
+        try journal.markStarted([work.id])
         inFlight[work.id] = work
+        diskBytes[work.id] = plan.diskBytes
         let item = InFlightItem(
             id: work.id,
             item: RecipeItem(name: work.name, source: work.source, path: work.path, fingerprint: work.fingerprint),
@@ -109,7 +141,8 @@ actor Scheduler {
                 scope: ComputeScope(pool: pool, flag: flag),
                 staging: output.staging(work.name),
                 isLean: plan.isLean
-            )
+            ),
+            inputs: work.inputs
         )
         await progress.started(work.id, name: work.name, steps: plan.steps)
         try await requests.send(Flight(item: item, payload: ()))
@@ -126,6 +159,57 @@ actor Scheduler {
             if inFlight.isEmpty || control.mode != .running { return nil }
             await withCheckedContinuation { waiter = $0 }
         }
+    }
+
+    /// Waits until items may be started. False when the run is to stop instead.
+    private func waitForHours() async -> Bool {
+        var told = false
+        while control.mode == .running {
+            guard hours.secondsUntilOpen(at: WorkingHours.now()) > 0 else { return true }
+            if !told, let window = hours.window {
+                told = true
+                await progress.note("Nothing is started before \(window.from).")
+            }
+            try? await Task.sleep(for: .seconds(1))
+        }
+        return false
+    }
+
+    /// Whether the item will probably be done in time, after what is in flight. What nothing is known of is started.
+    private func canFinish(_ work: Work, _ plan: ItemPlan) -> Bool {
+        guard let deadline, let seconds = pace.seconds(model: work.model, steps: plan.steps) else { return true }
+        let end = max(expectedEnd, .now) + .seconds(seconds)
+        guard end <= deadline else { return false }
+        expectedEnd = end
+        return true
+    }
+
+    /// Waits while the disk lacks room for what is in flight and so many bytes more, or has just refused to write although
+    /// it seemed to have room (quotas do that). False when the run is to stop instead.
+    private func waitForRoom(_ bytes: Int) async -> Bool {
+        var waited = 0
+        while control.mode == .running {
+            let wanted = diskBytes.values.reduce(bytes, +) + Scheduler.spareDiskBytes
+            let free = FileSystem.freeBytes(at: output.path) ?? .max
+            let pause = fullDisks == 0 ? 0 : min(60, 1 << min(fullDisks - 1, 6))
+            if free >= wanted, waited >= pause {
+                if waited > 0 { await progress.emit(BatchEvent(.disk, reason: "has room again")) }
+                return true
+            }
+            if waited == 0 {
+                let words = "\(ByteCount(free)) are free, \(ByteCount(wanted)) may be needed"
+                await progress.emit(
+                    BatchEvent(.disk, reason: "is full: \(words); \(onFull == .stop ? "stopping" : "waiting for room")")
+                )
+            }
+            guard onFull == .pause else {
+                control.drain()
+                return false
+            }
+            try? await Task.sleep(for: .seconds(1))
+            waited += 1
+        }
+        return false
     }
 
     private func wake() {
@@ -146,19 +230,26 @@ actor Scheduler {
         let seconds = report.item.seconds.values.reduce(0, +)
         switch report.end {
         case .completed:
+            fullDisks = 0
+            pace.learn(model: work.model, seconds: seconds, steps: report.item.plan.steps)
+            if deadline != nil { try? journal.keep(pace) }
             await progress.ended(
                 work.id,
                 BatchEvent(.itemCompleted, item: work.name, seconds: (seconds * 1000).rounded() / 1000)
             )
-        case .failed(let reason, let stage, let transient) where transient && work.retries < 2:
+        case .failed(let reason, let stage, .another) where work.retries < 2:
             var again = work
             again.retries += 1
             retries.append(again)
-            try? journal.settle([work.id], as: .pending, reason: reason, at: Timestamp.now())
-            await progress.putBack(
-                work.id,
-                BatchEvent(.itemRetried, item: work.name, reason: "\(stage.rawValue): \(reason)")
-            )
+            await putBack(work, "\(stage.rawValue): \(reason)")
+        case .failed(let reason, let stage, .room):
+            fullDisks += 1
+            if onFull == .stop { control.drain() } else { retries.append(work) }
+            await putBack(work, "\(stage.rawValue): \(reason)")
+        case .failed(let reason, _, .discovery):
+            needsDiscovery = true
+            FileSystem.remove(output.staging(work.name))
+            await putBack(work, reason)
         case .failed(let reason, _, _):
             FileSystem.remove(output.staging(work.name))
             await fail(work, reason)
@@ -170,9 +261,16 @@ actor Scheduler {
             }
         }
         inFlight[work.id] = nil
+        diskBytes[work.id] = nil
         committed.remove(work.id)
         control.forget(work.name)
         wake()
+    }
+
+    /// It waits again, with the reason why.
+    private func putBack(_ work: Work, _ reason: String) async {
+        try? journal.settle([work.id], as: .pending, reason: reason, at: Timestamp.now())
+        await progress.putBack(work.id, BatchEvent(.itemRetried, item: work.name, reason: reason))
     }
 
     /// Called by the committer for items whose files are in place.
@@ -200,10 +298,4 @@ actor Scheduler {
         }
         await progress.ended(work.id, BatchEvent(event, item: work.name, reason: reason))
     }
-}
-
-/// The journal would not be written.
-private struct JournalFault: Error, CustomStringConvertible {
-    let underlying: any Error
-    var description: String { "the journal cannot be written: \(underlying)" }
 }

@@ -94,10 +94,12 @@ struct StockTaking {
                 Work(
                     id: id,
                     recipe: entry.item.recipe,
+                    model: entry.item.model,
                     name: entry.name,
                     source: entry.item.source,
                     path: entry.item.path,
                     fingerprint: entry.item.fingerprint.hex,
+                    inputs: entry.item.inputs,
                     suspect: decision.suspect
                 )
             )

@@ -5,10 +5,13 @@ struct Work: Sendable {
     let id: Int64
     /// The place of its recipe among the batch's.
     let recipe: Int
+    /// The id of its model.
+    let model: String
     let name: String
     let source: String
     let path: String
     let fingerprint: String
+    let inputs: [InputStamp]
     /// In flight when the engine died: goes first, and alone.
     let suspect: Bool
     var retries = 0

@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneCore
 import Synchronization
 
 /// An item on its way through the pipeline: its memory, its flag, its clock.
@@ -11,6 +12,7 @@ final class InFlightItem: Sendable {
     /// The place in the order of admission: under critical pressure the first goes on alone.
     let sequence: Int
     let context: StageContext
+    private let inputs: [InputStamp]
     private let clock = Mutex<[Stage: Double]>([:])
 
     init(
@@ -20,7 +22,8 @@ final class InFlightItem: Sendable {
         lease: MemoryLease,
         flag: CancellationFlag,
         sequence: Int,
-        context: StageContext
+        context: StageContext,
+        inputs: [InputStamp]
     ) {
         self.id = id
         self.item = item
@@ -29,6 +32,12 @@ final class InFlightItem: Sendable {
         self.flag = flag
         self.sequence = sequence
         self.context = context
+        self.inputs = inputs
+    }
+
+    /// - Throws: ``ChangedInput`` when a source file is no longer what the fingerprint was made of.
+    func checkInputs() throws(ChangedInput) {
+        if let changed = inputs.first(where: { !$0.holds }) { throw ChangedInput(path: changed.path) }
     }
 
     /// Adds to a stage's time: writing and committing both count as the last one's.
@@ -47,9 +56,29 @@ struct Flight<Payload: Sendable>: Sendable {
 struct ItemReport: Sendable {
     enum End: Sendable {
         case completed(ItemProduct)
-        case failed(reason: String, stage: Stage, transient: Bool)
+        case failed(reason: String, stage: Stage, cure: Cure?)
         /// Stopped from outside.
         case interrupted
+    }
+
+    /// What may help against a failure.
+    enum Cure: Sendable {
+        /// Trying again: it may have gone away by itself.
+        case another
+        /// Room on the disk.
+        case room
+        /// Looking at the inputs again: they changed.
+        case discovery
+
+        init?(for error: any Error) {
+            if error is ChangedInput {
+                self = .discovery
+            } else if let fault = error as? any SystemFault, fault.isTransient {
+                self = fault.isOutOfRoom ? .room : .another
+            } else {
+                return nil
+            }
+        }
     }
     let item: InFlightItem
     let end: End

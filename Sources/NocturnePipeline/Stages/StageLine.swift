@@ -21,6 +21,7 @@ struct StageLine<Input: Sendable, Output: Sendable>: Sendable {
                         // The flight, and with it what the last stage made, is gone by now.
                         surroundings.giveBack(item, after: stage)
                         do {
+                            _ = FaultPoint.channelSend.failure()
                             try await output.send(
                                 Flight(item: item, payload: result),
                                 cost: item.plan.bytes(after: stage)
@@ -38,6 +39,7 @@ struct StageLine<Input: Sendable, Output: Sendable>: Sendable {
     /// Takes one item and does its work. Nil at the end of the channel; no result when the item ended here.
     private func next(_ body: @Sendable (Flight<Input>) async throws -> Output) async -> (InFlightItem, Output?)? {
         guard let flight = try? await input.receive() else { return nil }
+        _ = FaultPoint.channelReceive.failure()
         return (flight.item, await surroundings.attempt(stage, flight.item) { try await body(flight) })
     }
 }
@@ -49,7 +51,8 @@ struct StageSurroundings: Sendable {
     let reports: BoundedChannel<ItemReport>
     let progress: ProgressReporter
     let gate: PressureGate
-    let isTransient: @Sendable (any Error) -> Bool
+    /// Nil when nothing is ever taken for stalled.
+    let stalls: StallWatch?
 
     /// Runs one item's work, timed. Nil when the item ended here, and was reported.
     func attempt<Output>(
@@ -62,15 +65,19 @@ struct StageSurroundings: Sendable {
             return nil
         }
         let start = ContinuousClock.now
+        stalls?.enter(item.id, item.item.name, stage)
+        defer { stalls?.leave(item.id) }
         do {
+            try FaultPoint.stage.pass(of: item.item.name)
             let result = try await body()
+            if stage == .load { try item.checkInputs() }
             item.record(stage, seconds: (ContinuousClock.now - start).inSeconds)
             return result
         } catch {
             if item.flag.isCancelled || error is CancellationError || error is CancelledError {
                 await end(item, .interrupted)
             } else {
-                await end(item, .failed(reason: "\(error)", stage: stage, transient: isTransient(error)))
+                await end(item, .failed(reason: "\(error)", stage: stage, cure: ItemReport.Cure(for: error)))
             }
             return nil
         }

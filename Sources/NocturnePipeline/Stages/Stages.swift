@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneCore
 
 /// Decodes an item's source into memory.
 actor Loader<R: Recipe> {
@@ -59,10 +60,12 @@ actor TiledInference<R: Recipe> {
                 while run.stepsDone < run.stepCount {
                     try await surroundings.gate.pass(ticket)
                     try item.flag.check()
+                    try FaultPoint.tile.pass()
                     try await pool.run {
                         try run.step(item.context)
                         try run.checkpoint(force: false, item.context)
                     }
+                    surroundings.stalls?.moved(item.id)
                     await surroundings.progress.stepped(item.id, done: run.stepsDone, of: run.stepCount)
                 }
                 return try await pool.run { try run.finish(item.context) }

@@ -53,6 +53,7 @@ actor Writer<R: Recipe> {
     private nonisolated func write(_ flight: Flight<R.Meshed>) async throws -> PendingCommit {
         let item = flight.item
         let folder = item.context.staging + "/result"
+        try item.checkInputs()
         let start = ContinuousClock.now
         let product = try await surroundings.blocking.run { [recipe, facts] in
             try FileSystem.makeFolder(item.context.staging)

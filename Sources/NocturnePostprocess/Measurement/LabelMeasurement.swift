@@ -16,12 +16,36 @@ public struct IntensitySummary: Hashable, Sendable, Codable {
     public var standardDeviation: Double
     public var minimum: Double
     public var maximum: Double
+    /// The middle value, or the mean of the two middle ones.
+    public var median: Double
+    public var histogram: IntensityHistogram
 
-    public init(mean: Double, standardDeviation: Double, minimum: Double, maximum: Double) {
+    public init(
+        mean: Double,
+        standardDeviation: Double,
+        minimum: Double,
+        maximum: Double,
+        median: Double,
+        histogram: IntensityHistogram
+    ) {
         self.mean = mean
         self.standardDeviation = standardDeviation
         self.minimum = minimum
         self.maximum = maximum
+        self.median = median
+        self.histogram = histogram
+    }
+
+    init?(_ tally: IntensityTally, _ found: IntensityDistribution.Found?) {
+        guard tally.count > 0, let found else { return nil }
+        self.init(
+            mean: tally.mean,
+            standardDeviation: (tally.squares / Double(tally.count)).squareRoot(),
+            minimum: tally.minimum,
+            maximum: tally.maximum,
+            median: found.median,
+            histogram: found.histogram
+        )
     }
 }
 

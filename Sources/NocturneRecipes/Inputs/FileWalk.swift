@@ -28,10 +28,9 @@ struct FoundFile: Sendable, Hashable {
 
     /// What tells whether the file is still the same: name, size, time of change, and the content where it is small.
     var stamp: String {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return "\(name) gone" }
-        var text = "\(name) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
-        if status.st_size <= 64 << 10, let digest = try? FileSystem.digest(path) {
+        let stamp = InputStamp(path)
+        var text = "\(name) \(stamp.words)"
+        if let size = stamp.size, size <= 64 << 10, let digest = try? FileSystem.digest(path) {
             text += " \(digest.digest.hex)"
         }
         return text
@@ -116,12 +115,7 @@ struct FileWalk {
     }
 
     private mutating func take(_ file: FoundFile) {
-        func matches(_ glob: String) -> Bool {
-            fnmatch(glob, file.name, 0) == 0 || fnmatch(glob, file.fileName, 0) == 0
-        }
-        guard request.include.isEmpty || request.include.contains(where: matches) else { return }
-        guard !request.exclude.contains(where: matches) else { return }
-        files.append(file)
+        if request.admits(file) { files.append(file) }
     }
 
     private func samePlace(_ a: String, _ b: String) -> Bool {
@@ -129,5 +123,15 @@ struct FileWalk {
         var second = stat()
         guard stat(a, &first) == 0, stat(b, &second) == 0 else { return false }
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    }
+}
+
+extension DiscoveryRequest {
+    /// Whether the patterns let the file in.
+    func admits(_ file: FoundFile) -> Bool {
+        func matches(_ glob: String) -> Bool {
+            fnmatch(glob, file.name, 0) == 0 || fnmatch(glob, file.fileName, 0) == 0
+        }
+        return (include.isEmpty || include.contains(where: matches)) && !exclude.contains(where: matches)
     }
 }

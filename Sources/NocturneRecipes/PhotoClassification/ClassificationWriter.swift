@@ -15,7 +15,9 @@ struct ClassificationWriter {
 
     private var photo: PhotoClassification.ClassifiedPhoto { illustrated.classified }
 
-    /// The side of `thumbnail.png` in pixels.
+    static let thumbnailFile = "thumbnail.png"
+
+    /// Its side in pixels.
     static let thumbnailSide = 96
 
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
@@ -25,8 +27,8 @@ struct ClassificationWriter {
             height: Self.thumbnailSide,
             flag: scope.flag
         )
-        try PNGWriter.write(thumbnail, to: folder + "/thumbnail.png")
-        var written = ["thumbnail.png"]
+        try PNGWriter.write(thumbnail, to: folder + "/" + Self.thumbnailFile)
+        var written = [Self.thumbnailFile]
         if let heatmap = illustrated.heatmap, let map = photo.attention {
             try PNGWriter.write(heatmap, to: folder + "/heatmap.png")
             try FileSystem.write(folder + "/attention.json", try StableJSON.encodeLine(values(of: map)))

@@ -16,7 +16,7 @@ public enum ContactSheet {
     /// bytes in whatever order they are named.
     /// - Parameter folders: of completed items. Those that hold no result of a classified photo are passed over.
     /// - Returns: how many photos there were; nothing is written where there is none.
-    /// - Throws: `PDFError`, `CancelledError`.
+    /// - Throws: `PDFError`, `FileFault`, `CancelledError`; of a thumbnail only what may go away by itself.
     @discardableResult
     public static func write(
         folders: [String],
@@ -26,13 +26,15 @@ public enum ContactSheet {
         var entries: [Entry] = []
         for folder in folders {
             try flag.check()
-            guard let bytes = try? FileSystem.read(folder + "/result.json"),
-                let result = try? JSONDecoder().decode(PhotoClassificationResult.self, from: Data(bytes))
+            guard FileSystem.exists(folder + "/result.json") else { continue }
+            let bytes = try FileSystem.read(folder + "/result.json")
+            guard let result = try? JSONDecoder().decode(PhotoClassificationResult.self, from: Data(bytes))
             else { continue }
             entries.append(Entry(folder: folder, result: result))
         }
         guard !entries.isEmpty else { return 0 }
-        try page(entries.sorted(), flag: flag).write(to: path)
+        try page(entries.sorted(), flag: flag).write(to: path + ".part")
+        try FileSystem.move(path + ".part", to: path)
         return entries.count
     }
 
@@ -90,7 +92,7 @@ public enum ContactSheet {
         let cell = width / Double(columns)
         for (index, entry) in shown.enumerated() {
             try flag.check()
-            draw(
+            try draw(
                 entry,
                 on: page,
                 x: margin + cell * Double(index % columns),
@@ -101,11 +103,13 @@ public enum ContactSheet {
         return page
     }
 
-    private static func draw(_ entry: Entry, on page: PDFPage, x: Double, y: Double, side: Double) {
-        if let photo = try? PhotoReader.read(at: entry.folder + "/thumbnail.png") {
-            page.image(photo.image, in: PDFRectangle(x: x, y: y, width: side, height: side))
-        } else {
-            page.outline(PDFRectangle(x: x, y: y, width: side, height: side), ReportParts.quiet)
+    private static func draw(_ entry: Entry, on page: PDFPage, x: Double, y: Double, side: Double) throws {
+        let place = PDFRectangle(x: x, y: y, width: side, height: side)
+        do {
+            page.image(try PhotoReader.read(at: entry.folder + "/thumbnail.png").image, in: place)
+        } catch {
+            if let fault = error as? any SystemFault, fault.isTransient { throw fault }
+            page.outline(place, ReportParts.quiet)
         }
         if let level = entry.level {
             ReportParts.sign(level, on: page, x: x + 5, y: y + side + 7, size: 9)

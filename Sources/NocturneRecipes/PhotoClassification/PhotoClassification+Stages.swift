@@ -7,24 +7,40 @@ public import NocturnePipeline
 
 /// The stages of a photo's way.
 extension PhotoClassification {
-    /// A photo as decoded, upright.
+    /// The square in the middle of a photo, in the size the model takes.
     public struct LoadedPhoto: Sendable {
         let source: ClassifiedPhotoSource
-        let photo: Photo
+        let facts: PhotoFacts
+        let part: PixelRectangle
+        let picture: RGBImage
     }
 
+    /// Decodes and resizes row by row: a photo of many megapixels is never held whole, unless it must be turned.
     public func load(_ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
         let source = try ClassifiedPhotoSource(item.source)
-        let photo: Photo
+        let preprocessing = PhotoPreprocessing(try model(source.photo.model).settings)
+        let part = PixelRectangle.centreSquare(width: source.photo.width, height: source.photo.height)
+        var resize = try preprocessing.rowResize(part: part)
         do {
-            photo = try PhotoReader.read(at: source.photo.path, flag: context.scope.flag)
-        } catch  where error.code == .cancelled {
+            let facts = try PhotoReader.readBands(
+                at: source.photo.path,
+                flag: context.scope.flag,
+                part: { facts throws(PhotoError) in
+                    guard facts.uprightWidth == source.photo.width, facts.uprightHeight == source.photo.height else {
+                        throw PhotoError(.corrupt, path: source.photo.path, "the file changed since it was found")
+                    }
+                    return PhotoPart(
+                        columns: part.x..<part.x + part.width,
+                        rows: part.y..<part.y + part.height
+                    )
+                },
+                { resize.add($0.samples, stride: $0.stride, count: $0.rows.count) }
+            )
+            let picture = try resize.finish(flag: context.scope.flag)
+            return LoadedPhoto(source: source, facts: facts, part: part, picture: picture)
+        } catch let error as PhotoError where error.code == .cancelled {
             throw CancelledError()
         }
-        guard photo.facts.uprightWidth == source.photo.width, photo.facts.uprightHeight == source.photo.height else {
-            throw PhotoError(.corrupt, path: source.photo.path, "the file changed since it was found")
-        }
-        return LoadedPhoto(source: source, photo: photo)
     }
 
     /// What the classifier sees, and what is said of how it came about.
@@ -50,10 +66,10 @@ extension PhotoClassification {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> PreparedPhoto {
-        let (source, photo) = (loaded.source, loaded.photo)
+        let source = loaded.source
         let settings = try model(source.photo.model).settings
-        let prepared = try PhotoPreprocessing(settings).prepare(photo.image, flag: context.scope.flag)
-        var notes = photo.facts.notes.map { "\($0)" }
+        let prepared = try PhotoPreprocessing(settings).prepare(resized: loaded.picture, part: loaded.part)
+        var notes = loaded.facts.notes.map { "\($0)" }
         switch prepared.colourConstancy?.exemption {
         case .flat: notes.append(Wording.flat)
         case .nearBlack: notes.append(Wording.nearBlack)
@@ -69,7 +85,7 @@ extension PhotoClassification {
         }
         return PreparedPhoto(
             source: source,
-            facts: photo.facts,
+            facts: loaded.facts,
             values: prepared.values,
             vector: vector,
             look: PreparedLook(

@@ -39,16 +39,15 @@ public struct PhotoClassification: Recipe {
         let source = try ClassifiedPhotoSource(source)
         let settings = try model(source.photo.model).settings
         let preprocessing = PhotoPreprocessing(settings)
-        let (pixels, side) = (source.photo.width * source.photo.height, settings.inputSize)
+        let side = settings.inputSize
         return ItemPlan(
             buffers: [
                 PlannedBuffer("decoder", bytes: source.photo.decodingBytes, from: .load, through: .load),
-                PlannedBuffer("picture", bytes: pixels * 3, from: .load, through: .prepare),
                 PlannedBuffer(
-                    "preparation",
+                    "resizing",
                     bytes: preprocessing.predictedBytes(width: source.photo.width, height: source.photo.height),
-                    from: .prepare,
-                    through: .prepare
+                    from: .load,
+                    through: .load
                 ),
                 PlannedBuffer("network input", bytes: side * side * 12, from: .prepare, through: .infer),
                 PlannedBuffer("square picture", bytes: side * side * 3, from: .prepare, through: .write),
@@ -84,14 +83,6 @@ public struct PhotoClassification: Recipe {
 
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         try PhotoClassificationResult.adopt(folder: folder, fingerprint: fingerprint)
-    }
-
-    public func isTransient(_ error: any Error) -> Bool {
-        let code =
-            (error as? PDFError)?.systemCode ?? (error as? PNGError)?.systemCode
-            ?? (error as? AllocationError)?.systemCode
-        if let fault = error as? FileFault { return fault.isTransient }
-        return code.map { FileFault(operation: "", path: "", code: $0).isTransient } ?? false
     }
 }
 

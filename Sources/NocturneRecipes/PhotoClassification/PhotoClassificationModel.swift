@@ -103,6 +103,16 @@ public final class PhotoClassificationModel: Sendable {
         return shapes
     }
 
+    /// The package's networks with the shapes of all that goes in, the picture or the maps first.
+    public func networks() throws -> [(file: String, input: String, shapes: [String: [Int]])] {
+        var networks = [(settings.classifier, image, classifierShapes)]
+        if let file = settings.attention, let attention, let features {
+            let maps = try classifier.outputShapes(inputShapes: classifierShapes)[features] ?? []
+            networks.append((file, "features", attentionShapes(attention, features: maps)))
+        }
+        return networks
+    }
+
     private var classifierShapes: [String: [Int]] {
         var shapes = [image: [1, 3, settings.inputSize, settings.inputSize]]
         if let metadata { shapes[metadata] = [1, 4] }

@@ -103,6 +103,11 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
             .map(\.element)
     }
 
+    /// The picture as a whole is what a reviewer looks at.
+    package var parts: [ItemPart] {
+        [ItemPart(id: 1, kind: leading, state: .ready, thumbnail: ClassificationWriter.thumbnailFile)]
+    }
+
     /// Rows for the table of the batch.
     package var statistics: [Statistic] {
         let scores = classes.map { Statistic(label: $0.name, measure: "probability", value: $0.probability, unit: "1") }

@@ -153,11 +153,6 @@ public struct PhotoInstances: Recipe {
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         try PhotoInstancesResult.adopt(folder: folder, fingerprint: fingerprint)
     }
-
-    public func isTransient(_ error: any Error) -> Bool {
-        let code = (error as? PNGError)?.systemCode ?? (error as? AllocationError)?.systemCode
-        return code.map { FileFault(operation: "", path: "", code: $0).isTransient } ?? false
-    }
 }
 
 /// The network's work on one photo: a single step, so there is nothing to checkpoint.

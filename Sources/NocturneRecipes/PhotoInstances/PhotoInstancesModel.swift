@@ -105,6 +105,11 @@ public final class PhotoInstancesModel: Sendable {
 
     func inputShape(_ frame: PictureFrame) -> [Int] { [1, 3, frame.inputHeight, frame.inputWidth] }
 
+    /// The shape of what goes into the package's network for a photo of 4 : 3.
+    public var usualInputShape: [Int] {
+        inputShape(frame(width: settings.input.longSide, height: settings.input.longSide * 3 / 4))
+    }
+
     /// Bytes that stay while the model is in use: weights, and a workspace for the largest input.
     func residentBytes(threads: Int) throws -> Int {
         let largest = inputShape(frame(width: settings.input.longSide, height: settings.input.longSide))

@@ -40,7 +40,10 @@ struct PhotoDiscovery {
         try scope.forEach(files.count) { index in
             let facts: Result<PhotoFacts, PhotoError>
             do throws(PhotoError) {
-                facts = .success(try PhotoReader.readHeader(at: files[index].path, limits: limits))
+                let header = try patiently(scope.flag) { () throws(PhotoError) in
+                    try PhotoReader.readHeader(at: files[index].path, limits: limits)
+                }
+                facts = .success(header)
             } catch {
                 facts = .failure(error)
             }
@@ -62,7 +65,7 @@ struct PhotoDiscovery {
     ) throws -> DiscoveredItem {
         let all = ["nocturne 1"] + reader.words + words + [look.stamp]
         var item = DiscoveredItem(
-            key: "photo:" + look.file.path,
+            key: DiscoveredItem.photoKeyPrefix + look.file.path,
             name: (look.file.fileName as NSString).deletingPathExtension,
             model: reader.id,
             source: "{}",
@@ -71,9 +74,13 @@ struct PhotoDiscovery {
         )
         switch look.facts {
         case .failure(let error):
-            item.key = "file:" + look.file.path
             item.name = look.file.fileName
-            item.problem = error.code == .notAPicture ? .unknown(error.detail) : .refused(error.detail)
+            if error.code == .notAPicture {
+                item.key = "file:" + look.file.path
+                item.problem = .unknown(error.detail)
+            } else {
+                item.problem = .refused(error.detail)
+            }
         case .success(let facts):
             item.source = try source(facts)
             guard min(facts.storedWidth, facts.storedHeight) < reader.minimumSide else { return item }

@@ -19,6 +19,17 @@ struct VolumeFacts: Sendable {
     var spacing: SIMD3<Double>
     var modality: String?
     var seriesInstanceUID: String?
+    /// Of a DICOM series.
+    var series: SeriesFacts?
+}
+
+/// What finds a DICOM series again.
+struct SeriesFacts: Sendable {
+    var part: String?
+    var names: [DICOMSliceName]
+    /// Voxels before resampling; nil where nothing is resampled.
+    var storedVoxels: Int?
+    var notes: [String]
 }
 
 extension VolumeFacts {

@@ -13,9 +13,31 @@ public struct InputInspection {
         @Nullable public var spacingMm: [Double]?
         @Nullable public var orientation: String?
         @Nullable public var affineRas: [[Double]]?
+        /// What tells this part from the others of its series; nil for a whole series.
+        @Nullable public var part: String?
+        @Nullable public var seriesInstanceUid: String?
+        /// Number of files; nil for an entry of one file that is no series.
+        @Nullable public var files: Int?
         public let details: [String]
+        /// Facts that hinder nothing: how a series was split, what was left out, what would be resampled.
+        public let notes: [String]
+        /// Of a leaning or uneven series: the figures, whether or not it is resampled.
+        @Nullable public var correction: Correction?
         /// Why it is no volume for Nocturne; nil when it is one.
         @Nullable public var problem: String?
+    }
+
+    /// How a leaning or uneven series is put on an upright, even grid.
+    public struct Correction: Codable, Sendable {
+        /// Whether that was asked for; otherwise the series is refused.
+        public let isApplied: Bool
+        public let tiltDegrees: Double
+        public let shortestStepMm: Double
+        public let longestStepMm: Double
+        public let interpolatedPlanes: Int
+        public let storedShape: [Int]
+        public let shape: [Int]
+        public let spacingMm: [Double]
     }
 
     public struct Report: Encodable, Sendable {
@@ -24,8 +46,21 @@ public struct InputInspection {
     }
 
     private let scope: ComputeScope
+    private let fixesTilt: Bool
+    private let progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?
 
-    public init(scope: ComputeScope) { self.scope = scope }
+    /// - Parameters:
+    ///   - fixesTilt: shows series as they are with ``SegmentationOptions/fixesTilt``.
+    ///   - progress: called with the number of files looked at, from any thread.
+    public init(
+        scope: ComputeScope,
+        fixesTilt: Bool = false,
+        progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil
+    ) {
+        self.scope = scope
+        self.fixesTilt = fixesTilt
+        self.progress = progress
+    }
 
     /// Reads headers only.
     /// - Throws: ``BatchError`` when an input is not there; `CancelledError`.
@@ -34,12 +69,12 @@ public struct InputInspection {
         try walk.run()
         let nifti = walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }
         let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
-        let scan = try DICOMScanner.scan(paths: others.map(\.path), scope: scope)
+        let (scan, _) = try DICOMFiles.scan(others, request, corrects: fixesTilt, scope: scope, progress: progress)
         var entries = nifti.map(entry)
         entries += scan.series.map(entry)
         entries += scan.setAside.map { refused($0.path, format: "DICOM", $0.reason.detail) }
         entries += scan.notDICOM.map { refused($0, format: nil, "neither DICOM nor NIfTI") }
-        return Report(entries: entries.sorted { $0.path < $1.path }, notes: walk.notes)
+        return Report(entries: entries.sorted { ($0.path, $0.part ?? "") < ($1.path, $1.part ?? "") }, notes: walk.notes)
     }
 
     private func refused(_ path: String, format: String?, _ problem: String) -> Entry {
@@ -52,6 +87,7 @@ public struct InputInspection {
             orientation: nil,
             affineRas: nil,
             details: [],
+            notes: [],
             problem: problem
         )
     }
@@ -65,13 +101,14 @@ public struct InputInspection {
             if header.hasScaling {
                 details.append("values are stored × \(header.scalingSlope) + \(header.scalingIntercept)")
             }
-            if header.formsDisagree { details.append("q-form and s-form disagree; the s-form is used") }
+            let notes = header.formsDisagree ? ["q-form and s-form disagree; the s-form is used"] : []
             return described(
                 file.path,
                 "NIfTI-\(header.version.rawValue)",
                 nil,
                 header.geometry,
                 details,
+                notes: notes,
                 problem: nil
             )
         } catch {
@@ -81,25 +118,33 @@ public struct InputInspection {
 
     private func entry(_ series: DICOMSeries) -> Entry {
         let first = series.slices.first
-        var details: [String] = ["\(series.slices.count) slices" + (series.description.map { ", \($0)" } ?? "")]
-        let syntaxes = Set(series.slices.map(\.transferSyntaxName)).sorted()
-        details.append("transfer syntax \(syntaxes.joined(separator: ", "))")
+        var details: [String] = [
+            "\(series.slices.count) slices in \(series.files.count) files" + (series.description.map { ", \($0)" } ?? "")
+        ]
+        let syntaxes = Set(series.slices.map(\.object.transferSyntaxName)).sorted()
+        if !syntaxes.isEmpty { details.append("transfer syntax \(syntaxes.joined(separator: ", "))") }
         if let slope = first?.rescaleSlope, let intercept = first?.rescaleIntercept {
             details.append("rescale slope \(slope), intercept \(intercept)")
         }
         if let center = first?.windowCenter, let width = first?.windowWidth {
             details.append("window centre \(center), width \(width)")
         }
-        details += series.notes
-        let path = first?.path ?? series.seriesInstanceUID
-        return described(
-            path,
+        var entry = described(
+            series.files.min() ?? series.seriesInstanceUID,
             "DICOM",
             series.modality,
             series.geometry,
             details,
-            problem: series.problem?.detail
+            notes: series.notes,
+            problem: series.problem.map { $0.detail + DICOMFiles.hint(series) }
         )
+        entry.part = series.part
+        entry.seriesInstanceUid = series.seriesInstanceUID
+        entry.files = series.files.count
+        entry.correction = (series.correction ?? series.possibleCorrection).map {
+            Correction($0, isApplied: series.correction != nil)
+        }
+        return entry
     }
 
     private func described(
@@ -108,6 +153,7 @@ public struct InputInspection {
         _ modality: String?,
         _ geometry: VolumeGeometry?,
         _ details: [String],
+        notes: [String] = [],
         problem: String?
     ) -> Entry {
         let spacing = geometry?.spacing
@@ -120,7 +166,25 @@ public struct InputInspection {
             orientation: geometry?.orientationCode,
             affineRas: geometry.map { Array($0.affine.rows.prefix(3)) },
             details: details,
+            notes: notes,
             problem: problem
+        )
+    }
+}
+
+extension InputInspection.Correction {
+    init(_ correction: StackCorrection, isApplied: Bool) {
+        let (from, to) = (correction.storedShape, correction.geometry.shape)
+        let spacing = correction.geometry.spacing
+        self.init(
+            isApplied: isApplied,
+            tiltDegrees: correction.tiltDegrees,
+            shortestStepMm: correction.shortestStep,
+            longestStepMm: correction.longestStep,
+            interpolatedPlanes: correction.interpolatedPlanes,
+            storedShape: [from.x, from.y, from.z],
+            shape: [to.x, to.y, to.z],
+            spacingMm: [spacing.x, spacing.y, spacing.z]
         )
     }
 }

@@ -103,7 +103,9 @@ struct LabelCheckpoint {
             let bytes = UnsafeRawBufferPointer(labels)
             var offset = start
             while offset < end {
-                let count = pwrite(descriptor, bytes.baseAddress! + offset, end - offset, off_t(offset))
+                let count = FaultPoint.checkpointWrite.call {
+                    pwrite(descriptor, bytes.baseAddress! + offset, end - offset, off_t(offset))
+                }
                 if count < 0 {
                     if errno == EINTR { continue }
                     throw FileFault(operation: "write", path: labelsPath, code: errno)
@@ -114,7 +116,9 @@ struct LabelCheckpoint {
             digester.update(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
             return digester.finish()
         }
-        guard fsync(descriptor) == 0 else { throw FileFault(operation: "flush", path: labelsPath, code: errno) }
+        guard FaultPoint.checkpointFlush.call({ fsync(descriptor) }) == 0 else {
+            throw FileFault(operation: "flush", path: labelsPath, code: errno)
+        }
         parts.append(State.Part(end: finishedSlices, sha256: digest.hex))
         let state = State(fingerprint: fingerprint, instructionSet: instructionSet, parts: parts)
         try FileSystem.replace(statePath, with: try StableJSON.encode(state))

@@ -21,6 +21,8 @@ struct SegmentationResult: ItemResult {
         let standardDeviation: Double
         let minimum: Double
         let maximum: Double
+        let median: Double
+        let histogram: Histogram
     }
 
     struct Box: Codable {
@@ -76,6 +78,9 @@ struct SegmentationResult: ItemResult {
     let engine: ResultEngine
     let options: [String: String]
     let labels: [Label]
+    /// Of the regions that are for this item.
+    let regions: [Region]
+    @Nullable var comparison: Comparison?
     let files: [ItemFile]
     let notes: [String]
 
@@ -100,7 +105,8 @@ struct SegmentationResult: ItemResult {
                 row("centroidRasY", label.centroidRasMm?[1], "mm"),
                 row("centroidRasZ", label.centroidRasMm?[2], "mm"),
                 row("touchesBorder", present ? (label.touchesBorder ? 1 : 0) : nil, "1"),
-            ]
-        }
+                row("intensityMedian", label.intensity?.median, "stored unit"),
+            ] + Histogram.statistics(label.intensity?.histogram, of: label.name)
+        } + regions.flatMap(\.statistics) + (comparison?.statistics ?? [])
     }
 }

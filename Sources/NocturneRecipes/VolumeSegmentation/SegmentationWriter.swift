@@ -30,6 +30,10 @@ struct SegmentationWriter {
         ).write(into: folder, scope: scope)
         written += clinical.files
         try PNGWriter.write(finished.preview, to: folder + "/preview.png")
+        if let slices = finished.slices {
+            try FileSystem.move(slices, to: folder + "/" + SliceWriter.file)
+            written.append(SliceWriter.file)
+        }
         if !meshed.meshes.isEmpty {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshed.meshes.values.map(\.file).sorted()
@@ -48,8 +52,10 @@ struct SegmentationWriter {
                 precision: model.precision,
                 instructionSet: model.instructionSet
             ),
-            options: options.words,
+            options: options.resultWords,
             labels: labels.map { entry(for: $0, mesh: meshed.meshes[$0.value]) },
+            regions: finished.regions.map(SegmentationResult.Region.init),
+            comparison: finished.comparison.map { .init($0, labels: labels) },
             files: files,
             notes: notes
         )
@@ -100,14 +106,7 @@ struct SegmentationWriter {
             voxelCount: measured?.voxelCount ?? 0,
             volumeMm3: present ? measured.map { SegmentationResult.rounded($0.volumeMm3) } : nil,
             volumeMl: present ? measured.map { SegmentationResult.rounded($0.volumeMl) } : nil,
-            intensity: measured?.intensity.map {
-                .init(
-                    mean: SegmentationResult.rounded($0.mean),
-                    standardDeviation: SegmentationResult.rounded($0.standardDeviation),
-                    minimum: $0.minimum,
-                    maximum: $0.maximum
-                )
-            },
+            intensity: measured?.intensity.map(SegmentationResult.Intensity.init),
             centroidRasMm: measured?.centroid.map {
                 [SegmentationResult.rounded($0.x), SegmentationResult.rounded($0.y), SegmentationResult.rounded($0.z)]
             },

@@ -19,13 +19,15 @@ struct VolumeDiscovery {
     func run(_ request: DiscoveryRequest) throws -> Discovery {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
+        let besides = ReferenceComparison.besidesInputs(options, request.inputs)
+        let inputs = walk.files.filter { !besides($0.path) }
         var found: [FoundVolume] = []
-        let isNIfTI = walk.files.map { VolumeDiscovery.isNIfTIName($0.fileName) }
-        var nifti = zip(walk.files, isNIfTI).filter(\.1).map(\.0)
+        let isNIfTI = inputs.map { VolumeDiscovery.isNIfTIName($0.fileName) }
+        var nifti = zip(inputs, isNIfTI).filter(\.1).map(\.0)
         nifti += ChannelCases.siblings(of: nifti, channels: models.map(\.channelCount).max() ?? 1)
-        let others = zip(walk.files, isNIfTI).filter { !$0.1 }.map(\.0)
+        let others = zip(inputs, isNIfTI).filter { !$0.1 }.map(\.0)
         found += try niftiVolumes(nifti)
-        found += try dicomVolumes(others, besides: Set(nifti.map(\.path)))
+        found += try dicomVolumes(others, besides: Set(nifti.map(\.path)), request)
         found.sort { $0.order < $1.order }
         return Discovery(items: try items(found), notes: walk.notes)
     }
@@ -50,7 +52,9 @@ struct VolumeDiscovery {
         try scope.forEach(files.count) { index in
             let result: Result<VolumeFacts, Refusal>
             do throws(NIfTIError) {
-                let header = try NIfTIReader.readHeader(at: files[index].path)
+                let header = try patiently(scope.flag) { () throws(NIfTIError) in
+                    try NIfTIReader.readHeader(at: files[index].path)
+                }
                 result = .success(VolumeFacts(header))
             } catch {
                 result = .failure(Refusal(problem: .refused(error.detail)))
@@ -74,31 +78,35 @@ struct VolumeDiscovery {
 
     // MARK: DICOM
 
-    private func dicomVolumes(_ files: [FoundFile], besides nifti: Set<String>) throws -> [FoundVolume] {
-        let byPath = Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0) })
-        let scan = try DICOMScanner.scan(paths: files.map(\.path), scope: scope)
-        var seriesInFolder: [String: Int] = [:]
+    private func dicomVolumes(
+        _ files: [FoundFile],
+        besides nifti: Set<String>,
+        _ request: DiscoveryRequest
+    ) throws -> [FoundVolume] {
+        let (scan, byPath) = try DICOMFiles.scan(files, request, corrects: options.fixesTilt, scope: scope)
+        var seriesInFolder: [String: Set<String>] = [:]
         for series in scan.series {
-            if let file = series.slices.first.flatMap({ byPath[$0.path] }) {
-                seriesInFolder[file.folderPath, default: 0] += 1
+            if let file = series.files.first.flatMap({ byPath[$0] }) {
+                seriesInFolder[file.folderPath, default: []].insert(series.seriesInstanceUID)
             }
         }
         var found: [FoundVolume] = []
         for series in scan.series {
-            let slices = series.slices.compactMap { byPath[$0.path] }
+            let slices = series.files.compactMap { byPath[$0] }
             guard let first = slices.min(by: { $0.path < $1.path }) else { continue }
             var name = first.folderName
-            if seriesInFolder[first.folderPath, default: 0] > 1 {
-                name += series.slices.first?.seriesNumber.map { "_s\($0)" } ?? "_series"
+            if seriesInFolder[first.folderPath, default: []].count > 1 {
+                name += series.slices.first?.object.seriesNumber.map { "_s\($0)" } ?? "_series"
             }
+            if let part = series.part { name += "_" + part }
             found.append(
                 FoundVolume(
-                    key: "dicom:\(first.folderPath):\(series.seriesInstanceUID)",
+                    key: "dicom:\(first.folderPath):\(series.seriesInstanceUID)" + (series.part.map { ":\($0)" } ?? ""),
                     name: name,
                     path: first.folderPath,
                     files: slices,
                     volume: VolumeDiscovery.facts(series),
-                    order: first.path
+                    order: first.path + (series.part.map { ":\($0)" } ?? "")
                 )
             )
         }
@@ -142,7 +150,15 @@ struct VolumeDiscovery {
 
     private static func facts(_ series: DICOMSeries) -> Result<VolumeFacts, Refusal> {
         if let problem = series.problem {
-            return .failure(Refusal(problem: self.problem(problem, several: series.slices.count > 1)))
+            return .failure(
+                Refusal(
+                    problem: self.problem(
+                        problem,
+                        several: series.files.count > 1,
+                        hint: DICOMFiles.hint(series)
+                    )
+                )
+            )
         }
         guard let geometry = series.geometry else {
             return .failure(Refusal(problem: .refused("the series has no geometry")))
@@ -153,14 +169,22 @@ struct VolumeDiscovery {
                 geometry: geometry,
                 spacing: geometry.spacing,
                 modality: series.modality,
-                seriesInstanceUID: series.seriesInstanceUID
+                seriesInstanceUID: series.seriesInstanceUID,
+                series: SeriesFacts(
+                    part: series.part,
+                    names: series.slices.map(DICOMSliceName.init),
+                    storedVoxels: series.correction?.storedShape.count,
+                    notes: series.notes
+                )
             )
         )
     }
 
     /// What is no CT or MR volume at all is set aside; what is one and cannot be used is refused.
-    private static func problem(_ error: DICOMReadError, several: Bool) -> ItemProblem {
-        let aside: Set<DICOMReadError.Code> = [.notAnImageClass, .localizer, .mediaDirectory, .colour]
+    private static func problem(_ error: DICOMReadError, several: Bool, hint: String = "") -> ItemProblem {
+        let aside: Set<DICOMReadError.Code> = [
+            .notAnImageClass, .localizer, .mediaDirectory, .colour, .derived, .singleSlice,
+        ]
         if aside.contains(error.code) { return .setAside(error.detail) }
         // Faults of one file among many name it; the others are about the stack.
         let ofOneFile: Set<DICOMReadError.Code> = [
@@ -168,7 +192,7 @@ struct VolumeDiscovery {
             .missingPixelData, .wrongPixelLength, .decoderFailed, .tooLarge,
         ]
         let file = several && ofOneFile.contains(error.code) ? (error.path as NSString).lastPathComponent + ": " : ""
-        return .refused(file + error.detail)
+        return .refused(file + error.detail + hint)
     }
 
     // MARK: Items
@@ -180,7 +204,9 @@ struct VolumeDiscovery {
             let stamp = files[index].stamp
             stamps.withLock { $0[files[index].path] = stamp }
         }
-        let words = options.words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\n")
+        let words = options.resultWords.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
+            separator: "\n"
+        )
         return try stamps.withLock { stamps in
             try models.flatMap { model in
                 try ChannelCases(model: model.package).cases(found).map { found in
@@ -195,8 +221,14 @@ struct VolumeDiscovery {
         -> DiscoveredItem
     {
         let id = model.package.id
+        let name =
+            (try? found.volume.get())?.format == .dicom
+            ? (found.files.first.map { ($0.name as NSString).deletingLastPathComponent } ?? "")
+            : (found.files.first?.name ?? found.name)
+        let reference = ReferenceComparison.file(for: name, item: found.name, options)
         let text = [
-            "nocturne 1", model.package.digest.hex, model.engineName, model.precision.rawValue, words, stamp,
+            "nocturne 1", model.package.digest.hex, model.engineName, model.precision.rawValue, words,
+            stamp + (reference.map { "\nreference \($0.stamp)" } ?? ""),
         ].joined(separator: "\n")
         var item = DiscoveredItem(
             key: found.key,
@@ -215,18 +247,18 @@ struct VolumeDiscovery {
             } else if facts.geometry.shape.z < 2 {
                 item.problem = .refused("a single slice is no volume")
             }
-            let source = VolumeSource(
+            var source = VolumeSource(
                 format: facts.format,
                 model: id,
                 files: found.files.map(\.path),
-                name: facts.format == .dicom
-                    ? (found.files.first.map { ($0.name as NSString).deletingLastPathComponent } ?? "")
-                    : found.files[0].name,
+                name: name,
                 geometry: facts.geometry,
                 spacing: facts.spacing,
                 modality: facts.modality,
-                seriesInstanceUID: facts.seriesInstanceUID
+                seriesInstanceUID: facts.seriesInstanceUID,
+                reference: reference?.path
             )
+            if let series = facts.series { source.set(series, files: found.files) }
             item.source = try source.encoded
         }
         return item

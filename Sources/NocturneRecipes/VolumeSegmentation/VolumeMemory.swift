@@ -3,13 +3,16 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
+import NocturnePictures
 import NocturnePipeline
+import NocturnePostprocess
 
 /// Every large buffer of a volume's way, from its header alone.
 struct VolumeMemory {
     let source: VolumeSource
     let model: SegmentationModel
     let options: SegmentationOptions
+    var regions: RegionMeasures? = nil
 
     private var voxels: Int { source.geometry.shape.count }
 
@@ -17,6 +20,7 @@ struct VolumeMemory {
     func plan(threads: Int, lean: Bool) throws -> ItemPlan {
         var buffers = [
             PlannedBuffer("source voxels", bytes: voxels * 4 * model.channelCount, from: .load, through: .finish),
+            PlannedBuffer("slices before resampling", bytes: (source.storedVoxels ?? 0) * 4, from: .load, through: .load),
             PlannedBuffer("decoder", bytes: (8 << 20) * threads, from: .load, through: .load),
         ]
         var steps = 0
@@ -27,7 +31,7 @@ struct VolumeMemory {
             buffers += try preparing(stage, grid, isFirst: index == 0)
             buffers += inferring(stage, grid, tiles, lean: lean)
         }
-        buffers += finishing()
+        buffers += finishing(threads)
         return ItemPlan(buffers: buffers, steps: steps, isLean: lean)
     }
 
@@ -98,11 +102,31 @@ struct VolumeMemory {
     static func componentBytes(_ shape: VolumeShape) -> Int { section(shape) * 96 + (1 << 20) }
     static func surfaceBytes(_ shape: VolumeShape) -> Int { section(shape) * 18 * 180 + (1 << 20) }
 
-    private func finishing() -> [PlannedBuffer] {
+    /// Measuring comes after cleaning, one thing after the other.
+    private func measuringBytes(_ threads: Int) -> Int {
+        max(
+            LabelMeasurer.predictedBytes(threads: threads),
+            regions?.predictedBytes(in: source.geometry, threads: threads) ?? 0,
+            ReferenceComparison(options, source).predictedBytes(threads: threads)
+        )
+    }
+
+    private func finishing(_ threads: Int) -> [PlannedBuffer] {
         let shape = source.geometry.shape
         var buffers = [
             PlannedBuffer("labels", bytes: voxels * 2, from: .infer, through: .write),
-            PlannedBuffer("components", bytes: Self.componentBytes(shape), from: .finish, through: .finish),
+            PlannedBuffer(
+                "components, or measuring",
+                bytes: max(Self.componentBytes(shape), measuringBytes(threads)),
+                from: .finish,
+                through: .finish
+            ),
+            PlannedBuffer(
+                "pictures",
+                bytes: Preview.predictedBytes(shape, threads: threads) + (options.drawsSlices ? SliceWriter.workingBytes : 0),
+                from: .finish,
+                through: .finish
+            ),
             PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .mesh, through: .mesh),
             PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
         ]

@@ -2,6 +2,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneMesh
+import NocturnePictures
 public import NocturnePipeline
 import NocturnePostprocess
 import Synchronization
@@ -14,8 +15,12 @@ extension VolumeSegmentation {
         let labels: LabelVolume
         let measurements: [LabelMeasurement]
         let cleaning: [LabelCleaning]
+        let regions: [RegionMeasurement]
+        let comparison: ReferenceComparison.Outcome?
         /// Drawn while the source image is still in memory.
         let preview: RGBImage
+        /// The animated slices in staging, drawn then too; nil where they are not asked for.
+        let slices: String?
         let notes: [String]
     }
 
@@ -32,20 +37,35 @@ extension VolumeSegmentation {
             values: wantedLabels(of: model).map(\.value),
             scope: context.scope
         )
-        let preview = Preview(
+        let regions = try regions?.measure(on: inferred.volume, of: inferred.source, item, scope: context.scope)
+        let compared = try ReferenceComparison(options, inferred.source).compare(
+            labels,
+            values: wantedLabels(of: model).map(\.value),
+            scope: context.scope
+        )
+        let pictures = Preview(
             volume: inferred.volume,
             labels: labels,
-            colors: Dictionary(uniqueKeysWithValues: wantedLabels(of: model).map { ($0.value, $0.color) }),
-            window: model.package.channels[0].normalization.previewWindow,
+            colors: Dictionary(
+                uniqueKeysWithValues: wantedLabels(of: model).map {
+                    ($0.value, SIMD3($0.color.red, $0.color.green, $0.color.blue))
+                }
+            ),
+            window: model.pictureWindow,
             labelled: VoxelBox(around: measurements.compactMap(\.boundingBox))
         )
+        let preview = try pictures.image(scope: context.scope)
+        let slices = options.drawsSlices ? try SliceWriter.write(pictures, into: context) : nil
         return FinishedVolume(
             source: inferred.source,
             labels: labels,
             measurements: measurements,
             cleaning: cleaning,
-            preview: preview.image(),
-            notes: inferred.notes
+            regions: regions?.measurements ?? [],
+            comparison: compared.outcome,
+            preview: preview,
+            slices: slices,
+            notes: inferred.notes + (regions?.notes ?? []) + compared.notes
         )
     }
 

@@ -20,13 +20,22 @@ extension VolumeSegmentation {
             let channels = try source.files.map { try channel(at: $0, of: source, scope: context.scope) }
             return LoadedVolume(source: source, channels: channels, notes: [])
         case .dicom:
-            let scan = try DICOMScanner.scan(paths: source.files, scope: context.scope)
-            guard let series = scan.series.first(where: { $0.seriesInstanceUID == source.seriesInstanceUID }),
-                series.slices.count == source.files.count
-            else { throw VolumeFault(path: item.path, detail: "slices are missing since the series was found") }
+            guard let names = source.sliceNames else {
+                throw VolumeFault(path: item.path, detail: "the journal does not name its slices")
+            }
+            let corrects = source.isCorrected ?? false
+            let series = try DICOMScanner.series(of: names, corrects: corrects, scope: context.scope)
             if let problem = series.problem { throw problem }
+            guard let geometry = series.geometry, geometry.matches(source.geometry) else {
+                throw VolumeFault(path: item.path, detail: "the slices lie elsewhere since the series was found")
+            }
             let volume = try DICOMReader.readVolume(series, scope: context.scope)
-            return LoadedVolume(source: source, channels: [volume], notes: series.notes)
+            let found = source.notes ?? []
+            return LoadedVolume(
+                source: source,
+                channels: [volume],
+                notes: found + series.notes.filter { !found.contains($0) }
+            )
         }
     }
 

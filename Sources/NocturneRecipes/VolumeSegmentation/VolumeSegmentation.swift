@@ -11,10 +11,13 @@ public import NocturnePipeline
 public struct VolumeSegmentation: Recipe {
     let models: [SegmentationModel]
     let options: SegmentationOptions
+    let regions: RegionMeasures?
 
-    public init(models: [SegmentationModel], options: SegmentationOptions) {
+    /// - Throws: `BatchError` for a file of regions that cannot be used, or that is not the one of the options.
+    public init(models: [SegmentationModel], options: SegmentationOptions) throws {
         self.models = models
         self.options = options
+        regions = try options.regions.map(RegionMeasures.init)
     }
 
     func model(_ id: String) throws -> SegmentationModel {
@@ -36,7 +39,7 @@ public struct VolumeSegmentation: Recipe {
 
     public func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
         let source = try VolumeSource(source)
-        return try VolumeMemory(source: source, model: try model(source.model), options: options)
+        return try VolumeMemory(source: source, model: try model(source.model), options: options, regions: regions)
             .plan(threads: threads, lean: lean)
     }
 
@@ -81,14 +84,6 @@ public struct VolumeSegmentation: Recipe {
 
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         try SegmentationResult.adopt(folder: folder, fingerprint: fingerprint)
-    }
-
-    public func isTransient(_ error: any Error) -> Bool {
-        let code =
-            (error as? NIfTIError)?.systemCode ?? (error as? MeshFileError)?.systemCode
-            ?? (error as? PNGError)?.systemCode ?? (error as? DICOMWriteError)?.systemCode
-            ?? (error as? AllocationError)?.systemCode
-        return code.map { FileFault(operation: "", path: "", code: $0).isTransient } ?? false
     }
 }
 

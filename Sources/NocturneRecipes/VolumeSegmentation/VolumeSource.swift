@@ -17,6 +17,64 @@ struct VolumeSource: ItemSource {
     var spacing: SIMD3<Double>
     var modality: String?
     var seriesInstanceUID: String?
+    /// The slices of a DICOM series in order; nil for other formats. Their paths are all in ``files``.
+    var slices: [Slice]?
+    /// Which part of its series it is; nil for all of it.
+    var part: String?
+    /// Whether ``geometry`` is what the slices are resampled to.
+    var isCorrected: Bool?
+    /// Voxels before that.
+    var storedVoxels: Int?
+    /// What was found out about the series when it was told from others.
+    var notes: [String]?
+
+    /// One slice: its file by its place in ``files``, and its place in that file.
+    struct Slice: Codable, Sendable, Hashable {
+        var file: Int
+        var frame: Int
+        /// Where a mosaic's tile begins, in pixels.
+        var x: Int
+        var y: Int
+
+        /// Numbers alone: a source has a line for each item in the journal, with up to thousands of slices.
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            for number in [file, frame, x, y] { try container.encode(number) }
+        }
+
+        init(from decoder: any Decoder) throws {
+            var container = try decoder.unkeyedContainer()
+            file = try container.decode(Int.self)
+            frame = try container.decode(Int.self)
+            x = try container.decode(Int.self)
+            y = try container.decode(Int.self)
+        }
+
+        init(_ name: DICOMSliceName, file: Int) {
+            self.file = file
+            frame = name.frame
+            x = name.x
+            y = name.y
+        }
+    }
+
+    /// Keeps where the slices of a series lie; `files` are those of ``files``.
+    mutating func set(_ series: SeriesFacts, files: [FoundFile]) {
+        let places = Dictionary(uniqueKeysWithValues: files.enumerated().map { ($0.element.path, $0.offset) })
+        slices = series.names.compactMap { name in places[name.path].map { Slice(name, file: $0) } }
+        part = series.part
+        storedVoxels = series.storedVoxels
+        isCorrected = series.storedVoxels.map { _ in true }
+        notes = series.notes.isEmpty ? nil : series.notes
+    }
+
+    /// The slices by their whole names; nil where the source is none of DICOM, or contradicts itself.
+    var sliceNames: [DICOMSliceName]? {
+        guard let slices, slices.allSatisfy({ files.indices.contains($0.file) }) else { return nil }
+        return slices.map { DICOMSliceName(path: files[$0.file], frame: $0.frame, x: $0.x, y: $0.y) }
+    }
+    /// The file of reference labels.
+    var reference: String?
 
     init(
         format: Format,
@@ -26,7 +84,8 @@ struct VolumeSource: ItemSource {
         geometry: VolumeGeometry,
         spacing: SIMD3<Double>,
         modality: String? = nil,
-        seriesInstanceUID: String? = nil
+        seriesInstanceUID: String? = nil,
+        reference: String? = nil
     ) {
         self.format = format
         self.model = model
@@ -36,5 +95,6 @@ struct VolumeSource: ItemSource {
         self.spacing = spacing
         self.modality = modality
         self.seriesInstanceUID = seriesInstanceUID
+        self.reference = reference
     }
 }

@@ -16,13 +16,21 @@ struct Inspect: AsyncParsableCommand {
     @Flag(help: "As JSON.")
     var json = false
 
+    @Flag(help: "Show tilted and unevenly spaced series as they are when they are resampled.")
+    var fixTilt = false
+
     func run() async throws {
         let pool = ComputePool(width: max(1, ProcessInfo.processInfo.activeProcessorCount))
         defer { pool.shutdown() }
         let request = DiscoveryRequest(inputs: inputs.map(absolutePath))
         let report = try await pool.run {
-            try InputInspection(scope: ComputeScope(pool: pool, flag: CancellationFlag())).run(request)
+            try InputInspection(
+                scope: ComputeScope(pool: pool, flag: CancellationFlag()),
+                fixesTilt: fixTilt,
+                progress: ScanProgress.view
+            ).run(request)
         }
+        ScanProgress.clear()
         if json {
             try Terminal.printJSON(report)
         } else {
@@ -33,15 +41,36 @@ struct Inspect: AsyncParsableCommand {
     }
 
     private func text(_ entry: InputInspection.Entry) -> String {
-        var lines = [entry.path]
+        var lines = [entry.path + (entry.part.map { " [\($0)]" } ?? "")]
         if let format = entry.format { lines.append("  \(format)" + (entry.modality.map { ", \($0)" } ?? "")) }
         if let shape = entry.shape, let spacing = entry.spacingMm, let orientation = entry.orientation {
             let sizes = shape.map(String.init).joined(separator: "×")
             let steps = spacing.map { "\(($0 * 1e4).rounded() / 1e4)" }.joined(separator: "×")
             lines.append("  \(sizes) voxels of \(steps) mm, \(orientation)")
         }
-        for detail in entry.details { lines.append("  \(detail)") }
+        for detail in entry.details + entry.notes { lines.append("  \(detail)") }
         if let problem = entry.problem { lines.append("  not taken: \(problem)") }
         return lines.joined(separator: "\n")
+    }
+}
+
+/// One line on the terminal that counts the files looked at; nothing where no one looks.
+private enum ScanProgress {
+    private static let isShown = isatty(2) == 1 && (ProcessInfo.processInfo.environment["TERM"] ?? "dumb") != "dumb"
+
+    static var view: (@Sendable (_ done: Int, _ all: Int) -> Void)? {
+        guard isShown else { return nil }
+        return { done, all in
+            // Fewer files are there before the line is read.
+            if all >= 1000, done % 500 == 0 || done == all { write("\r\(done) of \(all) files") }
+        }
+    }
+
+    static func clear() {
+        if isShown { write("\r\u{1B}[K") }
+    }
+
+    private static func write(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 }

@@ -62,7 +62,10 @@ struct PlanReport {
         let (discovery, perStep) = try await pool.run {
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())
             return (
-                Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }),
+                Discovery.merged(
+                    try recipes.map { try $0.discover(request, scope: scope) },
+                    routes: description.routes
+                ),
                 try recipes.map { try $0.secondsPerStep(scope: scope) }
             )
         }

@@ -76,10 +76,12 @@ enum ExistingBatch {
         retryFailed: Bool,
         failFast: Bool
     ) async throws {
-        _ = try resources.memoryBytes()
-        _ = try resources.width()
+        try resources.check()
         let description = try description(of: output)
-        if !Supervisor.isEngine { Supervisor.run() }
+        if !Supervisor.isEngine {
+            if resources.detach { return try Detachment.start(output) }
+            Supervisor.run()
+        }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: output,

@@ -28,14 +28,14 @@ struct Run: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         // Faults of the command line are told by the parent, before a child is started.
-        _ = try resources.memoryBytes()
-        _ = try resources.width()
+        try resources.check()
         if dryRun {
             try await PlanReport(description: try batch.description(), resources: resources, json: show.json).print()
             return
         }
         if !Supervisor.isEngine {
             _ = try batch.segmentationOptions()
+            if resources.detach { return try Detachment.start(folder) }
             Supervisor.run(keepsInput: batch.list == "-")
         }
         try await EngineProcess.run(

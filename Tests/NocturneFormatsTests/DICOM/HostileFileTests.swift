@@ -93,7 +93,7 @@ struct HostileFileTests {
         return Array(repeatElement(level, count: levels).joined())
     }
 
-    @Test("sequences nested without end are an error, before and after the pixels", arguments: [1_000, 100_000])
+    @Test("sequences nested without end are an error before the pixels, and nothing behind them", arguments: [1_000, 100_000])
     func nesting(levels: Int) throws {
         let head = TestSlice(change: { $0.remove(0x7FE0_0010) }).dataSet
         let explicit = DICOMDataSet.preamble("1.2.840.10008.1.2.1") + nested(levels, .explicit)
@@ -102,15 +102,12 @@ struct HostileFileTests {
         try withScan(["explicit": explicit, "implicit": implicit, "bare": head.encoded(.implicit) + bare]) { scan in
             #expect(scan.setAside.map(\.reason.code) == [.nestedTooDeep, .nestedTooDeep, .nestedTooDeep])
         }
-        // Behind the pixels the scan does not see them, the decoder does.
+        // Behind the pixels nothing is looked at.
         let slices = TestSlice.stack(2)
         let files = slices.map { ("\($0.instance)", $0.file() + nested(levels, .explicit)) }
         try withScan(Dictionary(uniqueKeysWithValues: files)) { scan in
             let series = try #require(scan.series.first)
-            let error = try #require(throws: DICOMReadError.self) {
-                try DICOMReader.readVolume(series, scope: .serial())
-            }
-            #expect(error.code == .nestedTooDeep)
+            #expect(throws: Never.self) { try DICOMReader.readVolume(series, scope: .serial()) }
         }
     }
 

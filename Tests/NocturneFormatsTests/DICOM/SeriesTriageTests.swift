@@ -41,25 +41,15 @@ struct SeriesTriageTests {
         #expect(try problem(slices).code == .spacingNotUniform)
     }
 
-    @Test("copies of one object are told from different slices at one place")
+    @Test("different slices at one place that nothing tells apart")
     func duplicates() throws {
         var slices = TestSlice.stack(4)
         slices.append(slices[2])
-        let copies = try problem(slices)
-        #expect(copies.code == .duplicateSlices)
-        #expect(copies.detail.contains("5 slices share 4 positions"))
-        #expect(copies.detail.contains("copies of one object"))
-
-        var echoes = TestSlice.stack(4) + TestSlice.stack(4)
-        for k in echoes.indices {
-            echoes[k].instance = k + 1
-            echoes[k].change = { $0.text(0x0018_0086, "IS", k < 4 ? "1" : "2") }
-        }
-        let twice = try problem(echoes)
-        #expect(twice.code == .duplicateSlices)
-        #expect(twice.detail.contains("8 slices share 4 positions"))
-        #expect(twice.detail.contains("EchoNumbers"))
-        #expect(!twice.detail.contains("copies"))
+        slices[4].instance = 9
+        let problem = try problem(slices)
+        #expect(problem.code == .duplicateSlices)
+        #expect(problem.detail.contains("5 slices share 4 positions"))
+        #expect(!problem.detail.contains("SOPInstanceUID"))
     }
 
     @Test("a single slice has no step")
@@ -101,7 +91,7 @@ struct SeriesTriageTests {
         pushed[4].position.x += 2
         let sideways = try self.problem(pushed)
         #expect(sideways.code == .sheared)
-        #expect(sideways.detail == "slice 5 is shifted sideways by 2.0 mm against the others")
+        #expect(sideways.detail.hasPrefix("slice 5 is shifted sideways by 2.0 mm against the others; beyond repair"))
     }
 
     @Test(

@@ -157,6 +157,21 @@ struct PhotoHostileTests {
         }
     }
 
+    @Test("A disk's refusal is told with the system's number, so that it can be tried again; a damaged file has none")
+    func refusals() throws {
+        // Nothing is mapped at its beginning, and reading there is an input/output error.
+        #expect { try PhotoReader.read(at: "/proc/self/mem") } throws: {
+            ($0 as? PhotoError)?.systemCode == EIO && ($0 as? PhotoError)?.code == .cannotOpen
+        }
+        #expect { try PhotoReader.read(at: "/nowhere/at.jpg") } throws: { ($0 as? PhotoError)?.systemCode == ENOENT }
+        try TemporaryFolder.with { folder in
+            let cut = try folder.write([0xFF, 0xD8, 0xFF, 0xE0, 0, 16], to: "cut.jpg")
+            #expect { try PhotoReader.read(at: cut.path) } throws: {
+                ($0 as? PhotoError)?.systemCode == nil && ($0 as? PhotoError)?.code == .corrupt
+            }
+        }
+    }
+
     static let blocks: [([UInt8], Int)] = [
         ([0x49, 0x49, 42, 0, 8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0], 6),
         ([0x4D, 0x4D, 0, 42, 0, 0, 0, 8, 0, 1, 1, 0x12, 0, 3, 0, 0, 0, 1, 0, 3, 0, 0], 3),

@@ -67,6 +67,15 @@ struct DICOMFacts {
     }
 }
 
+extension DICOMFacts {
+    /// The same over 64-bit floats.
+    static func realDigest(_ values: [[Float]]) -> String {
+        var digester = ContentDigester()
+        for slice in values { slice.map(Double.init).withUnsafeBytes { digester.update($0) } }
+        return digester.finish().hex
+    }
+}
+
 /// The files right inside, or anywhere below, a folder of the shared data.
 func sharedFiles(_ folder: String, deep: Bool = false) -> [String]? {
     guard let url = SharedData.url(folder) else { return nil }

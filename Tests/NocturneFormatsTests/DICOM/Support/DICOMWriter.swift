@@ -17,6 +17,18 @@ struct DICOMDataSet {
         bytes(tag, "US", littleEndian(UInt16(truncatingIfNeeded: value)))
     }
 
+    /// A sequence of explicit syntax.
+    mutating func sequence(_ tag: UInt32, _ items: [DICOMDataSet]) {
+        bytes(
+            tag,
+            "SQ",
+            items.flatMap { item in
+                let content = item.encoded(.explicit)
+                return [0xFE, 0xFF, 0x00, 0xE0] + littleEndian(UInt32(content.count)) + content
+            }
+        )
+    }
+
     func encoded(_ encoding: Encoding) -> [UInt8] {
         elements.sorted { $0.key < $1.key }.flatMap { tag, element in
             Self.element(tag, element.vr, element.value, encoding)
@@ -29,7 +41,7 @@ struct DICOMDataSet {
         var out = littleEndian(UInt16(tag >> 16)) + littleEndian(UInt16(tag & 0xFFFF))
         switch encoding {
         case .implicit: out += littleEndian(UInt32(value.count))
-        case .explicit where ["OB", "OW", "SQ", "UN", "UT"].contains(vr):
+        case .explicit where ["OB", "OW", "OF", "OD", "SQ", "UN", "UT"].contains(vr):
             out += Array(vr.utf8) + [0, 0] + littleEndian(UInt32(value.count))
         case .explicit: out += Array(vr.utf8) + littleEndian(UInt16(value.count))
         }

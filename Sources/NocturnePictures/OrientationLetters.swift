@@ -1,9 +1,9 @@
-package import NocturneCore
+import NocturneCore
 
 /// The letters of the six directions, five pixels wide and seven high.
-package enum PreviewLetters {
-    package static let width = 5
-    package static let height = 7
+enum OrientationLetters {
+    static let width = 5
+    static let height = 7
 
     private static let rows: [Character: [String]] = [
         "R": ["####.", "#...#", "#...#", "####.", "#.#..", "#..#.", "#...#"],
@@ -16,7 +16,7 @@ package enum PreviewLetters {
 
     /// Draws a letter with its upper left corner at column `x`, row `y`, each of its dots `scale` pixels wide and high.
     /// What is no direction's letter, and dots outside the image, are left out.
-    package static func draw(
+    static func draw(
         _ letter: Character,
         in image: inout RGBImage,
         x: Int,
@@ -24,13 +24,18 @@ package enum PreviewLetters {
         scale: Int,
         color: SIMD3<UInt8>
     ) {
+        forEachDot(letter, x: x, y: y, scale: scale) { column, row in
+            guard (0..<image.width).contains(column), (0..<image.height).contains(row) else { return }
+            image[column, row] = color
+        }
+    }
+
+    /// Calls `dot` with every pixel of a letter.
+    static func forEachDot(_ letter: Character, x: Int, y: Int, scale: Int, _ dot: (_ x: Int, _ y: Int) -> Void) {
         for (row, dots) in (rows[letter] ?? []).enumerated() {
-            for (column, dot) in dots.enumerated() where dot == "#" {
+            for (column, mark) in dots.enumerated() where mark == "#" {
                 for place in 0..<scale * scale {
-                    let column = x + column * scale + place % scale
-                    let row = y + row * scale + place / scale
-                    guard (0..<image.width).contains(column), (0..<image.height).contains(row) else { continue }
-                    image[column, row] = color
+                    dot(x + column * scale + place % scale, y + row * scale + place / scale)
                 }
             }
         }

@@ -1,9 +1,9 @@
 import NocturneCore
 
 /// A stored grid seen along the patient's axes, with the place of the three slices to draw.
-struct SlicedGrid {
+struct SlicedGrid: Sendable {
     /// An axis of the canonical grid.
-    struct Axis {
+    struct Axis: Sendable {
         /// In mm, to a millionth: the turn of an oblique grid leaves no trace in it.
         let spacing: Double
         /// The slice across this axis.
@@ -11,11 +11,17 @@ struct SlicedGrid {
         /// What each index adds to the storage offset.
         let offsets: [Int]
         var count: Int { offsets.count }
+        var extent: Double { Double(count) * spacing }
     }
 
     /// Along R, A and S.
     let axes: [Axis]
-    private let origin: Int
+    /// The stored axis of each, and whether it runs the other way.
+    let orientation: AxisOrientation
+    /// The box that the slices go through the middle of, in canonical indices.
+    let box: VoxelBox
+    /// The storage offset of the canonical voxel (0, 0, 0).
+    let origin: Int
 
     /// Slices through the middle of `box` (in stored indices), or of the volume.
     init(_ geometry: VolumeGeometry, through box: VoxelBox?) {
@@ -30,6 +36,8 @@ struct SlicedGrid {
         }
         let origin = offset(0, 0)
         self.origin = origin
+        self.orientation = orientation
+        self.box = box
         axes = (0..<3).map { axis in
             let middle = (box.lower[axis] + box.upper[axis]) / 2
             return Axis(
@@ -46,30 +54,46 @@ struct SlicedGrid {
     }
 }
 
-/// Where a row or column of pixels takes its voxels from: storage offsets along one axis.
+/// Where a row or column of pixels takes its voxels from: places along one axis.
 struct Sample {
     let first: Int
     let second: Int
     /// How much of the second voxel there is in the pixel, the rest being the first.
     let weight: Float
     let nearest: Int
-}
+    /// All voxels that the pixel touches; none where voxels are larger than pixels.
+    let touched: Range<Int>?
 
-extension SlicedGrid.Axis {
-    /// Samples at the centres of `pixels` equal parts of the axis, from its end to its beginning: images begin at the
-    /// right, the front and the head.
-    func sampled(pixels: Int) -> [Sample] {
+    /// Samples at the centres of `pixels` equal parts of an axis of `count` voxels, from its end to its beginning:
+    /// images begin at the right, the front and the head. The places are indices of voxels.
+    static func along(_ count: Int, pixels: Int) -> [Sample] {
         let step = Double(count) / Double(pixels)
         return (0..<pixels).reversed().map { pixel in
             let edge = (Double(pixel) + 0.5) * step
             let centre = min(max(edge - 0.5, 0), Double(count - 1))
             let first = Int(centre)
+            let begin = min(Int(Double(pixel) * step), count - 1)
+            let end = min(max(Int((Double(pixel + 1) * step - 1e-9).rounded(.up)), begin + 1), count)
             return Sample(
-                first: offsets[first],
-                second: offsets[min(first + 1, count - 1)],
+                first: first,
+                second: min(first + 1, count - 1),
                 weight: Float(centre - Double(first)),
-                nearest: offsets[min(Int(edge), count - 1)]
+                nearest: min(Int(edge), count - 1),
+                touched: step > 1 ? begin..<end : nil
             )
         }
     }
+
+    /// The same with storage offsets as places.
+    func placed(_ offsets: [Int]) -> Sample {
+        Sample(
+            first: offsets[first],
+            second: offsets[second],
+            weight: weight,
+            nearest: offsets[nearest],
+            touched: nil
+        )
+    }
+
+    func mixed(_ first: Float, _ second: Float) -> Float { first + (second - first) * weight }
 }

@@ -1,0 +1,76 @@
+/// One plane of a DICOM object, placed in space: a whole classic object, one frame of a multi-frame object, or one tile
+/// of a Siemens mosaic.
+///
+/// An optional is nil when the header does not state it, or states nothing usable.
+public struct DICOMSlice: Sendable, Hashable {
+    /// What all slices of the file share.
+    public var object: DICOMObject
+    /// In the file, from 0.
+    public var frame: Int
+    /// The part of the frame that is this slice; nil when that is all of it.
+    public var tile: DICOMTile?
+
+    /// Of this slice; of a mosaic, the tile's.
+    public var rows: Int?
+    public var columns: Int?
+    /// The centre of the slice's first pixel in mm, LPS+.
+    public var position: SIMD3<Double>?
+    /// The direction in which the column index grows (along a row), LPS+.
+    public var rowDirection: SIMD3<Double>?
+    /// The direction in which the row index grows (down a column), LPS+.
+    public var columnDirection: SIMD3<Double>?
+    /// mm from one row to the next.
+    public var rowSpacing: Double?
+    /// mm from one column to the next.
+    public var columnSpacing: Double?
+    /// mm. Not the distance between slices.
+    public var sliceThickness: Double?
+
+    /// The pair that turns this slice's stored values into output; nil when missing, which means 1 and 0.
+    public var rescaleSlope: Double?
+    public var rescaleIntercept: Double?
+    public var windowCenter: Double?
+    public var windowWidth: Double?
+
+    public var stackID: String?
+    /// TemporalPositionIdentifier, or TemporalPositionIndex of a frame.
+    public var temporalPosition: Int?
+    public var acquisitionNumber: Int?
+    public var echoNumber: Int?
+    /// ms.
+    public var echoTime: Double?
+    public var instanceNumber: Int?
+    /// ImageType, or FrameType of a frame.
+    public var imageType: [String]
+    /// ms.
+    public var triggerTime: Double?
+    /// Seconds of the day.
+    public var contentTime: Double?
+    /// Seconds of the day.
+    public var acquisitionTime: Double?
+    /// s/mm².
+    public var diffusionBValue: Double?
+    /// DimensionIndexValues of a frame; empty when there are none.
+    public var dimensionIndex: [Int]
+
+    public var path: String { object.path }
+
+    /// A name for messages: the last part of the path, with the frame and the tile where there are several.
+    package var name: String {
+        if let tile { return "tile (\(tile.x), \(tile.y)) of \(object.fileName)" }
+        return (object.numberOfFrames ?? 1) > 1 ? "frame \(frame + 1) of \(object.fileName)" : object.fileName
+    }
+}
+
+/// A rectangle of a frame, in pixels.
+public struct DICOMTile: Sendable, Hashable {
+    public var x, y, width, height: Int
+
+    public init(x: Int, y: Int, width: Int, height: Int) {
+        self.x = x
+        self.y = y
+        self.width = width
+        self.height = height
+    }
+}
+

@@ -1,0 +1,98 @@
+internal import CDCMTK
+
+/// Slices that follow each other and lie in one file.
+struct SliceRun: Sendable {
+    /// The most frames of a run: enough to make opening the file cheap, few enough for all threads to have one.
+    private static let mostFrames = 16
+
+    /// The place of the first among all.
+    let first: Int
+    let slices: [DICOMSlice]
+
+    static func runs(of slices: [DICOMSlice]) -> [SliceRun] {
+        var runs: [SliceRun] = []
+        var start = 0
+        for end in 1...max(slices.count, 1) where end <= slices.count {
+            if end < slices.count, slices[end].path == slices[start].path,
+                slices[end].tile != nil
+                    ? slices[end].frame == slices[start].frame : end - start < Self.mostFrames
+            {
+                continue
+            }
+            runs.append(SliceRun(first: start, slices: Array(slices[start..<end])))
+            start = end
+        }
+        return runs
+    }
+}
+
+/// An open file whose slices are decoded one after the other; it belongs to one thread at a time.
+final class SliceDecoder {
+    private let object: DICOMObject
+    private let decoder: OpaquePointer
+    private var layout: cdcmtk_pixel_layout
+
+    init(of object: DICOMObject) throws(DICOMReadError) {
+        let isReal = object.pixelKind == .float || object.pixelKind == .double
+        let bits = isReal ? BitLayout(allocated: 32, stored: 32, highBit: 31, isSigned: false) : object.bitLayout
+        guard let rows = object.rows, let columns = object.columns, (1...65535).contains(rows),
+            (1...65535).contains(columns), let bits
+        else {
+            throw DICOMReadError(
+                .unsupportedPixels,
+                path: object.path,
+                detail: "rows, columns or bits are missing or not read"
+            )
+        }
+        var error = cdcmtk_error()
+        var decoder: OpaquePointer?
+        let code = cdcmtk_decoder_open(object.path, &decoder, &error)
+        guard code == CDCMTK_OK, let decoder else { throw DICOMReadError(code, error, path: object.path) }
+        self.object = object
+        self.decoder = decoder
+        layout = cdcmtk_pixel_layout(
+            rows: Int32(rows),
+            columns: Int32(columns),
+            bits_allocated: Int32(bits.allocated),
+            bits_stored: Int32(bits.stored),
+            high_bit: Int32(bits.highBit),
+            is_signed: bits.isSigned ? 1 : 0
+        )
+    }
+
+    deinit { cdcmtk_decoder_close(decoder) }
+
+    /// Decodes a slice of this file into `place`, which has as many values as the slice has pixels.
+    func read(
+        _ slice: DICOMSlice,
+        rescales: Bool = true,
+        into place: UnsafeMutableBufferPointer<Float>
+    ) throws(DICOMReadError) {
+        let tile = slice.tile ?? DICOMTile(x: 0, y: 0, width: Int(layout.columns), height: Int(layout.rows))
+        var part = cdcmtk_rectangle(
+            x: Int32(clamping: tile.x),
+            y: Int32(clamping: tile.y),
+            width: Int32(clamping: tile.width),
+            height: Int32(clamping: tile.height)
+        )
+        var error = cdcmtk_error()
+        let code = cdcmtk_decoder_read_frame(
+            decoder,
+            UInt32(clamping: slice.frame),
+            &layout,
+            &part,
+            rescales ? slice.rescaleSlope ?? 1 : 1,
+            rescales ? slice.rescaleIntercept ?? 0 : 0,
+            rescales && object.hasModalityTable ? 1 : 0,
+            place.baseAddress,
+            place.count,
+            &error
+        )
+        guard code == CDCMTK_OK else { throw DICOMReadError(code, error, path: slice.path) }
+    }
+
+    /// Oddities of the pixel data that were overcome so far.
+    var notes: [String] {
+        String(cString: cdcmtk_decoder_notes(decoder)).split(separator: "\n").map(String.init)
+    }
+}

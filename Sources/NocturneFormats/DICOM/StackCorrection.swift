@@ -1,0 +1,165 @@
+public import NocturneCore
+
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// How a stack that leans, or whose slices are unevenly spaced, is put on an upright and even grid.
+///
+/// Method: that of dcm2niix. A leaning stack is sheared in plane: each slice is moved by what its position says, by
+/// linear interpolation, on a matrix enlarged by the whole shift. Uneven slices are interpolated linearly between
+/// neighbours, at the shortest distance that occurs. Where no slice reaches, the least stored value is put.
+public struct StackCorrection: Sendable, Hashable {
+    /// Columns, rows and slices as stored.
+    public let storedShape: VolumeShape
+    /// The upright, even grid; RAS+ mm.
+    public let geometry: VolumeGeometry
+    /// The angle between the stack and its slices' normal; 0 where that is small enough to be kept in the affine.
+    public let tiltDegrees: Double
+    /// The shortest and the longest distance of neighbouring slices along their normal, in mm.
+    public let shortestStep: Double
+    public let longestStep: Double
+    /// Planes of the grid at whose place no slice was stored.
+    public let interpolatedPlanes: Int
+
+    /// Where the first pixel of each stored slice lies in the grid, in pixels along i and j; never negative.
+    let shifts: [SIMD2<Double>]
+    /// The slice at or below each plane of the grid, and the weight of the slice above it.
+    let planes: [Plane]
+
+    struct Plane: Sendable, Hashable {
+        var lower: Int
+        var weight: Double
+    }
+
+    /// Why a stack is too far from a volume.
+    struct Impossible: Error {
+        let detail: String
+    }
+
+    /// Bounds of what is resampled. Beyond, the picture would be made rather than moved.
+    enum Limit {
+        static let tiltDegrees = 45.0
+        /// Of one step against the longer of its neighbours: one slice may be missing.
+        static let gap = 2.05
+        /// Planes of the grid for each stored slice.
+        static let planes = 3
+    }
+
+    /// The correction in words, with its figures.
+    public var words: String {
+        var words: [String] = []
+        if tiltDegrees > 0 { words.append("tilt of \(figure(tiltDegrees))° sheared out") }
+        if interpolatedPlanes > 0 {
+            words.append(
+                "steps of \(figure(shortestStep)) to \(figure(longestStep)) mm made even at "
+                    + "\(figure(geometry.spacing.z)) mm, \(interpolatedPlanes) planes interpolated"
+            )
+        }
+        let (from, to) = (storedShape, geometry.shape)
+        return "resampled: " + words.joined(separator: "; ")
+            + "; \(from.x)×\(from.y)×\(from.z) voxels became \(to.x)×\(to.y)×\(to.z)"
+    }
+
+    init(of frame: StackFrame) throws(Impossible) {
+        let stack = frame.stack
+        let first = stack[0]
+        let extent = stack[stack.count - 1].height - first.height
+        let steps = zip(stack, stack.dropFirst()).map { $1.height - $0.height }
+        shortestStep = steps.min() ?? 0
+        longestStep = steps.max() ?? 0
+
+        // What each slice is moved in its plane, in mm, against standing on the first.
+        let sideways = stack.map { $0.position - first.position - frame.normal * ($0.height - first.height) }
+        let lean = (sideways.last ?? .zero) / extent
+        let pixel = min(frame.pixel.x, frame.pixel.y)
+        for (index, slice) in stack.enumerated() {
+            let off = length(sideways[index] - lean * (slice.height - first.height))
+            guard off <= SliceStack.Tolerance.sideways(pixel) else {
+                throw Impossible(detail: "slice \(index + 1) lies \(figure(off)) mm beside the line of the others")
+            }
+        }
+        let degrees = atan(length(lean)) * 180 / Double.pi
+        guard degrees <= Limit.tiltDegrees else {
+            throw Impossible(detail: "it leans by more than \(figure(Limit.tiltDegrees))°")
+        }
+        let isSheared =
+            degrees > SliceStack.Tolerance.leanDegrees
+            && length(lean) * extent > SliceStack.Tolerance.sideways(pixel)
+        tiltDegrees = isSheared ? degrees : 0
+
+        let (planes, step) = try Self.planes(of: stack.map { $0.height - first.height }, steps: steps)
+        self.planes = planes
+        interpolatedPlanes = planes.count { $0.weight > 0 }
+
+        let along = Self.shifts(sideways.map { isSheared ? dot($0, frame.row) / frame.pixel.x : 0 })
+        let down = Self.shifts(sideways.map { isSheared ? dot($0, frame.column) / frame.pixel.y : 0 })
+        shifts = zip(along.shifts, down.shifts).map { SIMD2($0, $1) }
+        let origin =
+            first.position + frame.row * (frame.pixel.x * Double(along.start))
+            + frame.column * (frame.pixel.y * Double(down.start))
+        let upright = isSheared ? frame.normal * step : (frame.normal + lean) * step
+        guard let stored = VolumeShape(validating: frame.columns, y: frame.rows, z: stack.count) else {
+            throw Impossible(detail: "it has more voxels than a volume may have")
+        }
+        storedShape = stored
+        do {
+            geometry = try frame.geometry(
+                x: frame.columns + along.growth,
+                y: frame.rows + down.growth,
+                z: planes.count,
+                step: upright,
+                origin: origin
+            )
+        } catch {
+            throw Impossible(detail: error.detail)
+        }
+    }
+
+    /// Shifts in pixels from the first pixel of an axis that is long enough for all of them.
+    private static func shifts(_ pixels: [Double]) -> (shifts: [Double], start: Int, growth: Int) {
+        // A hundredth of a pixel is noise, and not worth another column.
+        let low = Int(((pixels.min() ?? 0) + 0.01).rounded(.down))
+        let high = Int(((pixels.max() ?? 0) - 0.01).rounded(.up))
+        guard low < high else { return (pixels.map { _ in 0 }, 0, 0) }
+        return (pixels.map { min(max($0 - Double(low), 0), Double(high - low)) }, low, high - low)
+    }
+
+    /// The planes of an even grid from the first height, which is 0, to the last; and their distance.
+    private static func planes(
+        of heights: [Double],
+        steps: [Double]
+    ) throws(Impossible) -> (planes: [Plane], step: Double) {
+        let extent = heights[heights.count - 1]
+        for (index, step) in steps.enumerated() {
+            let neighbours = [index - 1, index + 1].filter(steps.indices.contains).map { steps[$0] }
+            guard let longer = neighbours.max(), step > Limit.gap * longer else { continue }
+            throw Impossible(
+                detail: "the step of \(figure(step)) mm between slices \(index + 1) and \(index + 2) is too wide to be "
+                    + "interpolated"
+            )
+        }
+        // Even steps but for noise: their mean, not the shortest of them.
+        let usual = steps.sorted()[(steps.count - 1) / 2]
+        let isEven = steps.allSatisfy { abs($0 - usual) <= SliceStack.Tolerance.step(usual) }
+        let shortest = isEven ? extent / Double(steps.count) : steps.min() ?? 0
+        let count = (extent / shortest).rounded()
+        guard count.isFinite, count >= 1, count <= Double(Limit.planes * heights.count) else {
+            throw Impossible(
+                detail: "steps from \(figure(shortest)) to \(figure(steps.max() ?? 0)) mm are too uneven to be interpolated"
+            )
+        }
+        let step = extent / count
+        let snap = SliceStack.Tolerance.step(step) / step
+        var lower = 0
+        let planes = (0...Int(count)).map { index in
+            let height = Double(index) * step
+            while lower < heights.count - 2, heights[lower + 1] <= height { lower += 1 }
+            let weight = (height - heights[lower]) / steps[lower]
+            if weight * steps[lower] <= snap * step { return Plane(lower: lower, weight: 0) }
+            if (1 - weight) * steps[lower] <= snap * step { return Plane(lower: lower + 1, weight: 0) }
+            return Plane(lower: lower, weight: weight)
+        }
+        return (planes, step)
+    }
+}

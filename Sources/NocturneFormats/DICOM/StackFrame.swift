@@ -1,0 +1,230 @@
+internal import NocturneCore
+
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// Slices of one plane and matrix in order along their normal, each at a place of its own.
+struct StackFrame {
+    /// A slice and where it lies along the normal, in mm.
+    struct Placed {
+        let slice: DICOMSlice
+        let position: SIMD3<Double>
+        let height: Double
+    }
+
+    /// Unit vectors along a row and down a column, LPS+.
+    let row: SIMD3<Double>
+    let column: SIMD3<Double>
+    let normal: SIMD3<Double>
+    /// mm between columns, between rows.
+    let pixel: SIMD2<Double>
+    let columns: Int
+    let rows: Int
+    let stack: [Placed]
+
+    init(of slices: [DICOMSlice]) throws(DICOMReadError) {
+        let first = slices[0]
+        (row, column) = try Self.directions(of: first)
+        try Self.checkAlike(slices)
+        guard slices.count > 1 else {
+            throw DICOMReadError(
+                .singleSlice,
+                path: first.object.path,
+                detail: "a single slice: there is no second one to give a step"
+            )
+        }
+        let normal = Self.unit(cross(row, column))
+        self.normal = normal
+        stack = slices.map { slice in
+            let position = slice.position ?? .zero
+            return Placed(slice: slice, position: position, height: dot(position, normal))
+        }.sorted { (left: Placed, right: Placed) in
+            left.height != right.height
+                ? left.height < right.height : SliceTrait.isBefore(left.slice, right.slice)
+        }
+        pixel = SIMD2(first.columnSpacing ?? 0, first.rowSpacing ?? 0)
+        columns = first.columns ?? 0
+        rows = first.rows ?? 0
+        try Self.checkDuplicates(stack)
+    }
+
+    /// The grid whose planes are the slices: straight from the first to the last.
+    func geometry() throws(DICOMReadError) -> VolumeGeometry {
+        let step = (stack[stack.count - 1].position - stack[0].position) / Double(stack.count - 1)
+        return try geometry(x: columns, y: rows, z: stack.count, step: step, origin: stack[0].position)
+    }
+
+    /// - Parameters:
+    ///   - step: from one plane to the next, LPS+ mm.
+    ///   - origin: the centre of the first voxel, LPS+ mm.
+    func geometry(
+        x: Int,
+        y: Int,
+        z: Int,
+        step: SIMD3<Double>,
+        origin: SIMD3<Double>
+    ) throws(DICOMReadError) -> VolumeGeometry {
+        guard let shape = VolumeShape(validating: x, y: y, z: z) else {
+            throw DICOMReadError(
+                .tooLarge,
+                path: stack[0].slice.object.path,
+                detail: "\(x)×\(y)×\(z) voxels are more than a volume may have"
+            )
+        }
+        let lps = Affine(columnI: row * pixel.x, columnJ: column * pixel.y, columnK: step, translation: origin)
+        let ras = lps.flippedBetweenRASAndLPS
+        // Adding zero makes -0, which the flip leaves behind, a plain 0.
+        let zero = SIMD3<Double>.zero
+        return VolumeGeometry(
+            shape: shape,
+            affine: Affine(
+                columnI: ras.columnI + zero,
+                columnJ: ras.columnJ + zero,
+                columnK: ras.columnK + zero,
+                translation: ras.translation + zero
+            )
+        )
+    }
+
+    /// The unit vectors along a row and down a column.
+    private static func directions(
+        of slice: DICOMSlice
+    ) throws(DICOMReadError) -> (row: SIMD3<Double>, column: SIMD3<Double>) {
+        let row = slice.rowDirection ?? .zero
+        let column = slice.columnDirection ?? .zero
+        guard abs(length(row) - 1) <= SliceStack.Tolerance.orthonormality, abs(length(column) - 1) <= SliceStack.Tolerance.orthonormality,
+            abs(dot(row, column)) <= SliceStack.Tolerance.orthonormality
+        else {
+            throw DICOMReadError(
+                .orientationInvalid,
+                path: slice.object.path,
+                detail: "ImageOrientationPatient (0020,0037) is not two perpendicular unit vectors: lengths "
+                    + "\(figure(length(row))) and \(figure(length(column))), product \(figure(dot(row, column)))"
+            )
+        }
+        return (unit(row), unit(column))
+    }
+
+    /// Size, pixel spacing and orientation are those of the first slice in all.
+    private static func checkAlike(_ slices: [DICOMSlice]) throws(DICOMReadError) {
+        let first = slices[0]
+        let spacing = SIMD2(first.columnSpacing ?? 0, first.rowSpacing ?? 0)
+        guard spacing.x > 0, spacing.y > 0 else {
+            throw DICOMReadError(
+                .pixelSpacingsDiffer,
+                path: first.object.path,
+                detail: "PixelSpacing (0028,0030) \(figure(spacing.y)) × \(figure(spacing.x)) is not positive"
+            )
+        }
+        let orientations = distinctOrientations(slices)
+        if orientations.count > 1 {
+            let angle = degrees(orientations[0].normal, orientations[1].normal)
+            throw DICOMReadError(
+                .orientationsDiffer,
+                path: orientations[1].path,
+                detail: "\(orientations.count) orientations among the \(slices.count) slices of one series; the first "
+                    + "two planes are \(figure(angle))° apart"
+            )
+        }
+        for slice in slices.dropFirst() {
+            if slice.rows != first.rows || slice.columns != first.columns {
+                throw DICOMReadError(
+                    .matricesDiffer,
+                    path: slice.object.path,
+                    detail: "\(slice.columns ?? 0)×\(slice.rows ?? 0) pixels, but \(first.columns ?? 0)×"
+                        + "\(first.rows ?? 0) in \(first.object.fileName) of the same series"
+                )
+            }
+            let other = SIMD2(slice.columnSpacing ?? 0, slice.rowSpacing ?? 0)
+            let difference = SIMD2(abs(other.x - spacing.x), abs(other.y - spacing.y))
+            let allowed = spacing * SliceStack.Tolerance.pixelSpacing
+            if difference.x > allowed.x || difference.y > allowed.y {
+                throw DICOMReadError(
+                    .pixelSpacingsDiffer,
+                    path: slice.object.path,
+                    detail: "PixelSpacing (0028,0030) is \(other.y) × \(other.x) mm, but "
+                        + "\(spacing.y) × \(spacing.x) mm in \(first.object.fileName) of the same series"
+                )
+            }
+        }
+    }
+
+    private static func distinctOrientations(
+        _ slices: [DICOMSlice]
+    ) -> [(row: SIMD3<Double>, column: SIMD3<Double>, normal: SIMD3<Double>, path: String)] {
+        var found: [(row: SIMD3<Double>, column: SIMD3<Double>, normal: SIMD3<Double>, path: String)] = []
+        for slice in slices {
+            let row = slice.rowDirection ?? .zero
+            let column = slice.columnDirection ?? .zero
+            let isKnown = found.contains { other in
+                (0..<3).allSatisfy {
+                    abs(other.row[$0] - row[$0]) <= SliceStack.Tolerance.cosine
+                        && abs(other.column[$0] - column[$0]) <= SliceStack.Tolerance.cosine
+                }
+            }
+            // More than a hundred are not told apart: the search would take the square of their number.
+            if !isKnown, found.count < 100 {
+                found.append((row, column, unit(cross(row, column)), slice.object.path))
+            }
+        }
+        return found
+    }
+
+    private static func checkDuplicates(_ stack: [Placed]) throws(DICOMReadError) {
+        let usual = usualStep(stack)
+        let limit = usual > 0 ? min(0.01, 0.1 * usual) : 0.01
+        let pairs = zip(stack, stack.dropFirst()).filter { $1.height - $0.height <= limit }
+        guard let (one, other) = pairs.first else { return }
+        let copies = pairs.count {
+            $0.slice.isCopy(of: $1.slice)
+        }
+        let positions = stack.count - pairs.count
+        var detail =
+            "\(stack.count) slices share \(positions) position\(positions == 1 ? "" : "s"), e.g. "
+            + "\(one.slice.name) and \(other.slice.name)"
+        if copies == pairs.count {
+            detail += ": the same SOPInstanceUID (0008,0018), but not the same pixels"
+        } else if copies > 0 {
+            detail += "; \(copies) have the SOPInstanceUID (0008,0018) of their neighbour, but other pixels"
+        }
+        let slices = stack.map(\.slice)
+        var differing: [String] = []
+        if Set(slices.map(\.echoNumber)).count > 1 { differing.append("EchoNumbers (0018,0086)") }
+        if Set(slices.map(\.acquisitionNumber)).count > 1 { differing.append("AcquisitionNumber (0020,0012)") }
+        if Set(slices.map(\.imageType)).count > 1 { differing.append("ImageType (0008,0008)") }
+        if !differing.isEmpty { detail += "; they differ in " + differing.joined(separator: ", ") }
+        throw DICOMReadError(.duplicateSlices, path: one.slice.object.path, detail: detail)
+    }
+
+    /// The median distance between neighbours.
+    static func usualStep(_ stack: [Placed]) -> Double {
+        let steps = zip(stack, stack.dropFirst()).map { $1.height - $0.height }.sorted()
+        return steps.isEmpty ? 0 : steps[(steps.count - 1) / 2]
+    }
+
+    static func unit(_ vector: SIMD3<Double>) -> SIMD3<Double> {
+        let size = length(vector)
+        return size > 0 ? vector / size : vector
+    }
+
+    /// The angle between two unit vectors.
+    static func degrees(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> Double {
+        atan2(length(cross(a, b)), dot(a, b)) * 180 / Double.pi
+    }
+}
+
+extension DICOMSlice {
+    /// Whether both claim to be the same slice of the same object.
+    func isCopy(of other: DICOMSlice) -> Bool {
+        !object.sopInstanceUID.isEmpty && object.sopInstanceUID == other.object.sopInstanceUID
+            && frame == other.frame && tile == other.tile
+    }
+}
+
+/// A number for a message: at most four digits after the point.
+func figure(_ value: Double) -> String {
+    guard value.isFinite, abs(value) < 1e12 else { return "\(value)" }
+    let rounded = (value * 10_000).rounded() / 10_000
+    return rounded == 0 ? "0" : "\(rounded)"
+}

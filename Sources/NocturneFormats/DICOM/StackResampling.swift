@@ -1,0 +1,135 @@
+internal import NocturneConcurrency
+internal import NocturneCore
+
+/// The voxels of a stack on the grid of its ``StackCorrection``.
+struct StackResampling {
+    let correction: StackCorrection
+
+    /// Moves and interpolates the slices of `stored`, which has the correction's stored shape.
+    ///
+    /// Each voxel is a sum in double of at most eight stored ones, so the result does not depend on threads. 4 bytes for
+    /// each voxel of the result; the flag is looked at before each plane.
+    /// - Throws: `CancelledError`; `AllocationError`.
+    func voxels(of stored: FrozenVoxels<Float>, scope: ComputeScope) throws -> FrozenVoxels<Float> {
+        let shape = correction.geometry.shape
+        let fill = try least(stored, scope: scope)
+        var result = try VoxelBuffer<Float>(count: shape.count)
+        try stored.withUnsafeBufferPointer { stored in
+            try result.withUnsafeMutableBufferPointer { result in
+                // Unsafe only in name: each index writes its own plane, and forEach ends before the pointers do.
+                nonisolated(unsafe) let (stored, result) = (stored, result)
+                try scope.forEach(shape.z) { k in
+                    let plane = UnsafeMutableBufferPointer(
+                        rebasing: result[k * shape.sliceCount..<(k + 1) * shape.sliceCount]
+                    )
+                    make(k, from: stored, fill: fill, into: plane)
+                }
+            }
+        }
+        return result.frozen()
+    }
+
+    /// The least value: air in CT, no signal in MR.
+    private func least(_ stored: FrozenVoxels<Float>, scope: ComputeScope) throws -> Float {
+        let shape = correction.storedShape
+        var leasts = [Float](repeating: .infinity, count: shape.z)
+        try stored.withUnsafeBufferPointer { stored in
+            try leasts.withUnsafeMutableBufferPointer { leasts in
+                nonisolated(unsafe) let (stored, leasts) = (stored, leasts)
+                try scope.forEach(shape.z) { k in
+                    leasts[k] = stored[k * shape.sliceCount..<(k + 1) * shape.sliceCount].min() ?? 0
+                }
+            }
+        }
+        let least = leasts.min() ?? 0
+        return least.isFinite ? least : 0
+    }
+
+    private func make(
+        _ k: Int,
+        from stored: UnsafeBufferPointer<Float>,
+        fill: Float,
+        into plane: UnsafeMutableBufferPointer<Float>
+    ) {
+        let (grid, own) = (correction.geometry.shape, correction.storedShape)
+        let source = correction.planes[k]
+        let lower = Row(correction.shifts[source.lower], own, stored, slice: source.lower)
+        let upper = source.weight > 0
+            ? Row(correction.shifts[source.lower + 1], own, stored, slice: source.lower + 1) : lower
+        for j in 0..<grid.y {
+            for i in 0..<grid.x {
+                let (below, above) = (lower.value(i, j), upper.value(i, j))
+                let value: Double? =
+                    if let below, let above {
+                        source.weight > 0 ? below + (above - below) * source.weight : below
+                    } else if source.weight < 0.5 {
+                        below
+                    } else {
+                        above
+                    }
+                plane[j * grid.x + i] = value.map(Float.init) ?? fill
+            }
+        }
+    }
+
+    /// One stored slice, moved by a shift that is the same for all its pixels.
+    private struct Row {
+        let whole: SIMD2<Int>
+        /// The weights of the pixel at the whole shift before, and of the next one.
+        let part: SIMD2<Double>
+        let shape: VolumeShape
+        let pixels: UnsafeBufferPointer<Float>
+
+        init(_ shift: SIMD2<Double>, _ shape: VolumeShape, _ stored: UnsafeBufferPointer<Float>, slice: Int) {
+            // A voxel of the grid lies between pixel (index - whole) and the one after it.
+            let up = SIMD2(shift.x.rounded(.up), shift.y.rounded(.up))
+            whole = SIMD2(Int(up.x), Int(up.y))
+            part = up - shift
+            self.shape = shape
+            pixels = UnsafeBufferPointer(
+                rebasing: stored[slice * shape.sliceCount..<(slice + 1) * shape.sliceCount]
+            )
+        }
+
+        /// Nil outside the slice.
+        @inline(__always)
+        func value(_ i: Int, _ j: Int) -> Double? {
+            let (x, y) = (i - whole.x, j - whole.y)
+            guard x >= 0, y >= 0, x < shape.x, y < shape.y else { return nil }
+            let upper = between(x, y)
+            guard part.y > 0, y + 1 < shape.y else { return upper }
+            return upper + (between(x, y + 1) - upper) * part.y
+        }
+
+        @inline(__always)
+        private func between(_ x: Int, _ y: Int) -> Double {
+            let value = Double(pixels[y * shape.x + x])
+            guard part.x > 0, x + 1 < shape.x else { return value }
+            return value + (Double(pixels[y * shape.x + x + 1]) - value) * part.x
+        }
+    }
+}
+
+extension DICOMReader {
+    /// Reads the slices as stored, and resamples them.
+    static func readCorrected(
+        _ series: DICOMSeries,
+        _ correction: StackCorrection,
+        scope: ComputeScope,
+        note: (String) -> Void
+    ) throws(DICOMReadError) -> Volume {
+        var stored = series
+        stored.correction = nil
+        stored.geometry = VolumeGeometry(shape: correction.storedShape, affine: correction.geometry.affine)
+        let volume = try readVolume(stored, scope: scope, note: note)
+        let path = series.slices.first?.object.path ?? ""
+        do {
+            let voxels = try StackResampling(correction: correction).voxels(of: volume.voxels, scope: scope)
+            return Volume(geometry: correction.geometry, voxels: voxels)
+        } catch is CancelledError {
+            throw DICOMReadError(.cancelled, path: path, detail: "cancelled")
+        } catch {
+            throw DICOMReadError(.tooLarge, path: path, detail: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,91 @@
+internal import CDCMTK
+internal import CPhoto
+internal import NocturneConcurrency
+
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// The first frame of a DICOM object as a picture: colour and palettes as they are, YBR converted, grey through the
+/// header's window or from its least to its largest value.
+///
+/// The frame is decoded whole at the start, since that is how DICOM keeps it.
+final class DICOMPhotoSource: PhotoSource {
+    let format = PhotoFormat.dicom
+    let orientation = 1
+    private(set) var header = cphoto_header()
+    private(set) var words = ""
+    private(set) var notes: [PhotoNote] = []
+    private let decoder: OpaquePointer
+    private let picture: cdcmtk_picture
+    private var samples: [UInt8] = []
+    private var row = 0
+
+    init(path: String) throws(PhotoError) {
+        var decoder: OpaquePointer?
+        var error = cdcmtk_error()
+        var picture = cdcmtk_picture()
+        var code = cdcmtk_decoder_open(path, &decoder, &error)
+        guard code == CDCMTK_OK, let decoder else { throw Self.fault(code, error, path) }
+        code = cdcmtk_decoder_picture(decoder, &picture, &error)
+        guard code == CDCMTK_OK else {
+            cdcmtk_decoder_close(decoder)
+            throw Self.fault(code, error, path)
+        }
+        self.decoder = decoder
+        self.picture = picture
+        let model =
+            picture.is_palette != 0 ? CPHOTO_PALETTE
+            : picture.is_grey != 0 ? CPHOTO_GREY : picture.is_ybr != 0 ? CPHOTO_YCBCR : CPHOTO_RGB
+        header.width = Int64(picture.columns)
+        header.height = Int64(picture.rows)
+        header.bits = picture.bits
+        header.model = Int32(model.rawValue)
+    }
+
+    deinit { cdcmtk_decoder_close(decoder) }
+
+    var pageCount: Int { Int(picture.frames) }
+
+    func workingBytes(denominator: Int) -> Int {
+        // The frame as bytes, and as the decoder has it: compressed, and in cells of up to eight bytes.
+        let pixels = Int(header.width) * Int(header.height)
+        return pixels * (3 + 12 * Int(picture.samples)) + 1 << 20
+    }
+
+    func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code {
+        if flag.isCancelled { return CPHOTO_STOPPED }
+        samples = [UInt8](repeating: 0, count: Int(header.width) * Int(header.height) * 3)
+        var error = cdcmtk_error()
+        let code = cdcmtk_decoder_read_picture(decoder, &samples, samples.count, &error)
+        row = 0
+        guard code == CDCMTK_OK else {
+            words = text(error.text)
+            return code == CDCMTK_UNSUPPORTED_PIXELS
+                ? CPHOTO_UNSUPPORTED : code == CDCMTK_NO_MEMORY ? CPHOTO_NO_MEMORY : CPHOTO_CORRUPT
+        }
+        notes = String(cString: cdcmtk_decoder_notes(decoder)).split(separator: "\n").map { .odd(String($0)) }
+        return CPHOTO_OK
+    }
+
+    func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code {
+        let width = Int(header.width) * 3
+        guard count >= 0, row + count <= Int(header.height), !samples.isEmpty else { return CPHOTO_CORRUPT }
+        samples.withUnsafeBufferPointer { samples in
+            if let start = samples.baseAddress { rows.update(from: start + row * width, count: count * width) }
+        }
+        row += count
+        return CPHOTO_OK
+    }
+
+    private static func fault(_ code: cdcmtk_code, _ error: cdcmtk_error, _ path: String) -> PhotoError {
+        let words = text(error.text)
+        return switch code {
+        case CDCMTK_NOT_OPENED: PhotoError(.cannotOpen, path: path, "cannot be opened: \(words)")
+        case CDCMTK_NO_MEMORY: PhotoError(.outOfMemory, path: path, "no memory to decode the picture")
+        case CDCMTK_UNSUPPORTED_PIXELS, CDCMTK_NO_PIXEL_DATA, CDCMTK_NO_DICTIONARY:
+            PhotoError(.unsupported, path: path, "is not decoded: \(words)")
+        default: PhotoError(.corrupt, path: path, "is damaged: \(words)")
+        }
+    }
+}

@@ -1,0 +1,101 @@
+internal import CPhoto
+public import NocturneConcurrency
+internal import NocturneCore
+
+/// Columns and rows of an upright picture, in pixels from the left and the top.
+public struct PhotoPart: Hashable, Sendable {
+    public var columns: Range<Int>
+    public var rows: Range<Int>
+
+    public init(columns: Range<Int>, rows: Range<Int>) {
+        self.columns = columns
+        self.rows = rows
+    }
+}
+
+/// Some rows of a part of a picture, from the left edge of the part, 3 bytes a pixel. Valid during the call only.
+public struct PhotoBand: ~Copyable {
+    /// Where the first row begins.
+    public let samples: UnsafePointer<UInt8>
+    /// Bytes from row to row.
+    public let stride: Int
+    /// Rows of the upright picture.
+    public let rows: Range<Int>
+}
+
+extension PhotoReader {
+    /// Rows of a band that is decoded and handed on while it is in the cache.
+    private static let bandRows = 16
+
+    /// Decodes a picture and hands on the rows of a part of it, from the top, without keeping the picture.
+    ///
+    /// Pixels are those of ``read(at:limits:flag:)``, and all of the file is decoded as far as it takes to know that
+    /// nothing of it is lost. Of a JPEG only the columns of the part, and a few on either side, become pixels. A picture
+    /// that has to be turned or reduced is decoded whole first, and comes as one band.
+    ///
+    /// Holds a few rows, or ``PhotoFacts/predictedBytes`` where it is decoded whole.
+    /// - Parameter part: chooses the part when the header is read; not empty, and inside the upright picture.
+    /// - Throws: ``PhotoError``, and what `part` and `take` throw.
+    public static func readBands(
+        at path: String,
+        limits: PhotoLimits = PhotoLimits(),
+        flag: CancellationFlag = CancellationFlag(),
+        part choose: (PhotoFacts) throws -> PhotoPart,
+        _ take: (borrowing PhotoBand) throws -> Void
+    ) throws -> PhotoFacts {
+        let source = try open(path, limits)
+        var facts = try checkedFacts(of: source, path: path, limits: limits)
+        guard !flag.isCancelled else { throw PhotoError(.cancelled, path: path, "cancelled") }
+        let part = try choose(facts)
+        precondition(
+            !part.columns.isEmpty && !part.rows.isEmpty && part.columns.lowerBound >= 0 && part.rows.lowerBound >= 0
+                && part.columns.upperBound <= facts.uprightWidth && part.rows.upperBound <= facts.uprightHeight,
+            "a part outside the picture"
+        )
+        guard facts.orientation == 1, facts.scaleDenominator == 1 else {
+            let photo = try read(at: path, limits: limits, flag: flag)
+            try whole(photo, part, take)
+            return photo.facts
+        }
+        try check(source.start(denominator: 1, memory: limits.bytes, flag: flag), source, path)
+        let given = source.keepColumns(part.columns)
+        let rowBytes = given.count * 3
+        let offset = (part.columns.lowerBound - given.lowerBound) * 3
+        var block = [UInt8](repeating: 0, count: rowBytes * bandRows)
+        let height = facts.storedHeight
+        for row in stride(from: 0, to: height, by: bandRows) {
+            guard !flag.isCancelled else { throw PhotoError(.cancelled, path: path, "cancelled") }
+            let rows = row..<min(row + bandRows, height)
+            let code = withExtendedLifetime(flag) {
+                block.withUnsafeMutableBufferPointer { source.read(rows.count, into: $0.baseAddress!) }
+            }
+            try check(code, source, path)
+            let wanted = rows.clamped(to: part.rows)
+            guard !wanted.isEmpty else { continue }
+            try block.withUnsafeBufferPointer { block in
+                let start = (wanted.lowerBound - row) * rowBytes + offset
+                try take(
+                    PhotoBand(
+                        samples: block.baseAddress! + start,
+                        stride: rowBytes,
+                        rows: wanted
+                    )
+                )
+            }
+        }
+        facts.notes += source.notes
+        return facts
+    }
+
+    private static func check(_ code: cphoto_code, _ source: any PhotoSource, _ path: String) throws(PhotoError) {
+        try PhotoError.check(code, path: path, words: source.words, systemCode: source.systemCode)
+    }
+
+    private static func whole(_ photo: Photo, _ part: PhotoPart, _ take: (borrowing PhotoBand) throws -> Void) throws {
+        let width = photo.image.width
+        try photo.image.samples.withUnsafeBufferPointer { samples in
+            let start = (part.rows.lowerBound * width + part.columns.lowerBound) * 3
+            try take(PhotoBand(samples: samples.baseAddress! + start, stride: width * 3, rows: part.rows))
+        }
+    }
+}

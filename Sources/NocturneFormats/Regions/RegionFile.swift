@@ -1,0 +1,133 @@
+import Foundation
+public import NocturneCore
+
+/// A file of regions of interest: the JSON of `Samples/Schemas/regions.schema.json`.
+///
+/// Strict: an unknown key, a missing one, a number out of its range or a shape without extent is an error that names
+/// the region and the field. Limits: ``largestBytes``, ``largestRegionCount``, ``largestPointCount``, ``deepestNesting``.
+public struct RegionFile: Hashable, Sendable {
+    /// A region, and the items it is for.
+    public struct Entry: Hashable, Sendable {
+        public var region: RegionOfInterest
+        /// Patterns of the shell for names of items, or for paths below the input; nil for every item.
+        public var items: [String]?
+
+        public init(region: RegionOfInterest, items: [String]? = nil) {
+            self.region = region
+            self.items = items
+        }
+    }
+
+    public static let largestBytes = 4 << 20
+    public static let largestRegionCount = 10_000
+    public static let largestPointCount = 4096
+    public static let deepestNesting = 8
+
+    /// In the order of the file.
+    public let entries: [Entry]
+
+    /// - Parameters:
+    ///   - bytes: the whole file.
+    ///   - path: for messages.
+    /// - Complexity: linear; about 200 bytes of memory for a byte of the file.
+    public init(_ bytes: [UInt8], path: String) throws(RegionFileError) {
+        guard bytes.count <= Self.largestBytes else {
+            throw RegionFileError(path: path, "has \(bytes.count) bytes, more than \(Self.largestBytes)")
+        }
+        guard Self.nesting(bytes) <= Self.deepestNesting else {
+            throw RegionFileError(path: path, "is nested deeper than \(Self.deepestNesting) levels")
+        }
+        let tree: JSONTree
+        do {
+            tree = try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
+        } catch {
+            throw RegionFileError(path: path, "is no JSON: \(Self.reason(error))")
+        }
+        let root = try RegionFields(tree, path: path, place: "", region: nil)
+        try root.only(["$schema", "schemaVersion", "space", "regions"])
+        guard try root.whole("schemaVersion") == 1 else { throw root.fault("schemaVersion", "is not 1") }
+        let spaces = RegionOfInterest.Space.self
+        let space = try root.choice("space", spaces)
+        let regions = try root.list("regions")
+        guard regions.count <= Self.largestRegionCount else {
+            throw root.fault("regions", "has \(regions.count) regions, more than \(Self.largestRegionCount)")
+        }
+        var entries: [Entry] = []
+        var everywhere: Set<String> = []
+        for (index, tree) in regions.enumerated() {
+            let place = "regions[\(index)]"
+            let entry = try RegionFields(tree, path: path, place: place, region: nil).entry(space)
+            if entry.items == nil, !everywhere.insert(entry.region.name).inserted {
+                throw RegionFileError(
+                    path: path,
+                    field: place + ".name",
+                    region: entry.region.name,
+                    "another region of every item has this name"
+                )
+            }
+            entries.append(entry)
+        }
+        self.entries = entries
+    }
+
+    /// How deep brackets and braces lie in each other.
+    private static func nesting(_ bytes: [UInt8]) -> Int {
+        var (depth, deepest) = (0, 0)
+        var (isText, isEscaped) = (false, false)
+        for byte in bytes {
+            if isText {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isText = false
+                }
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isText = true
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                depth += 1
+                deepest = max(deepest, depth)
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            default: break
+            }
+        }
+        return deepest
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        guard case DecodingError.dataCorrupted(let context) = error else { return "\(error)" }
+        let inner = context.underlyingError.map { ($0 as NSError).userInfo["NSDebugDescription"] ?? $0 }
+        return inner.map { "\($0)" } ?? context.debugDescription
+    }
+}
+
+/// JSON as it is.
+enum JSONTree: Decodable {
+    case null
+    case truth(Bool)
+    case number(Double)
+    case text(String)
+    case list([JSONTree])
+    case object([String: JSONTree])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        // Numbers are most of a file, and every wrong guess costs an error.
+        if let number = try? container.decode(Double.self) {
+            self = .number(number)
+        } else if let text = try? container.decode(String.self) {
+            self = .text(text)
+        } else if let list = try? container.decode([JSONTree].self) {
+            self = .list(list)
+        } else if let object = try? container.decode([String: JSONTree].self) {
+            self = .object(object)
+        } else if container.decodeNil() {
+            self = .null
+        } else {
+            self = .truth(try container.decode(Bool.self))
+        }
+    }
+}

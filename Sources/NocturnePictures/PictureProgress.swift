@@ -1,0 +1,22 @@
+/// Who is told how far pictures are.
+public struct PictureProgress: Sendable {
+    private let report: @Sendable (_ done: Int, _ count: Int) -> Void
+
+    /// - Parameter report: Steps behind us and in all, from the thread that draws, in order; quick, it is waited for.
+    public init(_ report: @escaping @Sendable (_ done: Int, _ count: Int) -> Void = { _, _ in }) {
+        self.report = report
+    }
+
+    func steps(_ count: Int) -> Counter { Counter(progress: self, count: count) }
+
+    struct Counter {
+        fileprivate let progress: PictureProgress
+        let count: Int
+        private(set) var done = 0
+
+        mutating func advance() {
+            done += 1
+            progress.report(done, count)
+        }
+    }
+}

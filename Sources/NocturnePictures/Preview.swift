@@ -1,0 +1,233 @@
+public import NocturneConcurrency
+public import NocturneCore
+
+/// What a person looks at first: slices with the outlines of the labels, maximum-intensity projections with their
+/// silhouettes, and the labels' surfaces in the light.
+///
+/// Upper row: an axial, a coronal and a sagittal slice through the middle of the labels' box. Below each the projection
+/// of the whole volume in the same direction and at the same scale. On the right, over both rows, the labels from the
+/// front, as large as they fit; without labels it is left out.
+///
+/// Drawn as radiologists look at patients: the right side on the image's left, seen from the feet (axial, the front
+/// on top) and from the front (coronal, the head on top); the sagittal pictures have the front on the left, the head on
+/// top, seen from the patient's left. Pictures are those of the grid, so of an oblique grid they are oblique. All slices
+/// and projections share one scale: the volume's longest side takes 256 pixels, or less where a voxel would become larger
+/// than 8 pixels.
+///
+/// Slices and surfaces read only what they show, and the projections read each voxel once. The bytes of the image are the
+/// same for any number of threads and for any order in which the same voxels are stored.
+public struct Preview: Sendable {
+    public let volume: Volume
+    /// On the volume's own grid.
+    public let labels: LabelVolume
+    /// Red, green and blue. A label without a colour gets no outline, and a grey surface.
+    public let colors: [UInt16: SIMD3<UInt8>]
+    /// Of the slices. Projections begin at the same black; their white is at least the window's, and so high that one
+    /// pixel in two hundred is white: along a line through a body there is always something brighter than a window of
+    /// soft tissue.
+    public let window: PictureWindow
+    /// The box of all labels in stored indices; nil when there are none.
+    public let labelled: VoxelBox?
+
+    public init(
+        volume: Volume,
+        labels: LabelVolume,
+        colors: [UInt16: SIMD3<UInt8>],
+        window: PictureWindow,
+        labelled: VoxelBox?
+    ) {
+        precondition(volume.geometry.shape == labels.geometry.shape, "labels and image lie on one grid")
+        self.volume = volume
+        self.labels = labels
+        self.colors = colors
+        self.window = window
+        self.labelled = labelled
+    }
+
+    private static let longestSide = 256.0
+    private static let largestVoxel = 8.0
+    private static let largestSurface = (width: 384, height: 544)
+    /// Surfaces are smooth between voxels, so they may be larger.
+    private static let largestSurfaceVoxel = 24.0
+    private static let letterScale = 2
+    private static let gap = 3
+    private static let letterColor = SIMD3<UInt8>(repeating: 200)
+    private static var margin: Int { OrientationLetters.height * letterScale + 2 * gap }
+
+    /// The most bytes that ``image(scope:progress:)`` has at a time: 4 MB for pictures, the rest for projections.
+    public static func predictedBytes(_ shape: VolumeShape, threads: Int) -> Int {
+        (4 << 20) + MaximumProjections.predictedBytes(shape, threads: threads) + FirstLabels.predictedBytes(shape)
+    }
+
+    private struct View {
+        let across: Int
+        let down: Int
+        /// Whether the eye is at the end of the third axis.
+        let fromEnd: Bool
+        /// Left, right, top, bottom.
+        let letters: String
+        let width: Int
+        let height: Int
+        let x: Int
+    }
+
+    /// The picture, drawn.
+    /// - Throws: ``CancelledError``; the flag is looked at about every million voxels.
+    public func image(
+        scope: ComputeScope,
+        progress: PictureProgress = PictureProgress()
+    ) throws(CancelledError) -> RGBImage {
+        // Slices, projections, three directions of silhouettes, surfaces.
+        var progress = progress.steps(labelled == nil ? 5 : 6)
+        let grid = SlicedGrid(volume.geometry, through: labelled)
+        let views = views(of: grid)
+        let margin = Self.margin
+        let rowHeight = views.map(\.height).max() ?? 0
+        let surface = labelled.map { _ in
+            SurfacePanel(
+                grid,
+                colors: colors,
+                width: Self.largestSurface.width,
+                height: min(Self.largestSurface.height, 2 * rowHeight + 2 * margin),
+                largestVoxel: Self.largestSurfaceVoxel
+            )
+        }
+        let end = views.reduce(0) { $0 + $1.width + 2 * margin }
+        var image = RGBImage(
+            width: end + (surface.map { $0.width + 2 * margin } ?? 0),
+            height: 2 * (rowHeight + 2 * margin)
+        )
+
+        let scale = greyScale(of: grid)
+        for view in views {
+            let panel = SlicePanel(grid, across: view.across, down: view.down, width: view.width, height: view.height)
+            let y = margin + (rowHeight - view.height) / 2
+            draw(panel.greys(of: volume, scale), panel.labels(of: labels), view, y: y, in: &image)
+        }
+        progress.advance()
+
+        let projections = try MaximumProjections(of: volume, scope: scope)
+        let panels = views.map {
+            ProjectionPanel(grid, across: $0.across, down: $0.down, width: $0.width, height: $0.height)
+        }
+        let values = panels.map { $0.values(of: projections) }
+        let bright = brightScale(scale, values)
+        progress.advance()
+        for ((view, panel), values) in zip(zip(views, panels), values) {
+            var silhouettes = [UInt16](repeating: 0, count: values.count)
+            if labelled != nil {
+                let axis = 3 - view.across - view.down
+                let first = try FirstLabels(of: labels, grid, along: axis, fromEnd: view.fromEnd, scope: scope)
+                silhouettes = panel.labels(of: labels, first)
+                if axis == 1, let surface {
+                    let pixels = try surface.pixels(of: labels, first, scope: scope)
+                    let y = (image.height - surface.height) / 2
+                    image.place(pixels, width: surface.width, x: end + margin, y: y)
+                    drawLetters("RLSI", x: end + margin, y: y, width: surface.width, height: surface.height, in: &image)
+                    progress.advance()
+                }
+            }
+            let y = rowHeight + 3 * margin + (rowHeight - view.height) / 2
+            draw(values.map(bright.grey), silhouettes, view, y: y, in: &image)
+            progress.advance()
+        }
+        return image
+    }
+
+    private func views(of grid: SlicedGrid) -> [View] {
+        let scale = min(
+            Self.longestSide / (grid.axes.map(\.extent).max() ?? 1),
+            Self.largestVoxel / (grid.axes.map(\.spacing).min() ?? 1)
+        )
+        let sizes = grid.axes.map { max(1, Int(($0.extent * scale).rounded())) }
+        var x = Self.margin
+        return [(0, 1, false, "RLAP"), (0, 2, true, "RLSI"), (1, 2, false, "APSI")].map { across, down, end, letters in
+            defer { x += sizes[across] + 2 * Self.margin }
+            return View(
+                across: across,
+                down: down,
+                fromEnd: end,
+                letters: letters,
+                width: sizes[across],
+                height: sizes[down],
+                x: x
+            )
+        }
+    }
+
+    // MARK: Drawing
+
+    private func draw(_ greys: [UInt8], _ labels: [UInt16], _ view: View, y: Int, in image: inout RGBImage) {
+        image.place(greys.flatMap { [$0, $0, $0] }, width: view.width, x: view.x, y: y)
+        Outlines.forEach(labels, width: view.width) { column, row, label in
+            if let color = colors[label] { image[view.x + column, y + row] = color }
+        }
+        drawLetters(view.letters, x: view.x, y: y, width: view.width, height: view.height, in: &image)
+    }
+
+    /// `letters`: left, right, top, bottom of the panel at `x`, `y`.
+    private func drawLetters(_ letters: String, x: Int, y: Int, width: Int, height: Int, in image: inout RGBImage) {
+        let across = OrientationLetters.width * Self.letterScale
+        let down = OrientationLetters.height * Self.letterScale
+        let middle = (x: x + (width - across) / 2, y: y + (height - down) / 2)
+        let places = [
+            (x - Self.gap - across, middle.y), (x + width + Self.gap, middle.y),
+            (middle.x, y - Self.gap - down), (middle.x, y + height + Self.gap),
+        ]
+        for (letter, place) in zip(letters, places) {
+            OrientationLetters.draw(
+                letter,
+                in: &image,
+                x: place.0,
+                y: place.1,
+                scale: Self.letterScale,
+                color: Self.letterColor
+            )
+        }
+    }
+
+    // MARK: Windows
+
+    func greyScale(of grid: SlicedGrid) -> GreyScale { GreyScale(window, over: sampledVoxels(of: grid)) }
+
+    /// Intensities of voxels that lie evenly in the three slices; none where the window is given.
+    private func sampledVoxels(of grid: SlicedGrid) -> [Float] {
+        guard window == .percentiles else { return [] }
+        let pairs = [(0, 1), (0, 2), (1, 2)]
+        let total = pairs.reduce(0) { $0 + grid.axes[$1.0].count * grid.axes[$1.1].count }
+        // The same step along both axes: of any shape, an even choice.
+        let step = max(1, Int((Double(total) / 4096).squareRoot().rounded(.up)))
+        var found: [Float] = []
+        volume.voxels.withUnsafeBufferPointer { voxels in
+            for (across, down) in pairs {
+                let base = grid.base(across: across, down: down)
+                for row in stride(from: 0, to: grid.axes[down].count, by: step) {
+                    for column in stride(from: 0, to: grid.axes[across].count, by: step) {
+                        let value = voxels[base + grid.axes[across].offsets[column] + grid.axes[down].offsets[row]]
+                        if value.isFinite { found.append(value) }
+                    }
+                }
+            }
+        }
+        return found
+    }
+
+    private func brightScale(_ scale: GreyScale, _ values: [[Float]]) -> GreyScale {
+        let sorted = values.joined().filter(\.isFinite).sorted()
+        guard let last = sorted.indices.last else { return scale }
+        let bright = Double(sorted[last - last / 200])
+        return GreyScale(lower: scale.lower, upper: max(scale.upper, bright))
+    }
+}
+
+extension RGBImage {
+    /// Puts rows of `width` red, green and blue pixels at `x`, `y`. They must fit.
+    fileprivate mutating func place(_ pixels: [UInt8], width: Int, x: Int, y: Int) {
+        let rows = width > 0 ? pixels.count / (width * 3) : 0
+        precondition(x >= 0 && y >= 0 && x + width <= self.width && y + rows <= height, "pixels out of range")
+        for row in 0..<rows {
+            let target = (x + self.width * (y + row)) * 3
+            samples.replaceSubrange(target..<target + width * 3, with: pixels[row * width * 3..<(row + 1) * width * 3])
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import CNocturneKernels
+import NocturneConcurrency
+import NocturneCore
+import Synchronization
+
+/// The largest voxel of every line of a volume along each of its three stored axes.
+///
+/// One pass: every voxel is read once, a plane at a time, by all threads. Threads keep a plane of their own for what lies
+/// behind one another in different planes. Maxima do not depend on an order, so the result is the same for any number of
+/// threads. Voxels that are not numbers are passed over; a line of nothing else is minus infinity.
+struct MaximumProjections {
+    /// By the stored axis that is looked along; what remains has the lower of the other two axes fastest.
+    let maps: [[Float]]
+
+    /// The bytes of the result and of the threads' planes.
+    static func predictedBytes(_ shape: VolumeShape, threads: Int) -> Int {
+        (shape.x * shape.y * (max(1, threads) + 1) + shape.x * shape.z + shape.y * shape.z) * 4
+    }
+
+    /// - Throws: ``CancelledError``; the flag is looked at about every million voxels.
+    init(of volume: Volume, scope: ComputeScope) throws(CancelledError) {
+        let shape = volume.geometry.shape
+        let nothing = -Float.infinity
+        var across = [Float](repeating: nothing, count: shape.y * shape.z)
+        var down = [Float](repeating: nothing, count: shape.x * shape.z)
+        let planes = Mutex<[[Float]]>([])
+        try volume.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
+            try across.withUnsafeMutableBufferPointer { across throws(CancelledError) in
+                try down.withUnsafeMutableBufferPointer { down throws(CancelledError) in
+                    nonisolated(unsafe) let (voxels, across, down) = (voxels, across, down)
+                    try scope.forEachRange(of: shape.z, by: max(1, (1 << 20) / shape.sliceCount)) { range in
+                        var through =
+                            planes.withLock { $0.popLast() } ?? [Float](repeating: nothing, count: shape.sliceCount)
+                        through.withUnsafeMutableBufferPointer { through in
+                            for k in range {
+                                nk_project_plane(
+                                    voxels.baseAddress! + k * shape.sliceCount,
+                                    shape.x,
+                                    shape.y,
+                                    through.baseAddress!,
+                                    down.baseAddress! + k * shape.x,
+                                    across.baseAddress! + k * shape.y
+                                )
+                            }
+                        }
+                        planes.withLock { $0.append(through) }
+                    }
+                }
+            }
+        }
+        let kept = planes.withLock { planes in
+            defer { planes = [] }
+            return planes
+        }
+        var through = kept.first ?? [Float](repeating: nothing, count: shape.sliceCount)
+        for plane in kept.dropFirst() {
+            for place in through.indices where plane[place] > through[place] { through[place] = plane[place] }
+        }
+        maps = [across, down, through]
+    }
+}

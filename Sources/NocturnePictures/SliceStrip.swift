@@ -1,0 +1,104 @@
+import NocturneCore
+
+/// The slices of a volume one after another with the outlines of the labels, as frames of an animation in a palette.
+///
+/// Slices lie across the axis along which voxels are longest, as such volumes are acquired, and across S where that is
+/// (within a tenth) as long: axial slices from the feet, coronal ones from the back, or sagittal ones from the left. They
+/// are drawn as in ``Preview``, with the letters of the directions at their edges. The longer side has at most 512 pixels,
+/// a voxel at most 4; of more than 200 slices 200 are chosen evenly.
+public struct SliceStrip: Sendable {
+    public let width: Int
+    public let height: Int
+    /// Greys from black to white, then the labels' colours: of these 128 different ones at most; what is left takes the
+    /// nearest of them.
+    public let palette: [SIMD3<UInt8>]
+    public var frameCount: Int { slices.count }
+
+    private let volume: Volume
+    private let labels: LabelVolume
+    private let grid: SlicedGrid
+    private let across: Int
+    private let down: Int
+    /// Left, right, top, bottom.
+    private let letters: String
+    /// The slice of each frame.
+    private let slices: [Int]
+    private let greys: Int
+    private let places: [UInt16: UInt8]
+    private let scale: GreyScale
+
+    private static let longestSide = 512.0
+    private static let largestVoxel = 4.0
+    private static let mostFrames = 200
+    private static let mostColors = 128
+
+    /// - Parameter preview: what is to be shown; its window's percentiles are those of the preview too.
+    public init(_ preview: Preview) {
+        volume = preview.volume
+        labels = preview.labels
+        grid = SlicedGrid(preview.volume.geometry, through: preview.labelled)
+        scale = preview.greyScale(of: grid)
+        let axes = grid.axes
+        let longest = axes.map(\.spacing).max() ?? 1
+        let through = axes[2].spacing * 1.1 >= longest ? 2 : axes[1].spacing == longest ? 1 : 0
+        (across, down, letters) = [(1, 2, "APSI"), (0, 2, "RLSI"), (0, 1, "RLAP")][through]
+        let count = axes[through].count
+        let frames = min(count, Self.mostFrames)
+        slices = (0..<frames).map { (2 * $0 + 1) * count / (2 * frames) }
+        let pixels = min(
+            Self.longestSide / max(axes[across].extent, axes[down].extent),
+            Self.largestVoxel / min(axes[across].spacing, axes[down].spacing)
+        )
+        width = max(1, Int((axes[across].extent * pixels).rounded()))
+        height = max(1, Int((axes[down].extent * pixels).rounded()))
+
+        var distinct: [SIMD3<UInt8>] = []
+        for (_, color) in preview.colors.sorted(by: { $0.key < $1.key })
+        where distinct.count < Self.mostColors && !distinct.contains(color) { distinct.append(color) }
+        let greys = 256 - distinct.count
+        self.greys = greys
+        palette =
+            (0..<greys).map { SIMD3(repeating: UInt8(($0 * 255 + (greys - 1) / 2) / (greys - 1))) } + distinct
+        places = preview.colors.mapValues { color in
+            let nearest = distinct.indices.min { Self.distance(distinct[$0], color) < Self.distance(distinct[$1], color) }
+            return UInt8(greys + (nearest ?? 0))
+        }
+    }
+
+    private static func distance(_ a: SIMD3<UInt8>, _ b: SIMD3<UInt8>) -> Int {
+        let difference = SIMD3<Int>(truncatingIfNeeded: a) &- SIMD3<Int>(truncatingIfNeeded: b)
+        return (difference &* difference).wrappedSum()
+    }
+
+    /// The most pixels a frame has.
+    public static let mostPixels = Int(longestSide * longestSide)
+
+    /// The slice through the middle of the labels.
+    public func cover() -> [UInt8] { picture(of: grid.axes[3 - across - down].centre) }
+
+    /// Places in ``palette``, row by row from the top.
+    /// - Complexity: O(pixels), a few milliseconds; a few bytes a pixel.
+    public func frame(_ index: Int) -> [UInt8] { picture(of: slices[index]) }
+
+    private func picture(of slice: Int) -> [UInt8] {
+        let panel = SlicePanel(grid, across: across, down: down, width: width, height: height, index: slice)
+        var pixels = panel.greys(of: volume, scale)
+        for place in pixels.indices { pixels[place] = grey(pixels[place]) }
+        Outlines.forEach(panel.labels(of: labels), width: width) { x, y, label in
+            if let place = places[label] { pixels[x + width * y] = place }
+        }
+        let (x, y) = ((width - OrientationLetters.width) / 2, (height - OrientationLetters.height) / 2)
+        let edges = [
+            (2, y), (width - OrientationLetters.width - 2, y), (x, 2), (x, height - OrientationLetters.height - 2),
+        ]
+        for (letter, edge) in zip(letters, edges) {
+            OrientationLetters.forEachDot(letter, x: edge.0, y: edge.1, scale: 1) { x, y in
+                guard (0..<width).contains(x), (0..<height).contains(y) else { return }
+                pixels[x + width * y] = grey(220)
+            }
+        }
+        return pixels
+    }
+
+    private func grey(_ value: UInt8) -> UInt8 { UInt8((Int(value) * (greys - 1) + 127) / 255) }
+}

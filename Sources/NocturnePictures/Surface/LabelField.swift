@@ -1,0 +1,149 @@
+import NocturneCore
+
+/// The labels of a grid as a smooth field: 1 inside of any label, 0 outside, between them quadratic B-splines.
+///
+/// Coordinates are canonical voxel indices (R, A, S), whole numbers at the centres of voxels. Outside the volume there
+/// are no labels.
+struct LabelField {
+    /// Where a surface is: low enough that a single voxel still has one (its field reaches 0.42).
+    static let surface = 0.4
+
+    private let voxels: UnsafeBufferPointer<UInt16>
+    private let origin: Int
+    private let offsets: [[Int]]
+    private let spacing: SIMD3<Double>
+    private let taps: [[Int]]
+    private let reach: SIMD3<Double>
+
+    /// The buffer must stay as long as the field is used.
+    init(_ voxels: UnsafeBufferPointer<UInt16>, _ grid: SlicedGrid) {
+        self.voxels = voxels
+        origin = grid.origin
+        offsets = grid.axes.map(\.offsets)
+        let spacing = SIMD3(grid.axes[0].spacing, grid.axes[1].spacing, grid.axes[2].spacing)
+        self.spacing = spacing
+        // Slopes are taken over three voxels to every side, over up to six where those are 5 mm, and over a voxel and a half
+        // of the thickest: less would show the steps between voxels and slices. At most seven along an axis are looked at.
+        let radius = max(3 * spacing.min(), min(6 * spacing.min(), 5), 1.5 * spacing.max())
+        taps = (0..<3).map { axis in
+            let most = max(1, Int((radius / spacing[axis]).rounded()))
+            let step = (most + 2) / 3
+            return Array(stride(from: -(most / step) * step, through: most, by: step))
+        }
+        reach = SIMD3(
+            Double(taps[0].last! + 1) * spacing.x,
+            Double(taps[1].last! + 1) * spacing.y,
+            Double(taps[2].last! + 1) * spacing.z
+        )
+    }
+
+    /// The weights of the voxel that is nearest and of its two neighbours along an axis.
+    static func weights(_ place: Double) -> (nearest: Int, weights: SIMD3<Double>) {
+        let nearest = Int((place + 0.5).rounded(.down))
+        let t = place - Double(nearest)
+        return (nearest, SIMD3((0.5 - t) * (0.5 - t) / 2, 0.75 - t * t, (0.5 + t) * (0.5 + t) / 2))
+    }
+
+    private func offset(_ axis: Int, _ index: Int) -> Int? {
+        offsets[axis].indices.contains(index) ? offsets[axis][index] : nil
+    }
+
+    /// The column of nine voxels around a line along A, and their weights; voxels outside the volume are left out.
+    func column(x: Double, z: Double) -> [(offset: Int, weight: Double)] {
+        let (i, across) = Self.weights(x)
+        let (k, down) = Self.weights(z)
+        var column: [(offset: Int, weight: Double)] = []
+        column.reserveCapacity(9)
+        for dz in 0..<3 {
+            guard let depth = offset(2, k + dz - 1) else { continue }
+            for dx in 0..<3 {
+                guard let place = offset(0, i + dx - 1) else { continue }
+                column.append((origin + place + depth, across[dx] * down[dz]))
+            }
+        }
+        return column
+    }
+
+    /// The field of a column at the whole index `y`.
+    @inline(__always)
+    func sum(_ column: [(offset: Int, weight: Double)], y: Int) -> Double {
+        guard let row = offset(1, y) else { return 0 }
+        var sum = 0.0
+        for (offset, weight) in column where voxels[offset + row] != 0 { sum += weight }
+        return sum
+    }
+
+    /// Out of the labels, in mm: against the slope of their smoothed field. Of length 1.
+    func normal(at place: SIMD3<Double>) -> SIMD3<Double> {
+        // Along each axis: storage offsets of the voxels looked at, their distance in mm, their weight.
+        var lines: (Line, Line, Line) = (Line(), Line(), Line())
+        fill(&lines.0, axis: 0, place.x)
+        fill(&lines.1, axis: 1, place.y)
+        fill(&lines.2, axis: 2, place.z)
+        var slope = SIMD3<Double>.zero
+        for c in 0..<lines.2.count {
+            for b in 0..<lines.1.count {
+                let base = origin + lines.2.offsets[c] + lines.1.offsets[b]
+                var weight = 0.0
+                var moment = 0.0
+                for a in 0..<lines.0.count where voxels[base + lines.0.offsets[a]] != 0 {
+                    weight += lines.0.weights[a]
+                    moment += lines.0.moments[a]
+                }
+                slope.x += moment * lines.1.weights[b] * lines.2.weights[c]
+                slope.y += weight * lines.1.moments[b] * lines.2.weights[c]
+                slope.z += weight * lines.1.weights[b] * lines.2.moments[c]
+            }
+        }
+        return SurfaceLight.unit(-slope)
+    }
+
+    /// At most seven voxels along an axis.
+    private struct Line {
+        var count = 0
+        var offsets = SIMD8<Int>()
+        var weights = SIMD8<Double>()
+        /// Weights times distances.
+        var moments = SIMD8<Double>()
+    }
+
+    private func fill(_ line: inout Line, axis: Int, _ place: Double) {
+        let nearest = Int((place + 0.5).rounded(.down))
+        for tap in taps[axis] {
+            guard let offset = offset(axis, nearest + tap) else { continue }
+            let distance = (Double(nearest + tap) - place) * spacing[axis]
+            let share = distance / reach[axis]
+            let weight = max(0, 1 - share * share)
+            line.offsets[line.count] = offset
+            line.weights[line.count] = weight * weight
+            line.moments[line.count] = weight * weight * distance
+            line.count += 1
+        }
+    }
+
+    /// The label of most weight around a place; 0 where there is none. Of equal ones the smallest.
+    func label(at place: SIMD3<Double>) -> UInt16 {
+        let (i, x) = Self.weights(place.x)
+        let (j, y) = Self.weights(place.y)
+        let (k, z) = Self.weights(place.z)
+        var found: [(label: UInt16, weight: Double)] = []
+        for dz in 0..<3 {
+            guard let depth = offset(2, k + dz - 1) else { continue }
+            for dy in 0..<3 {
+                guard let row = offset(1, j + dy - 1) else { continue }
+                for dx in 0..<3 {
+                    guard let column = offset(0, i + dx - 1) else { continue }
+                    let label = voxels[origin + column + row + depth]
+                    guard label != 0 else { continue }
+                    let weight = x[dx] * y[dy] * z[dz]
+                    if let known = found.firstIndex(where: { $0.label == label }) {
+                        found[known].weight += weight
+                    } else {
+                        found.append((label, weight))
+                    }
+                }
+            }
+        }
+        return found.max { ($0.weight, $1.label) < ($1.weight, $0.label) }?.label ?? 0
+    }
+}

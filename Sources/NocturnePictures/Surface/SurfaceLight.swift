@@ -1,0 +1,32 @@
+import NocturneCore
+
+/// How a surface looks in the light: Phong's model, with one lamp over the viewer's left shoulder.
+///
+/// Directions are along R, A and S; the viewer is in front of the patient.
+struct SurfaceLight {
+    static let viewer = SIMD3<Double>(0, 1, 0)
+    static let lamp = unit(SIMD3(0.45, 1, 0.6))
+    static let ambient = 0.22
+    static let diffuse = 0.78
+    static let specular = 0.25
+    /// How much darker the far end of the labels is than the near one.
+    static let haze = 0.3
+
+    /// - Parameters:
+    ///   - normal: of length 1, out of the surface.
+    ///   - depth: 0 at the near end of what is drawn, 1 at the far end.
+    /// - Returns: red, green and blue, 0...255.
+    static func shaded(_ color: SIMD3<Double>, normal: SIMD3<Double>, depth: Double) -> SIMD3<Double> {
+        let facing = max(0, dot(normal, lamp))
+        let mirrored = max(0, dot(normal, unit(lamp + viewer)))
+        // To the power of 32.
+        let glow = (0..<5).reduce(mirrored) { value, _ in value * value } * specular
+        let lit = (color * (ambient + diffuse * facing) + SIMD3(repeating: 255 * glow)) * (1 - haze * depth)
+        return lit.clamped(lowerBound: .zero, upperBound: SIMD3(repeating: 255))
+    }
+
+    static func unit(_ vector: SIMD3<Double>) -> SIMD3<Double> {
+        let size = length(vector)
+        return size > 0 ? vector / size : viewer
+    }
+}

@@ -1,0 +1,81 @@
+/// How a run ended.
+public struct BatchOutcome: Sendable {
+    public let counts: BatchCounts
+    public let mode: RunControl.Mode
+    /// The largest sum of leases there was.
+    public let peakLeasedBytes: Int
+}
+
+/// What to do when the disk is full.
+public enum FullDiskPolicy: String, Sendable, CaseIterable {
+    /// Wait for room; nothing fails for want of it.
+    case pause
+    /// Admit nothing more, and end the run so that it can be gone on with.
+    case stop
+}
+
+/// What to do about an item that makes no progress.
+public struct StallPolicy: Sendable {
+    /// Without progress: no tile done, no stage left.
+    public var seconds: Int
+    /// Called with the item, the stage and the time, from a thread of its own. A thread that hangs in a system call cannot
+    /// be stopped, so this ends the process: its supervisor starts the next one, which tries the item alone.
+    public var action: @Sendable (String) -> Void
+
+    public init(seconds: Int, action: @escaping @Sendable (String) -> Void) {
+        self.seconds = seconds
+        self.action = action
+    }
+}
+
+/// What a run needs to know besides the recipe.
+public struct BatchOptions: Sendable {
+    public var output: OutputFolder
+    public var description: BatchDescription
+    public var threads: Int
+    /// The memory budget; nil for 80 % of what is there.
+    public var memoryBytes: Int?
+    public var retryFailed: Bool
+    public var overwrite: Bool
+    public var failFast: Bool
+    public var onFull: FullDiskPolicy
+    /// Whether new inputs are waited for, and how; nil for the inputs as they are.
+    public var watch: InputWatch?
+    public var hours: WorkingHours
+    /// What to do about an item that makes no progress; nil to wait for ever.
+    public var stall: StallPolicy?
+    /// How the engine before this one died, when a supervisor starts it anew.
+    public var previousDeath: String?
+    /// Resident bytes of the process before the run, which the budget has to cover too; nil to ask the system.
+    public var processBytes: Int?
+
+    public init(
+        output: OutputFolder,
+        description: BatchDescription,
+        threads: Int,
+        memoryBytes: Int? = nil,
+        retryFailed: Bool = false,
+        overwrite: Bool = false,
+        failFast: Bool = false,
+        onFull: FullDiskPolicy = .pause,
+        watch: InputWatch? = nil,
+        hours: WorkingHours = WorkingHours(),
+        stall: StallPolicy? = nil,
+        previousDeath: String? = nil,
+        processBytes: Int? = nil
+    ) {
+        self.output = output
+        self.description = description
+        self.threads = threads
+        self.memoryBytes = memoryBytes
+        self.retryFailed = retryFailed
+        self.overwrite = overwrite
+        self.failFast = failFast
+        self.onFull = onFull
+        self.watch = watch
+        self.hours = hours
+        self.stall = stall
+        self.previousDeath = previousDeath
+        self.processBytes = processBytes
+    }
+}

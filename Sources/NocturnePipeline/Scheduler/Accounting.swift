@@ -1,0 +1,39 @@
+import NocturneCore
+
+/// Writes what is about the whole batch, at the end of a run: the account, and what recipes have to say of all items.
+struct Accounting {
+    let recipes: [any Recipe]
+    let journal: Journal
+    let output: OutputFolder
+    let description: BatchDescription
+    let control: RunControl
+    let progress: ProgressReporter
+
+    /// Writes whatever the journal has outdated. A disk that is full or fails for a moment is given three more chances.
+    func bringUpToDate() async throws -> BatchCounts {
+        for attempt in 0..<3 {
+            do {
+                return try write()
+            } catch let fault as any SystemFault where fault.isTransient && control.mode != .cancelled {
+                await progress.note("the account waits: \(fault)")
+                try? await Task.sleep(for: .seconds(1 << (2 * attempt)))
+            }
+        }
+        return try write()
+    }
+
+    /// The account is a function of the journal, which says whether anything was written to it since the last one.
+    private func write() throws -> BatchCounts {
+        let written = [output.account, output.statistics, output.retryList].allSatisfy(FileSystem.exists)
+        if written, try journal.isAccounted() { return BatchCounts(of: try journal.items()) }
+        try FaultPoint.account.pass()
+        let counts = try Account(output: output, journal: journal, description: description).write()
+        let completed = try journal.items().filter { $0.state == .completed }.map { output.item($0.name) }
+        for recipe in recipes {
+            try recipe.summarize(folders: completed, into: output.path, flag: control.flag(for: ""))
+        }
+        try FileSystem.flush(output.path)
+        try journal.markAccounted()
+        return counts
+    }
+}

@@ -1,0 +1,43 @@
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Waits for inputs that come while the batch runs: the folders are looked through again and again, and an item is taken
+/// once none of its files has changed for a while.
+public struct InputWatch: Sendable, Hashable {
+    /// Seconds without a change after which a file counts as whole, 0 or more.
+    public var quietSeconds: Int
+    /// A file that ends the watch once it is there; nil for none.
+    public var stopFile: String?
+
+    public init(quietSeconds: Int, stopFile: String? = nil) {
+        self.quietSeconds = quietSeconds
+        self.stopFile = stopFile
+    }
+
+    /// What has been quiet for long enough. The rest is found again in a later round.
+    func quiet(_ discovery: Discovery) -> Discovery {
+        let now = time(nil)
+        var result = discovery
+        result.items.removeAll { item in
+            item.inputs.contains { $0.changedSeconds.map { now - $0 < quietSeconds } ?? true }
+        }
+        return result
+    }
+
+    /// Seconds between two looks: often enough for the quiet time, and never more than a tenth of the time for looking.
+    private func interval(after round: Duration) -> Int {
+        max(1, min(quietSeconds / 4, 30), Int(min(round.inSeconds, 60) * 10))
+    }
+
+    /// Waits until it is time to look again.
+    /// - Returns: false when the watch is to end.
+    func waitForNextRound(after round: Duration, _ control: RunControl) async -> Bool {
+        for _ in 0..<interval(after: round) {
+            if let stopFile, FileSystem.exists(stopFile) { return false }
+            guard control.mode == .running else { return false }
+            do { try await Task.sleep(for: .seconds(1)) } catch { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,198 @@
+import NocturneConcurrency
+import NocturneCore
+
+/// Distances between the boundaries of one label in two maps.
+///
+/// The exact Euclidean distance transform of Felzenszwalb and Huttenlocher (Distance Transforms of Sampled Functions,
+/// 2012), axis by axis with a spacing for each. What is kept for a voxel is not a distance but the place of the nearest
+/// boundary voxel of its slice (4 bytes), so distances come out of whole steps and round once. The last axis is worked on
+/// in planes that go as soon as the distances at the other mask's boundary are taken.
+struct BoundaryDistances {
+    let value: UInt16
+    /// Holds both masks.
+    let box: VoxelBox
+    let spacing: SIMD3<Double>
+    /// The most boundary voxels of both masks together.
+    let limit: Int
+
+    private static let none = UInt32.max
+
+    /// nil when there are too many boundary voxels.
+    func between(_ a: LabelVolume, _ b: LabelVolume, scope: ComputeScope) throws -> SurfaceDistances? {
+        let (first, second) = (mask(a), mask(b))
+        let counts = try [first, second].map { try $0.boundaryCounts(scope) }
+        guard counts.reduce(0, { $0 + $1.reduce(0, +) }) <= limit else { return nil }
+        var field = try VoxelBuffer<UInt32>(count: box.shape.count)
+        let forth = try distances(from: first, counts[0], to: second, &field, scope)
+        let back = try distances(from: second, counts[1], to: first, &field, scope)
+        let sum = sum(of: forth) + sum(of: back)
+        try scope.check()
+        return SurfaceDistances(
+            mean: sum / Double(forth.count + back.count),
+            hausdorff95: max(percentile95(of: forth), percentile95(of: back)),
+            hausdorff: max(forth.last ?? 0, back.last ?? 0)
+        )
+    }
+
+    private func mask(_ labels: LabelVolume) -> BoundaryMask { BoundaryMask(labels: labels, value: value, box: box) }
+
+    private func sum(of values: [Double]) -> Double { values.reduce(0, +) }
+
+    /// Of sorted values, between ranks as NumPy interpolates.
+    private func percentile95(of sorted: [Double]) -> Double {
+        let place = 0.95 * Double(sorted.count - 1)
+        let low = Int(place)
+        let high = min(low + 1, sorted.count - 1)
+        return sorted[low] + (sorted[high] - sorted[low]) * (place - Double(low))
+    }
+
+    /// Of every boundary voxel of `from` to the nearest one of `to`, sorted.
+    private func distances(
+        from: BoundaryMask,
+        _ counts: [Int],
+        to: BoundaryMask,
+        _ field: inout VoxelBuffer<UInt32>,
+        _ scope: ComputeScope
+    ) throws -> [Double] {
+        let size = box.shape
+        // Where the distances of each plane across j go.
+        var starts = [0]
+        for count in counts { starts.append(starts[starts.count - 1] + count) }
+        let places = starts
+        var result = [Double](repeating: 0, count: places[places.count - 1])
+        try field.withUnsafeMutableBufferPointer { field in
+            let nearest = SharedPointer(base: field.baseAddress!)
+            try scope.forEach(size.z) { k in
+                let slice = nearest.base + k * size.sliceCount
+                for j in 0..<size.y { nearestInRow(to, j, k, slice + j * size.x) }
+                nearestInSlice(slice)
+            }
+            try result.withUnsafeMutableBufferPointer { result in
+                guard let base = result.baseAddress else { return }
+                let target = SharedPointer(base: base)
+                try scope.forEach(size.y) { j in
+                    guard places[j + 1] > places[j] else { return }
+                    takePlane(j, from, nearest.base, target.base + places[j])
+                }
+            }
+        }
+        result.sort()
+        return result
+    }
+
+    /// The column of the nearest boundary voxel of the row.
+    private func nearestInRow(_ mask: BoundaryMask, _ j: Int, _ k: Int, _ row: UnsafeMutablePointer<UInt32>) {
+        let width = box.shape.x
+        var last = -1
+        for i in 0..<width {
+            if mask.isBoundary(i, j, k) { last = i }
+            row[i] = last < 0 ? Self.none : UInt32(last)
+        }
+        var next = -1
+        for i in (0..<width).reversed() {
+            if row[i] == UInt32(i) { next = i }
+            if next >= 0, row[i] == Self.none || next - i < i - Int(row[i]) { row[i] = UInt32(next) }
+        }
+    }
+
+    /// The nearest of the slice, by its index in the slice, from those of its rows.
+    private func nearestInSlice(_ slice: UnsafeMutablePointer<UInt32>) {
+        let (width, height) = (box.shape.x, box.shape.y)
+        var envelope = LowerEnvelope(count: height, spacing: spacing.y)
+        var columns = [UInt32](repeating: 0, count: height)
+        for i in 0..<width {
+            envelope.clear()
+            for j in 0..<height {
+                let column = slice[j * width + i]
+                columns[j] = column
+                guard column != Self.none else { continue }
+                let across = Double(Int(column) - i) * spacing.x
+                envelope.add(j, height: across * across)
+            }
+            guard !envelope.isEmpty else { continue }
+            envelope.forEach(0..<height) { j, nearest in
+                slice[j * width + i] = UInt32(nearest * width) + columns[nearest]
+            }
+        }
+    }
+
+    /// The distances of a plane's boundary voxels, by columns along k.
+    private func takePlane(
+        _ j: Int,
+        _ from: BoundaryMask,
+        _ field: UnsafePointer<UInt32>,
+        _ target: UnsafeMutablePointer<Double>
+    ) {
+        let size = box.shape
+        var taken = 0
+        var squares = [Double](repeating: .infinity, count: size.z * size.x)
+        for k in 0..<size.z {
+            let row = field + (k * size.y + j) * size.x
+            for i in 0..<size.x where row[i] != Self.none {
+                let (column, line) = (Int(row[i]) % size.x, Int(row[i]) / size.x)
+                let step = SIMD2(Double(column - i) * spacing.x, Double(line - j) * spacing.y)
+                squares[i * size.z + k] = (step * step).sum()
+            }
+        }
+        var envelope = LowerEnvelope(count: size.z, spacing: spacing.z)
+        for i in 0..<size.x {
+            let wanted = (0..<size.z).filter { from.isBoundary(i, j, $0) }
+            guard !wanted.isEmpty else { continue }
+            envelope.clear()
+            for k in 0..<size.z where squares[i * size.z + k] < .infinity {
+                envelope.add(k, height: squares[i * size.z + k])
+            }
+            envelope.forEach(wanted) { k, nearest in
+                let along = Double(nearest - k) * spacing.z
+                target[taken] = (squares[i * size.z + nearest] + along * along).squareRoot()
+                taken += 1
+            }
+        }
+    }
+}
+
+/// The lowest of several parabolas of one width, at every place of a line.
+struct LowerEnvelope {
+    private let square: Double
+    private var vertices: [Int]
+    private var heights: [Double]
+    /// Where each one begins to be the lowest, in steps.
+    private var begins: [Double]
+    private var used = 0
+
+    init(count: Int, spacing: Double) {
+        square = spacing * spacing
+        vertices = [Int](repeating: 0, count: count)
+        heights = [Double](repeating: 0, count: count)
+        begins = [Double](repeating: 0, count: count)
+    }
+
+    var isEmpty: Bool { used == 0 }
+
+    mutating func clear() { used = 0 }
+
+    /// - Parameter vertex: beyond all those added before.
+    mutating func add(_ vertex: Int, height: Double) {
+        var begin = -Double.infinity
+        while used > 0 {
+            let (other, step) = (vertices[used - 1], Double(vertex - vertices[used - 1]))
+            begin = Double(other) + step / 2 + (height - heights[used - 1]) / (2 * square * step)
+            if begin > begins[used - 1] { break }
+            used -= 1
+            begin = -.infinity
+        }
+        vertices[used] = vertex
+        heights[used] = height
+        begins[used] = begin
+        used += 1
+    }
+
+    /// Calls `body` with each place, in rising order, and the vertex that is lowest there.
+    func forEach(_ places: some Sequence<Int>, _ body: (Int, Int) -> Void) {
+        var lowest = 0
+        for place in places {
+            while lowest + 1 < used, begins[lowest + 1] <= Double(place) { lowest += 1 }
+            body(place, vertices[lowest])
+        }
+    }
+}

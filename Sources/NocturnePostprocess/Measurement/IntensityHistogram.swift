@@ -1,0 +1,54 @@
+public import NocturneCore
+
+/// How often values fall into bins of one width, as `numpy.histogram` counts: each bin has its lower edge, the last one
+/// its upper edge too.
+public struct IntensityHistogram: Hashable, Sendable, Codable {
+    /// The lower edge of the first bin.
+    public var lower: Double
+    /// The upper edge of the last bin.
+    public var upper: Double
+    public var counts: [Int]
+    /// Values outside, where the edges were given.
+    public var below: Int
+    public var above: Int
+
+    /// Bins over a range; a range of one value reaches half a unit to both sides.
+    init(bins: Int, over range: ClosedRange<Double>) {
+        let isPoint = range.lowerBound == range.upperBound
+        lower = range.lowerBound - (isPoint ? 0.5 : 0)
+        upper = range.upperBound + (isPoint ? 0.5 : 0)
+        counts = [Int](repeating: 0, count: bins)
+        below = 0
+        above = 0
+    }
+
+    init(_ rule: RegionOfInterest.HistogramRule, smallest: Double, largest: Double) {
+        self.init(bins: rule.bins, over: rule.range ?? smallest...largest)
+    }
+
+    /// The lower edge of a bin; that of the bin behind the last is ``upper``.
+    public func edge(_ bin: Int) -> Double {
+        bin >= counts.count ? upper : Double(bin) * ((upper - lower) / Double(counts.count)) + lower
+    }
+
+    mutating func add(_ value: Double) {
+        if value < lower {
+            below += 1
+        } else if value > upper {
+            above += 1
+        } else {
+            // The quotient may be off by a rounding; the edges decide.
+            let last = counts.count - 1
+            var bin = min(last, Int((value - lower) / (upper - lower) * Double(counts.count)))
+            if bin > 0, value < edge(bin) { bin -= 1 }
+            if bin < last, value >= edge(bin + 1) { bin += 1 }
+            counts[bin] += 1
+        }
+    }
+
+    mutating func merge(_ other: IntensityHistogram) {
+        for bin in counts.indices { counts[bin] += other.counts[bin] }
+        below += other.below
+        above += other.above
+    }
+}

@@ -1,0 +1,123 @@
+import NocturneCore
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+enum Trigonometry {
+    static func sine(_ angle: Double) -> Double { sin(angle) }
+    static func cosine(_ angle: Double) -> Double { cos(angle) }
+    static func arc(opposite: Double, adjacent: Double) -> Double { atan2(opposite, adjacent) }
+}
+
+/// A region that cannot be laid on a grid, and why.
+struct RegionProblem: Error {
+    let detail: String
+}
+
+/// A flat region in RAS+ mm.
+struct PlaneFrame: Sendable {
+    var center: SIMD3<Double>
+    /// Unit vectors at right angles to each other.
+    var right: SIMD3<Double>
+    var up: SIMD3<Double>
+
+    func coordinates(_ point: SIMD3<Double>) -> SIMD2<Double> {
+        SIMD2(dot(point - center, right), dot(point - center, up))
+    }
+}
+
+/// Where the samples of a region are: voxels of the grid, or points of a plane across it.
+enum RegionPlacement {
+    /// Voxels whose centres lie inside a shape.
+    struct Grid: Sendable {
+        enum Inside: Sendable {
+            case sphere(center: SIMD3<Double>, radius: Double)
+            /// In RAS+ mm.
+            case patientBox(lower: SIMD3<Double>, upper: SIMD3<Double>)
+            case voxelBox(lower: SIMD3<Double>, upper: SIMD3<Double>)
+            case flat(PlaneFrame, FlatOutline)
+        }
+
+        var inside: Inside
+        /// What the shape spans in voxel indices.
+        var lower: SIMD3<Double>
+        var upper: SIMD3<Double>
+        /// The slice of a flat region.
+        var slice: (axis: Int, index: Int)?
+
+        func contains(index: SIMD3<Double>, point: SIMD3<Double>) -> Bool {
+            let t = FlatOutline.tolerance
+            switch inside {
+            case .sphere(let center, let radius): return length(point - center) <= radius + t
+            case .patientBox(let lower, let upper):
+                return (0..<3).allSatisfy { point[$0] >= lower[$0] - t && point[$0] <= upper[$0] + t }
+            case .voxelBox(let lower, let upper):
+                return (0..<3).allSatisfy { index[$0] >= lower[$0] - t && index[$0] <= upper[$0] + t }
+            case .flat(let frame, let outline): return outline.contains(frame.coordinates(point))
+            }
+        }
+
+        /// The voxels that may be inside; nil for none.
+        func candidates(in shape: VolumeShape) -> VoxelBox? {
+            var box = VoxelBox(all: shape)
+            for axis in 0..<3 {
+                let last = Double(shape[axis] - 1)
+                let from = max(0, (lower[axis] - 1e-6).rounded(.up))
+                let to = min(last, (upper[axis] + 1e-6).rounded(.down))
+                guard from <= to else { return nil }
+                box.lower[axis] = Int(from)
+                box.upper[axis] = Int(to) + 1
+            }
+            return box
+        }
+
+        func status(in shape: VolumeShape) -> RegionMeasurement.Status {
+            let axes = (0..<3).filter { $0 != slice?.axis }
+            if let slice, !(0..<shape[slice.axis]).contains(slice.index) { return .outside }
+            func end(_ axis: Int) -> Double { Double(shape[axis]) - 0.5 }
+            if axes.contains(where: { upper[$0] < -0.5 || lower[$0] > end($0) }) { return .outside }
+            return axes.allSatisfy { lower[$0] >= -0.5 - 1e-6 && upper[$0] <= end($0) + 1e-6 } ? .complete : .cut
+        }
+    }
+
+    /// Points of a plane: whole steps of `spacing` mm from the region's centre along its two axes.
+    struct Samples: Sendable {
+        /// More is refused: 64 MiB.
+        static let largestCount = 1 << 24
+
+        var frame: PlaneFrame
+        var outline: FlatOutline
+        var spacing: Double
+        /// First steps, and the numbers of columns and rows.
+        var first: SIMD2<Int>
+        var columns: Int
+        var rows: Int
+    }
+
+    case grid(Grid)
+    case samples(Samples)
+
+    /// The volume of the shape in mm³, or its area in mm².
+    var size: Double? {
+        switch self {
+        case .samples(let samples): return samples.outline.area
+        case .grid(let grid):
+            switch grid.inside {
+            case .flat(_, let outline): return outline.area
+            case .sphere(_, let radius): return 4 / 3 * Double.pi * radius * radius * radius
+            case .patientBox(let lower, let upper), .voxelBox(let lower, let upper):
+                let edges = upper - lower
+                return edges.x * edges.y * edges.z
+            }
+        }
+    }
+
+    /// 4 bytes for every sample or every voxel that may be one.
+    func bytes(in shape: VolumeShape) -> Int {
+        switch self {
+        case .samples(let samples): samples.columns * samples.rows * 4
+        case .grid(let grid): (grid.candidates(in: shape)?.shape.count ?? 0) * 4
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import NocturneConcurrency
+import NocturneFormats
+import NocturneInference
+import NocturnePictures
+import NocturnePipeline
+
+extension SegmentationModel {
+    /// What pictures show where the image does not say it: the package's window; else the bounds that the network sees,
+    /// which are a window too; else percentiles, since the other schemes know no bounds.
+    var pictureWindow: PictureWindow {
+        if let stated = settings.window, let window = PictureWindow(center: stated.center, width: stated.width) {
+            return window
+        }
+        if case .ct(let lower, let upper, _, _) = package.channels[0].normalization {
+            return .fixed(lower: lower, upper: upper)
+        }
+        return .percentiles
+    }
+}
+
+/// Writes the animated slices while the image is in memory.
+enum SliceWriter {
+    static let file = "slices.png"
+    private static let millisecondsPerFrame = 80
+
+    /// Beside the volume and its labels: the frames that are drawn and compressed at the same time.
+    static let workingBytes = AnimatedPNGWriter.predictedBytes(pixels: SliceStrip.mostPixels)
+
+    /// - Returns: The path in the item's staging folder.
+    /// - Throws: ``PNGError``, `FileFault`, and ``CancelledError``, which is looked for before every frame.
+    static func write(_ preview: Preview, into context: StageContext) throws -> String {
+        let strip = SliceStrip(preview)
+        let path = context.staging + "/" + file
+        try FileSystem.makeFolder(context.staging)
+        try AnimatedPNGWriter(
+            width: strip.width,
+            height: strip.height,
+            palette: strip.palette,
+            frameCount: strip.frameCount,
+            millisecondsPerFrame: millisecondsPerFrame
+        ).write(to: path, cover: strip.cover(), scope: context.scope) { strip.frame($0) }
+        return path
+    }
+}

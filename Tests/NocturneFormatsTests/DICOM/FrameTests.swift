@@ -1,0 +1,191 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneTestSupport
+import Testing
+
+@Suite("Frames of enhanced objects and tiles of mosaics")
+struct FrameTests {
+    /// An enhanced MR object whose frame n lies at z = 3 n and holds the ramp plus 1000 n.
+    private func enhanced(_ frames: Int, change: (inout DICOMDataSet) -> Void = { _ in }) -> [UInt8] {
+        var slice = TestSlice()
+        slice.sopClass = "1.2.840.10008.5.1.4.1.1.4.1"
+        var set = slice.dataSet
+        for tag: UInt32 in [0x0020_0032, 0x0020_0037, 0x0028_0030] { set.remove(tag) }
+        set.text(0x0028_0008, "IS", "\(frames)")
+        var orientation = DICOMDataSet()
+        orientation.text(0x0020_0037, "DS", "1\\0\\0\\0\\1\\0")
+        var measures = DICOMDataSet()
+        measures.text(0x0028_0030, "DS", "2\\0.5")
+        measures.text(0x0018_0050, "DS", "2.5")
+        var shared = DICOMDataSet()
+        shared.sequence(0x0020_9116, [orientation])
+        shared.sequence(0x0028_9110, [measures])
+        set.sequence(0x5200_9229, [shared])
+        set.sequence(
+            0x5200_9230,
+            (0..<frames).map { frame in
+                var place = DICOMDataSet()
+                place.text(0x0020_0032, "DS", "1\\2\\\(3 * frame)")
+                var values = DICOMDataSet()
+                values.text(0x0028_1052, "DS", "\(frame)")
+                values.text(0x0028_1053, "DS", "2")
+                var content = DICOMDataSet()
+                content.text(0x0020_9056, "SH", "1")
+                content.bytes(0x0020_9157, "UL", littleEndian(UInt32(1)) + littleEndian(UInt32(frame + 1)))
+                content.bytes(0x0020_9128, "UL", littleEndian(UInt32(4)))
+                var item = DICOMDataSet()
+                item.sequence(0x0020_9113, [place])
+                item.sequence(0x0028_9145, [values])
+                item.sequence(0x0020_9111, [content])
+                return item
+            }
+        )
+        set.bytes(
+            0x7FE0_0010,
+            "OW",
+            (0..<frames).flatMap { frame in TestSlice.ramp.flatMap { littleEndian($0 + UInt16(1000 * frame)) } }
+        )
+        change(&set)
+        return DICOMDataSet.preamble("1.2.840.10008.1.2.1") + set.encoded(.explicit)
+    }
+
+    private func object<R>(_ file: [UInt8], _ body: (DICOMObject) throws -> R) throws -> R {
+        try TemporaryFolder.with("dicom") { folder in
+            try body(try DICOMObject.readHeader(path: try folder.write(file, to: "a").path))
+        }
+    }
+
+    @Test("a frame has its own place, slope and dimensions, and shares the rest")
+    func groups() throws {
+        try object(enhanced(3)) { object in
+            let slices = try object.slices()
+            #expect(slices.map(\.frame) == [0, 1, 2])
+            #expect(slices.map(\.position) == (0..<3).map { SIMD3(1, 2, Double(3 * $0)) })
+            #expect(slices.allSatisfy { $0.rowSpacing == 2 && $0.columnSpacing == 0.5 && $0.sliceThickness == 2.5 })
+            #expect(slices.map(\.rescaleIntercept) == [0, 1, 2])
+            #expect(slices.map(\.dimensionIndex) == [[1, 1], [1, 2], [1, 3]])
+            #expect(slices.allSatisfy { $0.stackID == "1" && $0.temporalPosition == 4 })
+        }
+    }
+
+    @Test("40 frames become a volume with each frame's own slope, on any number of threads")
+    func volume() async throws {
+        let file = enhanced(40)
+        let expected = (0..<40).flatMap { frame in TestSlice.ramp.map { Float(2 * (Int($0) + 1000 * frame) + frame) } }
+        let folder = try TemporaryFolder("dicom")
+        let path = try folder.write(file, to: "a").path
+        let results = try await resultsForWidths { scope in
+            let series = try #require(try DICOMScanner.scan(paths: [path], scope: scope).series.first)
+            let volume = try DICOMReader.readVolume(series, scope: scope)
+            #expect(volume.geometry.shape == VolumeShape(x: 8, y: 6, z: 40))
+            return voxels(volume)
+        }
+        #expect(results.allSatisfy { $0 == expected })
+    }
+
+    @Test("frames without groups, or with too few, are refused with the figures")
+    func missingGroups() throws {
+        for (change, words): ((inout DICOMDataSet) -> Void, String) in [
+            ({ $0.remove(0x5200_9230) }, "is missing"), ({ $0.text(0x0028_0008, "IS", "4") }, "has 3 items"),
+        ] {
+            try withScan(["a": enhanced(3, change: change)]) { scan in
+                let problem = try #require(scan.series.first?.problem)
+                #expect(problem.code == .multiFrame && problem.detail.contains(words))
+            }
+        }
+    }
+
+    @Test("frames that lie in the file no more are an error", arguments: [0, 95, 190, 287])
+    func cutFrames(bytes: Int) throws {
+        let file = enhanced(3) { set in
+            set.bytes(0x7FE0_0010, "OW", [UInt8](repeating: 1, count: bytes))
+        }
+        try object(file) { object in
+            #expect(throws: DICOMReadError.self) { try DICOMReader.storedValues(of: object) }
+        }
+    }
+
+    /// A mosaic of 3 × 3 tiles of 2 × 2 pixels, eight of them used; pixel values are those of the tile.
+    private func mosaic(change: (inout DICOMDataSet) -> Void = { _ in }) -> [UInt8] {
+        var slice = TestSlice()
+        slice.sopClass = "1.2.840.10008.5.1.4.1.1.4"
+        slice.position = SIMD3(-10, -20, 5)
+        slice.spacing = (2, 2)
+        slice.change = { set in
+            set.text(0x0008_0008, "CS", "ORIGINAL\\PRIMARY\\M\\MOSAIC")
+            set.text(0x0008_0060, "CS", "MR")
+            set.text(0x0018_0088, "DS", "3.5")
+            set.text(0x0019_0010, "LO", "SIEMENS MR HEADER")
+            set.short(0x0019_100A, 8)
+            set.short(0x0028_0010, 6)
+            set.short(0x0028_0011, 6)
+            let cells = (0..<36).map { UInt16(($0 / 6 / 2) * 3 + ($0 % 6) / 2 + 1) }
+            set.bytes(0x7FE0_0010, "OW", cells.flatMap { littleEndian($0) })
+            change(&set)
+        }
+        return slice.file()
+    }
+
+    @Test("the used tiles of a mosaic are slices around the mosaic's centre")
+    func tiles() throws {
+        try withScan(["a": mosaic()]) { scan in
+            let series = try #require(scan.series.first)
+            let volume = try DICOMReader.readVolume(series, scope: .serial())
+            #expect(volume.geometry.shape == VolumeShape(x: 2, y: 2, z: 8))
+            #expect(voxels(volume) == (1...8).flatMap { [Float](repeating: Float($0), count: 4) })
+            let first = try #require(series.slices.first)
+            // Half of four pixels of 2 mm further in.
+            #expect(first.position == SIMD3(-6, -16, 5))
+            #expect(series.slices.last?.position == SIMD3(-6, -16, 5 + 7 * 3.5))
+        }
+    }
+
+    @Test("the scanner's own header turns the order of a mosaic's slices")
+    func normal() throws {
+        func tag(_ name: String, _ values: [String]) -> [UInt8] {
+            var bytes = Array(name.utf8) + [UInt8](repeating: 0, count: 64 - name.utf8.count)
+            bytes += littleEndian(Int32(3)) + Array("FD".utf8) + [0, 0] + littleEndian(Int32(0))
+            bytes += littleEndian(Int32(values.count)) + littleEndian(Int32(77))
+            for value in values {
+                let text = Array(value.utf8) + [0]
+                let padded = text + [UInt8](repeating: 0, count: (4 - text.count % 4) % 4)
+                let length = littleEndian(Int32(text.count))
+                bytes += length + length + littleEndian(Int32(77)) + length + padded
+            }
+            return bytes
+        }
+        let header = Array("SV10".utf8) + [4, 3, 2, 1] + littleEndian(Int32(2)) + littleEndian(Int32(77))
+            + tag("NumberOfImagesInMosaic", ["7"]) + tag("SliceNormalVector", ["0.0", "0", "-1.00000000"])
+        let file = mosaic { set in
+            set.remove(0x0019_100A)
+            set.text(0x0029_0010, "LO", "SIEMENS CSA HEADER")
+            set.bytes(0x0029_1010, "OB", header)
+        }
+        try object(file) { object in
+            let slices = try object.slices()
+            #expect(slices.count == 7)
+            #expect(slices.last?.position == SIMD3(-6, -16, 5 - 6 * 3.5))
+        }
+        // Every shorter header is survived.
+        try TemporaryFolder.with("dicom") { folder in
+            for count in stride(from: 0, to: header.count, by: 2) {
+                let file = mosaic { set in
+                    set.remove(0x0019_100A)
+                    set.text(0x0029_0010, "LO", "SIEMENS CSA HEADER")
+                    set.bytes(0x0029_1010, "OB", Array(header[..<count]))
+                }
+                let object = try DICOMObject.readHeader(path: try folder.write(file, to: "a").path)
+                #expect([1, 7].contains(try object.slices().count))
+            }
+        }
+    }
+
+    @Test("a mosaic that does not say how many tiles it has is refused")
+    func unknownTiles() throws {
+        try withScan(["a": mosaic { $0.remove(0x0019_100A) }]) { scan in
+            #expect(scan.series.first?.problem?.code == .mosaic)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import NocturneCore
+import NocturneFormats
+import NocturneTestSupport
+import Testing
+
+@Suite("DICOM objects as photos")
+struct DICOMPhotoTests {
+    private func photo(_ change: @escaping (inout DICOMDataSet) -> Void) throws -> Photo {
+        var slice = TestSlice()
+        slice.change = change
+        return try TemporaryFolder.with("photo") { folder in
+            try PhotoReader.read(at: try folder.write(slice.file(), to: "a").path)
+        }
+    }
+
+    private func colour(_ set: inout DICOMDataSet, _ photometric: String, planar: Int, _ bytes: [UInt8]) {
+        set.short(0x0028_0002, 3)
+        set.text(0x0028_0004, "CS", photometric)
+        set.short(0x0028_0006, planar)
+        set.short(0x0028_0100, 8)
+        set.short(0x0028_0101, 8)
+        set.short(0x0028_0102, 7)
+        set.bytes(0x7FE0_0010, "OB", bytes)
+    }
+
+    static let colours: [UInt8] = (0..<144).map { UInt8($0 * 7 % 251) }
+
+    @Test("RGB comes as it is, by pixel and by plane")
+    func rgb() throws {
+        let pixels = try photo { colour(&$0, "RGB", planar: 0, Self.colours) }
+        #expect(pixels.image.samples == Self.colours)
+        #expect(pixels.facts.format == .dicom && pixels.facts.colourModel == .rgb)
+        let planes = (0..<3).flatMap { plane in stride(from: plane, to: 144, by: 3).map { Self.colours[$0] } }
+        #expect(try photo { colour(&$0, "RGB", planar: 1, planes) }.image.samples == Self.colours)
+    }
+
+    @Test("YBR becomes RGB by the standard's coefficients")
+    func ybr() throws {
+        let full = [UInt8](repeating: 0, count: 0) + (0..<48).flatMap { _ in [UInt8(120), 90, 200] }
+        let expected = (0..<48).flatMap { _ in [UInt8(221), 82, 53] }
+        #expect(try photo { colour(&$0, "YBR_FULL", planar: 0, full) }.image.samples == expected)
+        let halved = (0..<24).flatMap { _ in [UInt8(120), 120, 90, 200] }
+        #expect(try photo { colour(&$0, "YBR_FULL_422", planar: 0, halved) }.image.samples == expected)
+    }
+
+    @Test("palettes are looked up")
+    func palette() throws {
+        let indices = (0..<48).map { UInt8($0 % 4) }
+        let samples = try photo { set in
+            colour(&set, "PALETTE COLOR", planar: 0, indices)
+            set.short(0x0028_0002, 1)
+            for channel in 0..<3 {
+                let facts = littleEndian(UInt16(4)) + littleEndian(UInt16(0)) + littleEndian(UInt16(16))
+                set.bytes(0x0028_1101 + UInt32(channel), "US", facts)
+                let entries = (0..<4).flatMap { littleEndian(UInt16(($0 * 60 + channel) << 8)) }
+                set.bytes(0x0028_1201 + UInt32(channel), "OW", entries)
+            }
+        }.image.samples
+        #expect(samples == indices.flatMap { index in (0..<3).map { index * 60 + UInt8($0) } })
+    }
+
+    @Test("grey goes from its least to its largest value, or through the window; MONOCHROME1 is turned")
+    func grey() throws {
+        let range = try photo { _ in }.image.samples
+        #expect(range[0] == 0 && range[143] == 255 && range[0..<3].allSatisfy { $0 == range[0] })
+        let turned = try photo { $0.text(0x0028_0004, "CS", "MONOCHROME1") }.image.samples
+        #expect(turned == range.map { 255 - $0 } || zip(turned, range).allSatisfy { abs(Int($0) + Int($1) - 255) <= 1 })
+        let window = try photo { set in
+            set.text(0x0028_1050, "DS", "100")
+            set.text(0x0028_1051, "DS", "101")
+        }.image.samples
+        for (index, value) in TestSlice.ramp.enumerated() {
+            let shade = min(max((Double(value) - 49.5) / 100 * 255, 0), 255)
+            #expect(abs(Double(window[index * 3]) - shade) <= 0.51)
+        }
+    }
+
+    @Test("of several frames the first is read, with a note")
+    func frames() throws {
+        let photo = try photo { set in
+            set.text(0x0028_0008, "IS", "2")
+            set.bytes(0x7FE0_0010, "OW", (TestSlice.ramp + TestSlice.ramp).flatMap { littleEndian($0) })
+        }
+        #expect(photo.facts.pageCount == 2 && photo.facts.notes.contains(.firstOfPages(2)))
+    }
+
+    @Test("broken objects are errors that name the fact")
+    func broken() throws {
+        let error = #expect(throws: PhotoError.self) { try photo { $0.remove(0x7FE0_0010) } }
+        #expect(error?.code == .unsupported)
+        let short = #expect(throws: PhotoError.self) { try photo { $0.bytes(0x7FE0_0010, "OW", [1, 2]) } }
+        #expect(short?.code == .corrupt)
+    }
+}

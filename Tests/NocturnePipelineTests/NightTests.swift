@@ -1,0 +1,130 @@
+import Foundation
+import NocturneCore
+import NocturnePipeline
+import NocturneTestSupport
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The engine met with what a night brings: full disks, sources that change, inputs that come late, reads that never end.
+@Suite("What a night brings")
+struct NightTests {
+    private func times(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) -> @Sendable () throws -> Void {
+        let calls = Mutex(0)
+        return {
+            let call = calls.withLock { calls -> Int in
+                calls += 1
+                return calls
+            }
+            if call <= count { try body(call) }
+        }
+    }
+
+    @Test("A full disk is waited for as often as it is full, and fails nothing")
+    func fullDisk() async throws {
+        let bench = try WordBench(["a": "one", "b": "two"])
+        let full = times(3) { _ in throw FileFault(operation: "write", path: "x", code: ENOSPC) }
+        let outcome = try await bench.run(
+            WordRecipe { stage, name in if stage == .write && name == "a" { try full() } }
+        )
+        #expect(outcome.counts.completed == 2 && outcome.counts.failed == 0)
+        #expect(try bench.words("a") == "ONE")
+        #expect(try bench.events("disk").contains { $0.contains("is full") })
+        #expect(try bench.events("disk").contains { $0.contains("has room again") })
+    }
+
+    @Test("Asked to stop at a full disk, it stops so that it can be gone on with")
+    func stopAtFullDisk() async throws {
+        let bench = try WordBench(["a": "one"])
+        let outcome = try await bench.run(
+            WordRecipe { stage, _ in
+                if stage == .write { throw FileFault(operation: "write", path: "x", code: ENOSPC) }
+            },
+            onFull: .stop
+        )
+        #expect(outcome.mode == .draining && outcome.counts.notReached == 1 && outcome.counts.failed == 0)
+        let next = try await bench.again().run(WordRecipe())
+        #expect(next.counts.completed == 1)
+    }
+
+    @Test("A fault of the disk that stays is tried three times, then told", arguments: [EIO, ESTALE])
+    func failingDisk(code: Int32) async throws {
+        let bench = try WordBench(["a": "one"])
+        let calls = Mutex(0)
+        let outcome = try await bench.run(
+            WordRecipe { stage, _ in
+                guard stage == .load else { return }
+                calls.withLock { $0 += 1 }
+                throw FileFault(operation: "read", path: "the/file", code: code)
+            }
+        )
+        #expect(outcome.counts.failed == 1)
+        #expect(calls.withLock { $0 } == 3)
+        #expect(try bench.events("itemFailed").first?.contains("the/file: cannot read") == true)
+    }
+
+    @Test("A source that changes while it is worked on is done anew", arguments: [Stage.load, .infer, .mesh])
+    func changedSource(stage: Stage) async throws {
+        let bench = try WordBench(["a": "old", "b": "other"])
+        let change = times(1) { _ in try bench.write("a", "new words") }
+        let outcome = try await bench.run(WordRecipe { at, name in if at == stage && name == "a" { try change() } })
+        #expect(outcome.counts.completed == 2 && outcome.counts.inputs == 2)
+        #expect(try bench.words("a") == "NEW WORDS")
+        #expect(try bench.events("itemRetried").count == 1)
+    }
+
+    @Test("A source that changes all the time is left to the next run, and never given as done")
+    func restlessSource() async throws {
+        let bench = try WordBench(["a": "0"])
+        let count = Mutex(0)
+        let outcome = try await bench.run(
+            WordRecipe { stage, _ in
+                guard stage == .infer else { return }
+                let next = count.withLock { count -> Int in
+                    count += 1
+                    return count
+                }
+                try bench.write(
+                    "a",
+                    "\(next) and longer each time".padding(toLength: 40 + next, withPad: ".", startingAt: 0)
+                )
+            }
+        )
+        #expect(outcome.counts.completed == 0 && outcome.counts.notReached == 1)
+        #expect(try await bench.run(WordRecipe()).counts.completed == 1)
+    }
+
+    @Test("A watch takes what comes later, once it is quiet, and ends at the stop file")
+    func watch() async throws {
+        let bench = try WordBench(["a": "one"])
+        let stop = bench.folder("stop").path
+        let late = times(1) { _ in try bench.write("b", "two") }
+        let outcome = try await bench.run(
+            WordRecipe { stage, name in
+                if stage == .write && name == "a" { try late() }
+                if stage == .write && name == "b" { try FileSystem.write(stop, []) }
+            },
+            watch: InputWatch(quietSeconds: 1, stopFile: stop)
+        )
+        #expect(outcome.counts.completed == 2)
+        #expect(try bench.words("b") == "TWO")
+    }
+
+    @Test("An item that makes no progress is told, with its stage")
+    func stall() async throws {
+        let bench = try WordBench(["a": "one"])
+        let told = Mutex<String?>(nil)
+        let outcome = try await bench.run(
+            WordRecipe { stage, _ in
+                // As a read from a dead share would, until somebody has noticed.
+                while stage == .load && told.withLock({ $0 == nil }) { sched_yield() }
+            },
+            stall: StallPolicy(seconds: 1) { words in told.withLock { $0 = words } }
+        )
+        #expect(outcome.counts.completed == 1)
+        #expect(told.withLock { $0 } == "a has made no progress for 1 s (stage load)")
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturnePipeline
+import NocturneRecipes
+import NocturneTestSupport
+import Synchronization
+import Testing
+
+/// Volumes, photos to be classified and photos to be taken apart in one batch.
+private struct MixedBench {
+    private let volumes: BatchBench
+    private let photos: PhotoBench
+    private let shelves: ShelfBench
+
+    /// Three of each kind.
+    init() throws {
+        volumes = try BatchBench()
+        photos = try PhotoBench("primary")
+        shelves = try ShelfBench()
+        for index in 0..<3 {
+            try volumes.addBox("v\(index).nii", shape: VolumeShape(x: 30, y: 30, z: 40 + index))
+            try photos.add("p\(index).png", SIMD3(UInt8(200 - 20 * index), 60, 40))
+            try shelves.add("s\(index).png", books: [.init(x: 10 + 20 * index, y: 20, width: 20, height: 60)])
+        }
+    }
+
+    /// 3 volumes, and 6 pictures for each of two models.
+    static let count = 15
+    var output: OutputFolder { volumes.output }
+    var whole: OutputFolder { OutputFolder(volumes.folder("whole").path) }
+
+    @discardableResult
+    func run(
+        to output: OutputFolder? = nil,
+        threads: Int = 2,
+        observe: @escaping @Sendable (BatchEvent, RunControl) -> Void = { _, _ in }
+    ) async throws -> BatchOutcome {
+        let output = output ?? self.output
+        try output.create()
+        let package = try ModelPackage.load(folder: shelves.model)
+        let separator = try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
+        let recipes: [any Recipe] = [
+            try volumes.recipe(), try photos.recipe(),
+            PhotoInstances(models: [separator], options: PhotoInstancesOptions()),
+        ]
+        let models = [volumes.model, photos.models[0], shelves.model]
+        let packages = try models.map { try ModelPackage.load(folder: $0) }
+        let options = BatchOptions(
+            output: output,
+            description: BatchDescription(
+                version: "0.0.0",
+                models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
+                options: [:],
+                inputs: [volumes.input, photos.input, shelves.input],
+                include: [],
+                exclude: [],
+                modelPaths: models
+            ),
+            threads: threads,
+            memoryBytes: 2 << 30,
+            processBytes: BatchBench.processBytes
+        )
+        let control = RunControl()
+        let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))
+        return try await BatchEngine(recipes: recipes, options: options, control: control, progress: progress).run()
+    }
+
+    func tree(_ output: OutputFolder) throws -> [String: String] { try volumes.tree(output) }
+
+    private struct Observer: ProgressView {
+        let control: RunControl
+        let observe: @Sendable (BatchEvent, RunControl) -> Void
+        func show(_ event: BatchEvent, _ status: ProgressStatus) { observe(event, control) }
+        func refresh(_ status: ProgressStatus) {}
+        func close() {}
+    }
+}
+
+@Suite("Stopping and going on with volumes and photos in one batch")
+struct MixedResumeTests {
+    @Test(
+        "Cancelled as any item starts, a resumed batch ends as an undisturbed one",
+        arguments: [1, 2, 4, 7, 9, 12, 15]
+    )
+    func cancel(atStart number: Int) async throws {
+        let bench = try MixedBench()
+        #expect(try await bench.run(to: bench.whole, threads: 1).counts.completed == MixedBench.count)
+        let seen = Mutex(0)
+        let first = try await bench.run { event, control in
+            guard event.event == .itemStarted else { return }
+            let count = seen.withLock { seen in
+                seen += 1
+                return seen
+            }
+            // Its flag is raised before its first stage, so this item at least is not done.
+            if count == number { control.cancel() }
+        }
+        #expect(first.counts.completed < MixedBench.count)
+        #expect(first.counts.notReached == MixedBench.count - first.counts.completed)
+        let started = Mutex(0)
+        let second = try await bench.run { event, _ in
+            if event.event == .itemStarted { started.withLock { $0 += 1 } }
+        }
+        #expect(second.counts.completed == MixedBench.count)
+        // What was committed is not done again.
+        #expect(started.withLock { $0 } == MixedBench.count - first.counts.completed)
+        #expect(try bench.tree(bench.output) == bench.tree(bench.whole))
+    }
+
+    @Test("Folders renamed into place but not journaled are recognised, whatever made them")
+    func adoption() async throws {
+        let bench = try MixedBench()
+        try await bench.run()
+        let before = try bench.tree(bench.output)
+        for suffix in ["", "-wal", "-shm"] { FileSystem.remove(bench.output.journal + suffix) }
+        let started = Mutex(0)
+        let outcome = try await bench.run { event, _ in
+            if event.event == .itemStarted { started.withLock { $0 += 1 } }
+        }
+        #expect(outcome.counts.completed == MixedBench.count && started.withLock { $0 } == 0)
+        #expect(try bench.tree(bench.output) == before)
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import NocturneTestSupport
+import Testing
+
+/// The tool made to die and to fail on purpose; Tools/Proofs/fault_matrix.py does it at every point.
+@Suite("Faults on purpose")
+struct FaultTests {
+    private func account(_ bench: ToolBench) throws -> [String: Any] {
+        let data = try Data(contentsOf: URL(fileURLWithPath: bench.output + "/batch.json"))
+        return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+    }
+
+    @Test("are refused in an ordinary run")
+    func refused() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii")
+        let command = ["run", bench.input, "--model", bench.model(), "--output", bench.output]
+        let ordinary = try Tool(command, environment: ["NOCTURNE_FAULT": "file.write:1:EIO"])
+        #expect(ordinary.status == 2)
+        #expect(ordinary.errors.contains("NOCTURNE_FAULT"))
+        #expect(!FileManager.default.fileExists(atPath: bench.output))
+        for words in ["file.write", "nowhere:1:kill", "file.write:0:kill", "file.write:1:ruin", "file.write:x:EIO"] {
+            let unread = try Tool(command + ["--fault-injection"], environment: ["NOCTURNE_FAULT": words])
+            #expect(unread.status == 2, "\(words)")
+            #expect(unread.errors.contains("is no fault"))
+        }
+    }
+
+    @Test(
+        "a fault that goes away is not seen in the results",
+        arguments: [
+            "file.write:2:ENOSPC", "file.flush:1:EIO", "input.open:1:EIO", "item.exchange:2:EIO", "item.inPlace:1:EIO",
+            "item.inPlace:1:kill", "journal.transaction:1:kill",
+        ]
+    )
+    func passing(fault: String) throws {
+        let bench = try ToolBench()
+        for index in 0..<5 { try bench.addVolume("v\(index).nii") }
+        let command = ["run", bench.input, "--model", bench.model(), "--fault-injection", "--output", bench.output]
+        let tool = try Tool(command, environment: ["NOCTURNE_FAULT": fault])
+        #expect(tool.status == 0, "\(tool.errors)")
+        #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == 5)
+        #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
+    @Test("an item that kills the engine whenever it is worked on is quarantined, and the others are done")
+    func poison() throws {
+        let bench = try ToolBench()
+        for name in ["a.nii", "poison.nii", "z.nii"] { try bench.addVolume(name) }
+        let command = ["run", bench.input, "--model", bench.model(), "--fault-injection", "--output", bench.output]
+        let tool = try Tool(command, environment: ["NOCTURNE_FAULT": "item.stage@poison:1+:kill"])
+        #expect(tool.status == 3)
+        let counts = try account(bench)["counts"] as? [String: Any]
+        #expect(counts?["completed"] as? Int == 2)
+        #expect(counts?["quarantined"] as? Int == 1)
+        let retry = try String(contentsOfFile: bench.output + "/retry.txt", encoding: .utf8)
+        #expect(
+            retry.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init) == [bench.input + "/poison.nii"]
+        )
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import NocturneCore
+import NocturneFormats
+import NocturnePipeline
+import NocturneTestSupport
+import Testing
+
+@Suite("Photos on the command line")
+struct PhotoCommandTests {
+    private let skin = Checkout.folder.appendingPathComponent("Samples/Models/skin-lesions-demo").path
+    private let books = Fixtures.url("Models/coloured-maps").path
+
+    /// A picture with one book on it as the fixture's network sees it; every name gives another one.
+    private func picture(_ folder: TemporaryFolder, _ name: String) throws {
+        var image = RGBImage(width: 160, height: 96)
+        let left = 10 + name.utf8.reduce(0) { ($0 * 31 + Int($1)) % 97 }
+        for y in 20..<80 {
+            for x in left..<left + 30 {
+                let isEdge = x == left || x == left + 29 || y == 20 || y == 79
+                image[x, y] = SIMD3(230, isEdge ? 240 : 10, isEdge ? 40 : 220)
+            }
+        }
+        let url = folder(name)
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try PNGWriter.write(image, to: url.path)
+    }
+
+    /// Source names of all results.
+    private func sources(_ output: String) throws -> [String] {
+        try FileSystem.files(below: output).filter { $0.hasSuffix("result.json") }.map { file in
+            let bytes = try FileSystem.read(output + "/" + file)
+            let result = try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
+            return (result?["source"] as? [String: Any])?["name"] as? String ?? ""
+        }.sorted()
+    }
+
+    @Test(
+        "Same names in two folders, a.jpg beside a.jpeg and A.JPG, and an output folder among the inputs lose nothing",
+        arguments: ["skin", "books"]
+    )
+    func names(_ kind: String) throws {
+        let folder = try TemporaryFolder("nocturne-names")
+        let names = ["x/a.jpg", "y/a.jpg", "y/a.jpeg", "y/A.JPG", "y/a", "a.png"]
+        for name in names { try picture(folder, "in/" + name) }
+        let output = folder("in/out").path
+        let command = ["run", folder("in").path, "--model", kind == "skin" ? skin : books, "--output", output]
+        let first = try Tool(command)
+        #expect(first.status == 0 && first.errors.contains("6 inputs: 6 completed"), "\(first.errors)")
+        #expect(try sources(output) == names.sorted())
+        // Its own pictures are no inputs of a second run, which does nothing.
+        let before = FileSystem.files(below: output)
+        let second = try Tool(command)
+        #expect(second.status == 0 && second.errors.contains("6 inputs: 6 completed"))
+        #expect(FileSystem.files(below: output) == before)
+        for name in names { #expect(FileSystem.exists(folder("in/" + name).path)) }
+    }
+
+    @Test("With --only each model takes what fits its pattern, a resume keeps it, and what fits none is set aside")
+    func routes() throws {
+        let folder = try TemporaryFolder("nocturne-routes")
+        for name in ["lesions/one.png", "shelves/two.png", "others/three.png"] { try picture(folder, "in/" + name) }
+        let output = folder("out").path
+        let command = [
+            "run", folder("in").path, "--model", skin, "--model", books, "--output", output,
+            "--only", "skin-lesions-demo=lesions/*", "--only", "\(books)=shelves/*",
+        ]
+        let run = try Tool(command)
+        #expect(run.status == 0 && run.errors.contains("2 completed"), "\(run.errors)")
+        #expect(FileSystem.exists(output + "/one/report.pdf") && FileSystem.exists(output + "/two/coco.json"))
+        let account = String(decoding: try FileSystem.read(output + "/batch.json"), as: UTF8.self)
+        #expect(account.contains("takes only lesions/*") && account.contains("takes only shelves/*"))
+        try picture(folder, "in/lesions/four.png")
+        #expect(try Tool(["resume", output]).status == 0)
+        #expect(FileSystem.exists(output + "/four/report.pdf"))
+        #expect(!FileSystem.exists(output + "/four@coloured-maps"))
+        // Other routes are another batch.
+        let other = try Tool(Array(command.dropLast(2)))
+        #expect(other.status == 2 && other.errors.contains("--only was"), "\(other.errors)")
+        for wrong in ["nobody=*", "skin-lesions-demo", "skin-lesions-demo="] {
+            let tool = try Tool(Array(command.dropLast(4)) + ["--only", wrong])
+            #expect(tool.status == 2 && tool.errors.contains("--only"), "\(tool.errors)")
+        }
+    }
+
+    @Test("Every network of a photo package is checked and timed, whatever goes into it", arguments: ["skin", "books"])
+    func check(_ kind: String) throws {
+        let tool = try Tool(["models", "check", kind == "skin" ? skin : books, "--json", "--repeat", "1"])
+        #expect(tool.status == 0, "\(tool.errors)")
+        let networks = try tool.json()["networks"] as? [[String: Any]] ?? []
+        #expect(networks.count == (kind == "skin" ? 2 : 1))
+        for network in networks {
+            let rows = network["rows"] as? [[String: Any]] ?? []
+            #expect(rows.count >= 2)
+            for row in rows {
+                #expect((row["secondsPerPatch"] as? Double ?? 0) > 0)
+                guard row["precision"] as? String == "float32" else { continue }
+                #expect((row["rmsRelativeDifference"] as? Double ?? 1) < 1e-4)
+            }
+        }
+    }
+
+    @Test("The status has every photo as an entry: what is in flight, what failed, what is ready, the newest first")
+    func queue() throws {
+        let folder = try TemporaryFolder("nocturne-queue")
+        for index in 0..<4 { try picture(folder, "in/p\(index).png") }
+        let whole = try Data(contentsOf: folder("in/p0.png"))
+        try folder.write(Array(whole.prefix(whole.count / 2)), to: "in/broken.png")
+        let output = folder("out").path
+        #expect(try Tool(["run", folder("in").path, "--model", books, "--output", output, "-j", "1"]).status == 3)
+        func parts(_ more: String...) throws -> [[String: Any]] {
+            try Tool(["status", output, "--json"] + more).json()["parts"] as? [[String: Any]] ?? []
+        }
+        let ready = try parts().filter { $0["state"] as? String == "ready" }
+        #expect(ready.map { $0["item"] as? String } == ["p0", "p1", "p2", "p3"])
+        for part in ready {
+            let thumbnail = try #require(part["thumbnail"] as? String)
+            #expect(FileSystem.exists(output + "/" + thumbnail))
+            #expect(part["id"] as? Int == 1 && part["kind"] as? String == "book" && part["changed"] is String)
+        }
+        let failed = try parts().filter { $0["state"] as? String == "failed" }
+        #expect(failed.count == 1 && failed[0]["item"] as? String == "broken" && failed[0]["thumbnail"] is NSNull)
+        #expect((failed[0]["reason"] as? String)?.isEmpty == false)
+
+        // As the journal is while p1 is in flight, and somebody is at work.
+        let journal = try Journal(path: output + "/.nocturne/journal.sqlite")
+        defer { journal.close() }
+        let second = try #require(try journal.items().first { $0.name == "p1" })
+        try journal.markStarted([second.id])
+        #expect(try parts().filter { $0["state"] as? String == "processing" }.isEmpty)
+        let lock = try BatchLock(OutputFolder(output))
+        defer { withExtendedLifetime(lock) {} }
+        let newest = try parts("--newest-first")
+        #expect(newest.first?["item"] as? String == "p1" && newest.first?["state"] as? String == "processing")
+        #expect(newest.first?["thumbnail"] is NSNull && newest.first?["id"] is NSNull)
+        let times = newest.compactMap { $0["changed"] as? String }
+        #expect(times == times.sorted(by: >) && newest.count == 5)
+    }
+}
