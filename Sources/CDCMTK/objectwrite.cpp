@@ -14,7 +14,9 @@ using cdcmtk::refuse;
 /// Where a frame says it lies, and the text of that; false when it says nothing.
 bool stated_position(DcmDataset &set, uint32_t frame, double position[3], std::string &text) {
     DcmItem *place = &set;
-    if (!set.tagExists(DCM_ImagePositionPatient)) {
+    const std::string frames = cdcmtk::text_in(set, DCM_NumberOfFrames);
+    // A position beside the frames of an object can only be the first frame's.
+    if (!set.tagExists(DCM_ImagePositionPatient) || (!frames.empty() && frames != "1")) {
         DcmItem *groups = nullptr;
         if (set.findAndGetSequenceItem(DCM_PerFrameFunctionalGroupsSequence, groups, long(frame)).bad() || !groups) {
             return false;

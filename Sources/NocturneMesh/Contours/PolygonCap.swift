@@ -30,7 +30,7 @@ enum PolygonCap {
                 cap.area += turn(origin, a, b) / 2
             }
         }
-        cap.isCrossed = abs(covered - cap.area) > 1e-6 * max(abs(cap.area), 1e-12)
+        cap.isCrossed = abs(covered - cap.area) > 1e-4 * max(abs(cap.area), 1e-12)
         return cap
     }
 

@@ -33,8 +33,12 @@ struct ClinicalObjects {
             written.notes.append("no DICOM objects: the source is none that they could refer to")
             return written
         }
-        guard source.files.count == volume.geometry.shape.z else {
+        guard source.isCorrected != true, slices.count == volume.geometry.shape.z else {
             written.notes.append("no DICOM objects: the voxels do not lie on the source images")
+            return written
+        }
+        guard Set(slices).count == slices.count else {
+            written.notes.append("no DICOM objects: the source images are mosaics of slices")
             return written
         }
         if options.writesSegmentationObject {
@@ -67,7 +71,9 @@ struct ClinicalObjects {
         [.missingElement, .sourcesDiffer, .gridDiffers, .tooLarge].contains(code)
     }
 
-    private var slices: [DICOMSourceSlice] { source.files.map { DICOMSourceSlice(path: $0) } }
+    private var slices: [DICOMSourceSlice] {
+        (source.sliceNames ?? []).map { DICOMSourceSlice(path: $0.path, frame: $0.frame) }
+    }
 
     private var fingerprint: ContentDigest {
         ContentDigest(hex: item.fingerprint) ?? ContentDigest.of(item.fingerprint)
