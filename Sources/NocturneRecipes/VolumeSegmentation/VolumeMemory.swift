@@ -106,7 +106,8 @@ struct VolumeMemory {
             PlannedBuffer("components", bytes: Self.componentBytes(shape), from: .finish, through: .finish),
             PlannedBuffer(
                 "pictures",
-                bytes: Preview.predictedBytes(shape, threads: threads) + (options.drawsSlices ? SliceWriter.workingBytes : 0),
+                bytes: Preview.predictedBytes(shape, threads: threads)
+                    + (options.drawsSlices ? SliceWriter.workingBytes : 0),
                 from: .finish,
                 through: .finish
             ),
