@@ -77,8 +77,8 @@ public struct Preview: Sendable {
         scope: ComputeScope,
         progress: PictureProgress = PictureProgress()
     ) throws(CancelledError) -> RGBImage {
-        // Slices, projections, three directions of silhouettes, surfaces.
-        var progress = progress.steps(labelled == nil ? 5 : 6)
+        // Slices, projections, and three directions of silhouettes, the second with the surfaces.
+        var progress = progress.steps(5)
         let grid = SlicedGrid(volume.geometry, through: labelled)
         let views = views(of: grid)
         let margin = Self.margin
@@ -124,7 +124,6 @@ public struct Preview: Sendable {
                     let y = (image.height - surface.height) / 2
                     image.place(pixels, width: surface.width, x: end + margin, y: y)
                     drawLetters("RLSI", x: end + margin, y: y, width: surface.width, height: surface.height, in: &image)
-                    progress.advance()
                 }
             }
             let y = rowHeight + 3 * margin + (rowHeight - view.height) / 2

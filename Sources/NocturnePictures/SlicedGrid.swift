@@ -95,5 +95,8 @@ struct Sample {
         )
     }
 
-    func mixed(_ first: Float, _ second: Float) -> Float { first + (second - first) * weight }
+    /// An infinite neighbour of no weight has no part in it.
+    func mixed(_ first: Float, _ second: Float) -> Float {
+        weight > 0 ? first + (second - first) * weight : first
+    }
 }

@@ -63,7 +63,10 @@ struct AnalyticPictureTests {
                 let x = 20 + panel * 296
                 let y = 20 + row * 296
                 let found = Self.extent(image, x..<x + 256, y..<y + 256)
-                #expect(abs(found.width - 240) <= 1 && abs(found.height - 240) <= 1, "panel \(panel), row \(row): \(found)")
+                #expect(
+                    abs(found.width - 240) <= 1 && abs(found.height - 240) <= 1,
+                    "panel \(panel), row \(row): \(found)"
+                )
             }
         }
         // 121.5 mm of voxels and of what is around them take 384 pixels.
@@ -97,7 +100,9 @@ struct AnalyticPictureTests {
             var wrong = 0
             for row in 0..<rows {
                 for column in 0..<columns
-                where image[left + column, top + row].x != grey(line(columns - 1 - column, rows - 1 - row)) { wrong += 1 }
+                where image[left + column, top + row].x != grey(line(columns - 1 - column, rows - 1 - row)) {
+                    wrong += 1
+                }
             }
             #expect(wrong == 0)
         }
@@ -106,7 +111,7 @@ struct AnalyticPictureTests {
         check(20 + 2 * (x + 40), y, z) { j, k in (0..<x).map { values[shape.offset($0, j, k)] } }
     }
 
-    /// Phong's model, written down again.
+    /// Phong's model, written down again. Voxels of 2 mm leave steps of a few of the 255 levels.
     static func shade(_ normal: SIMD3<Double>, depth: Double) -> SIMD3<Double> {
         let lamp = SIMD3(0.45, 1, 0.6) / length(SIMD3(0.45, 1, 0.6))
         let half = (lamp + SIMD3(0, 1, 0)) / length(lamp + SIMD3(0, 1, 0))
@@ -120,7 +125,11 @@ struct AnalyticPictureTests {
     func shading(spacing: SIMD3<Double>) throws {
         let radius = 30.0
         let sizes = (0..<3).map { Int(66 / spacing[$0]) / 2 * 2 }
-        let preview = try Self.ball(VolumeShape(x: sizes[0], y: sizes[1], z: sizes[2]), spacing: spacing, radius: radius)
+        let preview = try Self.ball(
+            VolumeShape(x: sizes[0], y: sizes[1], z: sizes[2]),
+            spacing: spacing,
+            radius: radius
+        )
         let image = try preview.image(scope: .serial())
         let box = try #require(preview.labelled)
         let pixels = min(
@@ -134,10 +143,14 @@ struct AnalyticPictureTests {
             let expected = Self.shade(normal, depth: (1 - normal.y) / 2)
             // The patient's right is on the left.
             let found = image[
-                Int(middle.x - right * radius * pixels), Int(middle.y - up * radius * pixels)
+                Int(middle.x - right * radius * pixels),
+                Int(middle.y - up * radius * pixels)
             ]
             for channel in 0..<3 {
-                #expect(abs(Double(found[channel]) - expected[channel]) <= 9, "at \(right), \(up): \(found), \(expected)")
+                #expect(
+                    abs(Double(found[channel]) - expected[channel]) <= 12,
+                    "at \(right), \(up): \(found), \(expected)"
+                )
             }
         }
     }
@@ -155,13 +168,13 @@ struct AnalyticPictureTests {
     @Test("A raised flag stops the drawing after any of its steps, and steps are counted")
     func cancellation() throws {
         let preview = try Self.ball(VolumeShape(x: 20, y: 20, z: 20), spacing: SIMD3(1, 1, 1), radius: 6)
-        for last in 1...5 {
+        for last in 1...4 {
             let flag = CancellationFlag()
             #expect(throws: CancelledError.self) {
                 _ = try preview.image(
                     scope: .serial(flag),
                     progress: PictureProgress { done, count in
-                        #expect(count == 6)
+                        #expect(count == 5)
                         if done == last { flag.cancel() }
                         #expect(done <= last)
                     }

@@ -95,7 +95,8 @@ struct LabelField {
                 slope.z += weight * lines.1.weights[b] * lines.2.moments[c]
             }
         }
-        return SurfaceLight.unit(-slope)
+        // A neighbourhood that reaches further along one axis pulls slopes towards it, by the variance of its weights.
+        return SurfaceLight.unit(-slope / SIMD3(lines.0.variance, lines.1.variance, lines.2.variance))
     }
 
     /// At most seven voxels along an axis.
@@ -105,20 +106,26 @@ struct LabelField {
         var weights = SIMD8<Double>()
         /// Weights times distances.
         var moments = SIMD8<Double>()
+        /// Of the distances, also of those outside the volume, in mm².
+        var variance = 0.0
     }
 
     private func fill(_ line: inout Line, axis: Int, _ place: Double) {
         let nearest = Int((place + 0.5).rounded(.down))
+        var (total, squares) = (0.0, 0.0)
         for tap in taps[axis] {
-            guard let offset = offset(axis, nearest + tap) else { continue }
             let distance = (Double(nearest + tap) - place) * spacing[axis]
             let share = distance / reach[axis]
-            let weight = max(0, 1 - share * share)
+            let weight = max(0, 1 - share * share) * max(0, 1 - share * share)
+            total += weight
+            squares += weight * distance * distance
+            guard let offset = offset(axis, nearest + tap) else { continue }
             line.offsets[line.count] = offset
-            line.weights[line.count] = weight * weight
-            line.moments[line.count] = weight * weight * distance
+            line.weights[line.count] = weight
+            line.moments[line.count] = weight * distance
             line.count += 1
         }
+        line.variance = squares / total
     }
 
     /// The label of most weight around a place; 0 where there is none. Of equal ones the smallest.

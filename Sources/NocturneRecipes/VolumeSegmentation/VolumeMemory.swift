@@ -128,7 +128,8 @@ struct VolumeMemory {
             ),
             PlannedBuffer(
                 "pictures",
-                bytes: Preview.predictedBytes(shape, threads: threads) + (options.drawsSlices ? SliceWriter.workingBytes : 0),
+                bytes: Preview.predictedBytes(shape, threads: threads)
+                    + (options.drawsSlices ? SliceWriter.workingBytes : 0),
                 from: .finish,
                 through: .finish
             ),
