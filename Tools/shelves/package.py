@@ -10,8 +10,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent.parent / "Samples" / "Models" / "book-spines"
 MEAN = (0.45, 0.43, 0.40)
 DEVIATION = (0.27, 0.27, 0.27)
-LONG_SIDE = 512
-MULTIPLE = 32
+LONG_SIDE = 640
+MULTIPLE = 64
 SPLITTING = {
     "foregroundThreshold": 0.6,
     "backgroundThreshold": 0.3,
