@@ -95,83 +95,8 @@ struct PressureStateMachineTests {
     }
 }
 
-private struct GateLedger {
-    var machine = PressureGateStateMachine()
-    var registered: [PressureGateStateMachine.Ticket] = []
-    var waiting: Set<UInt64> = []
-    var nextID: UInt64 = 0
-    var steps: [String] = []
-
-    mutating func register(_ sequence: Int) -> Bool {
-        nextID += 1
-        let ticket = PressureGateStateMachine.Ticket(sequence: sequence, registration: nextID)
-        registered.append(ticket)
-        machine.register(ticket)
-        return true
-    }
-
-    mutating func unregister(_ index: Int) -> Bool {
-        wake(machine.unregister(registered.remove(at: index)))
-    }
-
-    mutating func pass(_ index: Int) -> Bool {
-        nextID += 1
-        switch machine.pass(registered[index], id: nextID) {
-        case .go: return machine.level < .critical || registered[index] == registered.min()
-        case .wait:
-            waiting.insert(nextID)
-            return machine.level == .critical
-        }
-    }
-
-    mutating func cancel(_ id: UInt64) -> Bool { (waiting.remove(id) != nil) == machine.cancel(id: id) }
-
-    mutating func setLevel(_ level: PressureLevel) -> Bool { wake(machine.setLevel(level)) }
-
-    private mutating func wake(_ ids: [UInt64]) -> Bool { ids.allSatisfy { waiting.remove($0) != nil } }
-
-    var fault: String? {
-        if Set(machine.waiters.keys) != waiting { return "the waiters are others" }
-        if machine.level < .critical && !waiting.isEmpty { return "somebody waits below critical" }
-        if machine.waiters.values.contains(where: { $0 == registered.min() }) { return "the oldest waits" }
-        if machine.waiters.values.contains(where: { !registered.contains($0) }) { return "a ticket waits that is gone" }
-        return nil
-    }
-}
-
 @Suite("PressureGate")
 struct PressureGateTests {
-    private func explore(_ ledger: GateLedger, depth: Int, seen: inout Int) -> String? {
-        seen += 1
-        if let fault = ledger.fault { return "\(fault) after \(ledger.steps)" }
-        if depth == 0 { return nil }
-        var inputs: [(String, (inout GateLedger) -> Bool)] = [
-            ("register 1", { ledger in ledger.register(1) }), ("register 2", { ledger in ledger.register(2) }),
-            ("critical", { ledger in ledger.setLevel(.critical) }),
-            ("warning", { ledger in ledger.setLevel(.warning) }),
-            ("late cancel", { ledger in ledger.cancel(999) }),
-        ]
-        for index in ledger.registered.indices {
-            inputs.append(("pass \(index)", { ledger in ledger.pass(index) }))
-            inputs.append(("unregister \(index)", { ledger in ledger.unregister(index) }))
-        }
-        for id in ledger.waiting { inputs.append(("cancel \(id)", { ledger in ledger.cancel(id) })) }
-        for (name, input) in inputs {
-            var next = ledger
-            next.steps.append(name)
-            guard input(&next) else { return "wrong answer after \(next.steps)" }
-            if let fault = explore(next, depth: depth - 1, seen: &seen) { return fault }
-        }
-        return nil
-    }
-
-    @Test("every sequence of inputs: nobody waits below critical, and the oldest never")
-    func everySequence() {
-        var seen = 0
-        #expect(explore(GateLedger(), depth: 6, seen: &seen) == nil)
-        #expect(seen > 50_000)
-    }
-
     @Test("at critical the oldest goes on, then the next oldest, and all when it is over")
     func handsOn() async throws {
         let gate = PressureGate()
