@@ -52,7 +52,11 @@ struct SharedSeriesTests {
         "mr-enhanced/siemens-multiframe", "mr-enhanced/siemens-xa10-4d",
     ]
 
-    @Test("frames and tiles have the values dcm2niix gives", arguments: severalInOne)
+    /// Not Philips: there dcm2niix takes the scanner's private scale instead of RescaleSlope.
+    @Test(
+        "frames and tiles have the values dcm2niix gives",
+        arguments: severalInOne.filter { !$0.contains("philips") }
+    )
     func means(folder: String) throws {
         guard let files = sharedFiles(folder), let means = DICOMFacts.convertedMeans[folder], !means.isEmpty else {
             return
