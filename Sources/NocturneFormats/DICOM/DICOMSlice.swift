@@ -73,4 +73,3 @@ public struct DICOMTile: Sendable, Hashable {
         self.height = height
     }
 }
-

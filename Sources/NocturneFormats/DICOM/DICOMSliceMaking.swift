@@ -36,7 +36,8 @@ extension DICOMObject {
         // A normal that is none of this picture would misplace all slices but the first.
         guard abs(abs(dot(normal, across)) - 1) < 0.01 else { return nil }
         let (width, height) = (columns / side, rows / side)
-        let first = position + rowDirection * (columnSpacing * Double(columns - width) / 2)
+        let first =
+            position + rowDirection * (columnSpacing * Double(columns - width) / 2)
             + columnDirection * (rowSpacing * Double(rows - height) / 2)
         return (0..<count).map { index in
             var slice = whole

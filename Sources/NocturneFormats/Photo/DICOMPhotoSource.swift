@@ -36,7 +36,8 @@ final class DICOMPhotoSource: PhotoSource {
         self.decoder = decoder
         self.picture = picture
         let model =
-            picture.is_palette != 0 ? CPHOTO_PALETTE
+            picture.is_palette != 0
+            ? CPHOTO_PALETTE
             : picture.is_grey != 0 ? CPHOTO_GREY : picture.is_ybr != 0 ? CPHOTO_YCBCR : CPHOTO_RGB
         header.width = Int64(picture.columns)
         header.height = Int64(picture.rows)

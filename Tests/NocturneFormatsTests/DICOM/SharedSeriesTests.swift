@@ -46,7 +46,64 @@ struct SharedSeriesTests {
         }
     }
 
-    @Test("volumes fill the same box in space as dcm2niix's", arguments: volumes)
+    /// Frames and tiles: the same box, and the same mean over all that is read.
+    static let severalInOne = [
+        "mr-mosaic/axasc36", "mr-mosaic/corasc36", "mr-mosaic/sagint35", "mr-enhanced/philips-fieldmap",
+        "mr-enhanced/siemens-multiframe", "mr-enhanced/siemens-xa10-4d",
+    ]
+
+    /// Not Philips: there dcm2niix takes the scanner's private scale instead of RescaleSlope.
+    @Test(
+        "frames and tiles have the values dcm2niix gives",
+        arguments: severalInOne.filter { !$0.contains("philips") }
+    )
+    func means(folder: String) throws {
+        guard let files = sharedFiles(folder), let means = DICOMFacts.convertedMeans[folder], !means.isEmpty else {
+            return
+        }
+        let scan = try DICOMScanner.scan(paths: files, scope: .serial())
+        var sum = 0.0
+        var count = 0
+        for series in scan.series where series.problem == nil {
+            let values = voxels(try DICOMReader.readVolume(series, scope: .serial()))
+            sum += values.reduce(0.0) { $0 + Double($1) }
+            count += values.count
+        }
+        let expected: Double = means.reduce(0, +) / Double(means.count)
+        #expect(count > 0)
+        #expect(abs(sum / Double(max(count, 1)) - expected) < 1e-3 * max(1, abs(expected)))
+    }
+
+    @Test("every folder is read or refused, and what is refused says why")
+    func outcomes() throws {
+        guard let root = SharedData.url("README.md")?.deletingLastPathComponent().path,
+            let files = sharedFiles("", deep: true)
+        else { return }
+        let folders = Dictionary(grouping: files.filter { !$0.contains("/fuzz/") }) { path in
+            (path as NSString).deletingLastPathComponent
+        }
+        for (folder, paths) in folders.sorted(by: { $0.key < $1.key }) {
+            let scan = try DICOMScanner.scan(paths: paths, scope: .serial())
+            for series in scan.series {
+                let shape = series.geometry.map { "\($0.shape)" } ?? "-"
+                var outcome = series.problem.map { "refused, \($0.code)" } ?? "read"
+                if series.problem == nil {
+                    do throws(DICOMReadError) {
+                        _ = try DICOMReader.readVolume(series, scope: .serial())
+                    } catch {
+                        outcome = "not decoded, \(error.code)"
+                        #expect(!error.detail.isEmpty)
+                    }
+                }
+                print("outcome: \(folder.dropFirst(root.count)) \(series.modality) \(shape) \(outcome)")
+            }
+            for aside in scan.setAside {
+                print("outcome: \(aside.path.dropFirst(root.count)) set aside, \(aside.reason.code)")
+            }
+        }
+    }
+
+    @Test("volumes fill the same box in space as dcm2niix's", arguments: volumes + severalInOne)
     func box(folder: String) throws {
         guard let files = sharedFiles(folder), let outputs = DICOMFacts.converted[folder], !outputs.isEmpty else {
             return

@@ -49,6 +49,12 @@ struct DICOMFacts {
             }
         }
 
+    /// The means of dcm2niix's outputs by folder.
+    static let convertedMeans: [String: [Double]] = (load() ?? [:]).compactMapValues { entry in
+        let outputs = (entry["dcm2niix"] as? [String: Any])?["outputs"] as? [String: [String: Any]]
+        return outputs?.values.compactMap { ($0["mean"] as? NSNumber)?.doubleValue }
+    }
+
     private static func load() -> [String: [String: Any]]? {
         guard let url = SharedData.url("facts.json"), let data = try? Data(contentsOf: url),
             let json = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
