@@ -111,7 +111,7 @@ struct ClinicalObjects {
             maker: maker("Segmentation by Nocturne"),
             fingerprint: fingerprint,
             to: path,
-            within: VolumeMemory.surfaceBytes(volume.geometry.shape),
+            within: VolumeMemory.objectBytes(volume.geometry.shape),
             scope: scope
         )
         return !values.isEmpty
@@ -146,7 +146,7 @@ struct ClinicalObjects {
     }
 
     private func check(bytes: Int, _ path: String) throws {
-        guard bytes <= VolumeMemory.surfaceBytes(volume.geometry.shape) else {
+        guard bytes <= VolumeMemory.objectBytes(volume.geometry.shape) else {
             throw DICOMWriteError(
                 .tooLarge,
                 path: path,

@@ -106,6 +106,8 @@ struct VolumeMemory {
     private static func section(_ shape: VolumeShape) -> Int { Int(pow(Double(shape.count), 2.0 / 3)) }
     static func componentBytes(_ shape: VolumeShape) -> Int { section(shape) * 96 + (1 << 20) }
     static func surfaceBytes(_ shape: VolumeShape) -> Int { section(shape) * 18 * 180 + (1 << 20) }
+    /// A DICOM segmentation or structure set: what surfaces take, and room for the specks of a small volume.
+    static func objectBytes(_ shape: VolumeShape) -> Int { surfaceBytes(shape) + (64 << 20) }
 
     /// Measuring comes after cleaning, one thing after the other.
     private func measuringBytes(_ threads: Int) -> Int {
@@ -140,9 +142,9 @@ struct VolumeMemory {
             buffers.append(PlannedBuffer("labels before cleaning", bytes: voxels * 2, from: .finish, through: .finish))
         }
         if options.writesSegmentationObject || options.writesStructureSet {
-            // One after the other, each within what surfaces had.
+            // One after the other.
             buffers.append(
-                PlannedBuffer("DICOM objects", bytes: Self.surfaceBytes(shape), from: .write, through: .write)
+                PlannedBuffer("DICOM objects", bytes: Self.objectBytes(shape), from: .write, through: .write)
             )
         }
         return buffers
