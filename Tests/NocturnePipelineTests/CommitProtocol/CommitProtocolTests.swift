@@ -11,7 +11,7 @@ struct CommitProtocolTests {
         let seen = Exploration.of(CommitWorld(hasOldResult: hasOldResult, exchanges: exchanges))
         #expect(seen.fault == nil)
         #expect(seen.isComplete)
-        #expect(seen.states > 1_500 && seen.transitions > 6_000, "\(seen)")
+        #expect(seen.states > 1_400 && seen.transitions > 6_000, "\(seen)")
     }
 
     @Test("Each of these flaws is found", arguments: CommitFlaw.allCases)
