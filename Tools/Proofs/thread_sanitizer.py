@@ -190,8 +190,8 @@ def run(folder: Path, log: Path, *filters: str) -> tuple[int, dict[str, int], st
         # Without the addresses and machine paths.
         words = re.sub(r"0x[0-9a-f]+|\S*/", "", summary)
         kinds[words] = kinds.get(words, 0) + 1
-    lines = [line for line in (done.stdout + done.stderr).splitlines() if "Test run with" in line and " tests" in line]
-    return done.returncode, kinds, lines[-1].strip() if lines else (done.stdout + done.stderr)[-500:]
+    said = re.findall(r"Test run with \d+ tests? .*", done.stdout + done.stderr)
+    return done.returncode, kinds, said[-1] if said else (done.stdout + done.stderr)[-500:]
 
 
 def main() -> None:
