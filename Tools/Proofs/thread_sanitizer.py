@@ -10,8 +10,9 @@ sources and tests are copied, unchanged, into a package of their own, and each m
 `DispatchSemaphore` in the tests' gates gets the same treatment, with `sem_t`. `--futex` leaves the original locks in, to
 see the false reports.
 
-One warning is suppressed, with its reason beside it. The sanitizer has to prove itself first: a test with an unprotected counter is added, and must be reported. Then the suite
-is run `--rounds` times without it, and nothing may be reported. State machines are left out: they know no threads.
+One warning is suppressed, with its reason beside it. The sanitizer has to prove itself first: a test with an unprotected
+counter is added, and must be reported. Then the suite is run `--rounds` times without it, and nothing may be reported.
+State machines are left out: they know no threads.
 """
 
 from __future__ import annotations

@@ -81,14 +81,14 @@ struct CommitWorld: SmallWorld {
         let queue: [Int]
     }
 
-    private var items: [Item]
-    private var phase = Phase.absent
-    private var queue: [Int] = []
-    private let flaw: CommitFlaw?
+    var items: [Item]
+    var phase = Phase.absent
+    var queue: [Int] = []
+    let flaw: CommitFlaw?
     /// Whether the file system can exchange two names in one step.
-    private let exchanges: Bool
+    let exchanges: Bool
 
-    private static let sources = ["a", "b"].map {
+    static let sources = ["a", "b"].map {
         DiscoveredItem(key: $0, name: $0, model: "m", source: "{}", path: $0, fingerprint: .of($0 + " new"))
     }
 
@@ -104,12 +104,12 @@ struct CommitWorld: SmallWorld {
 
     var key: Key { Key(phase: phase, items: items, queue: queue) }
 
-    private func indices(at place: Place) -> [Int] { items.indices.filter { items[$0].place == place } }
+    func indices(at place: Place) -> [Int] { items.indices.filter { items[$0].place == place } }
 
-    private var inFlight: [Int] { items.indices.filter { items[$0].place.rawValue >= Place.inFlight.rawValue } }
+    var inFlight: [Int] { items.indices.filter { items[$0].place.rawValue >= Place.inFlight.rawValue } }
 
     /// The first in line, if it may go: suspects go alone.
-    private var startable: Int? {
+    var startable: Int? {
         guard let first = queue.first else { return nil }
         let mixed = items[first].isSuspect || inFlight.contains { items[$0].isSuspect }
         return mixed && !inFlight.isEmpty && flaw != .suspectsBesideOthers ? nil : first
@@ -178,137 +178,6 @@ struct CommitWorld: SmallWorld {
         case .crash(let crash): self.crash(crash)
         }
         return nil
-    }
-
-    private mutating func flushJournal() { for index in items.indices { items[index].durableRow = items[index].row } }
-
-    private mutating func flushFolder() {
-        for index in items.indices { items[index].durableFinal = items[index].final }
-    }
-
-    private mutating func endOrGoOn() {
-        phase = queue.isEmpty && inFlight.isEmpty ? .ended : .working
-    }
-
-    private mutating func leave(_ next: Phase) {
-        phase = next
-        queue = []
-        for index in items.indices { (items[index].place, items[index].isSuspect) = (.out, false) }
-    }
-
-    /// As `StockTaking` does: the planner decides, and what is new is recorded in one durable transaction.
-    private mutating func takeStock() {
-        var known: [String: JournalItem] = [:]
-        for (index, source) in Self.sources.enumerated() where items[index].row.exists {
-            let row = items[index].row
-            known[source.key] = JournalItem(
-                id: Int64(index),
-                key: source.key,
-                name: source.name,
-                path: source.path,
-                fingerprint: row.isOld ? "old" : source.fingerprint.hex,
-                state: row.state,
-                reason: nil,
-                deaths: row.deaths,
-                notes: []
-            )
-        }
-        let death = phase == .orphaned && flaw != .forgetsDeaths ? "signal 9" : nil
-        let before = items
-        let decisions = WorkPlanner(retryFailed: false, previousDeath: death)
-            .decide(Self.sources, known: flaw == .doesAllAnew ? [:] : known, foreign: []) { item in
-                [.old, .new, .whole].contains(before[Int(item.id)].final)
-            }
-        for (index, decision) in decisions.enumerated() {
-            let entry = decision.entry
-            items[index].row = Row(state: entry.state, deaths: entry.deaths, isOld: false, exists: true)
-            items[index].isSuspect = decision.suspect
-            items[index].place = decision.work ? .queued : .out
-            if items[index].diedInFlight { items[index].blame += 1 }
-            items[index].diedInFlight = false
-        }
-        flushJournal()
-        phase = .stocked
-    }
-
-    /// Finished folders that the journal does not know are adopted; then the rest is lined up, suspects first.
-    private mutating func adopt() {
-        // The rename may be all that the dead engine came to: its flush is made up for before it is recorded.
-        if flaw != .adoptsBeforeTheFolderIsFlushed { flushFolder() }
-        for index in items.indices {
-            // One that died for the second time may have died after its work was done.
-            let isLate = items[index].row.state == .quarantined && flaw != .quarantinesTheFinished
-            guard items[index].place == .queued || isLate else { continue }
-            let final = items[index].final
-            let fits = flaw == .adoptsAnything ? final != .none : final == .new || final == .whole
-            guard fits, flaw != .neverAdopts else { continue }
-            complete(index)
-            items[index].place = .out
-        }
-        flushJournal()
-        let waiting = indices(at: .queued)
-        queue = waiting.filter { items[$0].isSuspect } + waiting.filter { !items[$0].isSuspect }
-        endOrGoOn()
-    }
-
-    private mutating func complete(_ index: Int) {
-        items[index].row.state = .completed
-        items[index].row.deaths = 0
-        items[index].blame = 0
-        items[index].wasCommitted = true
-    }
-
-    private mutating func start() -> String? {
-        guard let index = startable else { return "nothing to start" }
-        queue.removeFirst()
-        if items[index].wasCommitted { return "done again after its commit" }
-        if items[index].final == .whole { return "done again though its result was in place" }
-        items[index].place = .inFlight
-        // Not flushed: a power cut may forget it.
-        items[index].row.state = .started
-        if inFlight.count > 1 && inFlight.contains(where: { items[$0].blame > 0 }) {
-            return "a suspect runs beside another item"
-        }
-        return nil
-    }
-
-    private mutating func renameNext() {
-        guard let index = indices(at: .inGroup).first else { return }
-        if items[index].final != .none && !exchanges {
-            // Two renames: the old one goes out of the way first.
-            items[index].final = .none
-            return
-        }
-        items[index].final = items[index].staged
-        items[index].staged = .none
-        items[index].place = .renamed
-    }
-
-    /// In one durable transaction, which carries the marks before it to the disk as well.
-    private mutating func record() {
-        for index in items.indices where [.inGroup, .renamed].contains(items[index].place) { complete(index) }
-        flushJournal()
-    }
-
-    private mutating func crash(_ crash: Crash) {
-        switch crash {
-        case .death:
-            for index in items.indices where items[index].row.state == .started { items[index].diedInFlight = true }
-            leave(.orphaned)
-        case .kill:
-            for index in items.indices { items[index].diedInFlight = false }
-            leave(.absent)
-        case .powerCut(let keeping):
-            for index in items.indices {
-                items[index].diedInFlight = false
-                items[index].row = items[index].durableRow
-                if !keeping[index] { items[index].final = items[index].durableFinal }
-                if items[index].final == .new { items[index].final = .damaged }
-                items[index].durableFinal = items[index].final
-                if items[index].staged == .new { items[index].staged = .damaged }
-            }
-            leave(.absent)
-        }
     }
 
     /// Past taking stock, and not yet dead.
