@@ -89,6 +89,7 @@ public struct BatchEngine: Sendable {
         repeat {
             let start = ContinuousClock.now
             let discovery = try await discover(journal, pool, blocking)
+            let look = ContinuousClock.now - start
             let stock = StockTaking(
                 recipes: recipes,
                 journal: journal,
@@ -106,7 +107,7 @@ public struct BatchEngine: Sendable {
             planner = WorkPlanner(retryFailed: false, previousDeath: nil)
             needsAnother = end.needsDiscovery && rounds < BatchEngine.mostRounds
             if let watch = options.watch {
-                needsAnother = await watch.waitForNextRound(after: ContinuousClock.now - start, control)
+                needsAnother = await watch.waitForNextRound(after: look, control)
             }
         } while needsAnother && control.mode == .running
         await progress.emit(
@@ -191,7 +192,8 @@ public struct BatchEngine: Sendable {
             include: options.description.include,
             exclude: options.description.exclude,
             pruned: [options.output.path],
-            toleratesMissing: !isNew
+            toleratesMissing: !isNew,
+            identifiers: IdentifierPolicy(words: options.description.options)
         )
         let flag = control.flag(for: "")
         let routes = options.description.routes

@@ -178,6 +178,9 @@ struct BatchArguments: ParsableArguments {
     @Flag(help: "A photo in which nothing is found becomes one item as a whole.")
     var singleItemFallback = false
 
+    @Option(help: "What results may say of names of inputs: keep, hash (UIDs as digests) or none.")
+    var identifiers = IdentifierPolicy.hash.rawValue
+
     /// The inputs named directly and in the list, as absolute paths.
     func allInputs() throws -> [String] {
         var all = inputs
@@ -281,6 +284,10 @@ struct BatchArguments: ParsableArguments {
         var words = try words(for: Set(packages.map(\.task)))
         words["engine"] = engine
         words["precision"] = precision
+        guard let policy = IdentifierPolicy(rawValue: identifiers) else {
+            throw ValidationError("--identifiers takes none, hash or keep, not \(identifiers)")
+        }
+        words.merge(policy.words) { $1 }
         for package in packages where packages.filter({ $0.id == package.id }).count > 1 {
             throw ValidationError(
                 "two models have the id \(package.id): \(packages.map(\.folder).joined(separator: ", "))"

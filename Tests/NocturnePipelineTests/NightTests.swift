@@ -122,7 +122,7 @@ struct NightTests {
                 // As a read from a dead share would, until somebody has noticed.
                 while stage == .load && told.withLock({ $0 == nil }) { sched_yield() }
             },
-            stall: StallPolicy(seconds: 1) { words in told.withLock { $0 = words } }
+            stall: StallPolicy(seconds: 1) { words in told.withLock { $0 = $0 ?? words } }
         )
         #expect(outcome.counts.completed == 1)
         #expect(told.withLock { $0 } == "a has made no progress for 1 s (stage load)")

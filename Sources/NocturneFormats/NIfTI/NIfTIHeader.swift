@@ -80,6 +80,8 @@ public struct NIfTIHeader: Hashable, Sendable {
     /// The field `pixdim` in millimetres along i, j and k, as single precision has it: what ITK, and so nnU-Net, takes for
     /// the spacing whatever the affine says.
     public let pixelSpacing: SIMD3<Double>
+    /// The fields `cal_min` and `cal_max`: the values to be shown from black to white; nil where they state none.
+    public let displayRange: DisplayRange?
     public let qformCode: Int
     public let sformCode: Int
     /// The q-form in millimetres; nil when its code is 0.
@@ -97,6 +99,12 @@ public struct NIfTIHeader: Hashable, Sendable {
     public let dataOffset: Int
     /// The file that holds the voxels: the file itself, or the image of a pair.
     public let dataPath: String
+
+    /// Values from black to white; `upper` is the larger one.
+    public struct DisplayRange: Hashable, Sendable {
+        public let lower: Double
+        public let upper: Double
+    }
 
     public var shape: VolumeShape { geometry.shape }
 

@@ -111,6 +111,7 @@ struct NIfTIHeaderParser {
             scalingIntercept: intercept,
             geometry: VolumeGeometry(shape: shape, affine: forms.chosen),
             pixelSpacing: forms.spacing,
+            displayRange: displayRange(),
             qformCode: fields.code(at: layout.qformCode),
             sformCode: fields.code(at: layout.sformCode),
             qform: forms.qform,
@@ -190,6 +191,12 @@ struct NIfTIHeaderParser {
             )
         }
         return (slope, intercept)
+    }
+
+    private func displayRange() -> NIfTIHeader.DisplayRange? {
+        let (upper, lower) = (fields.real(at: layout.displayRange), fields.real(at: layout.displayRange, index: 1))
+        guard lower.isFinite, upper.isFinite, lower < upper else { return nil }
+        return NIfTIHeader.DisplayRange(lower: lower, upper: upper)
     }
 
     private func forms(

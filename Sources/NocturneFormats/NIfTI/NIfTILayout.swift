@@ -13,6 +13,8 @@ struct NIfTILayout {
     let slope: Int
     let intercept: Int
     let summary: Int
+    /// `cal_max`, and `cal_min` behind it.
+    let displayRange: Int
     let qformCode: Int
     let sformCode: Int
     let quaternion: Int
@@ -39,6 +41,7 @@ struct NIfTILayout {
         slope: 112,
         intercept: 116,
         summary: 148,
+        displayRange: 124,
         qformCode: 252,
         sformCode: 254,
         quaternion: 256,
@@ -61,6 +64,7 @@ struct NIfTILayout {
         slope: 176,
         intercept: 184,
         summary: 240,
+        displayRange: 192,
         qformCode: 344,
         sformCode: 348,
         quaternion: 352,

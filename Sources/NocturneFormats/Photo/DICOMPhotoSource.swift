@@ -22,6 +22,25 @@ final class DICOMPhotoSource: PhotoSource {
     private var samples: [UInt8] = []
     private var row = 0
 
+    /// The picture of an object whose class is one of pictures: Secondary Capture, and Visible Light without whole slides.
+    /// A slice of a CT is an image too, but nobody's photo.
+    convenience init(photoAt path: String) throws(PhotoError) {
+        let object: DICOMObject
+        do throws(DICOMReadError) {
+            object = try DICOMObject.readHeader(path: path)
+        } catch {
+            throw PhotoError(.corrupt, path: path, "is damaged: \(error.detail)")
+        }
+        let isPhoto = ["1.2.840.10008.5.1.4.1.1.7", "1.2.840.10008.5.1.4.1.1.77.1"].contains { family in
+            object.sopClassUID == family || object.sopClassUID.hasPrefix(family + ".")
+        }
+        guard isPhoto, !object.sopClassUID.hasPrefix("1.2.840.10008.5.1.4.1.1.77.1.6") else {
+            let name = object.sopClassName.isEmpty ? "a DICOM object" : object.sopClassName
+            throw PhotoError(.notAPicture, path: path, "\(name) is no photo")
+        }
+        try self.init(path: path)
+    }
+
     init(path: String) throws(PhotoError) {
         var decoder: OpaquePointer?
         var error = cdcmtk_error()

@@ -63,7 +63,7 @@ public enum PhotoReader {
         case .jpeg: try JPEGSource(path: path)
         case .png: try PNGSource(path: path)
         case .tiff: try TIFFSource(path: path, limits: limits)
-        case .dicom: try DICOMPhotoSource(path: path)
+        case .dicom: try DICOMPhotoSource(photoAt: path)
         }
     }
 
@@ -87,7 +87,11 @@ public enum PhotoReader {
         let heads: [[UInt8]] = [[0x49, 0x49, 42, 0], [0x4D, 0x4D, 0, 42], [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43]]
         if heads.contains(where: head.starts(with:)) { return .tiff }
         if DICOMScanner.looksLikeDICOM(path) { return .dicom }
-        throw PhotoError(.notAPicture, path: path, count == 0 ? "is empty" : "is neither JPEG nor PNG nor TIFF nor DICOM")
+        throw PhotoError(
+            .notAPicture,
+            path: path,
+            count == 0 ? "is empty" : "is neither JPEG nor PNG nor TIFF nor DICOM"
+        )
     }
 
     static func checkedFacts(

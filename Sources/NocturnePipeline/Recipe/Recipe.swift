@@ -87,19 +87,23 @@ public struct DiscoveryRequest: Sendable {
     public var pruned: [String]
     /// Whether an input that is not there is a note instead of an error: in a batch that was begun before.
     public var toleratesMissing: Bool
+    /// What items may be called, and results may say of their sources.
+    public var identifiers: IdentifierPolicy
 
     public init(
         inputs: [String],
         include: [String] = [],
         exclude: [String] = [],
         pruned: [String] = [],
-        toleratesMissing: Bool = false
+        toleratesMissing: Bool = false,
+        identifiers: IdentifierPolicy = .hash
     ) {
         self.inputs = inputs
         self.include = include
         self.exclude = exclude
         self.pruned = pruned
         self.toleratesMissing = toleratesMissing
+        self.identifiers = identifiers
     }
 }
 

@@ -55,6 +55,7 @@ struct Account {
     func write() throws -> BatchCounts {
         let items = try journal.items()
         let counts = BatchCounts(of: items)
+        let identifiers = IdentifierPolicy(words: description.options)
         let report = Report(
             schemaVersion: 1,
             disclaimer: Disclaimer.text,
@@ -66,7 +67,7 @@ struct Account {
                 Report.Entry(
                     item: item.name,
                     state: Account.word(for: item.state),
-                    source: item.path,
+                    source: identifiers.shown(item.path),
                     reason: item.reason,
                     notes: item.notes
                 )

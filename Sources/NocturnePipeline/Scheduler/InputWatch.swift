@@ -25,15 +25,16 @@ public struct InputWatch: Sendable, Hashable {
         return result
     }
 
-    /// Seconds between two looks: often enough for the quiet time, and never more than a tenth of the time for looking.
-    private func interval(after round: Duration) -> Int {
-        max(1, min(quietSeconds / 4, 30), Int(min(round.inSeconds, 60) * 10))
+    /// Seconds between two looks: often enough for the quiet time, and a tenth of the time is spent with looking at most,
+    /// unless a look takes longer than six seconds.
+    private func interval(after look: Duration) -> Int {
+        max(1, min(quietSeconds / 4, 30), Int(min(look.inSeconds * 10, 60)))
     }
 
     /// Waits until it is time to look again.
     /// - Returns: false when the watch is to end.
-    func waitForNextRound(after round: Duration, _ control: RunControl) async -> Bool {
-        for _ in 0..<interval(after: round) {
+    func waitForNextRound(after look: Duration, _ control: RunControl) async -> Bool {
+        for _ in 0..<interval(after: look) {
             if let stopFile, FileSystem.exists(stopFile) { return false }
             guard control.mode == .running else { return false }
             do { try await Task.sleep(for: .seconds(1)) } catch { return false }

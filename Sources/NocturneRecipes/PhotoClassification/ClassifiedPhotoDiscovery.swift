@@ -18,7 +18,9 @@ struct ClassifiedPhotoDiscovery {
         var items: [DiscoveredItem] = []
         for model in models {
             let known = metadata(for: looks, table, model)
-            for (look, metadata) in zip(looks, known) { items.append(try item(look, metadata, table != nil, model)) }
+            for (look, metadata) in zip(looks, known) {
+                items.append(try item(look, metadata, table != nil, model, request.identifiers))
+            }
         }
         return Discovery(items: items, notes: notes)
     }
@@ -62,7 +64,8 @@ struct ClassifiedPhotoDiscovery {
         _ look: PhotoDiscovery.Look,
         _ metadata: Result<ClinicalMetadata?, ClinicalMetadataFault>,
         _ hasTable: Bool,
-        _ model: PhotoClassificationModel
+        _ model: PhotoClassificationModel,
+        _ identifiers: IdentifierPolicy
     ) throws -> DiscoveredItem {
         let known = try? metadata.get()
         let options = options.resultWords.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
@@ -75,9 +78,14 @@ struct ClassifiedPhotoDiscovery {
             known.map { "\($0.age.map { "\($0)" } ?? "") \($0.sex.rawValue) \($0.site)" } ?? "none",
             hasTable ? "table" : "no table",
         ]
-        var item = try PhotoDiscovery.item(look, reader, words: words) { facts in
+        var item = try PhotoDiscovery.item(look, reader, identifiers, words: words) { facts in
             try ClassifiedPhotoSource(
-                photo: PhotoRecord(model: reader.id, path: look.file.path, name: look.file.name, facts: facts),
+                photo: PhotoRecord(
+                    model: reader.id,
+                    path: look.file.path,
+                    name: identifiers.shown(look.file.name),
+                    facts: facts
+                ),
                 metadata: known,
                 expectsMetadata: hasTable
             ).encoded

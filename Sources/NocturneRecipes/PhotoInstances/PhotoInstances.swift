@@ -39,8 +39,13 @@ public struct PhotoInstances: Recipe {
                 minimumSide: model.settings.input.minimumSide
             )
             return try looks.map { look in
-                try PhotoDiscovery.item(look, reader) { facts in
-                    try PhotoRecord(model: reader.id, path: look.file.path, name: look.file.name, facts: facts).encoded
+                try PhotoDiscovery.item(look, reader, request.identifiers) { facts in
+                    try PhotoRecord(
+                        model: reader.id,
+                        path: look.file.path,
+                        name: request.identifiers.shown(look.file.name),
+                        facts: facts
+                    ).encoded
                 }
             }
         }

@@ -60,21 +60,23 @@ struct PhotoDiscovery {
     static func item(
         _ look: Look,
         _ reader: Reader,
+        _ identifiers: IdentifierPolicy,
         words: [String] = [],
         source: (PhotoFacts) throws -> String
     ) throws -> DiscoveredItem {
-        let all = ["nocturne 1"] + reader.words + words + [look.stamp]
+        let all = ["nocturne 1", identifiers.rawValue] + reader.words + words + [look.stamp]
         var item = DiscoveredItem(
             key: DiscoveredItem.photoKeyPrefix + look.file.path,
-            name: (look.file.fileName as NSString).deletingPathExtension,
+            name: identifiers.itemName((look.file.fileName as NSString).deletingPathExtension, key: look.file.path),
             model: reader.id,
             source: "{}",
             path: look.file.path,
-            fingerprint: ContentDigest.of(all.joined(separator: "\n"))
+            fingerprint: ContentDigest.of(all.joined(separator: "\n")),
+            inputs: [InputStamp(look.file.path)]
         )
         switch look.facts {
         case .failure(let error):
-            item.name = look.file.fileName
+            item.name = identifiers.itemName(look.file.fileName, key: look.file.path)
             if error.code == .notAPicture {
                 item.key = "file:" + look.file.path
                 item.problem = .unknown(error.detail)

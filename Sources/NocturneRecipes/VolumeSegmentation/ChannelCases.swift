@@ -19,6 +19,8 @@ struct VolumeFacts: Sendable {
     var spacing: SIMD3<Double>
     var modality: String?
     var seriesInstanceUID: String?
+    /// What its header says is to be shown.
+    var window: StatedWindow?
     /// Of a DICOM series.
     var series: SeriesFacts?
 }
@@ -35,6 +37,7 @@ struct SeriesFacts: Sendable {
 extension VolumeFacts {
     init(_ header: NIfTIHeader) {
         self.init(format: .nifti, geometry: header.geometry, spacing: header.pixelSpacing)
+        window = header.displayRange.map { StatedWindow(lower: $0.lower, upper: $0.upper) }
     }
 }
 

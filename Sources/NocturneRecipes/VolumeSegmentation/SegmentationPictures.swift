@@ -18,6 +18,21 @@ extension SegmentationModel {
     }
 }
 
+extension PictureWindow {
+    /// Nil for one that shows nothing.
+    init?(_ stated: StatedWindow) { self.init(lower: stated.lower, upper: stated.upper) }
+}
+
+extension StatedWindow {
+    /// That of the middle slice, by DICOM's linear function; nil where the header has none.
+    init?(_ series: DICOMSeries) {
+        guard !series.slices.isEmpty else { return nil }
+        let middle = series.slices[series.slices.count / 2]
+        guard let center = middle.windowCenter, let width = middle.windowWidth, width > 1 else { return nil }
+        self.init(lower: center - 0.5 - (width - 1) / 2, upper: center - 0.5 + (width - 1) / 2)
+    }
+}
+
 /// Writes the animated slices while the image is in memory.
 enum SliceWriter {
     static let file = "slices.png"

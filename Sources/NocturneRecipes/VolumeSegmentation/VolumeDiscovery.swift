@@ -29,7 +29,7 @@ struct VolumeDiscovery {
         found += try niftiVolumes(nifti)
         found += try dicomVolumes(others, besides: Set(nifti.map(\.path)), request)
         found.sort { $0.order < $1.order }
-        return Discovery(items: try items(found), notes: walk.notes)
+        return Discovery(items: try items(found, request.identifiers), notes: walk.notes)
     }
 
     // MARK: NIfTI
@@ -170,6 +170,7 @@ struct VolumeDiscovery {
                 spacing: geometry.spacing,
                 modality: series.modality,
                 seriesInstanceUID: series.seriesInstanceUID,
+                window: StatedWindow(series),
                 series: SeriesFacts(
                     part: series.part,
                     names: series.slices.map(DICOMSliceName.init),
@@ -197,7 +198,7 @@ struct VolumeDiscovery {
 
     // MARK: Items
 
-    private func items(_ found: [FoundVolume]) throws -> [DiscoveredItem] {
+    private func items(_ found: [FoundVolume], _ identifiers: IdentifierPolicy) throws -> [DiscoveredItem] {
         let files = Array(Set(found.flatMap(\.files)))
         let stamps = Mutex([String: String]())
         try scope.forEach(files.count) { index in
@@ -211,15 +212,19 @@ struct VolumeDiscovery {
             try models.flatMap { model in
                 try ChannelCases(model: model.package).cases(found).map { found in
                     let stamp = found.files.map { stamps[$0.path] ?? "" }.joined(separator: "\n")
-                    return try item(found, stamp, words, model)
+                    return try item(found, stamp, words, model, identifiers)
                 }
             }
         }
     }
 
-    private func item(_ found: FoundVolume, _ stamp: String, _ words: String, _ model: SegmentationModel) throws
-        -> DiscoveredItem
-    {
+    private func item(
+        _ found: FoundVolume,
+        _ stamp: String,
+        _ words: String,
+        _ model: SegmentationModel,
+        _ identifiers: IdentifierPolicy
+    ) throws -> DiscoveredItem {
         let id = model.package.id
         let name =
             (try? found.volume.get())?.format == .dicom
@@ -227,16 +232,18 @@ struct VolumeDiscovery {
             : (found.files.first?.name ?? found.name)
         let reference = ReferenceComparison.file(for: name, item: found.name, options)
         let text = [
-            "nocturne 1", model.package.digest.hex, model.engineName, model.precision.rawValue, words,
+            "nocturne 1", identifiers.rawValue, model.package.digest.hex, model.engineName, model.precision.rawValue,
+            words,
             stamp + (reference.map { "\nreference \($0.stamp)" } ?? ""),
         ].joined(separator: "\n")
         var item = DiscoveredItem(
             key: found.key,
-            name: found.name,
+            name: identifiers.itemName(found.name, key: found.key),
             model: id,
             source: "{}",
             path: found.path,
-            fingerprint: ContentDigest.of(text)
+            fingerprint: ContentDigest.of(text),
+            inputs: (found.files + (reference.map { [$0] } ?? [])).map { InputStamp($0.path) }
         )
         switch found.volume {
         case .failure(let refusal): item.problem = refusal.problem
@@ -251,13 +258,14 @@ struct VolumeDiscovery {
                 format: facts.format,
                 model: id,
                 files: found.files.map(\.path),
-                name: name,
+                name: identifiers.shown(name),
                 geometry: facts.geometry,
                 spacing: facts.spacing,
                 modality: facts.modality,
                 seriesInstanceUID: facts.seriesInstanceUID,
                 reference: reference?.path
             )
+            source.window = facts.window
             if let series = facts.series { source.set(series, files: found.files) }
             item.source = try source.encoded
         }

@@ -37,7 +37,7 @@ struct VolumeMemory {
             buffers += inferring(stage, grid, tiles, lean: lean)
         }
         buffers += finishing(threads)
-        return ItemPlan(buffers: buffers, steps: steps, isLean: lean)
+        return ItemPlan(buffers: buffers, steps: steps, isLean: lean, diskBytes: diskBytes(lean: lean))
     }
 
     /// The first stage's image is made by the preprocessor, a second one's while inferring.
@@ -98,6 +98,14 @@ struct VolumeMemory {
             buffers.append(PlannedBuffer("labels in stored order", bytes: voxels * 2, from: .infer, through: .infer))
         }
         return buffers
+    }
+
+    /// Slices kept in staging, label map, surfaces and DICOM objects, none of them compressed; and sums in a file.
+    private func diskBytes(lean: Bool) -> Int {
+        let shape = source.geometry.shape
+        let surfaces = options.meshes == .none ? 0 : Self.surfaceBytes(shape) / 4
+        let objects = options.writesSegmentationObject ? voxels / 4 : 0
+        return voxels * 3 + surfaces + objects + (lean ? voxels * 8 : 0)
     }
 
     // What grows with the number of components and with surfaces cannot be known from a header. So it gets what a body

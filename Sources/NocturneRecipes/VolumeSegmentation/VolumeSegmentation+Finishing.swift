@@ -51,7 +51,7 @@ extension VolumeSegmentation {
                     ($0.value, SIMD3($0.color.red, $0.color.green, $0.color.blue))
                 }
             ),
-            window: model.pictureWindow,
+            window: inferred.source.window.flatMap(PictureWindow.init) ?? model.pictureWindow,
             labelled: VoxelBox(around: measurements.compactMap(\.boundingBox))
         )
         let preview = try pictures.image(scope: context.scope)

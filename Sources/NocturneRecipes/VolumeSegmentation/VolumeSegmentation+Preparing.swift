@@ -29,12 +29,13 @@ extension VolumeSegmentation {
             guard let geometry = series.geometry, geometry.matches(source.geometry) else {
                 throw VolumeFault(path: item.path, detail: "the slices lie elsewhere since the series was found")
             }
-            let volume = try DICOMReader.readVolume(series, scope: context.scope)
+            var oddities: [String] = []
+            let volume = try DICOMReader.readVolume(series, scope: context.scope) { oddities.append($0) }
             let found = source.notes ?? []
             return LoadedVolume(
                 source: source,
                 channels: [volume],
-                notes: found + series.notes.filter { !found.contains($0) }
+                notes: found + series.notes.filter { !found.contains($0) } + oddities
             )
         }
     }

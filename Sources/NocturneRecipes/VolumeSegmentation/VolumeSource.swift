@@ -1,6 +1,12 @@
 import NocturneCore
 import NocturneFormats
 
+/// The intensities to be shown from black to white, as a header states them.
+struct StatedWindow: Codable, Sendable, Hashable {
+    var lower: Double
+    var upper: Double
+}
+
 /// What the recipe keeps in the journal to find a volume again and to plan for it without reading pixels.
 struct VolumeSource: ItemSource {
     enum Format: String, Codable, Sendable { case nifti, dicom }
@@ -17,6 +23,8 @@ struct VolumeSource: ItemSource {
     var spacing: SIMD3<Double>
     var modality: String?
     var seriesInstanceUID: String?
+    /// What its header says is to be shown.
+    var window: StatedWindow?
     /// The slices of a DICOM series in order; nil for other formats. Their paths are all in ``files``.
     var slices: [Slice]?
     /// Which part of its series it is; nil for all of it.
