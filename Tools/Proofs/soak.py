@@ -239,7 +239,8 @@ class SideBatch:
             elif code == 2:
                 # Interrupted before the journal knew what the batch is: nothing to resume, and nothing lost.
                 shutil.rmtree(self.out, ignore_errors=True)
-            elif code != 130:
+            # Interrupted before it listens to signals at all, it dies of this one, as any process does.
+            elif code not in (130, -signal.SIGINT):
                 soak.faults.append(f"side batch: exit {code}")
 
     def stop(self) -> None:
