@@ -14,10 +14,10 @@ LONG_SIDE = 640
 MULTIPLE = 64
 SPLITTING = {
     "foregroundThreshold": 0.6,
-    "backgroundThreshold": 0.3,
+    "backgroundThreshold": 0.12,
     "seedThreshold": 0.5,
     "boundaryWeight": 10.0,
-    "minimumSeedArea": 20,
+    "minimumSeedArea": 10,
     "minimumArea": 120,
     "mergeBoundary": 0.65,
     "minimumContact": 6,
