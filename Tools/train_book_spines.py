@@ -109,7 +109,7 @@ def packed(instances: NDArray[np.uint8]) -> NDArray[np.uint8]:
         near |= both
         far |= both
     touching = ndimage.binary_dilation(touching, iterations=2)
-    bits = foreground.astype(np.uint8) + 2 * boundary.astype(np.uint8) + 4 * touching
+    bits = foreground.astype(np.uint8) + 2 * boundary.astype(np.uint8) + 4 * touching.astype(np.uint8)
     return np.stack([np.round(centre * 255).astype(np.uint8), bits], axis=-1)
 
 
