@@ -109,7 +109,7 @@ def packed(instances: NDArray[np.uint8]) -> NDArray[np.uint8]:
         near |= both
         far |= both
     touching = ndimage.binary_dilation(touching, iterations=2)
-    bits = foreground.astype(np.uint8) + 2 * boundary.astype(np.uint8) + 4 * touching
+    bits = foreground.astype(np.uint8) + 2 * boundary.astype(np.uint8) + 4 * touching.astype(np.uint8)
     return np.stack([np.round(centre * 255).astype(np.uint8), bits], axis=-1)
 
 
@@ -218,14 +218,14 @@ def export(checkpoint: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train and export book-spines.")
     parser.add_argument("--shelves", type=int, default=2500)
-    parser.add_argument("--steps", type=int, default=2500)
+    parser.add_argument("--steps", type=int, default=11_000)
     parser.add_argument("--minutes", type=float, default=1e6, help="ends after so much time, if before all steps")
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--rate", type=float, default=3e-3, help="highest learning rate; falls to zero at the end")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--checkpoint", type=Path, default=Path(tempfile.gettempdir()) / "book-spines.pt")
     parser.add_argument("--start", type=Path, help="weights to go on from")
-    parser.add_argument("--round", type=int, default=0, help="another number draws other shelves and crops")
+    parser.add_argument("--round", type=int, default=3, help="another number draws other shelves and crops")
     parser.add_argument("--export-only", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

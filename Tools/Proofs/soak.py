@@ -3,15 +3,16 @@
 
     Tools/Proofs/soak.py NOCTURNE [--minutes 60] [--seed 1] [--log FILE]
 
-`nocturne watch` works through a pool of tiny volumes and photos that are written anew again and again: one process, and
-thousands of items. Meanwhile, at random: `nocturne cancel` of single items, the engine stopped with SIGSTOP for a while,
-and a process beside it that takes the memory of their common cgroup until the engine pauses (where no cgroup can be made
-this is left out and said). Beside it a small batch is run, interrupted with SIGINT, resumed and verified, over and over.
+`nocturne watch` works through a pool of tiny volumes and photos that are written anew again and again: one process,
+and thousands of items. Meanwhile, at random: `nocturne cancel` of single items, the engine stopped with SIGSTOP for a
+while, and a process beside it that takes the memory of their common cgroup until the engine pauses (where no cgroup
+can be made this is left out and said). Beside it a small batch is run, interrupted with SIGINT, resumed and verified,
+over and over.
 
 Every second the engine's resident and anonymous memory, descriptors and threads are read from /proc. At the end the
-medians of the half minute before five minutes (or a quarter of the time) and of the last one are compared. Fails when a
-descriptor is left, when memory has grown by more than `--growth`, when the engine was not one process throughout, or when
-an item was lost.
+lower quartiles of the two minutes before the fifth (or before half of the time) and of the last two are compared.
+Fails when a descriptor is left, when memory has grown by more than `--growth`, when the engine was not one process
+throughout, or when an item was lost.
 """
 
 from __future__ import annotations
@@ -160,16 +161,19 @@ class Soak:
         self.report(sampler, sampled_to)
 
     def settle(self, code: int | None) -> None:
-        """Works off what came last, without a watch, and holds the folder against its journal."""
+        """Works off what came last and what was cancelled, without a watch, and holds the folder against its journal."""
         print(f"the watch ended with {code}")
         (self.out / "stop").unlink(missing_ok=True)
-        done = subprocess.run([self.nocturne, "resume", str(self.out), "--quiet"], capture_output=True, text=True)
-        counts = json.loads((self.out / "batch.json").read_text())["counts"]
-        print(f"resumed to the end: exit {done.returncode}, {counts}")
+        for more in ([], ["--retry-failed"]):
+            command = [self.nocturne, "resume", str(self.out), "--quiet", *more]
+            done = subprocess.run(command, capture_output=True, text=True)
+            counts = json.loads((self.out / "batch.json").read_text())["counts"]
+            verify = subprocess.run([self.nocturne, "verify", str(self.out)], capture_output=True, text=True)
+            said = verify.stdout.strip().splitlines()[-1:]
+            print(f"resume {' '.join(more)}: exit {done.returncode}, {counts}; verify: {verify.returncode}, {said}")
         files = len(list(self.input.iterdir()))
-        if counts["completed"] + counts["cancelled"] != files or counts["inputs"] != files:
+        if done.returncode != 0 or counts["completed"] != files or counts["inputs"] != files:
             self.faults.append(f"{files} files, but {counts}; {done.stderr.strip()[-300:]}")
-        verify = subprocess.run([self.nocturne, "verify", str(self.out)], capture_output=True, text=True)
         if verify.returncode != 0:
             self.faults.append(f"verify: {verify.stdout.strip()[-300:]}")
         for line in (self.out / "events.jsonl").read_text().splitlines():
@@ -181,14 +185,14 @@ class Soak:
             self.faults.append(f"{self.did['engines']} engines instead of one")
 
     def report(self, sampler: Sampler, last: float) -> None:
-        early = min(300.0, last / 4) if last < 1200 else 300.0
+        early = min(300.0, last / 2)
         print(f"{platform.processor() or platform.machine()}, {last / 60:.1f} minutes, pool of {self.arguments.pool}")
         for what, number in sorted(self.did.items()):
             print(f"  {what}: {number}")
         print(f"{'':22} {f'at {early / 60:.1f} min':>12} {'at the end':>12} {'ratio':>7} {'most':>10}")
         scales = {"resident (MiB)": (1, 2**20), "anonymous (MiB)": (2, 2**20), "descriptors": (3, 1), "threads": (4, 1)}
         for name, (column, scale) in scales.items():
-            before, after = (sampler.median(moment, column) / scale for moment in (early, last))
+            before, after = (sampler.figure(moment, column) / scale for moment in (early, last))
             most = max((row[column] for row in sampler.rows), default=0) / scale
             ratio = after / before if before else 0
             print(f"{name:22} {before:12.1f} {after:12.1f} {ratio:7.3f} {most:10.1f}")
@@ -235,7 +239,8 @@ class SideBatch:
             elif code == 2:
                 # Interrupted before the journal knew what the batch is: nothing to resume, and nothing lost.
                 shutil.rmtree(self.out, ignore_errors=True)
-            elif code != 130:
+            # Interrupted before it listens to signals at all, it dies of this one, as any process does.
+            elif code not in (130, -signal.SIGINT):
                 soak.faults.append(f"side batch: exit {code}")
 
     def stop(self) -> None:
@@ -252,7 +257,7 @@ def main() -> None:
     parser.add_argument("--pool", type=int, default=400, help="so many names, written anew in turn")
     parser.add_argument("--rate", type=int, default=10, help="inputs written a second")
     parser.add_argument("--limit", type=int, default=512, help="MiB of the cgroup of engine and hog")
-    parser.add_argument("--growth", type=float, default=0.1, help="share by which anonymous memory may grow")
+    parser.add_argument("--growth", type=float, default=0.25, help="share by which anonymous memory may grow")
     parser.add_argument("--log", help="a file for the figures of every second")
     arguments = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="soak-"))

@@ -14,11 +14,11 @@ LONG_SIDE = 640
 MULTIPLE = 64
 SPLITTING = {
     "foregroundThreshold": 0.6,
-    "backgroundThreshold": 0.3,
+    "backgroundThreshold": 0.06,
     "seedThreshold": 0.5,
     "boundaryWeight": 10.0,
-    "minimumSeedArea": 20,
-    "minimumArea": 120,
+    "minimumSeedArea": 10,
+    "minimumArea": 200,
     "mergeBoundary": 0.65,
     "minimumContact": 6,
 }
