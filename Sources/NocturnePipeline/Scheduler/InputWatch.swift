@@ -25,10 +25,10 @@ public struct InputWatch: Sendable, Hashable {
         return result
     }
 
-    /// Seconds between two looks: often enough for the quiet time, and a tenth of the time is spent with looking at most,
-    /// unless a look takes longer than six seconds.
+    /// Seconds between two looks: often enough for the quiet time, and long enough that looking takes a tenth of the time,
+    /// but no longer than the quiet time.
     private func interval(after look: Duration) -> Int {
-        max(1, min(quietSeconds / 4, 30), Int(min(look.inSeconds * 10, 60)))
+        max(1, min(quietSeconds / 4, 30), Int(min(look.inSeconds * 10, Double(quietSeconds))))
     }
 
     /// Waits until it is time to look again.

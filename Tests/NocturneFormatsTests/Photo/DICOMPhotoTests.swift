@@ -6,8 +6,12 @@ import Testing
 
 @Suite("DICOM objects as photos")
 struct DICOMPhotoTests {
-    private func photo(_ change: @escaping (inout DICOMDataSet) -> Void) throws -> Photo {
+    private func photo(
+        of kind: String = "1.2.840.10008.5.1.4.1.1.7",
+        _ change: @escaping (inout DICOMDataSet) -> Void
+    ) throws -> Photo {
         var slice = TestSlice()
+        slice.sopClass = kind
         slice.change = change
         return try TemporaryFolder.with("photo") { folder in
             try PhotoReader.read(at: try folder.write(slice.file(), to: "a").path)
@@ -22,6 +26,24 @@ struct DICOMPhotoTests {
         set.short(0x0028_0101, 8)
         set.short(0x0028_0102, 7)
         set.bytes(0x7FE0_0010, "OB", bytes)
+    }
+
+    @Test(
+        "Pictures are photos; slices and whole slides are none",
+        arguments: [
+            ("1.2.840.10008.5.1.4.1.1.7", true), ("1.2.840.10008.5.1.4.1.1.7.4", true),
+            ("1.2.840.10008.5.1.4.1.1.77.1.4", true), ("1.2.840.10008.5.1.4.1.1.77.1.6", false),
+            ("1.2.840.10008.5.1.4.1.1.2", false), ("1.2.840.10008.5.1.4.1.1.4", false),
+            ("1.2.840.10008.5.1.4.1.1.66.4", false), ("1.2.840.10008.5.1.4.1.1.77", false),
+        ]
+    )
+    func kinds(kind: String, isPhoto: Bool) throws {
+        func read() throws -> Photo { try photo(of: kind) { colour(&$0, "RGB", planar: 0, Self.colours) } }
+        if isPhoto {
+            #expect(try read().facts.format == .dicom)
+        } else {
+            #expect { try read() } throws: { ($0 as? PhotoError)?.code == .notAPicture }
+        }
     }
 
     static let colours: [UInt8] = (0..<144).map { UInt8($0 * 7 % 251) }
