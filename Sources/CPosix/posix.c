@@ -10,18 +10,47 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Threads of dispatch may run at another niceness than the process was given. */
+static void be_as_nice_as_asked(void) {
+    errno = 0;
+    int asked = getpriority(PRIO_PROCESS, (id_t)getpid());
+    if (errno == 0) setpriority(PRIO_PROCESS, 0, asked);
+}
+
+struct start {
+    void *(*body)(void *);
+    void *context;
+};
+
+static void *run_start(void *argument) {
+    struct start start = *(struct start *)argument;
+    free(argument);
+    be_as_nice_as_asked();
+    return start.body(start.context);
+}
 
 int cposix_thread_start(uint64_t *handle, const char *name, size_t stack_bytes, void *(*body)(void *), void *context) {
     pthread_attr_t attributes;
     int code = pthread_attr_init(&attributes);
     if (code != 0) return code;
     pthread_attr_setstacksize(&attributes, stack_bytes);
+    struct start *start = malloc(sizeof *start);
+    if (!start) {
+        pthread_attr_destroy(&attributes);
+        return ENOMEM;
+    }
+    *start = (struct start){body, context};
     pthread_t thread;
-    code = pthread_create(&thread, &attributes, body, context);
+    code = pthread_create(&thread, &attributes, run_start, start);
     pthread_attr_destroy(&attributes);
-    if (code != 0) return code;
+    if (code != 0) {
+        free(start);
+        return code;
+    }
     char shortened[16];
     snprintf(shortened, sizeof shortened, "%s", name);
     pthread_setname_np(thread, shortened);
@@ -42,6 +71,7 @@ void cposix_trim_heap(void) { malloc_trim(0); }
 
 pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int detach_input) {
     pid_t parent = getpid();
+    be_as_nice_as_asked();
     pid_t child = fork();
     if (child < 0) return -errno;
     if (child > 0) {

@@ -102,6 +102,7 @@ public struct BatchEngine: Sendable {
             let end = try await workOff(try await stock.run(discovery, planner: planner), journal, pool, blocking)
             counts = try await accounting.bringUpToDate()
             peak = max(peak, end.peakLeasedBytes)
+            cposix_trim_heap()
             rounds += 1
             // What failed in this very run is not tried again.
             planner = WorkPlanner(retryFailed: false, previousDeath: nil)

@@ -296,6 +296,7 @@ actor Scheduler {
         } catch {
             await progress.note("\(error)")
         }
+        if state == .cancelled { control.forgetRequest(work.name) }
         await progress.ended(work.id, BatchEvent(event, item: work.name, reason: reason))
     }
 }

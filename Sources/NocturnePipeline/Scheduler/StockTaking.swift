@@ -28,10 +28,10 @@ struct StockTaking {
         for note in discovery.notes + decisions.compactMap(\.note) { await progress.note(note) }
         try journal.record(decisions.filter { isNew($0, known) }.map(\.entry))
         try settleVanished(discovery, known: known)
-        let queue = try queue(decisions)
+        let (queue, adopted) = try queue(decisions)
         cleanStaging(keeping: Set(queue.map(\.name)))
         try await begin(queue)
-        await report(decisions)
+        await report(decisions.filter { !adopted.contains($0.entry.item.key) })
         return queue
     }
 
@@ -71,11 +71,13 @@ struct StockTaking {
         )
     }
 
-    private func queue(_ decisions: [WorkPlanner.Decision]) throws -> [Work] {
+    /// What is to be worked on, suspects first, and the keys of what was found finished.
+    private func queue(_ decisions: [WorkPlanner.Decision]) throws -> (queue: [Work], adopted: Set<String>) {
         let ids = Dictionary(uniqueKeysWithValues: try journal.items().map { ($0.key, $0.id) })
         var adopted: [(Int64, ItemProduct)] = []
+        var keys: Set<String> = []
         var queue: [Work] = []
-        for decision in decisions where decision.work {
+        for decision in decisions where decision.work || decision.entry.state == .quarantined {
             try check()
             let entry = decision.entry
             guard let id = ids[entry.item.key] else { continue }
@@ -88,8 +90,10 @@ struct StockTaking {
                 )
             {
                 adopted.append((id, product))
+                keys.insert(entry.item.key)
                 continue
             }
+            guard decision.work else { continue }
             queue.append(
                 Work(
                     id: id,
@@ -104,8 +108,12 @@ struct StockTaking {
                 )
             )
         }
-        if !adopted.isEmpty { try journal.complete(adopted, at: Timestamp.now()) }
-        return queue.filter(\.suspect) + queue.filter { !$0.suspect }
+        if !adopted.isEmpty {
+            // Their renames may not have reached the disk.
+            try FileSystem.flush(output.path)
+            try journal.complete(adopted, at: Timestamp.now())
+        }
+        return (queue.filter(\.suspect) + queue.filter { !$0.suspect }, keys)
     }
 
     private func cleanStaging(keeping names: Set<String>) {
