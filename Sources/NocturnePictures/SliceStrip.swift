@@ -60,7 +60,9 @@ public struct SliceStrip: Sendable {
         palette =
             (0..<greys).map { SIMD3(repeating: UInt8(($0 * 255 + (greys - 1) / 2) / (greys - 1))) } + distinct
         places = preview.colors.mapValues { color in
-            let nearest = distinct.indices.min { Self.distance(distinct[$0], color) < Self.distance(distinct[$1], color) }
+            let nearest = distinct.indices.min {
+                Self.distance(distinct[$0], color) < Self.distance(distinct[$1], color)
+            }
             return UInt8(greys + (nearest ?? 0))
         }
     }

@@ -243,7 +243,9 @@ public struct BatchEngine: Sendable {
         let pipelines = recipes.map { pipeline(of: $0, bytes: budget.total, surroundings, committer, facts) }
 
         await withTaskGroup(of: Void.self) { group in
-            let watch = Task { await watchMemory(budget, gate, processBudget: facts.budgetBytes) }
+            let watch = Task {
+                await MemoryWatch(budget: budget, gate: gate, progress: progress).run(processBudget: facts.budgetBytes)
+            }
             let tree = Task {
                 await withTaskGroup(of: Void.self) { stages in
                     stages.addTask { await scheduler.admit(into: pipelines.map(\.requests)) }
@@ -272,34 +274,5 @@ public struct BatchEngine: Sendable {
         _ facts: RunFacts
     ) -> any RunnablePipeline {
         Pipeline(recipe: recipe, bytes: bytes, surroundings: surroundings, committer: committer, facts: facts)
-    }
-
-    /// Looks at the machine's memory once a second, tells budget and gate, and gives a sign of life every half minute.
-    private func watchMemory(_ budget: MemoryBudget, _ gate: PressureGate, processBudget: Int) async {
-        var machine = PressureStateMachine(budgetBytes: processBudget)
-        var seconds = 0
-        while !Task.isCancelled {
-            do { try await Task.sleep(for: .seconds(1)) } catch { return }
-            seconds += 1
-            let reading = MemoryReading.take()
-            if let change = machine.observe(reading) {
-                gate.setLevel(change.to)
-                budget.setAdmitting(change.to == .normal)
-                if change.to != .normal { cposix_trim_heap() }
-                await progress.emit(
-                    BatchEvent(
-                        .pressure,
-                        reason: "\(change.from) to \(change.to): \(change.reason)",
-                        residentBytes: reading.residentBytes,
-                        leasedBytes: budget.snapshot().leased
-                    )
-                )
-            }
-            if seconds % 30 == 0 {
-                await progress.emit(
-                    BatchEvent(.heartbeat, residentBytes: reading.residentBytes, leasedBytes: budget.snapshot().leased)
-                )
-            }
-        }
     }
 }

@@ -6,14 +6,6 @@ public struct BatchOutcome: Sendable {
     public let peakLeasedBytes: Int
 }
 
-/// What to do when the disk is full.
-public enum FullDiskPolicy: String, Sendable, CaseIterable {
-    /// Wait for room; nothing fails for want of it.
-    case pause
-    /// Admit nothing more, and end the run so that it can be gone on with.
-    case stop
-}
-
 /// What to do about an item that makes no progress.
 public struct StallPolicy: Sendable {
     /// Without progress: no tile done, no stage left.

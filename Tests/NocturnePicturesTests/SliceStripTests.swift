@@ -23,7 +23,9 @@ struct SliceStripTests {
                 ),
                 window: .fixed(lower: 0, upper: Float(shape.z - 1)),
                 labelled: VoxelBox(
-                    lower: SIMD3(shape.x - 1, shape.y - 1, shape.z - 1), upper: SIMD3(shape.x, shape.y, shape.z))
+                    lower: SIMD3(shape.x - 1, shape.y - 1, shape.z - 1),
+                    upper: SIMD3(shape.x, shape.y, shape.z)
+                )
             )
         )
     }

@@ -46,7 +46,8 @@ public struct AnimatedPNGWriter: Sendable {
         written: (Int) -> Void = { _ in },
         frame: @Sendable (Int) -> [UInt8]
     ) throws {
-        guard width > 0, height > 0, width < 1 << 15, height < 1 << 15, (1...256).contains(palette.count), frameCount > 0,
+        guard width > 0, height > 0, width < 1 << 15, height < 1 << 15, (1...256).contains(palette.count),
+            frameCount > 0,
             (0...60_000).contains(millisecondsPerFrame), cover.count == width * height
         else {
             throw PNGError(.invalidImage, path: path, "\(frameCount) frames of \(width)×\(height) cannot be written")

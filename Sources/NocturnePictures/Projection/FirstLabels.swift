@@ -64,7 +64,8 @@ struct FirstLabels {
                     if along == 0 {
                         for j in 0..<size.y {
                             line[j] = Int32(
-                                isBackward ? nk_last_label(row(j, second), size.x) : nk_first_label(row(j, second), size.x)
+                                isBackward
+                                    ? nk_last_label(row(j, second), size.x) : nk_first_label(row(j, second), size.x)
                             )
                         }
                     } else {

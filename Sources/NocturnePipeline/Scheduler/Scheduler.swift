@@ -12,11 +12,9 @@ actor Scheduler {
     private let progress: ProgressReporter
     private let pool: ComputePool
     private let failFast: Bool
-    private let onFull: FullDiskPolicy
+    private let room: DiskRoom
     private let hours: WorkingHours
     private let isWatching: Bool
-    /// For journal, account and events.
-    private static let spareDiskBytes = 1 << 20
 
     private let queue: [Work]
     private var next = 0
@@ -61,7 +59,7 @@ actor Scheduler {
         self.progress = progress
         self.pool = pool
         self.failFast = failFast
-        self.onFull = onFull
+        room = DiskRoom(path: output.path, policy: onFull)
         self.hours = hours
         self.isWatching = isWatching
         deadline = hours.secondsUntilDeadline(at: WorkingHours.now()).map { .now + .seconds($0) }
@@ -90,12 +88,13 @@ actor Scheduler {
                     await fail(work, words)
                     continue
                 }
-                guard await waitForHours() else { return }
+                guard await hours.waitUntilOpen(control, progress) else { return }
                 guard canFinish(work, plan) else {
                     leftForLater += 1
                     continue
                 }
-                guard await waitForRoom(plan.diskBytes) else { return }
+                let wanted = diskBytes.values.reduce(plan.diskBytes, +)
+                guard await room.wait(for: wanted, refusals: fullDisks, control, progress) else { return }
                 if work.retries > 0 { try await Task.sleep(for: .seconds(1 << (2 * work.retries - 1))) }
                 try FaultPoint.lease.pass()
                 let lease = try await budget.lease(bytes: needed, exclusive: work.suspect || plan.isLean)
@@ -103,7 +102,7 @@ actor Scheduler {
                 try await start(work, plan: plan, lease: lease, requests[work.recipe])
             } catch is CancellationError {
                 return
-            } catch let error as JournalFault where error.isOutOfRoom && onFull == .pause {
+            } catch let error as JournalFault where error.isOutOfRoom && room.policy == .pause {
                 fullDisks += 1
                 retries.append(work)
             } catch let error as JournalFault {
@@ -161,20 +160,6 @@ actor Scheduler {
         }
     }
 
-    /// Waits until items may be started. False when the run is to stop instead.
-    private func waitForHours() async -> Bool {
-        var told = false
-        while control.mode == .running {
-            guard hours.secondsUntilOpen(at: WorkingHours.now()) > 0 else { return true }
-            if !told, let window = hours.window {
-                told = true
-                await progress.note("Nothing is started before \(window.from).")
-            }
-            try? await Task.sleep(for: .seconds(1))
-        }
-        return false
-    }
-
     /// Whether the item will probably be done in time, after what is in flight. What nothing is known of is started.
     private func canFinish(_ work: Work, _ plan: ItemPlan) -> Bool {
         guard let deadline, let seconds = pace.seconds(model: work.model, steps: plan.steps) else { return true }
@@ -182,34 +167,6 @@ actor Scheduler {
         guard end <= deadline else { return false }
         expectedEnd = end
         return true
-    }
-
-    /// Waits while the disk lacks room for what is in flight and so many bytes more, or has just refused to write although
-    /// it seemed to have room (quotas do that). False when the run is to stop instead.
-    private func waitForRoom(_ bytes: Int) async -> Bool {
-        var waited = 0
-        while control.mode == .running {
-            let wanted = diskBytes.values.reduce(bytes, +) + Scheduler.spareDiskBytes
-            let free = FileSystem.freeBytes(at: output.path) ?? .max
-            let pause = fullDisks == 0 ? 0 : min(60, 1 << min(fullDisks - 1, 6))
-            if free >= wanted, waited >= pause {
-                if waited > 0 { await progress.emit(BatchEvent(.disk, reason: "has room again")) }
-                return true
-            }
-            if waited == 0 {
-                let words = "\(ByteCount(free)) are free, \(ByteCount(wanted)) may be needed"
-                await progress.emit(
-                    BatchEvent(.disk, reason: "is full: \(words); \(onFull == .stop ? "stopping" : "waiting for room")")
-                )
-            }
-            guard onFull == .pause else {
-                control.drain()
-                return false
-            }
-            try? await Task.sleep(for: .seconds(1))
-            waited += 1
-        }
-        return false
     }
 
     private func wake() {
@@ -244,7 +201,7 @@ actor Scheduler {
             await putBack(work, "\(stage.rawValue): \(reason)")
         case .failed(let reason, let stage, .room):
             fullDisks += 1
-            if onFull == .stop { control.drain() } else { retries.append(work) }
+            if room.policy == .stop { control.drain() } else { retries.append(work) }
             await putBack(work, "\(stage.rawValue): \(reason)")
         case .failed(let reason, _, .discovery):
             needsDiscovery = true

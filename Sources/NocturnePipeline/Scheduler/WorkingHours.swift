@@ -59,6 +59,21 @@ public struct WorkingHours: Sendable, Hashable {
         return sinceOpening < length ? 0 : WorkingHours.day - sinceOpening
     }
 
+    /// Waits until items may be started.
+    /// - Returns: false when the run is to stop instead.
+    func waitUntilOpen(_ control: RunControl, _ progress: ProgressReporter) async -> Bool {
+        var told = false
+        while control.mode == .running {
+            guard secondsUntilOpen(at: WorkingHours.now()) > 0 else { return true }
+            if !told, let window {
+                told = true
+                await progress.note("Nothing is started before \(window.from).")
+            }
+            try? await Task.sleep(for: .seconds(1))
+        }
+        return false
+    }
+
     /// Seconds from that second of the day until the time to be finished by; nil when there is none.
     package func secondsUntilDeadline(at second: Int) -> Int? {
         finishBy.map { deadline in

@@ -93,7 +93,10 @@ struct HostileFileTests {
         return Array(repeatElement(level, count: levels).joined())
     }
 
-    @Test("sequences nested without end are an error before the pixels, and nothing behind them", arguments: [1_000, 100_000])
+    @Test(
+        "sequences nested without end are an error before the pixels, and nothing behind them",
+        arguments: [1_000, 100_000]
+    )
     func nesting(levels: Int) throws {
         let head = TestSlice(change: { $0.remove(0x7FE0_0010) }).dataSet
         let explicit = DICOMDataSet.preamble("1.2.840.10008.1.2.1") + nested(levels, .explicit)
