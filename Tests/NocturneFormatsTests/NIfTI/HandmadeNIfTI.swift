@@ -13,6 +13,8 @@ struct HandmadeNIfTI {
     var slope = 0.0
     var intercept = 0.0
     var units = 2
+    /// `cal_max` and `cal_min`.
+    var displayRange: [Double] = [0, 0]
     var qformCode = 0
     var sformCode = 2
     var quaternion: [Double] = [0, 0, 0]
@@ -49,6 +51,7 @@ struct HandmadeNIfTI {
             reals(pixelDimensions, 76)
             reals([offset, slope, intercept], 108)
             bytes[123] = UInt8(units)
+            reals(displayRange, 124)
             put(Array(summary.utf8), 148)
             put(integer(qformCode, 2) + integer(sformCode, 2), 252)
             reals(quaternion + quaternionOffset + sform.flatMap { $0 }, 256)
@@ -60,6 +63,7 @@ struct HandmadeNIfTI {
             reals(pixelDimensions, 104)
             put(integer(Int(offset), 8), 168)
             reals([slope, intercept], 176)
+            reals(displayRange, 192)
             put(Array(summary.utf8), 240)
             put(integer(qformCode, 4) + integer(sformCode, 4), 344)
             reals(quaternion + quaternionOffset + sform.flatMap { $0 }, 352)

@@ -25,6 +25,26 @@ struct NIfTIReaderTests {
         return (0..<count).map { $0 < 2 ? ends[$0] : Double($0 % 100) }
     }
 
+    @Test(
+        "The range to be shown is read where it is one",
+        arguments: [([400.0, -160], true), ([0, 0], false), ([-5, 5], false), ([.nan, 0], false)] as [([Double], Bool)]
+    )
+    func displayRange(stored: [Double], isOne: Bool) throws {
+        try TemporaryFolder.with { folder in
+            for version in NIfTIVersion.allCases {
+                for order in NIfTIByteOrder.allCases {
+                    var file = HandmadeNIfTI(version: version, byteOrder: order)
+                    file.displayRange = stored
+                    let values = [Double](repeating: 0, count: file.voxelCount)
+                    let header = try NIfTIReader.readHeader(at: try Self.write(file, values, 0, folder))
+                    #expect((header.displayRange != nil) == isOne)
+                    guard isOne else { continue }
+                    #expect(header.displayRange?.lower == stored[1] && header.displayRange?.upper == stored[0])
+                }
+            }
+        }
+    }
+
     @Test("Every type, byte order, version and container gives the same volume", arguments: NIfTIDataType.allCases)
     func matrix(type: NIfTIDataType) throws {
         try TemporaryFolder.with { folder in
