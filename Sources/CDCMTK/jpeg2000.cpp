@@ -140,3 +140,5 @@ cdcmtk_code cdcmtk::decode_jpeg2000(const std::vector<uint8_t> &stream, const La
     samples.is_rgb = components == 3 && has_colour_transform(stream);
     return CDCMTK_OK;
 }
+
+extern "C" const char *cdcmtk_openjpeg_version(void) { return opj_version(); }

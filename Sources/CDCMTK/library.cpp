@@ -1,5 +1,6 @@
 #include "shim.hpp"
 
+#include "dcmtk/dcmdata/dcuid.h"
 #include "dcmtk/dcmjpeg/djdecode.h"
 #include "dcmtk/dcmjpls/djdecode.h"
 
@@ -93,3 +94,5 @@ extern "C" int cdcmtk_looks_like_dicom(const char *path, cdcmtk_error *error) {
     if (count == sizeof bytes && std::memcmp(bytes + 128, "DICM", 4) == 0) return 1;
     return plausible_first_element(bytes, count, static_cast<uint64_t>(facts.st_size)) ? 1 : 0;
 }
+
+extern "C" const char *cdcmtk_version(void) { return OFFIS_DCMTK_VERSION_STRING; }

@@ -221,3 +221,5 @@ cphoto_code cphoto_png_rows(cphoto_png *decoder, uint8_t *rgb, size_t count)
     if (decoder->next_row == decoder->height) png_read_end(decoder->png, NULL);
     return CPHOTO_OK;
 }
+
+const char *cphoto_png_version(void) { return png_get_libpng_ver(NULL); }

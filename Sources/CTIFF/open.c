@@ -249,3 +249,5 @@ cphoto_code ctiff_open(
     cphoto_code code = decoder->photometric == PHOTOMETRIC_PALETTE ? read_palette(decoder) : CPHOTO_OK;
     return code == CPHOTO_OK ? choose_way(decoder, facts) : code;
 }
+
+const char *ctiff_version(void) { return TIFFGetVersion(); }

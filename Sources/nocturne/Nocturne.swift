@@ -19,9 +19,7 @@ struct Nocturne: AsyncParsableCommand {
         version: version,
         subcommands: [
             Run.self, Watch.self, Plan.self, Resume.self, Status.self, Attach.self, Cancel.self, Verify.self,
-            Retry.self,
-            Inspect.self,
-            Models.self,
+            Retry.self, Inspect.self, Doctor.self, Models.self,
         ]
     )
 

@@ -143,6 +143,10 @@ typedef struct {
 
 typedef struct cdcmtk_decoder cdcmtk_decoder;
 
+/* The versions of the libraries behind this, such as 3.6.7 and 2.5.0. */
+const char *cdcmtk_version(void);
+const char *cdcmtk_openjpeg_version(void);
+
 /*
  * 1 when the file begins like a DICOM object: "DICM" after the preamble, or without preamble a plausible first element
  * of group 2 or 8. 0 when not, or when it is no regular file. -1 when it cannot be read (text says why).

@@ -101,4 +101,8 @@ void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint64_t *s
 /* Makes a row of means of sums over `rows` rows, rounded to nearest, and empties the sums. */
 void cphoto_mean_row(uint64_t *sums, size_t width, size_t factor, size_t rows, uint8_t *mean);
 
+/* The versions of the libraries behind this. */
+const char *cphoto_jpeg_version(void);
+const char *cphoto_png_version(void);
+
 #endif

@@ -31,4 +31,7 @@ cphoto_code ctiff_start(ctiff_decoder *decoder, cphoto_stop stop, const void *co
 /* The next `count` rows, in the order they are stored in; reads no more than there are. */
 cphoto_code ctiff_rows(ctiff_decoder *decoder, uint8_t *rgb, size_t count);
 
+/* The library's own words on its version; more than one line. */
+const char *ctiff_version(void);
+
 #endif

@@ -56,6 +56,11 @@ public final class Journal: Sendable {
         }
     }
 
+    /// The version of SQLite that is loaded.
+    public static func libraryVersion() throws -> String {
+        try DatabaseQueue().read { db in try String.fetchOne(db, sql: "SELECT sqlite_version()") ?? "" }
+    }
+
     // MARK: Settings
 
     public func setting(_ key: String) throws -> String? {

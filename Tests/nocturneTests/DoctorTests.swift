@@ -1,0 +1,32 @@
+import Foundation
+import NocturneTestSupport
+import Testing
+
+@Suite("The look at the machine")
+struct DoctorTests {
+    @Test("says what is there, and leaves nothing behind")
+    func healthy() throws {
+        let bench = try ToolBench()
+        let tool = try Tool(["doctor", "--output", bench.folder("later/on").path, "--json", "--model", bench.model()])
+        #expect(tool.status == 0, "\(tool.errors)")
+        let findings = try #require(try tool.json()["findings"] as? [[String: String]])
+        let subjects = Set(findings.compactMap { $0["subject"] })
+        #expect(subjects.isSuperset(of: ["processor", "memory", "clock", "libraries", "disk", "renames", "one patch"]))
+        let libraries = findings.first { $0["subject"] == "libraries" }?["fact"] ?? ""
+        for library in ["DCMTK 3.", "zlib 1.", "libpng 1.", "libtiff 4.", "SQLite 3.", "OpenJPEG 2.", "cairo 1."] {
+            #expect(libraries.contains(library), "\(libraries)")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.url.path) == ["in"])
+    }
+
+    @Test("A folder that cannot be written and a package that does not run are faults")
+    func faults() throws {
+        let tool = try Tool(["doctor", "--output", "/proc/nowhere"])
+        #expect(tool.status == 1)
+        #expect(tool.output.contains("FAULT"))
+        let bench = try ToolBench()
+        try FileManager.default.copyItem(atPath: bench.model(), toPath: bench.folder("model").path)
+        try Data([1, 2, 3]).write(to: bench.folder("model/network.onnx"))
+        #expect(try Tool(["doctor", "--model", bench.folder("model").path]).status != 0)
+    }
+}
