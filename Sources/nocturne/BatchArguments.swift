@@ -163,7 +163,10 @@ struct BatchArguments: ParsableArguments {
     @Option(help: "Regions of interest to measure on volumes: a JSON file.")
     var rois: String?
 
-    @Option(help: "Reference labels to compare with: a NIfTI file or DICOM segmentation, or a folder with one for every item.")
+    @Option(
+        help:
+            "Reference labels to compare with: a NIfTI file or DICOM segmentation, or a folder with one for every item."
+    )
     var compare: String?
 
     @Flag(name: .customLong("dicom-seg"), help: "For DICOM sources, also a DICOM segmentation (segmentation.dcm).")

@@ -59,7 +59,9 @@ struct ExistingLabelsWriter {
         return try result.write(into: folder)
     }
 
-    private func file(_ place: Int) -> String { place == 0 ? "segmentation.nii.gz" : "segmentation-\(place + 1).nii.gz" }
+    private func file(_ place: Int) -> String {
+        place == 0 ? "segmentation.nii.gz" : "segmentation-\(place + 1).nii.gz"
+    }
 
     private var emptyNotes: [String] {
         let empty = maps.labels.indices.filter { meshed.measured.measurements[$0].voxelCount == 0 }

@@ -30,7 +30,8 @@ struct ExistingMemory {
                 ),
                 PlannedBuffer(
                     "contours being filled",
-                    bytes: isStructureSet ? voxels * 2 + 64 * source.points + (shape.sliceCount + shape.y) * threads : 0,
+                    bytes: isStructureSet
+                        ? voxels * 2 + 64 * source.points + (shape.sliceCount + shape.y) * threads : 0,
                     from: .prepare,
                     through: .prepare
                 ),

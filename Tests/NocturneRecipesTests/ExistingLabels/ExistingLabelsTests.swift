@@ -183,7 +183,8 @@ struct ExistingLabelsTests {
 
     @Test("Real objects have the voxels that others counted", .enabled(if: SharedData.folder != nil))
     func shared() async throws {
-        guard let segmentations = SharedData.url("seg-dcmqi"), let contours = SharedData.url("rtstruct/sts002/CT") else {
+        guard let segmentations = SharedData.url("seg-dcmqi"), let contours = SharedData.url("rtstruct/sts002/CT")
+        else {
             return
         }
         let bench = try LabelBench()
@@ -194,6 +195,8 @@ struct ExistingLabelsTests {
         #expect(try bench.labels("sparse-labelmap-ppv5").first?["voxelCount"] as? Int == 630)
         let volume = try #require(try bench.labels("RS").first?["volumeMl"] as? Double)
         #expect(abs(volume / 53.300 - 1) < 0.01)
-        for item in ["partial_overlaps", "liver", "sparse-labelmap-ppv5", "RS"] { #expect(try bench.faults(item) == []) }
+        for item in ["partial_overlaps", "liver", "sparse-labelmap-ppv5", "RS"] {
+            #expect(try bench.faults(item) == [])
+        }
     }
 }
