@@ -72,7 +72,10 @@ struct BatchArguments: ParsableArguments {
     @Option(help: "Regions of interest to measure on volumes: a JSON file.")
     var rois: String?
 
-    @Option(help: "Reference labels to compare with: a NIfTI file, or a folder with one for every item.")
+    @Option(
+        help:
+            "Reference labels to compare with: a NIfTI file or DICOM segmentation, or a folder with one for every item."
+    )
     var compare: String?
 
     @Flag(name: .customLong("dicom-seg"), help: "For DICOM sources, also a DICOM segmentation (segmentation.dcm).")
@@ -80,6 +83,9 @@ struct BatchArguments: ParsableArguments {
 
     @Flag(help: "For DICOM sources, also a DICOM structure set (rtstruct.dcm).")
     var rtstruct = false
+
+    @Flag(help: "Take DICOM segmentations and structure sets below the inputs as items too. Needs no model.")
+    var existingLabels = false
 
     @Option(help: "What is known of the people on photos: a CSV file (image, age_approx, sex, anatom_site_general).")
     var metadata: String?
@@ -144,6 +150,10 @@ struct BatchArguments: ParsableArguments {
         } else if rois != nil || compare != nil {
             throw ValidationError("--rois and --compare are for models that segment volumes, and none is given")
         }
+        if existingLabels {
+            let options = try segmentationOptions()
+            words.merge(ExistingLabelsOptions(meshes: options.meshes, frame: options.frame).words) { $1 }
+        }
         if tasks.contains(.photoClassification) {
             words.merge(PhotoClassificationOptions(metadataPath: metadata.map(absolutePath)).words) { $1 }
         } else if metadata != nil {
@@ -160,21 +170,23 @@ struct BatchArguments: ParsableArguments {
     /// `--only` with the models' ids, each pattern once.
     private func routes(_ packages: [ModelPackage]) throws -> [String]? {
         var routes: [String] = []
+        let ids = packages.map(\.id) + (existingLabels ? [ExistingLabels.model] : [])
         for word in only {
             let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2 else {
                 throw ValidationError(
-                    "--only takes a model and a pattern, such as \(packages[0].id)=*.jpg, not \(word)"
+                    "--only takes a model and a pattern, such as \(ids[0])=*.jpg, not \(word)"
                 )
             }
             // By the id, or as it was given to --model.
-            let named = zip(model, packages).first { $0 == parts[0] || $1.id == parts[0] }?.1
+            let named =
+                zip(model, packages).first { $0 == parts[0] || $1.id == parts[0] }?.1.id ?? ids.first { $0 == parts[0] }
             guard let named else {
                 throw ValidationError(
-                    "--only names \(parts[0]); the models are \(packages.map(\.id).joined(separator: ", "))"
+                    "--only names \(parts[0]); the models are \(ids.joined(separator: ", "))"
                 )
             }
-            let route = "\(named.id)=\(parts[1])"
+            let route = "\(named)=\(parts[1])"
             if !routes.contains(route) { routes.append(route) }
         }
         return routes.isEmpty ? nil : routes
@@ -182,7 +194,9 @@ struct BatchArguments: ParsableArguments {
 
     /// The batch these arguments describe, with its models named by their folders.
     func description() throws -> BatchDescription {
-        guard !model.isEmpty else { throw ValidationError("name a model with --model") }
+        guard !model.isEmpty || existingLabels else {
+            throw ValidationError("name a model with --model, or take what is there with --existing-labels")
+        }
         guard InferencePrecision(rawValue: precision) != nil else {
             throw ValidationError("--precision takes exact, float32 or bfloat16, not \(precision)")
         }

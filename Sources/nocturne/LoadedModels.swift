@@ -86,6 +86,7 @@ enum LoadedModels {
         if !separators.isEmpty {
             recipes.append(PhotoInstances(models: separators, options: PhotoInstancesOptions(words: words)))
         }
+        if let existing = ExistingLabelsOptions(words: words) { recipes.append(ExistingLabels(options: existing)) }
         return recipes
     }
 

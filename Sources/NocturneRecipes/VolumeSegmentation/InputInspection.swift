@@ -23,8 +23,21 @@ public struct InputInspection {
         public let notes: [String]
         /// Of a leaning or uneven series: the figures, whether or not it is resampled.
         @Nullable public var correction: Correction?
-        /// Why it is no volume for Nocturne; nil when it is one.
+        /// Of an object that holds labels instead of an image; nil for volumes.
+        @Nullable public var labels: [Label]?
+        /// Why it is no volume for Nocturne; nil when it is one, or an object that `--existing-labels` takes.
         @Nullable public var problem: String?
+    }
+
+    /// A segment or region.
+    public struct Label: Codable, Sendable {
+        public let number: Int
+        public let name: String
+        @Nullable public var color: String?
+        /// Scheme, value and meaning.
+        @Nullable public var code: String?
+        /// Of a region.
+        @Nullable public var contours: Int?
     }
 
     /// How a leaning or uneven series is put on an upright, even grid.
@@ -45,7 +58,7 @@ public struct InputInspection {
         public let notes: [String]
     }
 
-    private let scope: ComputeScope
+    let scope: ComputeScope
     private let fixesTilt: Bool
     private let progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?
 
@@ -71,7 +84,11 @@ public struct InputInspection {
         let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
         let (scan, _) = try DICOMFiles.scan(others, request, corrects: fixesTilt, scope: scope, progress: progress)
         var entries = nifti.map(entry)
-        entries += scan.series.map(entry)
+        for series in scan.series {
+            let objects = LabelObject.objects(of: series)
+            entries += try objects.map { try entry($0, of: series, in: scan) }
+            if objects.count < series.files.count || series.files.isEmpty { entries.append(entry(series)) }
+        }
         entries += scan.setAside.map { refused($0.path, format: "DICOM", $0.reason.detail) }
         entries += scan.notDICOM.map { refused($0, format: nil, "neither DICOM nor NIfTI") }
         return Report(
@@ -151,7 +168,7 @@ public struct InputInspection {
         return entry
     }
 
-    private func described(
+    func described(
         _ path: String,
         _ format: String,
         _ modality: String?,

@@ -50,7 +50,7 @@ struct ReferenceComparison {
     }
 
     /// The reference of an item: the file that was named, or the first that is there of `folder/path/item.nii.gz` (the
-    /// path the input lies at, below what was named), `folder/item.nii.gz`, and both as `.nii`.
+    /// path the input lies at, below what was named), `folder/item.nii.gz`, and both as `.nii` and `.dcm`.
     /// - Parameters:
     ///   - name: the input's path below what was named.
     ///   - item: its name, without the path and the ending.
@@ -62,7 +62,7 @@ struct ReferenceComparison {
         guard isFolder.boolValue else { return FoundFile(path: root, name: rootName, root: "") }
         let folder = (name as NSString).deletingLastPathComponent
         let stems = folder.isEmpty ? [item] : [folder + "/" + item, item]
-        let names = stems.flatMap { stem in [".nii.gz", ".nii"].map { stem + $0 } }
+        let names = stems.flatMap { stem in [".nii.gz", ".nii", ".dcm"].map { stem + $0 } }
         return names.first { FileSystem.exists(root + "/" + $0) }
             .map { FoundFile(path: root + "/" + $0, name: $0, root: rootName) }
     }
@@ -75,18 +75,19 @@ struct ReferenceComparison {
         return 8 * (shape.x * shape.y + shape.x * shape.z + shape.y * shape.z)
     }
 
-    /// The reference's labels and the search for distances.
+    /// The reference's labels and the search for distances; of a segmentation also the masks that it may be spread over.
     func predictedBytes(threads: Int) -> Int {
-        guard options.comparePath != nil, source.reference != nil else { return 0 }
+        guard options.comparePath != nil, let path = source.reference else { return 0 }
         let shape = source.geometry.shape
-        return shape.count * 2 + (1 << 20)
+        let masks = VolumeDiscovery.isNIfTIName(path) ? 0 : SegmentationReference.mostVolumes
+        return shape.count * 2 * (1 + masks) + (1 << 20)
             + LabelComparer.predictedBytes(of: shape, boundaryLimit: boundaryLimit, threads: threads)
     }
 
     /// - Throws: `CancelledError`, and `AllocationError` or a `NIfTIError` for want of memory.
     func compare(
         _ labels: LabelVolume,
-        values: [UInt16],
+        named wanted: [ModelLabel],
         scope: ComputeScope
     ) throws -> (outcome: Outcome?, notes: [String]) {
         guard let root = options.comparePath else { return (nil, []) }
@@ -96,6 +97,21 @@ struct ReferenceComparison {
         let name =
             path.hasPrefix(root + "/") ? String(path.dropFirst(root.count + 1)) : (path as NSString).lastPathComponent
         func note(_ detail: String) -> [String] { ["not compared with \(name): \(detail)"] }
+        let values = wanted.map(\.value)
+        if !VolumeDiscovery.isNIfTIName(path), DICOMScanner.looksLikeDICOM(path) {
+            switch try SegmentationReference.read(path, on: labels.geometry, named: wanted, scope: scope) {
+            case .failure(let fault): return (nil, note(fault.detail))
+            case .success(let found):
+                let compared = try LabelComparer.compare(
+                    labels: labels,
+                    reference: found.labels,
+                    values: found.values,
+                    boundaryLimit: boundaryLimit,
+                    scope: scope
+                )
+                return (Outcome(reference: name, labels: compared), found.notes.map { "compared with \(name): \($0)" })
+            }
+        }
         let reference: LabelVolume
         do throws(NIfTIError) {
             let geometry = try NIfTIReader.readHeader(at: path).geometry

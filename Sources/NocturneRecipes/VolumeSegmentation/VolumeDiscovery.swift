@@ -92,7 +92,12 @@ struct VolumeDiscovery {
         }
         var found: [FoundVolume] = []
         for series in scan.series {
-            let slices = series.files.compactMap { byPath[$0] }
+            let objects = LabelObject.objects(of: series)
+            found += objects.compactMap { object in
+                byPath[object.path].map { single($0, .unknown(object.strangerWords)) }
+            }
+            let labelled = Set(objects.map(\.path))
+            let slices = series.files.compactMap { labelled.contains($0) ? nil : byPath[$0] }
             guard let first = slices.min(by: { $0.path < $1.path }) else { continue }
             var name = first.folderName
             if seriesInFolder[first.folderPath, default: []].count > 1 {

@@ -40,7 +40,7 @@ extension VolumeSegmentation {
         let regions = try regions?.measure(on: inferred.volume, of: inferred.source, item, scope: context.scope)
         let compared = try ReferenceComparison(options, inferred.source).compare(
             labels,
-            values: wantedLabels(of: model).map(\.value),
+            named: wantedLabels(of: model),
             scope: context.scope
         )
         let pictures = Preview(

@@ -1,0 +1,61 @@
+internal import CDCMTK
+public import NocturneCore
+
+/// What a DICOM segmentation says before its pixels are read.
+public struct DICOMSegmentationHeader: Sendable {
+    public var kind: DICOMSegmentation.Kind
+    /// Of all masks, as ``DICOMSegmentation/geometry``.
+    public var geometry: VolumeGeometry
+    /// In the order of the object; nothing is known of their voxels.
+    public var segments: [DICOMSegmentation.Segment]
+    /// The most label volumes that overlapping segments can need: one where no two of them have frames on one slice.
+    public var mostVolumes: Int
+    public var frameOfReferenceUID: String
+    /// The series that was segmented; empty when the object names none.
+    public var referencedSeriesUID: String
+}
+
+extension DICOMSegmentationReader {
+    /// Reads all but the pixels.
+    /// - Parameter grid: as for ``read(path:on:limits:flag:)``, which lays frames on it or throws in the same way.
+    /// - Throws: ``DICOMReadError``.
+    public static func readHeader(
+        path: String,
+        on grid: VolumeGeometry? = nil,
+        limits: DICOMObjectLimits = DICOMObjectLimits()
+    ) throws(DICOMReadError) -> DICOMSegmentationHeader {
+        let file = try SegmentationFile(path: path, limits: limits)
+        let facts = file.facts
+        var frames: [cdcmtk_segmentation_frame] = []
+        for index in 0..<facts.frames { frames.append(try file.frame(index)) }
+        let planes = try FrameGrid(
+            of: frames,
+            columns: Int(facts.columns),
+            rows: Int(facts.rows),
+            on: grid,
+            limits: limits,
+            path: path
+        )
+        guard planes.geometry.shape.count <= limits.voxels else {
+            throw DICOMReadError(
+                .overLimit,
+                path: path,
+                detail: "\(planes.geometry.shape) voxels are more than are read"
+            )
+        }
+        var segments: [DICOMSegmentation.Segment] = []
+        for index in 0..<facts.segments { segments.append(try file.segment(index)) }
+        var onSlice: [Int: Set<Int>] = [:]
+        if file.kind != .labelMap {
+            for (frame, slice) in zip(frames, planes.slices) { onSlice[slice, default: []].insert(Int(frame.segment)) }
+        }
+        return DICOMSegmentationHeader(
+            kind: file.kind,
+            geometry: planes.geometry,
+            segments: segments,
+            mostVolumes: (onSlice.values.map(\.count).max() ?? 1) < 2 ? 1 : max(segments.count, 1),
+            frameOfReferenceUID: shimText(facts.frame_of_reference_uid),
+            referencedSeriesUID: shimText(facts.referenced_series_uid)
+        )
+    }
+}

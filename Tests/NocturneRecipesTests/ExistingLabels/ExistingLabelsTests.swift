@@ -1,0 +1,202 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturnePipeline
+import NocturneRecipes
+import NocturneTestSupport
+import Testing
+
+@Suite("Segmentations and structure sets as items")
+struct ExistingLabelsTests {
+    @Test("A segmentation and a structure set of the same labels give back their voxels, names, colours and codes")
+    func roundTrip() async throws {
+        let bench = try LabelBench()
+        let drawn = try bench.labels([(2, 1, 6), (9, 2, 8)])
+        try bench.writeSegmentation(drawn, named: ["kidney", "Liver / left"], to: "in/seg.dcm")
+        let apart = try [(2, UInt16(1), 6), (9, UInt16(1), 8)].map { try bench.labels([$0]) }
+        try bench.writeStructureSet([("kidney", apart[0]), ("Liver / left", apart[1])], to: "in/rt.dcm")
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 2 && outcome.counts.inputs == 3)
+        for item in ["seg", "rt"] {
+            #expect(try bench.faults(item) == [])
+            let folder = bench.batch.output.item(item)
+            let (_, read) = try NIfTIReader.readLabels(at: folder + "/segmentation.nii.gz", scope: .serial())
+            #expect(read.geometry.matches(bench.geometry))
+            #expect((0..<bench.shape.count).allSatisfy { read.voxels[$0] == drawn.voxels[$0] })
+            let labels = try bench.labels(item)
+            #expect(labels.map { $0["name"] as? String } == ["kidney", "Liver / left"])
+            #expect(labels.map { $0["color"] as? String } == ["#c81e3c", "#14823c"])
+            #expect(labels.map { $0["volumeMm3"] as? Double } == [216, 512])
+            #expect((labels[0]["code"] as? [String: Any])?["value"] as? String == "64033007")
+            #expect((labels[0]["centroidRasMm"] as? [Double]) == [10 - 4.5, -20 - 4.5, 30 + 4.5])
+            // Of the first, voxels 4 to 7 lie in the ones of the CT.
+            let mean = try #require((labels[0]["intensity"] as? [String: Any])?["mean"] as? Double)
+            #expect(abs(mean - 64.0 / 216) < 1e-6)
+            #expect(labels.map { $0["touchesBorder"] as? Bool } == [false, false])
+            #expect((try bench.result(item)["image"] as? [String: Any])?["files"] as? Int == 24)
+            for name in ["kidney", "Liver___left"] {
+                #expect(try !STLReader.read(at: folder + "/meshes/\(name).stl").mesh.isEmpty)
+            }
+            let text = try String(contentsOfFile: folder + "/result.json", encoding: .utf8)
+            #expect(!text.contains(bench.batch.folder.path) && !text.contains("Nobody"))
+        }
+        // Contours of a box lie on its faces: a stack of slabs is the box.
+        let mesh = try #require(try bench.labels("rt")[1]["mesh"] as? [String: Any])
+        #expect(abs((mesh["volumeMm3"] as? Double ?? 0) - 512) < 16)
+        let table = try String(contentsOfFile: bench.batch.output.statistics, encoding: .utf8)
+        #expect(table.contains("Liver / left") && table.contains("intensityMedian"))
+    }
+
+    @Test("Regions that overlap are whole, in label maps of their own")
+    func overlapping() async throws {
+        let bench = try LabelBench()
+        let regions = try [(2, UInt16(1), 10), (5, UInt16(1), 10)].map { try bench.labels([$0]) }
+        try bench.writeStructureSet([("outer", regions[0]), ("inner", regions[1])], to: "in/rt.dcm")
+        try await bench.run(ExistingLabelsOptions(meshes: .none))
+        #expect(try bench.faults("rt") == [])
+        let labels = try bench.labels("rt")
+        #expect(labels.map { $0["file"] as? String } == ["segmentation.nii.gz", "segmentation-2.nii.gz"])
+        #expect(labels.map { $0["voxelCount"] as? Int } == [1000, 1000])
+        let path = bench.batch.output.item("rt") + "/segmentation-2.nii.gz"
+        let (_, second) = try NIfTIReader.readLabels(at: path, scope: .serial())
+        #expect((0..<bench.shape.count).allSatisfy { (second.voxels[$0] == 2) == (regions[1].voxels[$0] == 1) })
+        #expect(!FileSystem.exists(bench.batch.output.item("rt") + "/meshes"))
+    }
+
+    @Test("Without the source images there are sizes and no intensities, and a note says why")
+    func withoutImages() async throws {
+        let bench = try LabelBench()
+        let drawn = try bench.labels([(5, 1, 6)])
+        try FileManager.default.createDirectory(at: bench.batch.folder("alone"), withIntermediateDirectories: true)
+        try bench.writeSegmentation(drawn, named: ["kidney"], to: "alone/seg.dcm")
+        try bench.writeStructureSet([("kidney", drawn)], to: "alone/rt.dcm")
+        let outcome = try await bench.run(inputs: [bench.batch.folder("alone").path])
+        #expect(outcome.counts.completed == 2 && outcome.counts.inputs == 2)
+        for item in ["seg", "rt"] {
+            #expect(try bench.faults(item) == [])
+            let label = try #require(try bench.labels(item).first)
+            let notes = try bench.result(item)["notes"] as? [String] ?? []
+            #expect(notes.contains { $0.contains("the source images are not among the inputs") })
+            #expect(label["intensity"] is NSNull && label["touchesBorder"] is NSNull)
+            #expect(label["status"] as? String == "present")
+            #expect(label["volumeMm3"] as? Double == 216)
+        }
+    }
+
+    @Test("What is done stays done; a changed image, a damaged result and other options do not")
+    func resume() async throws {
+        let bench = try LabelBench()
+        try bench.writeSegmentation(try bench.labels([(5, 1, 6)]), named: ["kidney"], to: "in/seg.dcm")
+        let recipe = ExistingLabels()
+        func fingerprint() throws -> String {
+            let found = try recipe.discover(DiscoveryRequest(inputs: [bench.batch.input]), scope: .serial())
+            return try #require(found.items.first { $0.problem == nil }).fingerprint.hex
+        }
+        try await bench.run()
+        let tree = try bench.batch.tree()
+        let first = try fingerprint()
+        let folder = bench.batch.output.item("seg")
+        #expect(try recipe.adopt(folder: folder, fingerprint: first)?.files.count == 4)
+        #expect(try recipe.adopt(folder: folder, fingerprint: String(first.reversed())) == nil)
+        let again = try await bench.run()
+        #expect(again.counts.completed == 1)
+        #expect(try bench.batch.tree() == tree)
+        try bench.batch.folder.write(
+            [UInt8](try Data(contentsOf: bench.batch.folder("in/ct/3.dcm"))) + [0, 0],
+            to: "in/ct/3.dcm"
+        )
+        #expect(try fingerprint() != first)
+        try FileSystem.write(folder + "/preview.png", [1, 2, 3])
+        #expect(try recipe.adopt(folder: folder, fingerprint: first) == nil)
+        let options = ExistingLabelsOptions(meshes: .obj, frame: .ras)
+        #expect(ExistingLabelsOptions(words: options.words) == options)
+        #expect(ExistingLabelsOptions(words: ["meshes": "obj"]) == nil)
+    }
+
+    @Test("Beside a model, each takes its own; alone, what is no object is set aside once a series")
+    func beside() throws {
+        let bench = try LabelBench()
+        let drawn = try bench.labels([(5, 1, 6)])
+        try bench.writeSegmentation(drawn, named: ["kidney"], to: "in/ct/seg.dcm")
+        try bench.writeStructureSet([("kidney", drawn)], to: "in/rt.dcm")
+        try bench.batch.folder.write("text", to: "in/notes.txt")
+        let request = DiscoveryRequest(inputs: [bench.batch.input])
+        let own = try ExistingLabels().discover(request, scope: .serial())
+        let volumes = try bench.batch.recipe().discover(request, scope: .serial())
+        func words(_ discovery: Discovery) -> [String] {
+            discovery.items.map { item in
+                let name = (item.path as NSString).lastPathComponent
+                return item.problem == nil ? "\(name) \(item.model)" : "\(name) aside"
+            }.sorted()
+        }
+        #expect(
+            words(Discovery.merged([volumes, own])) == [
+                "ct threshold", "notes.txt aside", "rt.dcm existing-labels", "seg.dcm existing-labels",
+            ]
+        )
+        #expect(
+            words(Discovery.merged([own])) == [
+                "ct aside", "notes.txt aside", "rt.dcm existing-labels", "seg.dcm existing-labels",
+            ]
+        )
+        #expect(
+            words(Discovery.merged([volumes])) == ["ct threshold", "notes.txt aside", "rt.dcm aside", "seg.dcm aside"]
+        )
+    }
+
+    @Test("A DICOM segmentation is a reference: by name, by number, or with a note")
+    func reference() async throws {
+        let bench = try LabelBench()
+        for (name, label) in [("named", "ABOVE"), ("numbered", "something")] {
+            let path = bench.batch.folder(name).path
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try bench.writeSegmentation(try bench.labels([(4, 1, 8)]), named: [label], to: "\(name)/ct.dcm")
+            let output = OutputFolder(bench.batch.folder("out-" + name).path)
+            try await bench.batch.run(SegmentationOptions(meshes: .none, comparePath: path), output: output)
+            let data = try Data(contentsOf: URL(fileURLWithPath: output.item("ct") + "/result.json"))
+            let result = try JSONSerialization.jsonObject(with: data) as? [String: Any]
+            let compared = (result?["comparison"] as? [String: Any])?["labels"] as? [[String: Any]]
+            #expect(compared?.first?["dice"] as? Double == 1)
+        }
+        try bench.writeStructureSet([("above", try bench.labels([(4, 1, 8)]))], to: "named/ct.dcm")
+        try await bench.batch.run(SegmentationOptions(meshes: .none, comparePath: bench.batch.folder("named").path))
+        let data = try Data(contentsOf: URL(fileURLWithPath: bench.batch.output.item("ct") + "/result.json"))
+        #expect(String(decoding: data, as: UTF8.self).contains("not compared with ct.dcm"))
+    }
+
+    @Test("An inspection shows segments, regions and the series they belong to")
+    func inspection() throws {
+        let bench = try LabelBench()
+        let drawn = try bench.labels([(5, 1, 6)])
+        try bench.writeSegmentation(drawn, named: ["kidney"], to: "in/seg.dcm")
+        try bench.writeStructureSet([("kidney", drawn)], to: "in/rt.dcm")
+        let report = try InputInspection(scope: .serial()).run(DiscoveryRequest(inputs: [bench.batch.input]))
+        #expect(report.entries.count == 3 && report.entries.allSatisfy { $0.problem == nil })
+        for (name, format) in [("seg.dcm", "DICOM segmentation"), ("rt.dcm", "DICOM structure set")] {
+            let entry = try #require(report.entries.first { $0.path.hasSuffix(name) })
+            #expect(entry.format == format)
+            #expect(entry.labels?.map(\.name) == ["kidney"] && entry.labels?[0].color == "#c81e3c")
+            #expect(entry.notes.contains { $0.hasPrefix("of the series of ") })
+        }
+    }
+
+    @Test("Real objects have the voxels that others counted", .enabled(if: SharedData.folder != nil))
+    func shared() async throws {
+        guard let segmentations = SharedData.url("seg-dcmqi"), let contours = SharedData.url("rtstruct/sts002/CT")
+        else {
+            return
+        }
+        let bench = try LabelBench()
+        try await bench.run(inputs: [segmentations.path, contours.path])
+        let overlapping = try bench.labels("partial_overlaps")
+        #expect(overlapping.map { $0["voxelCount"] as? Int } == [9602, 11888, 10743, 6693, 4713])
+        #expect(try bench.labels("liver").first?["voxelCount"] as? Int == 107098)
+        #expect(try bench.labels("sparse-labelmap-ppv5").first?["voxelCount"] as? Int == 630)
+        let volume = try #require(try bench.labels("RS").first?["volumeMl"] as? Double)
+        #expect(abs(volume / 53.300 - 1) < 0.01)
+        for item in ["partial_overlaps", "liver", "sparse-labelmap-ppv5", "RS"] {
+            #expect(try bench.faults(item) == [])
+        }
+    }
+}
