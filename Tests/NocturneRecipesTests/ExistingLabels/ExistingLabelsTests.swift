@@ -29,7 +29,8 @@ struct ExistingLabelsTests {
             #expect(labels.map { $0["color"] as? String } == ["#c81e3c", "#14823c"])
             #expect(labels.map { $0["volumeMm3"] as? Double } == [216, 512])
             #expect((labels[0]["code"] as? [String: Any])?["value"] as? String == "64033007")
-            #expect((labels[0]["centroidRasMm"] as? [Double]) == [10 - 4.5, -20 - 4.5, 30 + 4.5])
+            let centroid: [Double] = [5.5, -24.5, 34.5]
+            #expect((labels[0]["centroidRasMm"] as? [Double]) == centroid)
             // Of the first, voxels 4 to 7 lie in the ones of the CT.
             let mean = try #require((labels[0]["intensity"] as? [String: Any])?["mean"] as? Double)
             #expect(abs(mean - 64.0 / 216) < 1e-6)
