@@ -73,18 +73,7 @@ struct StackFrame {
             )
         }
         let lps = Affine(columnI: row * pixel.x, columnJ: column * pixel.y, columnK: step, translation: origin)
-        let ras = lps.flippedBetweenRASAndLPS
-        // Adding zero makes -0, which the flip leaves behind, a plain 0.
-        let zero = SIMD3<Double>.zero
-        return VolumeGeometry(
-            shape: shape,
-            affine: Affine(
-                columnI: ras.columnI + zero,
-                columnJ: ras.columnJ + zero,
-                columnK: ras.columnK + zero,
-                translation: ras.translation + zero
-            )
-        )
+        return VolumeGeometry(shape: shape, lps: lps)
     }
 
     /// The unit vectors along a row and down a column.

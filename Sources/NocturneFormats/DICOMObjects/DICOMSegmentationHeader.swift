@@ -26,25 +26,8 @@ extension DICOMSegmentationReader {
     ) throws(DICOMReadError) -> DICOMSegmentationHeader {
         let file = try SegmentationFile(path: path, limits: limits)
         let facts = file.facts
-        var frames: [cdcmtk_segmentation_frame] = []
-        for index in 0..<facts.frames { frames.append(try file.frame(index)) }
-        let planes = try FrameGrid(
-            of: frames,
-            columns: Int(facts.columns),
-            rows: Int(facts.rows),
-            on: grid,
-            limits: limits,
-            path: path
-        )
-        guard planes.geometry.shape.count <= limits.voxels else {
-            throw DICOMReadError(
-                .overLimit,
-                path: path,
-                detail: "\(planes.geometry.shape) voxels are more than are read"
-            )
-        }
-        var segments: [DICOMSegmentation.Segment] = []
-        for index in 0..<facts.segments { segments.append(try file.segment(index)) }
+        let (frames, planes) = try file.laid(on: grid, limits: limits, path: path)
+        let segments = try file.segments()
         var onSlice: [Int: Set<Int>] = [:]
         if file.kind != .labelMap {
             for (frame, slice) in zip(frames, planes.slices) { onSlice[slice, default: []].insert(Int(frame.segment)) }

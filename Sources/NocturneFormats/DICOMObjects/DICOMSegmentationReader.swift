@@ -23,25 +23,8 @@ public enum DICOMSegmentationReader {
     ) throws(DICOMReadError) -> DICOMSegmentation {
         let file = try SegmentationFile(path: path, limits: limits)
         let facts = file.facts
-        var frames: [cdcmtk_segmentation_frame] = []
-        for index in 0..<facts.frames { frames.append(try file.frame(index)) }
-        let planes = try FrameGrid(
-            of: frames,
-            columns: Int(facts.columns),
-            rows: Int(facts.rows),
-            on: grid,
-            limits: limits,
-            path: path
-        )
-        guard planes.geometry.shape.count <= limits.voxels else {
-            throw DICOMReadError(
-                .overLimit,
-                path: path,
-                detail: "\(planes.geometry.shape) voxels are more than are read"
-            )
-        }
-        var segments: [DICOMSegmentation.Segment] = []
-        for index in 0..<facts.segments { segments.append(try file.segment(index)) }
+        let (frames, planes) = try file.laid(on: grid, limits: limits, path: path)
+        var segments = try file.segments()
         guard Set(segments.map(\.number)).count == segments.count else {
             throw DICOMReadError(
                 .notReadable,

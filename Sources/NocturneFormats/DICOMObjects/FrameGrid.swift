@@ -100,17 +100,7 @@ struct FrameGrid {
             columnK: normal * planes.step,
             translation: positions[lowest]
         )
-        let ras = lps.flippedBetweenRASAndLPS
-        let zero = SIMD3<Double>.zero
-        geometry = VolumeGeometry(
-            shape: shape,
-            affine: Affine(
-                columnI: ras.columnI + zero,
-                columnJ: ras.columnJ + zero,
-                columnK: ras.columnK + zero,
-                translation: ras.translation + zero
-            )
-        )
+        geometry = VolumeGeometry(shape: shape, lps: lps)
     }
 
     private static func directions(

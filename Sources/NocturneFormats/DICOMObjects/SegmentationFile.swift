@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import NocturneCore
 
 /// An open segmentation: facts and frames. One thread at a time.
 struct SegmentationFile: ~Copyable {
@@ -96,5 +97,41 @@ extension DICOMReadError {
         } else {
             self.init(cdcmtk_code(rawValue: UInt32(bitPattern: code)), error, path: path)
         }
+    }
+}
+
+extension SegmentationFile {
+    /// The frames as the header lists them, and the grid that they lie on.
+    /// - Throws: ``DICOMReadError``, also for more voxels than the limits allow.
+    func laid(
+        on grid: VolumeGeometry?,
+        limits: DICOMObjectLimits,
+        path: String
+    ) throws(DICOMReadError) -> (frames: [cdcmtk_segmentation_frame], planes: FrameGrid) {
+        var frames: [cdcmtk_segmentation_frame] = []
+        for index in 0..<facts.frames { frames.append(try frame(index)) }
+        let planes = try FrameGrid(
+            of: frames,
+            columns: Int(facts.columns),
+            rows: Int(facts.rows),
+            on: grid,
+            limits: limits,
+            path: path
+        )
+        guard planes.geometry.shape.count <= limits.voxels else {
+            throw DICOMReadError(
+                .overLimit,
+                path: path,
+                detail: "\(planes.geometry.shape) voxels are more than are read"
+            )
+        }
+        return (frames, planes)
+    }
+
+    /// In the order of the object.
+    func segments() throws(DICOMReadError) -> [DICOMSegmentation.Segment] {
+        var segments: [DICOMSegmentation.Segment] = []
+        for index in 0..<facts.segments { segments.append(try segment(index)) }
+        return segments
     }
 }
