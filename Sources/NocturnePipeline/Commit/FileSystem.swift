@@ -163,14 +163,18 @@ public enum FileSystem {
     }
 
     /// The SHA-256 of a file, read in pieces.
-    public static func digest(_ path: String) throws(FileFault) -> (bytes: Int, digest: ContentDigest) {
+    /// - Parameter goesOn: asked before each piece; when it says no, what was read so far is all.
+    public static func digest(
+        _ path: String,
+        while goesOn: () -> Bool = { true }
+    ) throws(FileFault) -> (bytes: Int, digest: ContentDigest) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileFault(operation: "open", path: path, code: errno) }
         defer { close(descriptor) }
         var digester = ContentDigester()
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         var total = 0
-        while true {
+        while goesOn() {
             let count = Glibc.read(descriptor, &chunk, chunk.count)
             if count < 0 {
                 if errno == EINTR { continue }
@@ -181,6 +185,31 @@ public enum FileSystem {
             total += count
         }
         return (total, digester.finish())
+    }
+
+    /// What lies at a path, without following a link.
+    public enum Kind: Sendable {
+        case nothing, file, folder
+        /// A link, pipe, socket or device.
+        case other
+    }
+
+    public static func kind(_ path: String) -> Kind {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return .nothing }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file
+        case S_IFDIR: return .folder
+        default: return .other
+        }
+    }
+
+    /// Everything below a folder but folders, links and pipes too, as sorted relative paths.
+    static func tree(below folder: String, prefix: String = "") -> [String] {
+        entries(folder).flatMap { name in
+            let path = folder + "/" + name
+            return kind(path) == .folder ? tree(below: path, prefix: prefix + name + "/") : [prefix + name]
+        }
     }
 
     /// Every regular file below a folder, as sorted relative paths.
