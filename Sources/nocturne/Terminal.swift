@@ -5,21 +5,10 @@ import NocturnePipeline
 enum Terminal {
     static func error(_ text: String, prefix: String = "nocturne: ") { say(prefix + text) }
 
-    static func say(_ text: String) { write(printable(text) + "\n") }
+    static func say(_ text: String) { write(EventText.printable(text) + "\n") }
 
     /// To standard error as it is.
     static func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
-
-    /// Without what a terminal would obey: names of files may hold it.
-    static func printable(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.map { scalar in
-                    scalar.properties.generalCategory == .control && scalar != "\n" ? "\u{FFFD}" : scalar
-                }
-            )
-        )
-    }
 
     /// Whether somebody looks at standard error.
     static var isInteractive: Bool {

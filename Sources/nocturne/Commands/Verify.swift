@@ -71,7 +71,7 @@ struct Verify: AsyncParsableCommand {
         let summary =
             "\(report.itemsChecked) items, \(report.filesChecked) files, \(report.bytesChecked) bytes read; "
             + (faults == 0 ? "all as recorded." : faults == 1 ? "1 fault." : "\(faults) faults.")
-        return (lines + [summary]).map(Terminal.printable).joined(separator: "\n")
+        return (lines + [summary]).map(EventText.printable).joined(separator: "\n")
     }
 }
 
