@@ -2,6 +2,7 @@ import Foundation
 import NocturneInference
 import NocturnePipeline
 import NocturneRecipes
+import NocturneTestSupport
 import Testing
 
 @Suite("Clinical metadata")
@@ -30,7 +31,7 @@ struct ClinicalMetadataTests {
 
     @Test("Twenty rows as people write them give the vectors of the Python reference")
     func reference() throws {
-        let folder = PhotoBench.fixture("ClinicalMetadata")
+        let folder = Fixtures.url("ClinicalMetadata")
         let expected = try JSONDecoder().decode(
             Expected.self,
             from: Data(contentsOf: folder.appendingPathComponent("expected.json"))
