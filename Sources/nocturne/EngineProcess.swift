@@ -53,7 +53,8 @@ enum EngineProcess {
             hours: try request.resources.workingHours(),
             stall: request.resources.stallLimit == 0
                 ? nil : StallPolicy(seconds: request.resources.stallLimit, action: EngineProcess.endStalled),
-            previousDeath: previousDeath
+            previousDeath: previousDeath,
+            supervisor: ProcessInfo.processInfo.environment[Supervisor.childVariable]
         )
         let start = Date()
         let outcome: BatchOutcome
