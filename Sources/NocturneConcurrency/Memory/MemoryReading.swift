@@ -16,6 +16,8 @@ public struct MemoryReading: Hashable, Sendable {
     public var stallPercent: Double?
     /// The resident bytes of this process.
     public var residentBytes: Int?
+    /// Those of them that are no file's: what the kernel cannot take back. Buffers that lie in files are not among them.
+    public var anonymousBytes: Int?
 
     public init(
         systemTotalBytes: Int? = nil,
@@ -23,7 +25,8 @@ public struct MemoryReading: Hashable, Sendable {
         cgroupLimitBytes: Int? = nil,
         cgroupAvailableBytes: Int? = nil,
         stallPercent: Double? = nil,
-        residentBytes: Int? = nil
+        residentBytes: Int? = nil,
+        anonymousBytes: Int? = nil
     ) {
         self.systemTotalBytes = systemTotalBytes
         self.systemAvailableBytes = systemAvailableBytes
@@ -31,6 +34,7 @@ public struct MemoryReading: Hashable, Sendable {
         self.cgroupAvailableBytes = cgroupAvailableBytes
         self.stallPercent = stallPercent
         self.residentBytes = residentBytes
+        self.anonymousBytes = anonymousBytes
     }
 
     /// The smaller of the machine's and the control group's bytes; nil when neither is known.
@@ -53,8 +57,13 @@ public struct MemoryReading: Hashable, Sendable {
         if let text = contents(of: procRoot + "/pressure/memory") { reading.stallPercent = someAverage(in: text) }
         if let text = contents(of: procRoot + "/self/statm") {
             let fields = text.split(separator: " ")
-            if fields.count > 1, let pages = Int(fields[1]), pages >= 0, pages < 1 << 40 {
-                reading.residentBytes = pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+            let pages = fields.prefix(3).map { Int($0) ?? -1 }
+            if pages.count > 1, pages[1] >= 0, pages[1] < 1 << 40 {
+                let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
+                reading.residentBytes = pages[1] * pageBytes
+                if pages.count > 2, (0...pages[1]).contains(pages[2]) {
+                    reading.anonymousBytes = (pages[1] - pages[2]) * pageBytes
+                }
             }
         }
         for group in ControlGroup.groups(procRoot: procRoot, cgroupRoot: cgroupRoot) {

@@ -56,7 +56,7 @@ public struct WorkPlanner {
     /// Items that the journal says are in flight although no engine is at work: they wait again, and each has one death
     /// more to its account when it was an engine's death that ended them.
     ///
-    /// To be recorded before anything else is done: a death that comes later, while inputs are looked at, is none of theirs.
+    /// To be recorded before anything else is done: a death that comes later, while inputs are looked at, is nobody's.
     package func takenBack(_ items: [JournalItem]) -> [JournalItem] {
         items.filter { $0.state == .started }.map { item in
             var item = item

@@ -38,7 +38,7 @@ extension CommitWorld {
     }
 
     /// As the engine does before anything else: what was in flight waits again, in one durable transaction.
-    mutating func takeBack() {
+    private mutating func takeBack() {
         let knowsDeath = isRestart && (journalKnowsSupervisor || flaw == .blamesForOtherSupervisors)
         let death = knowsDeath && flaw != .forgetsDeaths ? "signal 9" : nil
         for item in WorkPlanner(retryFailed: false, previousDeath: death).takenBack(journalItems()) {
@@ -55,13 +55,12 @@ extension CommitWorld {
 
     mutating func open() {
         isRestart = phase == .orphaned
-        if flaw != .takesBackLate { takeBack() }
+        takeBack()
         phase = .opened
     }
 
     /// As `StockTaking` does: the planner decides, and what is new is recorded in one durable transaction.
     mutating func takeStock() {
-        if flaw == .takesBackLate { takeBack() }
         let known = Dictionary(uniqueKeysWithValues: journalItems().map { ($0.key, $0) })
         let before = items
         let decisions = WorkPlanner(retryFailed: false, previousDeath: nil)

@@ -7,7 +7,7 @@ enum CommitFlaw: CaseIterable {
     case recordsBeforeRenaming, renamesUnflushed, recordsBeforeTheFolderIsFlushed, neverAdopts, adoptsAnything
     case adoptsBeforeTheFolderIsFlushed, quarantinesTheFinished
     case forgetsDeaths, suspectsBesideOthers, doesAllAnew
-    case takesBackLate, blamesForOtherSupervisors
+    case blamesForOtherSupervisors
 }
 
 /// What lies in a folder: a result of an earlier version of the source, or of this one.
@@ -53,7 +53,9 @@ struct CommitWorld: SmallWorld {
         case powerCut(keeping: [Bool])
     }
 
-    enum Move { case begin, stock, adopt, start, write(Int), group, rename, flushFolder, record, interrupt, crash(Crash) }
+    enum Move {
+        case begin, stock, adopt, start, write(Int), group, rename, flushFolder, record, interrupt, crash(Crash)
+    }
 
     struct Row: Hashable {
         var state = ItemState.pending
