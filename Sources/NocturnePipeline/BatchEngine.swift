@@ -72,10 +72,11 @@ public struct BatchEngine: Sendable {
         -> BatchOutcome
     {
         await progress.emit(BatchEvent(.batchStarted))
-        try refuseEndlessDeaths(journal)
+        try await settleDeath(journal)
         var planner = WorkPlanner(retryFailed: options.retryFailed, previousDeath: options.previousDeath)
         var peak = 0
         var rounds = 0
+        var process: Int?
         let accounting = Accounting(
             recipes: recipes,
             journal: journal,
@@ -99,7 +100,13 @@ public struct BatchEngine: Sendable {
                 threads: options.threads,
                 descriptionChanged: changed && rounds == 0
             )
-            let end = try await workOff(try await stock.run(discovery, planner: planner), journal, pool, blocking)
+            let queue = try await stock.run(discovery, planner: planner)
+            // What the lists of all items take is in this reading. In later rounds it would hold what the recipes keep
+            // between rounds, and count as shared.
+            if rounds == 0 { cposix_trim_heap() }
+            let reading = MemoryReading.take()
+            process = process ?? options.processBytes ?? max((reading.residentBytes ?? 0) - options.loadedBytes, 0)
+            let end = try await workOff(queue, journal, pool, blocking, reading, processBytes: process ?? 0)
             counts = try await accounting.bringUpToDate()
             peak = max(peak, end.peakLeasedBytes)
             cposix_trim_heap()
@@ -122,17 +129,18 @@ public struct BatchEngine: Sendable {
     private static let mostRounds = 4
 
     /// Builds the tree for a queue of items, lets it run to the last one, and takes it down.
-    private func workOff(_ queue: [Work], _ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool)
-        async throws
-        -> (peakLeasedBytes: Int, needsDiscovery: Bool)
-    {
+    /// - Parameter processBytes: what the process takes without its models.
+    private func workOff(
+        _ queue: [Work],
+        _ journal: Journal,
+        _ pool: ComputePool,
+        _ blocking: BlockingPool,
+        _ reading: MemoryReading,
+        processBytes: Int
+    ) async throws -> (peakLeasedBytes: Int, needsDiscovery: Bool) {
         guard !queue.isEmpty else { return (0, false) }
-        // What the lists of all items take is in this reading.
-        cposix_trim_heap()
-        let reading = MemoryReading.take()
-        let baseline = options.processBytes ?? reading.residentBytes ?? 0
         let total = options.memoryBytes ?? MemoryBudget.defaultTotal(reading)
-        let engine = try recipes.reduce(baseline) { $0 + (try $1.sharedBytes(threads: options.threads)) }
+        let engine = try recipes.reduce(processBytes) { $0 + (try $1.sharedBytes(threads: options.threads)) }
         guard engine < total else {
             throw BatchError(
                 .modelUnusable,
@@ -154,6 +162,7 @@ public struct BatchEngine: Sendable {
             pool: pool,
             failFast: options.failFast,
             onFull: options.onFull,
+            patience: options.stall?.seconds,
             hours: options.hours,
             isWatching: options.watch != nil
         )
@@ -172,11 +181,22 @@ public struct BatchEngine: Sendable {
     }
 
     /// Deaths with an item in flight are that item's; those with none, three in a row, end the batch.
-    private func refuseEndlessDeaths(_ journal: Journal) throws {
+    ///
+    /// Settled before anything else is done, so that a death while inputs are looked at counts as one with none.
+    private func settleDeath(_ journal: Journal) async throws {
+        // Marks left when supervisor and engine were killed together say nothing about the death of a later engine.
+        let isOurs = try journal.setting("supervisor") == options.supervisor
+        let planner = WorkPlanner(retryFailed: false, previousDeath: isOurs ? options.previousDeath : nil)
+        let inFlight = planner.takenBack(try journal.items())
+        try journal.takeBack(inFlight, at: Timestamp.now())
+        if let supervisor = options.supervisor, !isOurs { try journal.setSetting("supervisor", supervisor) }
+        let before = Int(try journal.setting("deathsOutsideItems") ?? "") ?? 0
+        let isOutside = options.previousDeath != nil && (inFlight.isEmpty || !isOurs)
+        let deaths = isOutside ? before + 1 : 0
+        if deaths != before { try journal.setSetting("deathsOutsideItems", deaths >= 3 ? "0" : "\(deaths)") }
         guard let death = options.previousDeath else { return }
-        let blamed = try journal.items().contains { $0.state == .started }
-        let deaths = blamed ? 0 : (Int(try journal.setting("deathsOutsideItems") ?? "") ?? 0) + 1
-        try journal.setSetting("deathsOutsideItems", deaths >= 3 ? "0" : "\(deaths)")
+        let names = inFlight.prefix(8).map(\.name).joined(separator: ", ") + (inFlight.count > 8 ? ", ..." : "")
+        await progress.note("The engine died: \(death). In flight: \(isOutside ? "nothing" : names).")
         guard deaths < 3 else {
             throw BatchError(
                 .engineDied,

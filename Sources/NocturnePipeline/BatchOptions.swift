@@ -38,6 +38,10 @@ public struct BatchOptions: Sendable {
     public var stall: StallPolicy?
     /// How the engine before this one died, when a supervisor starts it anew.
     public var previousDeath: String?
+    /// Of the process's resident bytes those that loading the models took; the recipes count them as shared.
+    public var loadedBytes: Int
+    /// Names the supervisor; nil without one. A death is laid only to what an engine of the same supervisor had in flight.
+    public var supervisor: String?
     /// Resident bytes of the process before the run, which the budget has to cover too; nil to ask the system.
     public var processBytes: Int?
 
@@ -54,6 +58,8 @@ public struct BatchOptions: Sendable {
         hours: WorkingHours = WorkingHours(),
         stall: StallPolicy? = nil,
         previousDeath: String? = nil,
+        loadedBytes: Int = 0,
+        supervisor: String? = nil,
         processBytes: Int? = nil
     ) {
         self.output = output
@@ -68,6 +74,8 @@ public struct BatchOptions: Sendable {
         self.hours = hours
         self.stall = stall
         self.previousDeath = previousDeath
+        self.loadedBytes = loadedBytes
+        self.supervisor = supervisor
         self.processBytes = processBytes
     }
 }

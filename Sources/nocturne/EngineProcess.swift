@@ -33,7 +33,7 @@ enum EngineProcess {
         }
         let control = RunControl()
         let signals = SignalWatch(control: control, output: request.output)
-        let recipes = try LoadedModels.recipes(request.description)
+        let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(request.description)
         try request.output.create()
         let progress = ProgressReporter(
             path: request.output.events,
@@ -53,7 +53,9 @@ enum EngineProcess {
             hours: try request.resources.workingHours(),
             stall: request.resources.stallLimit == 0
                 ? nil : StallPolicy(seconds: request.resources.stallLimit, action: EngineProcess.endStalled),
-            previousDeath: previousDeath
+            previousDeath: previousDeath,
+            loadedBytes: loadedBytes,
+            supervisor: ProcessInfo.processInfo.environment[Supervisor.childVariable]
         )
         let start = Date()
         let outcome: BatchOutcome

@@ -58,4 +58,64 @@ struct FaultTests {
             retry.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init) == [bench.input + "/poison.nii"]
         )
     }
+
+    @Test("an engine that dies whenever it takes stock ends the batch, and nothing that an earlier run left is accused")
+    func deathInDiscovery() throws {
+        let bench = try ToolBench()
+        for name in ["a.nii", "b.nii", "c.nii"] { try bench.addVolume(name) }
+        let command = ["run", bench.input, "--model", bench.model(), "--output", bench.output]
+        let killed = try Tool(
+            command + ["--fault-injection"],
+            environment: ["NOCTURNE_FAULT": "item.stage@b:2:kill-group"]
+        )
+        #expect(killed.status == -9)
+        // Marked as in flight, they are in nobody's flight.
+        let dying = try Tool(
+            command + ["--fault-injection"],
+            environment: ["NOCTURNE_FAULT": "journal.record:1+:kill"]
+        )
+        #expect(dying.status == 1)
+        #expect(dying.errors.contains("three times while no item was in flight"), "\(dying.errors)")
+        #expect(try Tool(command).status == 0)
+        let events = try String(contentsOfFile: bench.output + "/events.jsonl", encoding: .utf8)
+        #expect(events.contains("The engine died: signal 9 (Killed)"))
+        #expect(events.contains("In flight: nothing."))
+    }
+
+    @Test("should memory run out, the kernel takes the engine and not its supervisor")
+    func victim() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Tool.path)
+        process.arguments = [
+            "run", bench.input, "--model", bench.model(), "--output", bench.output, "--fault-injection",
+        ]
+        process.environment = ProcessInfo.processInfo.environment.merging(["NOCTURNE_FAULT": "item.stage:1:hang"]) {
+            $1
+        }
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        defer {
+            process.terminate()
+            process.terminate()
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        func score(_ pid: String) throws -> Int {
+            let text = try String(contentsOfFile: "/proc/\(pid)/oom_score_adj", encoding: .utf8)
+            return try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        }
+        let pid = process.processIdentifier
+        var engine = ""
+        while process.isRunning, !FileManager.default.fileExists(atPath: bench.output + "/events.jsonl") {
+            sched_yield()
+        }
+        for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
+            engine += try String(contentsOfFile: "/proc/\(pid)/task/\(thread)/children", encoding: .utf8)
+        }
+        engine = engine.trimmingCharacters(in: .whitespaces)
+        let ours = try score("\(pid)")
+        #expect(try score(engine) == min(ours + 300, 1000))
+    }
 }

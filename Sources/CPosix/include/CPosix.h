@@ -18,7 +18,8 @@ int cposix_syncfs(int descriptor);
 /* Gives free heap pages back to the system. */
 void cposix_trim_heap(void);
 
-/* fork and exec of `path` in a process group of its own, dying with the parent's thread; returns the pid or -errno.
+/* fork and exec of `path` in a process group of its own, dying with the parent's thread, and before it when memory
+   runs out; returns the pid or -errno.
    When detach_input is set, standard input is /dev/null. */
 pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int detach_input);
 /* The same in a session of its own, which no terminal can end and which outlives this process: standard input is /dev/null,

@@ -245,6 +245,20 @@ public final class Journal: Sendable {
         }
     }
 
+    /// Records what became of items that were in flight when an engine ended. Durable when it returns.
+    package func takeBack(_ items: [JournalItem], at time: String) throws {
+        guard !items.isEmpty else { return }
+        try change(.journalSettle) { db in
+            try Journal.outdateAccount(db)
+            let statement = try db.makeStatement(
+                sql: "UPDATE item SET state = ?, reason = ?, deaths = ?, changed = ? WHERE id = ?"
+            )
+            for item in items {
+                try statement.execute(arguments: [item.state.rawValue, item.reason, item.deaths, time, item.id])
+            }
+        }
+    }
+
     public func close() { try? queue.close() }
 }
 

@@ -13,6 +13,7 @@ actor Scheduler {
     private let pool: ComputePool
     private let failFast: Bool
     private let room: DiskRoom
+    private let memory: MemoryRoom
     private let hours: WorkingHours
     private let isWatching: Bool
 
@@ -47,6 +48,7 @@ actor Scheduler {
         pool: ComputePool,
         failFast: Bool,
         onFull: FullDiskPolicy,
+        patience: Int?,
         hours: WorkingHours,
         isWatching: Bool
     ) {
@@ -60,6 +62,7 @@ actor Scheduler {
         self.pool = pool
         self.failFast = failFast
         room = DiskRoom(path: output.path, policy: onFull)
+        memory = MemoryRoom(budget: budget, patience: patience)
         self.hours = hours
         self.isWatching = isWatching
         deadline = hours.secondsUntilDeadline(at: WorkingHours.now()).map { .now + .seconds($0) }
@@ -98,6 +101,7 @@ actor Scheduler {
                 if work.retries > 0 { try await Task.sleep(for: .seconds(1 << (2 * work.retries - 1))) }
                 try FaultPoint.lease.pass()
                 let lease = try await budget.lease(bytes: needed, exclusive: work.suspect || plan.isLean)
+                try await memory.wait(for: needed, of: work.name, control, progress)
                 guard control.mode == .running else { return }
                 try await start(work, plan: plan, lease: lease, requests[work.recipe])
             } catch is CancellationError {
