@@ -9,8 +9,20 @@ let settings: [SwiftSetting] = [
 ]
 
 /// A Swift module of the house, with the shared settings.
-func room(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
-    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+/// - Parameter embedded: a folder whose files become part of the program: it needs nothing of the checkout when it runs.
+func room(
+    _ name: String,
+    _ dependencies: [Target.Dependency] = [],
+    exclude: [String] = [],
+    embedded: String? = nil
+) -> Target {
+    .target(
+        name: name,
+        dependencies: dependencies,
+        exclude: exclude,
+        resources: embedded.map { [.embedInCode($0)] } ?? [],
+        swiftSettings: settings
+    )
 }
 
 /// The tests of one module, mirroring its folders.
@@ -114,7 +126,8 @@ let package = Package(
             [
                 "NocturneCore", "NocturneConcurrency", "CPosix",
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ]
+            ],
+            embedded: "Schemas"
         ),
         // The only place that ties formats, models and algorithms together.
         room(
@@ -122,7 +135,8 @@ let package = Package(
             [
                 "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats", "NocturneInference",
                 "NocturnePostprocess", "NocturneMesh", "NocturnePictures", "NocturnePipeline",
-            ]
+            ],
+            embedded: "Schemas"
         ),
         .executableTarget(
             name: "nocturne",
@@ -131,6 +145,8 @@ let package = Package(
                 "NocturneCore", "CPosix",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            // What the commands print is held against them by the tests alone.
+            exclude: ["Schemas"],
             swiftSettings: settings
         ),
 

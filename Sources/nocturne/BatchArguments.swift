@@ -109,8 +109,7 @@ struct BatchArguments: ParsableArguments {
                 }
                 text = String(decoding: data, as: UTF8.self)
             }
-            all += text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
-                .filter { !$0.isEmpty && !$0.hasPrefix("#") }
+            all += InputList.paths(in: text)
         }
         guard !all.isEmpty else { throw ValidationError("name at least one input: a file, a folder, or --list") }
         return all.map(absolutePath)

@@ -5,8 +5,15 @@ import NocturnePipeline
 enum Terminal {
     static func error(_ text: String, prefix: String = "nocturne: ") { say(prefix + text) }
 
-    static func say(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+    static func say(_ text: String) { write(EventText.printable(text) + "\n") }
+
+    /// To standard error as it is.
+    static func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
+
+    /// Whether somebody looks at standard error.
+    static var isInteractive: Bool {
+        let terminal = ProcessInfo.processInfo.environment["TERM"]
+        return isatty(2) == 1 && terminal != nil && terminal != "dumb"
     }
 
     static func printJSON(_ value: some Encodable) throws {
@@ -17,10 +24,8 @@ enum Terminal {
     static func view(json: Bool, quiet: Bool) -> any ProgressView {
         if json { return JSONLinesView() }
         if quiet { return SilentView() }
-        let environment = ProcessInfo.processInfo.environment
-        let dumb = environment["TERM"] == "dumb" || environment["TERM"] == nil
-        guard isatty(2) == 1, !dumb else { return PlainLinesView() }
-        return BarView(colour: (environment["NO_COLOR"] ?? "").isEmpty)
+        guard isInteractive else { return PlainLinesView() }
+        return BarView(colour: (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty)
     }
 
     /// A table with aligned columns.

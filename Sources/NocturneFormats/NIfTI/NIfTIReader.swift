@@ -61,16 +61,43 @@ public enum NIfTIReader {
         let convert = NIfTIVoxelConversion.toLabels(header)
         let voxels: FrozenVoxels<UInt16> = try fill(file, scope) { (chunk, range, target) throws(NIfTIError) in
             guard let (index, value) = convert(chunk, range.count, target + range.lowerBound) else { return }
-            let place = range.lowerBound + index
-            let shape = header.shape
-            let (i, j, k) = (place % shape.x, place / shape.x % shape.y, place / shape.sliceCount)
-            throw NIfTIError(
-                .notLabels,
-                path: path,
-                "not a label map: voxel (\(i), \(j), \(k)) is \(value), no integer in 0...65535"
-            )
+            throw noLabel(value, at: range.lowerBound + index, header.shape, path)
         }
         return (header, LabelVolume(geometry: header.geometry, voxels: voxels))
+    }
+
+    /// Passes over a label map without holding it: `body` is given runs of labels in the order of the file, each with the
+    /// place of its first voxel.
+    ///
+    /// - Throws: ``NIfTIError``, as ``readLabels(at:scope:)`` does; the content of a gzip file is compared with its checksum.
+    /// - Complexity: one pass on the calling thread; less than 1 MiB.
+    public static func scanLabels(
+        at path: String,
+        scope: ComputeScope,
+        _ body: (_ header: NIfTIHeader, _ place: Int, _ labels: UnsafeBufferPointer<UInt16>) -> Void
+    ) throws(NIfTIError) -> NIfTIHeader {
+        let file = try NIfTIOpenFile(path: path)
+        let header = file.header
+        let convert = NIfTIVoxelConversion.toLabels(header)
+        let labels = UnsafeMutableBufferPointer<UInt16>.allocate(capacity: chunkBytes)
+        defer { labels.deallocate() }
+        try stream(file, scope) { (chunk, range) throws(NIfTIError) in
+            guard let base = labels.baseAddress else { return }
+            if let (index, value) = convert(chunk, range.count, base) {
+                throw noLabel(value, at: range.lowerBound + index, header.shape, path)
+            }
+            body(header, range.lowerBound, UnsafeBufferPointer(rebasing: labels[..<range.count]))
+        }
+        return header
+    }
+
+    private static func noLabel(_ value: some Any, at place: Int, _ shape: VolumeShape, _ path: String) -> NIfTIError {
+        let (i, j, k) = (place % shape.x, place / shape.x % shape.y, place / shape.sliceCount)
+        return NIfTIError(
+            .notLabels,
+            path: path,
+            "not a label map: voxel (\(i), \(j), \(k)) is \(value), no integer in 0...65535"
+        )
     }
 
     /// Bytes converted at a time: in the cache, and a flag looked at every millisecond.
@@ -84,35 +111,44 @@ public enum NIfTIReader {
         _ scope: ComputeScope,
         _ convert: (UnsafeRawPointer, Range<Int>, UnsafeMutablePointer<Element>) throws(NIfTIError) -> Void
     ) throws(NIfTIError) -> FrozenVoxels<Element> {
-        let header = file.header
+        var buffer: VoxelBuffer<Element>
+        do {
+            buffer = try VoxelBuffer<Element>(count: file.header.shape.count)
+        } catch {
+            throw NIfTIError(.outOfMemory, path: file.source.path, error.description)
+        }
+        try buffer.withUnsafeMutableBufferPointer { (target) throws(NIfTIError) in
+            guard let base = target.baseAddress else { return }
+            try stream(file, scope) { (chunk, range) throws(NIfTIError) in try convert(chunk, range, base) }
+        }
+        return buffer.frozen()
+    }
+
+    /// Gives the stored voxels to `body`, a chunk at a time, and reads on to the checksum.
+    private static func stream(
+        _ file: NIfTIOpenFile,
+        _ scope: ComputeScope,
+        _ body: (UnsafeRawPointer, Range<Int>) throws(NIfTIError) -> Void
+    ) throws(NIfTIError) {
         let path = file.source.path
         try look(scope, path)
         try file.passOverToVoxels { () throws(NIfTIError) in try look(scope, path) }
-        let count = header.shape.count
-        let width = header.dataType.bytesPerVoxel
-        var buffer: VoxelBuffer<Element>
-        do {
-            buffer = try VoxelBuffer<Element>(count: count)
-        } catch {
-            throw NIfTIError(.outOfMemory, path: path, error.description)
-        }
+        let count = file.header.shape.count
+        let width = file.header.dataType.bytesPerVoxel
         let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: chunkBytes, alignment: 64)
         defer { chunk.deallocate() }
-        try buffer.withUnsafeMutableBufferPointer { (target) throws(NIfTIError) in
-            guard let base = target.baseAddress, let bytes = chunk.baseAddress else { return }
-            var done = 0
-            while done < count {
-                try look(scope, path)
-                let range = done..<min(count, done + chunkBytes / width)
-                let wanted = range.count * width
-                let got = try file.source.read(into: UnsafeMutableRawBufferPointer(rebasing: chunk[..<wanted]))
-                guard got == wanted else { throw file.ended(after: done * width + got) }
-                try convert(UnsafeRawPointer(bytes), range, base)
-                done = range.upperBound
-            }
+        guard let bytes = chunk.baseAddress else { return }
+        var done = 0
+        while done < count {
+            try look(scope, path)
+            let range = done..<min(count, done + chunkBytes / width)
+            let wanted = range.count * width
+            let got = try file.source.read(into: UnsafeMutableRawBufferPointer(rebasing: chunk[..<wanted]))
+            guard got == wanted else { throw file.ended(after: done * width + got) }
+            try body(UnsafeRawPointer(bytes), range)
+            done = range.upperBound
         }
         try file.source.finishMember(limit: largestTail) { () throws(NIfTIError) in try look(scope, path) }
-        return buffer.frozen()
     }
 
     private static func look(_ scope: ComputeScope, _ path: String) throws(NIfTIError) {

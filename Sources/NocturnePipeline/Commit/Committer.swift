@@ -93,7 +93,8 @@ actor Committer {
             for commit in staged {
                 let final = output.item(commit.name)
                 // Only a result may be replaced: anything else that lies there is somebody's.
-                if FileSystem.exists(final), !FileSystem.exists(final + "/result.json") {
+                let isFree = FileSystem.kind(final) == .nothing
+                if !isFree, !output.holdsResult(commit.name) {
                     throw FileFault(operation: "replace what is no result of Nocturne", path: final, code: EEXIST)
                 }
                 try FileSystem.putInPlace(commit.folder, at: final, movingOldTo: commit.folder + ".old")

@@ -31,9 +31,9 @@ public enum FileSystem {
         guard code == 0 else { throw FileFault(operation: "rename", path: path, code: code) }
     }
 
-    /// Writes a file whole.
+    /// Writes a file whole. A link that lies there is not followed.
     public static func write(_ path: String, _ bytes: [UInt8], flush: Bool = false) throws(FileFault) {
-        let descriptor = FaultPoint.fileCreate.call { open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666) }
+        let descriptor = FaultPoint.fileCreate.call { open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666) }
         guard descriptor >= 0 else { throw FileFault(operation: "create", path: path, code: errno) }
         defer { close(descriptor) }
         var offset = 0
@@ -50,6 +50,12 @@ public enum FileSystem {
         if flush, FaultPoint.fileFlush.call({ fsync(descriptor) }) != 0 {
             throw FileFault(operation: "flush", path: path, code: errno)
         }
+    }
+
+    /// Makes an empty file where there is none.
+    static func touch(_ path: String, mode: UInt32) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode)
+        if descriptor >= 0 { close(descriptor) }
     }
 
     /// Reads a file whole; for files of known small size.
@@ -106,10 +112,12 @@ public enum FileSystem {
 
     public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    public static func makeFolder(_ path: String) throws(FileFault) {
-        if FaultPoint.folderCreate.call({ mkdir(path, 0o777) }) != 0, errno != EEXIST {
-            throw FileFault(operation: "make the folder", path: path, code: errno)
-        }
+    /// Makes a folder, where there is none. A link to one is none.
+    public static func makeFolder(_ path: String, mode: UInt32 = 0o777) throws(FileFault) {
+        guard FaultPoint.folderCreate.call({ mkdir(path, mode) }) != 0 else { return }
+        let code = errno
+        guard code != EEXIST || kind(path) != .folder else { return }
+        throw FileFault(operation: "make the folder", path: path, code: code == EEXIST ? ENOTDIR : code)
     }
 
     /// Renames a file or folder within one file system; nothing may be at the new place.
@@ -126,17 +134,35 @@ public enum FileSystem {
     }
 
     /// The names in a folder, sorted; empty when it cannot be read.
-    public static func entries(_ path: String) -> [String] {
-        guard let folder = opendir(path) else { return [] }
+    public static func entries(_ path: String) -> [String] { listing(path).names }
+
+    /// The names in a folder, sorted, and those that are no UTF-8: such a name is shown with `\xE4` for the bytes in question,
+    /// and cannot be used.
+    public static func listing(_ path: String) -> (names: [String], unusable: [String]) {
+        guard let folder = opendir(path) else { return ([], []) }
         defer { closedir(folder) }
         var names: [String] = []
+        var unusable: [String] = []
         while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            let bytes = withUnsafePointer(to: &entry.pointee.d_name) {
+                let length = strnlen(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self), 256)
+                return Array(UnsafeRawBufferPointer(start: $0, count: length))
+            }
+            guard let name = String(validating: bytes, as: UTF8.self) else {
+                unusable.append(escaped(bytes))
+                continue
             }
             if name != "." && name != ".." { names.append(name) }
         }
-        return names.sorted()
+        return (names.sorted(), unusable.sorted())
+    }
+
+    /// A name with everything but printable ASCII written as the number of the byte.
+    public static func escaped(_ name: some Sequence<UInt8>) -> String {
+        name.map { byte in
+            (0x20..<0x7F).contains(byte)
+                ? String(UnicodeScalar(byte)) : "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }.joined()
     }
 
     /// Moves a folder to its final name in one step; what was there before changes places with it, and then lies at `old`.
@@ -151,7 +177,7 @@ public enum FileSystem {
             guard code == 0 else { throw FileFault(operation: "rename into place", path: final, code: code) }
         }
         remove(old)
-        guard exists(final) else { return try check(rename(from, final)) }
+        guard kind(final) != .nothing else { return try check(rename(from, final)) }
         let code = rename(from, final, exchanging: true)
         if [EINVAL, ENOSYS, EOPNOTSUPP].contains(code) {
             try check(rename(final, old))
@@ -163,14 +189,18 @@ public enum FileSystem {
     }
 
     /// The SHA-256 of a file, read in pieces.
-    public static func digest(_ path: String) throws(FileFault) -> (bytes: Int, digest: ContentDigest) {
+    /// - Parameter goesOn: asked before each piece; when it says no, what was read so far is all.
+    public static func digest(
+        _ path: String,
+        while goesOn: () -> Bool = { true }
+    ) throws(FileFault) -> (bytes: Int, digest: ContentDigest) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileFault(operation: "open", path: path, code: errno) }
         defer { close(descriptor) }
         var digester = ContentDigester()
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         var total = 0
-        while true {
+        while goesOn() {
             let count = Glibc.read(descriptor, &chunk, chunk.count)
             if count < 0 {
                 if errno == EINTR { continue }
@@ -181,6 +211,32 @@ public enum FileSystem {
             total += count
         }
         return (total, digester.finish())
+    }
+
+    /// What lies at a path, without following a link.
+    public enum Kind: Sendable {
+        case nothing, file, folder
+        /// A link, pipe, socket or device.
+        case other
+    }
+
+    public static func kind(_ path: String) -> Kind {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return .nothing }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file
+        case S_IFDIR: return .folder
+        default: return .other
+        }
+    }
+
+    /// Everything below a folder but folders, links and pipes too, as sorted relative paths.
+    static func tree(below folder: String, prefix: String = "") -> [String] {
+        let (names, unusable) = listing(folder)
+        return names.flatMap { name in
+            let path = folder + "/" + name
+            return kind(path) == .folder ? tree(below: path, prefix: prefix + name + "/") : [prefix + name]
+        } + unusable.map { prefix + $0 }
     }
 
     /// Every regular file below a folder, as sorted relative paths.

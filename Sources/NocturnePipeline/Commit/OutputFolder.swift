@@ -25,22 +25,39 @@ public struct OutputFolder: Sendable {
     public func item(_ name: String) -> String { path + "/" + name }
     public func staging(_ name: String) -> String { staging + "/" + name }
 
+    /// Whether there is a result of that name. What a link leads to is none.
+    func holdsResult(_ name: String) -> Bool {
+        FileSystem.kind(item(name)) == .folder && FileSystem.kind(item(name) + "/result.json") == .file
+    }
+
     /// Whether this folder holds a batch.
     public var holdsBatch: Bool { access(journal, F_OK) == 0 }
 
-    /// Makes the folder and its hidden part.
+    /// Makes the folder and its hidden part, which is for its owner alone: what is in work is not to be seen, and nobody
+    /// else can put a link where something will be written.
     /// - Throws: ``BatchError`` naming what cannot be written.
     public func create() throws(BatchError) {
-        for folder in [path, hidden, staging] {
-            do {
-                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw BatchError(
+                .outputUnwritable,
+                path: path,
+                detail: "the output folder cannot be made: \(reason(of: error))"
+            )
+        }
+        for folder in [hidden, staging] {
+            do throws(FileFault) {
+                try FileSystem.makeFolder(folder, mode: 0o700)
             } catch {
                 throw BatchError(
                     .outputUnwritable,
                     path: path,
-                    detail: "the output folder cannot be made: \(reason(of: error))"
+                    detail: "\(folder.dropFirst(path.count + 1)) cannot be made: \(errnoText(error.code))"
                 )
             }
+            // One that an earlier version made was open to others.
+            chmod(folder, 0o700)
         }
         guard access(path, W_OK) == 0, access(hidden, W_OK) == 0 else {
             throw BatchError(
@@ -49,7 +66,6 @@ public struct OutputFolder: Sendable {
                 detail: "the output folder cannot be written: \(errnoText())"
             )
         }
-        chmod(staging, 0o700)
     }
 
     private func reason(of error: any Error) -> String {

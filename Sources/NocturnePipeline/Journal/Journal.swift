@@ -15,6 +15,8 @@ public final class Journal: Sendable {
     public init(path: String) throws {
         do {
             try FaultPoint.journalOpen.pass()
+            // SQLite gives the log beside it the rights of the file: both are for their owner alone.
+            FileSystem.touch(path, mode: 0o600)
             var configuration = Configuration()
             configuration.busyMode = .timeout(5)
             queue = try DatabaseQueue(path: path, configuration: configuration)

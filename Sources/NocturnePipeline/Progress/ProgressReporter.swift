@@ -1,5 +1,3 @@
-import Foundation
-
 /// Where a run shows what it does.
 public protocol ProgressView: Sendable {
     func show(_ event: BatchEvent, _ status: ProgressStatus)
@@ -24,7 +22,7 @@ public struct ProgressStatus: Sendable {
 /// Events out: one object a line into `events.jsonl`, and to whichever view the terminal has.
 public actor ProgressReporter {
     private let view: any ProgressView
-    private var file: FileHandle?
+    private let file: EventLog?
     private var status = ProgressStatus()
     private var running: [Int64: (name: String, share: Double, steps: Int)] = [:]
     private var order: [Int64] = []
@@ -35,11 +33,7 @@ public actor ProgressReporter {
 
     public init(path: String?, view: any ProgressView) {
         self.view = view
-        if let path {
-            if !FileSystem.exists(path) { _ = FileManager.default.createFile(atPath: path, contents: nil) }
-            file = FileHandle(forWritingAtPath: path)
-            _ = try? file?.seekToEnd()
-        }
+        file = path.flatMap { EventLog(path: $0) }
     }
 
     func begin(total: Int, alreadyDone: Int, failed: Int, steps: Int) {
@@ -97,7 +91,7 @@ public actor ProgressReporter {
             event.failed = status.failed
             event.etaSeconds = status.etaSeconds.map { $0.rounded() }
         }
-        if let line = try? StableJSON.encodeLine(event) { try? file?.write(contentsOf: Data(line)) }
+        if let line = try? StableJSON.encodeLine(event) { file?.append(line) }
         view.show(event, status)
     }
 
@@ -106,8 +100,7 @@ public actor ProgressReporter {
 
     public func close() {
         view.close()
-        try? file?.close()
-        file = nil
+        file?.close()
     }
 
     private func update() {

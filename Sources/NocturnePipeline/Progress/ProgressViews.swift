@@ -84,6 +84,21 @@ public final class BarView: ProgressView {
 /// The plain words for an event.
 public enum EventText {
     public static func line(_ event: BatchEvent, _ status: ProgressStatus) -> String? {
+        words(for: event, status).map(printable)
+    }
+
+    /// Without what a terminal would obey: names of files may hold it.
+    public static func printable(_ text: String) -> String {
+        var shown = String.UnicodeScalarView()
+        shown.append(
+            contentsOf: text.unicodeScalars.lazy.map { scalar in
+                scalar.properties.generalCategory == .control && scalar != "\n" ? "\u{FFFD}" : scalar
+            }
+        )
+        return String(shown)
+    }
+
+    private static func words(for event: BatchEvent, _ status: ProgressStatus) -> String? {
         let item = event.item ?? ""
         let reason = event.reason.map { ": \($0)" } ?? ""
         let count = "[\(status.done)/\(status.total)]"

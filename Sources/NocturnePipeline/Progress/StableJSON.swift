@@ -34,3 +34,5 @@ public struct Nullable<Value: Codable & Sendable>: Codable, Sendable {
         if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
     }
 }
+
+extension Nullable: Equatable where Value: Equatable {}

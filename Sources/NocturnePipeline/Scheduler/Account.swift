@@ -35,12 +35,15 @@ struct Account {
     let description: BatchDescription
 
     struct Report: Codable {
-        struct Entry: Codable {
+        struct Entry: Codable, Equatable {
             let item: String
             let state: String
             let source: String
             @Nullable var reason: String?
             let notes: [String]
+
+            /// For a person who compares two.
+            var words: String { ([state, source, reason ?? "no reason"] + notes).joined(separator: "; ") }
         }
         let schemaVersion: Int
         let disclaimer: String
@@ -54,15 +57,23 @@ struct Account {
     /// Rewrites all three, each in one step.
     func write() throws -> BatchCounts {
         let items = try journal.items()
-        let counts = BatchCounts(of: items)
+        let report = report(items)
+        try FileSystem.replace(output.account, with: try StableJSON.encode(report))
+        try FileSystem.replace(output.statistics, with: Array(try statistics(items).utf8))
+        try FileSystem.replace(output.retryList, with: Array(retryList(items).utf8))
+        return report.counts
+    }
+
+    /// The content of `batch.json`.
+    func report(_ items: [JournalItem]) -> Report {
         let identifiers = IdentifierPolicy(words: description.options)
-        let report = Report(
+        return Report(
             schemaVersion: 1,
             disclaimer: Disclaimer.text,
             version: description.version,
             models: description.models,
             options: description.options,
-            counts: counts,
+            counts: BatchCounts(of: items),
             items: items.map { item in
                 Report.Entry(
                     item: item.name,
@@ -73,16 +84,17 @@ struct Account {
                 )
             }
         )
-        try FileSystem.replace(output.account, with: try StableJSON.encode(report))
-        try FileSystem.replace(output.statistics, with: Array(try statistics(items).utf8))
-        let retry = items.filter { ![.completed, .skipped].contains($0.state) }.map(\.path)
-        var seen: Set<String> = []
-        let lines = retry.filter { seen.insert($0).inserted }
-        try FileSystem.replace(output.retryList, with: Array(lines.map { $0 + "\n" }.joined().utf8))
-        return counts
     }
 
-    private func statistics(_ items: [JournalItem]) throws -> String {
+    /// The content of `retry.txt`: every input that has to be given another chance, once, as `--list` reads it.
+    func retryList(_ items: [JournalItem]) -> String {
+        let paths = items.filter { ![.completed, .skipped].contains($0.state) }.map(\.path)
+        var seen: Set<String> = []
+        return paths.filter { seen.insert($0).inserted }.map { InputList.line(for: $0) + "\n" }.joined()
+    }
+
+    /// The content of `statistics.csv`.
+    func statistics(_ items: [JournalItem]) throws -> String {
         let rows = try journal.statistics()
         var text = "item,label,measure,value,unit\n"
         for item in items {
@@ -100,7 +112,12 @@ struct Account {
     }
 
     /// A field of comma-separated values, quoted where it must be (RFC 4180).
-    private func csv(_ field: String) -> String {
+    ///
+    /// Names of regions and segments come from other people's files, and spreadsheets run what begins like a formula: such
+    /// a name gets an apostrophe in front.
+    private func csv(_ name: String) -> String {
+        let isFormula = name.unicodeScalars.first.map { "=+-@\t\r".unicodeScalars.contains($0) } ?? false
+        let field = isFormula ? "'" + name : name
         guard field.contains(where: { ",\"\n\r".contains($0) }) else { return field }
         return "\"" + field.replacing("\"", with: "\"\"") + "\""
     }

@@ -10,7 +10,7 @@ public final class BatchLock: Sendable {
 
     /// - Throws: ``BatchError`` with `outputInUse`, naming the holder's process id.
     public init(_ output: OutputFolder) throws(BatchError) {
-        let descriptor = open(output.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        let descriptor = open(output.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw BatchError(.outputUnwritable, path: output.path, detail: "the lock cannot be made: \(errnoText())")
         }

@@ -23,7 +23,8 @@ struct StockTaking {
         let decisions = try planner.decide(discovery.items, known: known, foreign: foreign) { item in
             try check()
             guard let recorded = files[item.id] else { return false }
-            return recorded.allSatisfy { FileSystem.size(output.item(item.name) + "/" + $0.path) == $0.bytes }
+            return output.holdsResult(item.name)
+                && recorded.allSatisfy { FileSystem.size(output.item(item.name) + "/" + $0.path) == $0.bytes }
         }
         for note in discovery.notes + decisions.compactMap(\.note) { await progress.note(note) }
         try journal.record(decisions.filter { isNew($0, known) }.map(\.entry))
@@ -44,7 +45,7 @@ struct StockTaking {
         let ours = Set(known.values.map(\.name))
         return Set(
             FileSystem.entries(output.path).filter { entry in
-                !ours.contains(entry) && !FileSystem.exists(output.item(entry) + "/result.json")
+                !ours.contains(entry) && !output.holdsResult(entry)
             }
         )
     }
@@ -82,7 +83,7 @@ struct StockTaking {
             guard let id = ids[entry.item.key] else { continue }
             let folder = output.item(entry.name)
             // A crash between the rename and the journal leaves a finished folder that the journal does not know.
-            if FileSystem.exists(folder + "/result.json"),
+            if output.holdsResult(entry.name),
                 let product = try? recipes[entry.item.recipe].adopt(
                     folder: folder,
                     fingerprint: entry.item.fingerprint.hex

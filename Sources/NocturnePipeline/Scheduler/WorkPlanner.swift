@@ -48,10 +48,12 @@ public struct WorkPlanner {
         return (decisions.map { ($0.entry.item, $0.entry.name) }, decisions.compactMap(\.note))
     }
 
-    /// Names that cannot be an item's folder.
-    static let reservedNames: Set<String> = [
-        "batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf",
-    ]
+    /// Names that cannot be an item's folder: those of the batch's own files, while they are written too, and of the file
+    /// that stops a watch.
+    static let reservedNames: Set<String> = Set(
+        ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf"].flatMap { [$0, $0 + ".part"] }
+            + ["stop"]
+    )
 
     /// Items that the journal says are in flight although no engine is at work: they wait again, and each has one death
     /// more to its account when it was an engine's death that ended them.
@@ -172,18 +174,25 @@ public struct WorkPlanner {
         return (name, note)
     }
 
-    /// A folder name that every file system takes, without a leading dot.
-    static func safeName(_ wished: String) -> String {
+    /// A folder name that every file system takes, that no shell reads as an option and no spreadsheet as a formula.
+    package static func safeName(_ wished: String) -> String {
         var name = String(
             wished.map { character in
                 let allowed = character.isLetter || character.isNumber || "._-@+=".contains(character)
                 return allowed ? character : "_"
             }
         )
-        while name.hasPrefix(".") || name.hasPrefix("-") { name.removeFirst() }
+        while let first = name.first, ".-=+@".contains(first) { name.removeFirst() }
         while name.hasSuffix(".") { name.removeLast() }
+        // Devices to Windows, whatever comes after the point.
+        let stem = name.prefix { $0 != "." }.lowercased()
+        if devices.contains(stem) { name = "_" + name }
         // File systems count bytes: 255 at most, with room for a suffix.
         while name.utf8.count > 180 { name.removeLast() }
         return name.isEmpty ? "item" : name
     }
+
+    private static let devices: Set<String> = Set(
+        ["con", "prn", "aux", "nul"] + (0...9).flatMap { ["com\($0)", "lpt\($0)"] }
+    )
 }

@@ -15,7 +15,8 @@ struct ExistingDiscovery {
         try walk.run()
         let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
         let (scan, byPath) = try DICOMFiles.scan(others, request, corrects: false, scope: scope)
-        var items = walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }.map { stranger($0, request) }
+        var items = walk.unusable(model: ExistingLabels.model)
+        items += walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }.map { stranger($0, request) }
         items += (scan.setAside.map(\.path) + scan.notDICOM).compactMap { byPath[$0] }.map { stranger($0, request) }
         let images = SourceImages(scan.series)
         for series in scan.series {

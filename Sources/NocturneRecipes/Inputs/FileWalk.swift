@@ -44,6 +44,13 @@ struct FileWalk {
     private var seenFolders: Set<FileIdentity> = []
     private(set) var files: [FoundFile] = []
     private(set) var notes: [String] = []
+    /// What lies among the inputs and can be nobody's: pipes, links to nothing, names that cannot be written down.
+    private var strangers: [Stranger] = []
+
+    private struct Stranger {
+        let path: String
+        let reason: String
+    }
 
     private struct FileIdentity: Hashable {
         let device: UInt
@@ -69,6 +76,8 @@ struct FileWalk {
             }
             if status.st_mode & S_IFMT == S_IFDIR {
                 try walk(input, below: "", root: root, status)
+            } else if status.st_mode & S_IFMT != S_IFREG {
+                strangers.append(Stranger(path: input, reason: FileWalk.kind(status)))
             } else {
                 take(
                     FoundFile(
@@ -79,9 +88,35 @@ struct FileWalk {
                 )
             }
         }
-        var seen: Set<String> = []
-        files = files.filter { seen.insert($0.path).inserted }
         files.sort { $0.path < $1.path }
+        leaveTwins()
+    }
+
+    /// Equal strings can be different names on the disk: one letter can be written as one character or as two. Everything
+    /// is known by its path, so only the first of such names is taken; a path that was met twice is taken once.
+    private mutating func leaveTwins() {
+        var seen: [String: String] = [:]
+        files = files.filter { file in
+            guard let other = seen.updateValue(file.path, forKey: file.path) else { return true }
+            seen[file.path] = other
+            if !other.utf8.elementsEqual(file.path.utf8) {
+                strangers.append(
+                    Stranger(
+                        path: FileSystem.escaped(file.path.utf8),
+                        reason: "its name differs from another one only in how its letters are encoded; rename it"
+                    )
+                )
+            }
+            return false
+        }
+    }
+
+    private static func kind(_ status: stat) -> String {
+        switch status.st_mode & S_IFMT {
+        case S_IFIFO: "a pipe, no file"
+        case S_IFSOCK: "a socket, no file"
+        default: "a device, no file"
+        }
     }
 
     private mutating func walk(_ folder: String, below: String, root: String, _ status: stat) throws {
@@ -98,18 +133,30 @@ struct FileWalk {
             notes.append("\(folder) cannot be read: \(String(cString: strerror(errno)))")
             return
         }
-        for entry in FileSystem.entries(folder) where !entry.hasPrefix(".") {
+        let (entries, unusable) = FileSystem.listing(folder)
+        for entry in unusable where !entry.hasPrefix(".") {
+            strangers.append(Stranger(path: folder + "/" + entry, reason: "its name is not in UTF-8; rename it"))
+        }
+        for entry in entries where !entry.hasPrefix(".") {
             let path = folder + "/" + entry
             let name = below.isEmpty ? entry : below + "/" + entry
             var inner = stat()
             guard stat(path, &inner) == 0 else {
-                notes.append("\(path) cannot be read: \(String(cString: strerror(errno)))")
+                let code = errno
+                if FileSystem.kind(path) == .other, code == ENOENT || code == ELOOP {
+                    let reason = code == ENOENT ? "a link to nothing" : "a link that leads in a circle"
+                    strangers.append(Stranger(path: path, reason: reason))
+                } else {
+                    notes.append("\(path) cannot be read: \(String(cString: strerror(code)))")
+                }
                 continue
             }
             if inner.st_mode & S_IFMT == S_IFDIR {
                 try walk(path, below: name, root: root, inner)
             } else if inner.st_mode & S_IFMT == S_IFREG {
                 take(FoundFile(path: path, name: name, root: root))
+            } else {
+                strangers.append(Stranger(path: path, reason: FileWalk.kind(inner)))
             }
         }
     }
@@ -123,6 +170,24 @@ struct FileWalk {
         var second = stat()
         guard stat(a, &first) == 0, stat(b, &second) == 0 else { return false }
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    }
+}
+
+extension FileWalk {
+    /// What can be nobody's, as items: each recipe gives them, and they are told once.
+    func unusable(model: String) -> [DiscoveredItem] {
+        strangers.map { stranger in
+            let key = "file:" + stranger.path
+            return DiscoveredItem(
+                key: key,
+                name: request.identifiers.itemName((stranger.path as NSString).lastPathComponent, key: key),
+                model: model,
+                source: "{}",
+                path: stranger.path,
+                fingerprint: ContentDigest.of(key),
+                problem: .unknown(stranger.reason)
+            )
+        }
     }
 }
 

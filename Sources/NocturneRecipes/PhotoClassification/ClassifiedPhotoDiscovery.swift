@@ -12,8 +12,8 @@ struct ClassifiedPhotoDiscovery {
     let scope: ComputeScope
 
     func run(_ request: DiscoveryRequest) throws -> Discovery {
-        let discovery = PhotoDiscovery(limits: PhotoLimits(), scope: scope)
-        let (looks, notes) = try discovery.looks(request, where: isNoMetadata)
+        let discovery = PhotoDiscovery(models: models.map(\.package.id), limits: PhotoLimits(), scope: scope)
+        let (looks, rest) = try discovery.looks(request, where: isNoMetadata)
         let table = try options.metadataPath.map { try MetadataTable(path: $0) }
         var items: [DiscoveredItem] = []
         for model in models {
@@ -22,7 +22,7 @@ struct ClassifiedPhotoDiscovery {
                 items.append(try item(look, metadata, table != nil, model, request.identifiers))
             }
         }
-        return Discovery(items: items, notes: notes)
+        return Discovery(items: items + rest.items, notes: rest.notes)
     }
 
     /// The table, and the files beside pictures that hold one picture's metadata, are no inputs.

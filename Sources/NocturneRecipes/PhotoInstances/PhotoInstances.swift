@@ -31,7 +31,8 @@ public struct PhotoInstances: Recipe {
 
     public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
         let words = options.words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        let (looks, notes) = try PhotoDiscovery(limits: limits, scope: scope).looks(request)
+        let (looks, rest) = try PhotoDiscovery(models: models.map(\.package.id), limits: limits, scope: scope)
+            .looks(request)
         let items = try models.flatMap { model in
             let reader = PhotoDiscovery.Reader(
                 id: model.package.id,
@@ -49,7 +50,7 @@ public struct PhotoInstances: Recipe {
                 }
             }
         }
-        return Discovery(items: items, notes: notes)
+        return Discovery(items: items + rest.items, notes: rest.notes)
     }
 
     public func sharedBytes(threads: Int) throws -> Int {

@@ -24,14 +24,17 @@ struct PhotoDiscovery {
         let stamp: String
     }
 
+    /// The ids of the models.
+    let models: [String]
     let limits: PhotoLimits
     let scope: ComputeScope
 
+    /// - Returns: what was looked at, and what else is to be told, with items for what can be nobody's.
     /// - Parameter isInput: false for files that belong to the inputs without being any.
     func looks(
         _ request: DiscoveryRequest,
         where isInput: ([FoundFile]) -> (FoundFile) -> Bool = { _ in { _ in true } }
-    ) throws -> (looks: [Look], notes: [String]) {
+    ) throws -> (looks: [Look], rest: Discovery) {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
         let files = walk.files.filter(isInput(walk.files))
@@ -50,7 +53,8 @@ struct PhotoDiscovery {
             let look = Look(file: files[index], facts: facts, stamp: files[index].stamp)
             found.withLock { $0[index] = look }
         }
-        return (found.withLock { found in files.indices.compactMap { found[$0] } }, walk.notes)
+        let rest = Discovery(items: models.flatMap(walk.unusable), notes: walk.notes)
+        return (found.withLock { found in files.indices.compactMap { found[$0] } }, rest)
     }
 
     /// The item of one file for one model.

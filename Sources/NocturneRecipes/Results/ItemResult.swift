@@ -36,7 +36,7 @@ extension ItemResult {
         return result.product(ownBytes: bytes)
     }
 
-    private func product(ownBytes bytes: [UInt8]) -> ItemProduct {
+    func product(ownBytes bytes: [UInt8]) -> ItemProduct {
         var digester = ContentDigester()
         digester.update(bytes)
         let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)

@@ -94,7 +94,7 @@ struct LabelCheckpoint {
         guard finishedSlices > saved, finishedSlices < total else { return }
         guard force || ContinuousClock.now - lastSave > LabelCheckpoint.interval else { return }
         try FileSystem.makeFolder(folder)
-        let descriptor = open(labelsPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = open(labelsPath, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileFault(operation: "create", path: labelsPath, code: errno) }
         defer { close(descriptor) }
         let end = finishedSlices * shape.sliceCount * 2

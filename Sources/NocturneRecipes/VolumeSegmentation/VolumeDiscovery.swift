@@ -29,7 +29,8 @@ struct VolumeDiscovery {
         found += try niftiVolumes(nifti)
         found += try dicomVolumes(others, besides: Set(nifti.map(\.path)), request)
         found.sort { $0.order < $1.order }
-        return Discovery(items: try items(found, request.identifiers), notes: walk.notes)
+        let unusable = models.flatMap { walk.unusable(model: $0.package.id) }
+        return Discovery(items: try items(found, request.identifiers) + unusable, notes: walk.notes)
     }
 
     // MARK: NIfTI
