@@ -25,12 +25,18 @@ public struct BatchEngine: Sendable {
     /// - Throws: ``BatchError`` for faults of the batch itself; faults of items are in the account.
     public func run() async throws -> BatchOutcome {
         let output = options.output
-        try output.create()
-        let lock = try BatchLock(output)
-        defer { withExtendedLifetime(lock) {} }
-        let journal = try Journal(path: output.journal)
+        let room = DiskRoom(path: output.path, policy: options.onFull)
+        let lock = try await room.whenThereIsRoom(control, progress) {
+            try output.create()
+            return try BatchLock(output)
+        }
+        control.onWait { lock.say($0) }
+        defer { control.onWait(nil) }
+        let (journal, changed) = try await room.whenThereIsRoom(control, progress) {
+            let journal = try Journal(path: output.journal)
+            return (journal, try agree(with: journal))
+        }
         defer { journal.close() }
-        let changed = try agree(with: journal)
 
         let pool = ComputePool(width: options.threads)
         let blocking = BlockingPool(width: 4)
@@ -38,7 +44,8 @@ public struct BatchEngine: Sendable {
             blocking.shutdown()
             pool.shutdown()
         }
-        return try await work(journal, pool, blocking, changed: changed)
+        let health = OutputHealth(output: output, lock: lock)
+        return try await work(journal, pool, blocking, room: room, health: health, changed: changed)
     }
 
     /// Compares with the description of an earlier run in the same folder.
@@ -68,11 +75,16 @@ public struct BatchEngine: Sendable {
     }
 
     /// Rounds of discovery and work: one, unless sources change meanwhile or the inputs are watched.
-    private func work(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool, changed: Bool) async throws
-        -> BatchOutcome
-    {
+    private func work(
+        _ journal: Journal,
+        _ pool: ComputePool,
+        _ blocking: BlockingPool,
+        room: DiskRoom,
+        health: OutputHealth,
+        changed: Bool
+    ) async throws -> BatchOutcome {
         await progress.emit(BatchEvent(.batchStarted))
-        try refuseEndlessDeaths(journal)
+        try await room.whenThereIsRoom(control, progress) { try refuseEndlessDeaths(journal) }
         var planner = WorkPlanner(retryFailed: options.retryFailed, previousDeath: options.previousDeath)
         var peak = 0
         var rounds = 0
@@ -82,13 +94,15 @@ public struct BatchEngine: Sendable {
             output: options.output,
             description: options.description,
             control: control,
-            progress: progress
+            progress: progress,
+            room: room,
+            health: health
         )
         var counts: BatchCounts
         var needsAnother: Bool
         repeat {
             let start = ContinuousClock.now
-            let discovery = try await discover(journal, pool, blocking)
+            let discovery = try await discover(journal, pool, blocking, isFirst: rounds == 0)
             let look = ContinuousClock.now - start
             let stock = StockTaking(
                 recipes: recipes,
@@ -99,7 +113,10 @@ public struct BatchEngine: Sendable {
                 threads: options.threads,
                 descriptionChanged: changed && rounds == 0
             )
-            let end = try await workOff(try await stock.run(discovery, planner: planner), journal, pool, blocking)
+            let queue = try await room.whenThereIsRoom(control, progress) {
+                try await stock.run(discovery, planner: planner)
+            }
+            let end = try await workOff(queue, journal, pool, blocking, room: room, health: health)
             counts = try await accounting.bringUpToDate()
             peak = max(peak, end.peakLeasedBytes)
             cposix_trim_heap()
@@ -115,17 +132,21 @@ public struct BatchEngine: Sendable {
             BatchEvent(.batchFinished, done: counts.completed, total: counts.inputs, failed: counts.failed)
         )
         await progress.close()
-        return BatchOutcome(counts: counts, mode: control.mode, peakLeasedBytes: peak)
+        return BatchOutcome(counts: counts, mode: control.mode, peakLeasedBytes: peak, givenUp: control.givenUp)
     }
 
     /// After so many rounds sources that go on changing are left to the next run.
     private static let mostRounds = 4
 
     /// Builds the tree for a queue of items, lets it run to the last one, and takes it down.
-    private func workOff(_ queue: [Work], _ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool)
-        async throws
-        -> (peakLeasedBytes: Int, needsDiscovery: Bool)
-    {
+    private func workOff(
+        _ queue: [Work],
+        _ journal: Journal,
+        _ pool: ComputePool,
+        _ blocking: BlockingPool,
+        room: DiskRoom,
+        health: OutputHealth
+    ) async throws -> (peakLeasedBytes: Int, needsDiscovery: Bool) {
         guard !queue.isEmpty else { return (0, false) }
         // What the lists of all items take is in this reading.
         cposix_trim_heap()
@@ -153,9 +174,9 @@ public struct BatchEngine: Sendable {
             progress: progress,
             pool: pool,
             failFast: options.failFast,
-            onFull: options.onFull,
+            room: room,
             hours: options.hours,
-            isWatching: options.watch != nil
+            watch: options.watch
         )
         let facts = RunFacts(
             startedAt: Timestamp.now(),
@@ -166,7 +187,7 @@ public struct BatchEngine: Sendable {
             engineBytes: engine,
             budget: budget
         )
-        await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts)
+        await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts, journal, health)
         await scheduler.settleLeftovers()
         return (budget.snapshot().peakLeased, await scheduler.needsDiscovery)
     }
@@ -186,14 +207,16 @@ public struct BatchEngine: Sendable {
         }
     }
 
-    private func discover(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool) async throws -> Discovery {
+    private func discover(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool, isFirst: Bool) async throws
+        -> Discovery
+    {
         let isNew = try journal.items().isEmpty
         let request = DiscoveryRequest(
             inputs: options.description.inputs,
             include: options.description.include,
             exclude: options.description.exclude,
             pruned: [options.output.path],
-            toleratesMissing: !isNew,
+            toleratesMissing: !isNew || !isFirst,
             identifiers: IdentifierPolicy(words: options.description.options)
         )
         let flag = control.flag(for: "")
@@ -221,11 +244,21 @@ public struct BatchEngine: Sendable {
         budget: MemoryBudget,
         pool: ComputePool,
         blocking: BlockingPool,
-        facts: RunFacts
+        facts: RunFacts,
+        _ journal: Journal,
+        _ health: OutputHealth
     ) async {
         let gate = PressureGate()
         let stalls = options.stall.map { stall in
-            StallWatch(limit: stall.seconds, isPaused: { gate.level == .critical }, action: stall.action)
+            StallWatch(
+                limit: stall.seconds,
+                itemLimit: stall.itemSeconds,
+                isPaused: { gate.level == .critical },
+                action: { stuck in
+                    journal.clear(of: stuck)
+                    stall.action(stuck.words)
+                }
+            )
         }
         stalls?.start()
         defer { stalls?.stop() }
@@ -237,7 +270,8 @@ public struct BatchEngine: Sendable {
             reports: reports,
             progress: progress,
             gate: gate,
-            stalls: stalls
+            stalls: stalls,
+            health: health
         )
         // Never more bytes between stages than the budget.
         let pipelines = recipes.map { pipeline(of: $0, bytes: budget.total, surroundings, committer, facts) }

@@ -2,6 +2,8 @@
 public struct BatchError: Error, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable {
         case outputUnwritable
+        /// The disk is full, and the run is not to wait.
+        case outputFull
         case outputInUse
         case notABatch
         case optionsDiffer

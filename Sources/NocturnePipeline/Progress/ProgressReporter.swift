@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// Where a run shows what it does.
 public protocol ProgressView: Sendable {
     func show(_ event: BatchEvent, _ status: ProgressStatus)
@@ -24,7 +28,10 @@ public struct ProgressStatus: Sendable {
 /// Events out: one object a line into `events.jsonl`, and to whichever view the terminal has.
 public actor ProgressReporter {
     private let view: any ProgressView
+    private let path: String?
     private var file: FileHandle?
+    /// Whether the last line may not have been written to its end.
+    private var isTorn = false
     private var status = ProgressStatus()
     private var running: [Int64: (name: String, share: Double, steps: Int)] = [:]
     private var order: [Int64] = []
@@ -35,10 +42,26 @@ public actor ProgressReporter {
 
     public init(path: String?, view: any ProgressView) {
         self.view = view
-        if let path {
-            if !FileSystem.exists(path) { _ = FileManager.default.createFile(atPath: path, contents: nil) }
-            file = FileHandle(forWritingAtPath: path)
-            _ = try? file?.seekToEnd()
+        self.path = path
+    }
+
+    /// Appends a line. Where the disk is full it is lost, and the next one begins on a line of its own.
+    private func append(_ line: [UInt8]) {
+        if file == nil, let path {
+            // Only once the batch's folder is there, and never in the place of one that is gone.
+            let descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
+            guard descriptor >= 0 else { return }
+            var last = UInt8(ascii: "\n")
+            if pread(descriptor, &last, 1, lseek(descriptor, 0, SEEK_END) - 1) == 1 {
+                isTorn = last != UInt8(ascii: "\n")
+            }
+            file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        }
+        do {
+            try file?.write(contentsOf: Data((isTorn ? [UInt8(ascii: "\n")] : []) + line))
+            isTorn = false
+        } catch {
+            isTorn = true
         }
     }
 
@@ -97,7 +120,7 @@ public actor ProgressReporter {
             event.failed = status.failed
             event.etaSeconds = status.etaSeconds.map { $0.rounded() }
         }
-        if let line = try? StableJSON.encodeLine(event) { try? file?.write(contentsOf: Data(line)) }
+        if let line = try? StableJSON.encodeLine(event) { append(line) }
         view.show(event, status)
     }
 
