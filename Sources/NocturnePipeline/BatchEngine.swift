@@ -9,7 +9,7 @@ import NocturneCore
 /// the last item has ended, then the account.
 public struct BatchEngine: Sendable {
     private let recipes: [any Recipe]
-    private let options: BatchOptions
+    let options: BatchOptions
     private let control: RunControl
     private let progress: ProgressReporter
 
@@ -46,32 +46,6 @@ public struct BatchEngine: Sendable {
         }
         let health = OutputHealth(output: output, lock: lock)
         return try await work(journal, pool, blocking, room: room, health: health, changed: changed)
-    }
-
-    /// Compares with the description of an earlier run in the same folder.
-    /// - Returns: whether the batch goes on with another one.
-    private func agree(with journal: Journal) throws -> Bool {
-        let encoded = String(decoding: try StableJSON.encodeLine(options.description), as: UTF8.self)
-        if let text = try journal.setting("description"),
-            let earlier = try? JSONDecoder().decode(BatchDescription.self, from: Data(text.utf8))
-        {
-            let differences = options.description.differences(from: earlier)
-            // A batch that found nothing yet holds nothing that could be mixed up.
-            let isEmpty = try journal.items().isEmpty
-            guard differences.isEmpty || options.overwrite || isEmpty else {
-                throw BatchError(
-                    .optionsDiffer,
-                    path: options.output.path,
-                    detail: "this folder holds another batch: " + differences.joined(separator: "; ")
-                        + ". Give --overwrite to go on with the new options, or another output folder."
-                )
-            }
-            if text == encoded { return false }
-            try journal.setSetting("description", encoded)
-            return !differences.isEmpty
-        }
-        try journal.setSetting("description", encoded)
-        return false
     }
 
     /// Rounds of discovery and work: one, unless sources change meanwhile or the inputs are watched.
@@ -190,21 +164,6 @@ public struct BatchEngine: Sendable {
         await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts, journal, health)
         await scheduler.settleLeftovers()
         return (budget.snapshot().peakLeased, await scheduler.needsDiscovery)
-    }
-
-    /// Deaths with an item in flight are that item's; those with none, three in a row, end the batch.
-    private func refuseEndlessDeaths(_ journal: Journal) throws {
-        guard let death = options.previousDeath else { return }
-        let blamed = try journal.items().contains { $0.state == .started }
-        let deaths = blamed ? 0 : (Int(try journal.setting("deathsOutsideItems") ?? "") ?? 0) + 1
-        try journal.setSetting("deathsOutsideItems", deaths >= 3 ? "0" : "\(deaths)")
-        guard deaths < 3 else {
-            throw BatchError(
-                .engineDied,
-                path: options.output.path,
-                detail: "the engine died three times while no item was in flight, the last time of \(death)"
-            )
-        }
     }
 
     private func discover(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool, isFirst: Bool) async throws

@@ -11,21 +11,24 @@ public import NocturneCore
 public final class Journal: Sendable {
     private let queue: DatabaseQueue
 
-    /// Opens or creates the file.
+    /// Opens or creates the file. Where nothing can be written, a copy of it is opened.
     /// - Throws: ``BatchError`` when SQLite will not, naming the file.
     public init(path: String) throws {
         do {
             try FaultPoint.journalOpen.pass()
             var configuration = Configuration()
             configuration.busyMode = .timeout(5)
-            queue = try DatabaseQueue(path: path, configuration: configuration)
+            let copy = try JournalCopy(ifNeededFor: path)
+            defer { copy?.remove() }
+            queue = try DatabaseQueue(path: copy?.path ?? path, configuration: configuration)
             // Set after opening: GRDB's own set-up would change it back.
             try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
             }
             try queue.write { db in try Journal.createTables(db) }
         } catch {
-            throw BatchError(.journalUnusable, path: path, detail: "\(error)")
+            let code = JournalFault(error).systemCode
+            throw BatchError(.journalUnusable, path: path, detail: "\(error)", systemCode: code)
         }
     }
 

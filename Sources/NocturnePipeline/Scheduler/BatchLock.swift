@@ -32,7 +32,7 @@ public final class BatchLock: Sendable {
     deinit { close(descriptor) }
 
     /// Writes down what the run waits for, below its process id; nil for nothing.
-    func say(_ words: String?) {
+    package func say(_ words: String?) {
         let text = "\(getpid())\n" + (words.map { $0 + "\n" } ?? "")
         // In place: a full disk has room for what overwrites.
         _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) }
@@ -40,7 +40,7 @@ public final class BatchLock: Sendable {
     }
 
     /// Whether the folder's lock is still the file that is held.
-    func isInPlace(_ output: OutputFolder) -> Bool {
+    package func isInPlace(_ output: OutputFolder) -> Bool {
         var held = stat()
         var there = stat()
         guard fstat(descriptor, &held) == 0, stat(output.lock, &there) == 0 else { return false }

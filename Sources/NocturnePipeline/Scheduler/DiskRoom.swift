@@ -78,7 +78,9 @@ struct DiskRoom: Sendable {
             do {
                 return try await body()
             } catch {
-                guard control.mode == .running, let code = refusal(of: DiskRoom.spareBytes) else { throw error }
+                // The words of the system are believed for a while even where an attempt succeeds: quotas move.
+                let told = refusals < 5 ? (error as? any SystemFault)?.systemCode.flatMap(DiskRoom.outOfRoom) : nil
+                guard control.mode == .running, let code = refusal(of: DiskRoom.spareBytes) ?? told else { throw error }
                 refusals += 1
                 guard await wait(for: 0, refusals: refusals, control, progress) else {
                     throw BatchError(.outputFull, path: path, detail: "the disk is full: \(errnoText(code))")

@@ -24,8 +24,9 @@ actor Scheduler {
     private var committed: Set<Int64> = []
     /// What each item in flight may write.
     private var diskBytes: [Int64: Int] = [:]
-    /// How often in a row the system said that there is no room.
+    /// How often in a row the system said that there is no room; all that is in flight at once says it once.
     private var fullDisks = 0
+    private var wasRefused = false
     /// Whether a source changed while its item was worked on.
     private(set) var needsDiscovery = false
     private let deadline: ContinuousClock.Instant?
@@ -74,9 +75,15 @@ actor Scheduler {
     /// Admits items one after the other as memory allows, until none is left or the run is to stop.
     /// - Parameter requests: of each recipe's pipeline, in the order of the recipes.
     func admit(into requests: [BoundedChannel<Flight<Void>>]) async {
+        await admitAll(into: requests)
+        guard leftForLater > 0, watch == nil, let time = hours.finishBy else { return }
+        control.drain()
+        await progress.note("Not begun: \(leftForLater) items that would probably not be done by \(time).")
+    }
+
+    private func admitAll(into requests: [BoundedChannel<Flight<Void>>]) async {
         let available = budget.total
         defer { for channel in requests { channel.finish() } }
-        defer { if leftForLater > 0, watch == nil { control.drain() } }
         while control.mode == .running, let work = await nextWork() {
             if control.wasCancelled(item: work.name) {
                 await settle(work, .cancelled, "cancelled on request", .itemCancelled)
@@ -103,6 +110,7 @@ actor Scheduler {
                 }
                 let wanted = diskBytes.values.reduce(plan.diskBytes, +)
                 guard await room.wait(for: wanted, refusals: fullDisks, control, progress) else { return }
+                wasRefused = false
                 if work.retries > 0 { try await Task.sleep(for: .seconds(1 << (2 * work.retries - 1))) }
                 try FaultPoint.lease.pass()
                 let lease = try await budget.lease(bytes: needed, exclusive: work.suspect || plan.isLean)
@@ -111,7 +119,7 @@ actor Scheduler {
             } catch is CancellationError {
                 return
             } catch let error as JournalFault where error.isOutOfRoom && room.policy == .pause {
-                fullDisks += 1
+                noteRefusal()
                 retries.append(work)
             } catch let error as JournalFault {
                 // Without the journal nothing can be promised: what is in flight is brought to its end.
@@ -210,7 +218,7 @@ actor Scheduler {
             retries.append(again)
             await putBack(work, "\(stage.rawValue): \(reason)")
         case .failed(let reason, let stage, .room):
-            fullDisks += 1
+            noteRefusal()
             if room.policy == .stop { control.drain() } else { retries.append(work) }
             await putBack(work, "\(stage.rawValue): \(reason)")
         case .failed(let reason, _, .output):
@@ -238,6 +246,11 @@ actor Scheduler {
         committed.remove(work.id)
         control.forget(work.name)
         wake()
+    }
+
+    private func noteRefusal() {
+        if !wasRefused { fullDisks += 1 }
+        wasRefused = true
     }
 
     /// It waits again, with the reason why.

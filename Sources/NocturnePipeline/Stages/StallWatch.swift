@@ -30,7 +30,7 @@ final class StallWatch: Sendable {
     }
 
     /// Seconds that a late item has to notice that it was told to stop.
-    static let grace = 10
+    private var grace: Int { min(10, itemLimit ?? 0) }
 
     private let limit: Int?
     private let itemLimit: Int?
@@ -41,7 +41,7 @@ final class StallWatch: Sendable {
     /// - Parameters:
     ///   - limit: seconds without progress after which `action` is called; nil for no such limit.
     ///   - itemLimit: seconds at work, in all stages together, after which an item is stopped and fails; when it does not
-    ///     stop within ``grace`` seconds more, `action` is called. Nil for no such limit.
+    ///     stop within ten seconds more, `action` is called. Nil for no such limit.
     ///   - isPaused: whether items are made to wait, for want of memory.
     init(
         limit: Int?,
@@ -99,7 +99,7 @@ final class StallWatch: Sendable {
                 state.entries[id]?.usedSeconds = used
                 state.entries[id]?.idleSeconds = idle
                 if let itemLimit, used == itemLimit { entry.item.stopLate(after: itemLimit, in: stage) }
-                if let words = entry.item.lateness, let itemLimit, used == itemLimit + StallWatch.grace {
+                if let words = entry.item.lateness, let itemLimit, used == itemLimit + grace {
                     stuck = stuck ?? Stuck(id: id, words: words, isLate: true)
                 } else if let limit, idle == limit {
                     let words = "\(entry.item.item.name) has made no progress for \(limit) s (stage \(stage.rawValue))"
