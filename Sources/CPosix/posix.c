@@ -65,6 +65,8 @@ int cposix_rename(const char *from, const char *to, int exchange) {
     return result == 0 ? 0 : errno;
 }
 
+int cposix_set_apart(int descriptor, int64_t bytes) { return fallocate(descriptor, 0, 0, bytes) == 0 ? 0 : errno; }
+
 int cposix_syncfs(int descriptor) { return syncfs(descriptor) == 0 ? 0 : errno; }
 
 void cposix_trim_heap(void) { malloc_trim(0); }

@@ -9,7 +9,7 @@ import NocturneCore
 /// the last item has ended, then the account.
 public struct BatchEngine: Sendable {
     private let recipes: [any Recipe]
-    private let options: BatchOptions
+    let options: BatchOptions
     private let control: RunControl
     private let progress: ProgressReporter
 
@@ -25,12 +25,18 @@ public struct BatchEngine: Sendable {
     /// - Throws: ``BatchError`` for faults of the batch itself; faults of items are in the account.
     public func run() async throws -> BatchOutcome {
         let output = options.output
-        try output.create()
-        let lock = try BatchLock(output)
-        defer { withExtendedLifetime(lock) {} }
-        let journal = try Journal(path: output.journal)
+        let room = DiskRoom(path: output.path, policy: options.onFull)
+        let lock = try await room.whenThereIsRoom(control, progress) {
+            try output.create()
+            return try BatchLock(output)
+        }
+        control.onWait { lock.say($0) }
+        defer { control.onWait(nil) }
+        let (journal, changed) = try await room.whenThereIsRoom(control, progress) {
+            let journal = try Journal(path: output.journal)
+            return (journal, try agree(with: journal))
+        }
         defer { journal.close() }
-        let changed = try agree(with: journal)
 
         let pool = ComputePool(width: options.threads)
         let blocking = BlockingPool(width: 4)
@@ -38,41 +44,21 @@ public struct BatchEngine: Sendable {
             blocking.shutdown()
             pool.shutdown()
         }
-        return try await work(journal, pool, blocking, changed: changed)
-    }
-
-    /// Compares with the description of an earlier run in the same folder.
-    /// - Returns: whether the batch goes on with another one.
-    private func agree(with journal: Journal) throws -> Bool {
-        let encoded = String(decoding: try StableJSON.encodeLine(options.description), as: UTF8.self)
-        if let text = try journal.setting("description"),
-            let earlier = try? JSONDecoder().decode(BatchDescription.self, from: Data(text.utf8))
-        {
-            let differences = options.description.differences(from: earlier)
-            // A batch that found nothing yet holds nothing that could be mixed up.
-            let isEmpty = try journal.items().isEmpty
-            guard differences.isEmpty || options.overwrite || isEmpty else {
-                throw BatchError(
-                    .optionsDiffer,
-                    path: options.output.path,
-                    detail: "this folder holds another batch: " + differences.joined(separator: "; ")
-                        + ". Give --overwrite to go on with the new options, or another output folder."
-                )
-            }
-            if text == encoded { return false }
-            try journal.setSetting("description", encoded)
-            return !differences.isEmpty
-        }
-        try journal.setSetting("description", encoded)
-        return false
+        let health = OutputHealth(output: output, lock: lock)
+        return try await work(journal, pool, blocking, room: room, health: health, changed: changed)
     }
 
     /// Rounds of discovery and work: one, unless sources change meanwhile or the inputs are watched.
-    private func work(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool, changed: Bool) async throws
-        -> BatchOutcome
-    {
+    private func work(
+        _ journal: Journal,
+        _ pool: ComputePool,
+        _ blocking: BlockingPool,
+        room: DiskRoom,
+        health: OutputHealth,
+        changed: Bool
+    ) async throws -> BatchOutcome {
         await progress.emit(BatchEvent(.batchStarted))
-        try await settleDeath(journal)
+        try await room.whenThereIsRoom(control, progress) { try await settleDeath(journal) }
         var planner = WorkPlanner(retryFailed: options.retryFailed, previousDeath: options.previousDeath)
         var peak = 0
         var rounds = 0
@@ -83,13 +69,15 @@ public struct BatchEngine: Sendable {
             output: options.output,
             description: options.description,
             control: control,
-            progress: progress
+            progress: progress,
+            room: room,
+            health: health
         )
         var counts: BatchCounts
         var needsAnother: Bool
         repeat {
             let start = ContinuousClock.now
-            let discovery = try await discover(journal, pool, blocking)
+            let discovery = try await discover(journal, pool, blocking, isFirst: rounds == 0)
             let look = ContinuousClock.now - start
             let stock = StockTaking(
                 recipes: recipes,
@@ -100,13 +88,24 @@ public struct BatchEngine: Sendable {
                 threads: options.threads,
                 descriptionChanged: changed && rounds == 0
             )
-            let queue = try await stock.run(discovery, planner: planner)
+            let queue = try await room.whenThereIsRoom(control, progress) {
+                try await stock.run(discovery, planner: planner)
+            }
             // What the lists of all items take is in this reading. In later rounds it would hold what the recipes keep
             // between rounds, and count as shared.
             if rounds == 0 { cposix_trim_heap() }
             let reading = MemoryReading.take()
             process = process ?? options.processBytes ?? max((reading.residentBytes ?? 0) - options.loadedBytes, 0)
-            let end = try await workOff(queue, journal, pool, blocking, reading, processBytes: process ?? 0)
+            let end = try await workOff(
+                queue,
+                journal,
+                pool,
+                blocking,
+                reading,
+                processBytes: process ?? 0,
+                room: room,
+                health: health
+            )
             counts = try await accounting.bringUpToDate()
             peak = max(peak, end.peakLeasedBytes)
             cposix_trim_heap()
@@ -122,7 +121,7 @@ public struct BatchEngine: Sendable {
             BatchEvent(.batchFinished, done: counts.completed, total: counts.inputs, failed: counts.failed)
         )
         await progress.close()
-        return BatchOutcome(counts: counts, mode: control.mode, peakLeasedBytes: peak)
+        return BatchOutcome(counts: counts, mode: control.mode, peakLeasedBytes: peak, givenUp: control.givenUp)
     }
 
     /// After so many rounds sources that go on changing are left to the next run.
@@ -136,7 +135,9 @@ public struct BatchEngine: Sendable {
         _ pool: ComputePool,
         _ blocking: BlockingPool,
         _ reading: MemoryReading,
-        processBytes: Int
+        processBytes: Int,
+        room: DiskRoom,
+        health: OutputHealth
     ) async throws -> (peakLeasedBytes: Int, needsDiscovery: Bool) {
         guard !queue.isEmpty else { return (0, false) }
         let total = options.memoryBytes ?? MemoryBudget.defaultTotal(reading)
@@ -161,10 +162,10 @@ public struct BatchEngine: Sendable {
             progress: progress,
             pool: pool,
             failFast: options.failFast,
-            onFull: options.onFull,
+            room: room,
             patience: options.stall?.seconds,
             hours: options.hours,
-            isWatching: options.watch != nil
+            watch: options.watch
         )
         let facts = RunFacts(
             startedAt: Timestamp.now(),
@@ -175,7 +176,7 @@ public struct BatchEngine: Sendable {
             engineBytes: engine,
             budget: budget
         )
-        await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts)
+        await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts, journal, health)
         await scheduler.settleLeftovers()
         return (budget.snapshot().peakLeased, await scheduler.needsDiscovery)
     }
@@ -206,14 +207,16 @@ public struct BatchEngine: Sendable {
         }
     }
 
-    private func discover(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool) async throws -> Discovery {
+    private func discover(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool, isFirst: Bool) async throws
+        -> Discovery
+    {
         let isNew = try journal.items().isEmpty
         let request = DiscoveryRequest(
             inputs: options.description.inputs,
             include: options.description.include,
             exclude: options.description.exclude,
             pruned: [options.output.path],
-            toleratesMissing: !isNew,
+            toleratesMissing: !isNew || !isFirst,
             identifiers: IdentifierPolicy(words: options.description.options)
         )
         let flag = control.flag(for: "")
@@ -241,11 +244,21 @@ public struct BatchEngine: Sendable {
         budget: MemoryBudget,
         pool: ComputePool,
         blocking: BlockingPool,
-        facts: RunFacts
+        facts: RunFacts,
+        _ journal: Journal,
+        _ health: OutputHealth
     ) async {
         let gate = PressureGate()
         let stalls = options.stall.map { stall in
-            StallWatch(limit: stall.seconds, isPaused: { gate.level == .critical }, action: stall.action)
+            StallWatch(
+                limit: stall.seconds,
+                itemLimit: stall.itemSeconds,
+                isPaused: { gate.level == .critical },
+                action: { stuck in
+                    journal.clear(of: stuck)
+                    stall.action(stuck.words)
+                }
+            )
         }
         stalls?.start()
         defer { stalls?.stop() }
@@ -257,7 +270,8 @@ public struct BatchEngine: Sendable {
             reports: reports,
             progress: progress,
             gate: gate,
-            stalls: stalls
+            stalls: stalls,
+            health: health
         )
         // Never more bytes between stages than the budget.
         let pipelines = recipes.map { pipeline(of: $0, bytes: budget.total, surroundings, committer, facts) }

@@ -30,7 +30,8 @@ struct FaultTests {
         "a fault that goes away is not seen in the results",
         arguments: [
             "file.write:2:ENOSPC", "file.flush:1:EIO", "input.open:1:EIO", "item.exchange:2:EIO", "item.inPlace:1:EIO",
-            "item.inPlace:1:kill", "journal.transaction:1:kill",
+            "item.inPlace:1:kill", "journal.transaction:1:kill", "journal.open:1:ENOSPC", "journal.record:1:ENOSPC",
+            "batch.account:1:ENOSPC", "file.create:3:EDQUOT", "item.staged:1:delay-200,disk.flush:1:EIO",
         ]
     )
     func passing(fault: String) throws {
@@ -41,6 +42,65 @@ struct FaultTests {
         #expect(tool.status == 0, "\(tool.errors)")
         #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == 5)
         #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
+    @Test("an item that hangs fails after its time, blames no other, and the others are done")
+    func hangs() throws {
+        let bench = try ToolBench()
+        for name in ["a.nii", "stuck.nii", "z.nii"] { try bench.addVolume(name) }
+        let command = ["run", bench.input, "--model", bench.model(), "--fault-injection", "--output", bench.output]
+        let tool = try Tool(
+            command + ["--item-timeout", "1s"],
+            environment: ["NOCTURNE_FAULT": "item.stage@stuck:1:hang"]
+        )
+        #expect(tool.status == 3, "\(tool.errors)")
+        let items = try account(bench)["items"] as? [[String: Any]] ?? []
+        let reasons = items.filter { $0["state"] as? String != "completed" }.map { $0["reason"] as? String ?? "" }
+        #expect(reasons == ["took longer than the 1.0 s that an item may take (stage load)"])
+        #expect(items.count == 3)
+    }
+
+    @Test("an item that takes too long is stopped without another engine")
+    func late() throws {
+        let bench = try ToolBench()
+        for name in ["a.nii", "b.nii"] { try bench.addVolume(name) }
+        let command = ["run", bench.input, "--model", bench.model(), "--fault-injection", "--output", bench.output]
+        let tool = try Tool(
+            command + ["--item-timeout", "1s"],
+            environment: ["NOCTURNE_FAULT": "inference.tile:2:delay-1600"]
+        )
+        #expect(tool.status == 3, "\(tool.errors)")
+        #expect(tool.errors.contains("took longer than the 1.0 s"))
+        #expect(!tool.errors.contains("engine died"))
+        #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == 1)
+    }
+
+    @Test("a volume goes on from its checkpoint when the engine was killed while it kept one")
+    func checkpoints() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("long.nii", 24, 24, 96)
+        let command = ["run", bench.input, "--model", bench.model(), "--fault-injection", "--output", bench.output]
+        for fault in ["checkpoint.write:2:kill", "checkpoint.flush:2:kill"] {
+            let tool = try Tool(command + ["--overwrite"], environment: ["NOCTURNE_FAULT": fault])
+            #expect(tool.status == 0, "\(tool.errors)")
+            #expect(tool.errors.contains("engine died"), "\(fault) was not reached")
+            try FileManager.default.removeItem(atPath: bench.output)
+        }
+    }
+
+    @Test("the engine goes with its parent, and the batch is gone on with")
+    func killedParent() throws {
+        let bench = try ToolBench()
+        for index in 0..<3 { try bench.addVolume("v\(index).nii") }
+        let command = ["run", bench.input, "--model", bench.model(), "--output", bench.output]
+        let killed = try Tool(
+            command + ["--fault-injection"],
+            environment: ["NOCTURNE_FAULT": "item.staged:1:kill-parent,item.inPlace:1+:hang"]
+        )
+        #expect(killed.status == -9)
+        // Refused with 2 when the engine still had the folder.
+        #expect(try Tool(command).status == 0)
+        #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == 3)
     }
 
     @Test("an item that kills the engine whenever it is worked on is quarantined, and the others are done")

@@ -11,6 +11,10 @@ int cposix_thread_start(uint64_t *handle, const char *name, size_t stack_bytes, 
 /* Waits for the thread to end. */
 int cposix_thread_join(uint64_t handle);
 
+/* Sets room apart for a file from its beginning, writing nothing. Returns 0 or a system error code: EOPNOTSUPP where the
+   file system cannot. */
+int cposix_set_apart(int descriptor, int64_t bytes);
+
 /* rename(2) in one step; with exchange, both names must exist and swap. Returns 0 or an errno. */
 int cposix_rename(const char *from, const char *to, int exchange);
 /* Flushes every file of the file system that holds the open descriptor. Returns 0 or an errno. */
