@@ -211,19 +211,23 @@ public struct BatchEngine: Sendable {
         -> Discovery
     {
         let isNew = try journal.items().isEmpty
+        // Whoever gives items their time, or has just been stuck, does not want to be stuck in reading headers.
+        let patience = options.stall?.itemSeconds.map { min($0, 30) } ?? (options.previousDeath == nil ? nil : 30)
         let request = DiscoveryRequest(
             inputs: options.description.inputs,
             include: options.description.include,
             exclude: options.description.exclude,
             pruned: [options.output.path],
             toleratesMissing: !isNew || !isFirst,
+            silent: SilentFiles(patience: patience),
             identifiers: IdentifierPolicy(words: options.description.options)
         )
         let flag = control.flag(for: "")
         let routes = options.description.routes
         let discovery = try await blocking.run { [recipes, options] in
             let scope = ComputeScope(pool: pool, flag: flag)
-            let found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
+            var found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
+            found.account(for: request.silent)
             return options.watch?.quiet(found) ?? found
         }
         if options.watch != nil { return discovery }

@@ -32,7 +32,7 @@ struct NightTests {
         )
         #expect(outcome.counts.completed == 2 && outcome.counts.failed == 0)
         #expect(try bench.words("a") == "ONE")
-        #expect(try bench.events("disk").contains { $0.contains("is full") })
+        #expect(try bench.events("disk").contains { $0.contains("has refused to write") })
         #expect(try bench.events("disk").contains { $0.contains("has room again") })
     }
 

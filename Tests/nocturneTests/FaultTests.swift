@@ -60,6 +60,25 @@ struct FaultTests {
         #expect(items.count == 3)
     }
 
+    @Test("a file that does not answer is told apart before anything depends on it, and is done when it answers")
+    func silent() throws {
+        let bench = try ToolBench()
+        for name in ["a.nii", "stuck.nii", "z.dcm"] { try bench.addVolume(name) }
+        let command = ["run", bench.input, "--model", bench.model(), "--output", bench.output]
+        for (name, completed) in [("stuck.nii", 1), ("z.dcm", 2)] {
+            let tool = try Tool(
+                command + ["--fault-injection", "--item-timeout", "1s", "--retry-failed"],
+                environment: ["NOCTURNE_FAULT": "input.answer@\(name):1:hang"]
+            )
+            #expect(tool.status == 3, "\(tool.errors)")
+            let items = try account(bench)["items"] as? [[String: Any]] ?? []
+            let silent = items.filter { ($0["reason"] as? String)?.contains("did not answer for 1 s") == true }
+            #expect(silent.map { $0["item"] as? String } == [name == "z.dcm" ? "z.dcm" : "stuck"])
+            #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == completed)
+            #expect(items.count == 3)
+        }
+    }
+
     @Test("an item that takes too long is stopped without another engine")
     func late() throws {
         let bench = try ToolBench()

@@ -44,8 +44,23 @@ def moments(night: Night, kind: str) -> list[float]:
 # Hours
 
 
+def many(lab: Lab) -> Path:
+    """More items than are ever in flight at once, and what an undisturbed run makes of them."""
+    folder = lab.work / "many"
+    if not folder.exists():
+        folder.mkdir()
+        for index in range(60):
+            write_volume(folder / f"m{index:02}.nii", 16, 1)
+        lab.night(lab.work / "undisturbed-many", source=folder).ends(0, 120)
+    return folder
+
+
+def same_as_many(lab: Lab, out: Path) -> None:
+    lab.same(out, tree(lab.work / "undisturbed-many"))
+
+
 def before_the_hours(lab: Lab) -> str:
-    opens = time.time() + 8
+    opens = int(time.time()) + 8
     night = lab.night(lab.work / "out", "--between", "20:00-06:00", environment=clock("19:59:52"))
     night.says("Nothing is started before 20:00")
     waiting = night.status()["waitingFor"]
@@ -60,66 +75,58 @@ def before_the_hours(lab: Lab) -> str:
 def after_the_hours(lab: Lab) -> str:
     out = lab.work / "out"
     options = ["--between", "19:00-20:00", "--threads", "1"]
-    closes = time.time() + 7
-    night = lab.night(out, *options, environment=clock("19:59:53"), fault="item.stage:1+:delay-900")
-    night.says("Nothing is started before 19:00", 40)
+    source = many(lab)
+    closes = int(time.time()) + 10
+    night = lab.night(out, *options, source=source, environment=clock("19:59:50"), fault="item.stage:1+:delay-500")
+    night.says("Nothing is started before 19:00", 60)
     until("nothing in flight", lambda: not night.status()["inFlight"], 60)
     late = [moment for moment in moments(night, "itemStarted") if moment > closes + 1]
     begun = completed(out)
-    expect(not late and 0 < begun < 8, f"{len(late)} begun after the hours, {begun} done")
+    expect(not late and 0 < begun < 60, f"{len(late)} begun after the hours, {begun} done")
     night.process.send_signal(signal.SIGUSR1)
     night.ends(75)
     lab.night(out, *options, verb="resume", environment=clock("19:10:00")).ends(0)
-    lab.same(out)
+    same_as_many(lab, out)
     return f"{begun} begun within the hours and finished, none after; SIGUSR1: 75; the next night 0, same tree"
 
 
 def by_a_time(lab: Lab) -> str:
     """What is known of the items decides; without it all are begun."""
-    slow = "item.stage:1+:delay-700"
+    slow = "item.stage:1+:delay-500"
+    source = many(lab)
 
-    def run(out: Path, seconds: int, verb: str) -> tuple[Night, int, float]:
-        deadline = time.time() + seconds
+    def run(out: Path, seconds: int, verb: str) -> tuple[Night, int, int]:
+        """With so many seconds to go: how many were completed, and how many of them too late."""
         at = 6 * 3600 - seconds
+        before = completed(out)
+        deadline = time.time() + seconds
         now = f"{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}"
-        night = lab.night(out, "--finish-by", "06:00", verb=verb, environment=clock(now), fault=slow)
-        night.wait()
-        ends = [moment - deadline for moment in moments(night, "itemCompleted")]
-        late = sum(1 for end in ends[len(ends) - count_new(night):] if end > 0.5)
-        return night, late, max(ends, default=0)
+        night = lab.night(out, "--finish-by", "06:00", source=source, verb=verb, environment=clock(now), fault=slow)
+        night.wait(120)
+        done = completed(out) - before
+        ends = moments(night, "itemCompleted")
+        return night, done, sum(1 for end in ends[len(ends) - done :] if end > deadline + 0.5)
 
-    def count_new(night: Night) -> int:
-        starts = [index for index, event in enumerate(events := night_events(night)) if event["event"] == "batchStarted"]
-        return sum(1 for event in events[starts[-1]:] if event["event"] == "itemCompleted")
-
-    def night_events(night: Night) -> list[dict[str, object]]:
-        from nightwork import events
-
-        return events(night.out)
-
-    ignorant, late_first, _ = run(lab.work / "out", 9, "run")
-    first = completed(lab.work / "out")
-    knowing, late_second, _ = run(lab.work / "out", 9, "resume") if first < 8 else (ignorant, 0, 0.0)
-    begun_second = completed(lab.work / "out") - first
-    # A batch that has learned, and has it all still to do.
+    _, first, late_first = run(lab.work / "out", 25, "run")
     other = lab.work / "other"
-    learner = lab.night(other, fault=slow)
+    learner = lab.night(other, source=source, fault=slow)
     learner.completes(1)
     learner.process.send_signal(signal.SIGUSR1)
-    learner.ends(75)
+    learner.ends(75, 90)
     learned = completed(other)
-    night, late, _ = run(other, 9, "resume")
-    code, done = night.process.returncode, completed(other) - learned
+    night, done, late = run(other, 25, "resume")
+    code = night.process.returncode
     said = next((line for line in night.said.splitlines() if line.startswith("Not begun")), "")
-    expect(code in (0, 75) and late == 0, f"exit {code}, {late} ended after the time")
-    hopeless, _, _ = run(other, 3, "resume")
-    expect(hopeless.process.returncode == (75 if learned + done < 8 else 0), f"exit {hopeless.process.returncode}")
-    expect(completed(other) == learned + done, "begun though it could not be done")
-    lab.night(other, verb="resume").ends(0)
-    lab.same(other)
+    expect(code == (0 if learned + done == 60 else 75) and late == 0, f"exit {code}, {late} of {done} ended after the time")
+    if learned + done < 60:
+        expect(bool(said), night.said)
+        hopeless, none, _ = run(other, 3, "resume")
+        expect(hopeless.process.returncode == 75 and none == 0, f"{none} begun with 3 s to go")
+    lab.night(other, verb="resume").ends(0, 120)
+    same_as_many(lab, other)
     return (
-        f"9 s to go: knowing nothing, {late_first} of {first} ended late; having learned, {done} begun, {late} late, "
-        f"{code} ({said}); with 3 s none; then 0, same tree"
+        f"25 s to go: knowing nothing {first} begun, {late_first} of them late; having learned from {learned}: {done} begun, "
+        f"{late} late, {code} ({said}); with 3 s none; then 0, same tree"
     )
 
 
@@ -131,9 +138,14 @@ def start_watch(lab: Lab, out: Path, folder: Path, *options: str) -> Night:
 
 
 def same_as_run(lab: Lab, out: Path, folder: Path) -> None:
+    """But for the order of the items in the account, which is that of their coming."""
     fresh = lab.work / "ofresh"
     lab.night(fresh, source=folder).wait()
-    lab.same(out, tree(fresh))
+    account = {"batch.json", "statistics.csv"}
+    wanted, found = ({name: digest for name, digest in tree(place).items() if name not in account} for place in (fresh, out))
+    expect(wanted == found, f"differs: {sorted(name for name in set(wanted) | set(found) if wanted.get(name) != found.get(name))}")
+    lines = [sorted((place / "statistics.csv").read_text().splitlines()) for place in (fresh, out)]
+    expect(lines[0] == lines[1] and lab.counts(out) == lab.counts(fresh), "the accounts differ")
 
 
 def watch_files(lab: Lab) -> str:

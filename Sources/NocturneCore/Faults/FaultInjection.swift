@@ -11,7 +11,7 @@ internal import Synchronization
 /// `delay-N` (waits N milliseconds) or `hang`; several such with a comma between them. With
 /// `POINT:PASS+:ACTION` it happens at that pass and every later one, and with `POINT@SUBJECT:…` only what is called so
 /// counts, such as the stages of one item. `count:FILE` lets nothing happen, and appends the
-/// name of every point that is passed to a file.
+/// name of every point that is passed to a file; it may stand beside others.
 public enum FaultInjection {
     /// A wish that cannot be read.
     public struct InvalidWords: Error, Sendable, CustomStringConvertible {
@@ -60,16 +60,16 @@ public enum FaultInjection {
     /// - Throws: ``InvalidWords``.
     public static func arm(_ words: String, isRestart: Bool = false) throws(InvalidWords) {
         var made = State()
-        if words.hasPrefix("count:") {
-            made.log = open(String(words.dropFirst(6)), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-            guard made.log >= 0 else { throw InvalidWords(words: words) }
-        } else {
-            for word in words.split(separator: ",", omittingEmptySubsequences: false) {
+        for word in words.split(separator: ",", omittingEmptySubsequences: false) {
+            if word.hasPrefix("count:") {
+                made.log = open(String(word.dropFirst(6)), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+                guard made.log >= 0 else { throw InvalidWords(words: words) }
+            } else {
                 guard let plan = plan(word) else { throw InvalidWords(words: words) }
                 made.plans.append(plan)
             }
-            if isRestart { made.plans.removeAll { !$0.repeats } }
         }
+        if isRestart { made.plans.removeAll { !$0.repeats } }
         state.withLock { [made] in $0 = made }
         isArmed = true
     }
@@ -110,7 +110,6 @@ public enum FaultInjection {
             if state.log >= 0 {
                 let line = point.rawValue + "\n"
                 _ = line.withCString { write(state.log, $0, strlen($0)) }
-                return nil
             }
             var action: Action?
             for index in state.plans.indices { action = state.plans[index].take(point, subject) ?? action }
