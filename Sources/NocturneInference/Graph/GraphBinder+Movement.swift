@@ -41,8 +41,7 @@ extension GraphBinder {
         output: Int = 0
     ) throws(ModelFormatError) {
         let value = try value(node, 0)
-        if case .constant(let tensor) = value, let count = Extents.count(shape), count <= allowance
-        {
+        if case .constant(let tensor) = value, let count = Extents.count(shape), count <= allowance {
             try spend(count, title: node.title)
             let strides = Extents.strides(tensor.shape)
             var places = count == 0 ? [] : [parameters.fixed.reduce(0) { $0 + strides[$1.key] * $1.value }]
