@@ -98,6 +98,13 @@ struct ClinicalMetadataTests {
         #expect(try DelimitedText(Array("\"\"".utf8)).rows.map(\.fields) == [[""]])
     }
 
+    @Test("A row of more fields than any table has is a fault")
+    func wide() throws {
+        let commas = [UInt8](repeating: UInt8(ascii: ","), count: 9_999)
+        #expect(try DelimitedText(commas).rows.map(\.fields.count) == [10_000])
+        #expect(throws: DelimitedText.Fault.self) { try DelimitedText(commas + [UInt8(ascii: ",")]) }
+    }
+
     @Test("Any bytes end as rows or as a fault")
     func noise() {
         var state: UInt64 = 7
