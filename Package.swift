@@ -44,7 +44,7 @@ let package = Package(
     name: "nocturne",
     products: [
         .executable(name: "nocturne", targets: ["nocturne"])
-    ] + benchmarked.map { .library(name: $0, targets: [$0]) },
+    ] + (benchmarked + ["NocturneFuzz"]).map { .library(name: $0, targets: [$0]) },
     dependencies: [
         // The command line: parsing, help and usage errors.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -157,6 +157,17 @@ let package = Package(
             path: "Tests/NocturneTestSupport",
             swiftSettings: settings
         ),
+        // Every reader as a function of bytes, for Tools/fuzz.py and for the files it found.
+        .target(
+            name: "NocturneFuzz",
+            dependencies: [
+                "NocturneRecipes", "NocturnePipeline", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
+                "NocturneCore", "CZlib",
+            ],
+            path: "Tests/NocturneFuzz",
+            swiftSettings: settings
+        ),
+        tests(of: "NocturneFuzz"),
         tests(of: "NocturneCore"),
         tests(of: "NocturneConcurrency"),
         tests(of: "NocturneNumerics"),

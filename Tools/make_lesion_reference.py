@@ -18,7 +18,7 @@ from skin.photographs import CLASSES, Person
 
 ROOT = Path(__file__).resolve().parent.parent
 PHOTOS, MODEL = ROOT / "Samples" / "Photos" / "lesions", ROOT / "Samples" / "Models" / "skin-lesions-demo"
-TARGET = ROOT / "Tests" / "NocturneRecipesTests" / "Fixtures" / "SkinLesions" / "expected.json"
+TARGET = ROOT / "Tests" / "Fixtures" / "SkinLesions" / "expected.json"
 
 
 def main() -> None:

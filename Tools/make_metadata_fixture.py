@@ -15,7 +15,7 @@ from pathlib import Path
 
 from skin.photographs import SITES
 
-FOLDER = Path(__file__).resolve().parent.parent / "Tests" / "NocturneRecipesTests" / "Fixtures" / "ClinicalMetadata"
+FOLDER = Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "ClinicalMetadata"
 MISSING = {"", "na", "n/a", "nan", "null", "none", "unknown"}
 # Byte-order mark, CRLF and LF, quotes with commas, quotes and line ends in them, columns in another order.
 TABLE = (

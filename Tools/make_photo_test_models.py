@@ -1,4 +1,4 @@
-"""Writes tiny packages for tests of photo classification into Tests/NocturneRecipesTests/Fixtures/PhotoModels.
+"""Writes tiny packages for tests of photo classification into Tests/Fixtures/PhotoModels.
 
     python Tools/make_photo_test_models.py
 
@@ -23,7 +23,7 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-FOLDER = Path(__file__).resolve().parent.parent / "Tests" / "NocturneRecipesTests" / "Fixtures" / "PhotoModels"
+FOLDER = Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "PhotoModels"
 SITES = ["anterior torso", "head/neck", "unknown"]
 Info = tuple[str, list[int]]
 

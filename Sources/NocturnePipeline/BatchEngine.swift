@@ -9,7 +9,7 @@ import NocturneCore
 /// the last item has ended, then the account.
 public struct BatchEngine: Sendable {
     private let recipes: [any Recipe]
-    private let options: BatchOptions
+    let options: BatchOptions
     private let control: RunControl
     private let progress: ProgressReporter
 
@@ -25,12 +25,18 @@ public struct BatchEngine: Sendable {
     /// - Throws: ``BatchError`` for faults of the batch itself; faults of items are in the account.
     public func run() async throws -> BatchOutcome {
         let output = options.output
-        try output.create()
-        let lock = try BatchLock(output)
-        defer { withExtendedLifetime(lock) {} }
-        let journal = try Journal(path: output.journal)
+        let room = DiskRoom(path: output.path, policy: options.onFull)
+        let lock = try await room.whenThereIsRoom(control, progress) {
+            try output.create()
+            return try BatchLock(output)
+        }
+        control.onWait { lock.say($0) }
+        defer { control.onWait(nil) }
+        let (journal, changed) = try await room.whenThereIsRoom(control, progress) {
+            let journal = try Journal(path: output.journal)
+            return (journal, try agree(with: journal))
+        }
         defer { journal.close() }
-        let changed = try agree(with: journal)
 
         let pool = ComputePool(width: options.threads)
         let blocking = BlockingPool(width: 4)
@@ -38,57 +44,40 @@ public struct BatchEngine: Sendable {
             blocking.shutdown()
             pool.shutdown()
         }
-        return try await work(journal, pool, blocking, changed: changed)
-    }
-
-    /// Compares with the description of an earlier run in the same folder.
-    /// - Returns: whether the batch goes on with another one.
-    private func agree(with journal: Journal) throws -> Bool {
-        let encoded = String(decoding: try StableJSON.encodeLine(options.description), as: UTF8.self)
-        if let text = try journal.setting("description"),
-            let earlier = try? JSONDecoder().decode(BatchDescription.self, from: Data(text.utf8))
-        {
-            let differences = options.description.differences(from: earlier)
-            // A batch that found nothing yet holds nothing that could be mixed up.
-            let isEmpty = try journal.items().isEmpty
-            guard differences.isEmpty || options.overwrite || isEmpty else {
-                throw BatchError(
-                    .optionsDiffer,
-                    path: options.output.path,
-                    detail: "this folder holds another batch: " + differences.joined(separator: "; ")
-                        + ". Give --overwrite to go on with the new options, or another output folder."
-                )
-            }
-            if text == encoded { return false }
-            try journal.setSetting("description", encoded)
-            return !differences.isEmpty
-        }
-        try journal.setSetting("description", encoded)
-        return false
+        let health = OutputHealth(output: output, lock: lock)
+        return try await work(journal, pool, blocking, room: room, health: health, changed: changed)
     }
 
     /// Rounds of discovery and work: one, unless sources change meanwhile or the inputs are watched.
-    private func work(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool, changed: Bool) async throws
-        -> BatchOutcome
-    {
+    private func work(
+        _ journal: Journal,
+        _ pool: ComputePool,
+        _ blocking: BlockingPool,
+        room: DiskRoom,
+        health: OutputHealth,
+        changed: Bool
+    ) async throws -> BatchOutcome {
         await progress.emit(BatchEvent(.batchStarted))
-        try refuseEndlessDeaths(journal)
+        try await room.whenThereIsRoom(control, progress) { try await settleDeath(journal) }
         var planner = WorkPlanner(retryFailed: options.retryFailed, previousDeath: options.previousDeath)
         var peak = 0
         var rounds = 0
+        var process: Int?
         let accounting = Accounting(
             recipes: recipes,
             journal: journal,
             output: options.output,
             description: options.description,
             control: control,
-            progress: progress
+            progress: progress,
+            room: room,
+            health: health
         )
         var counts: BatchCounts
         var needsAnother: Bool
         repeat {
             let start = ContinuousClock.now
-            let discovery = try await discover(journal, pool, blocking)
+            let discovery = try await discover(journal, pool, blocking, isFirst: rounds == 0)
             let look = ContinuousClock.now - start
             let stock = StockTaking(
                 recipes: recipes,
@@ -99,7 +88,24 @@ public struct BatchEngine: Sendable {
                 threads: options.threads,
                 descriptionChanged: changed && rounds == 0
             )
-            let end = try await workOff(try await stock.run(discovery, planner: planner), journal, pool, blocking)
+            let queue = try await room.whenThereIsRoom(control, progress) {
+                try await stock.run(discovery, planner: planner)
+            }
+            // What the lists of all items take is in this reading. In later rounds it would hold what the recipes keep
+            // between rounds, and count as shared.
+            if rounds == 0 { cposix_trim_heap() }
+            let reading = MemoryReading.take()
+            process = process ?? options.processBytes ?? max((reading.residentBytes ?? 0) - options.loadedBytes, 0)
+            let end = try await workOff(
+                queue,
+                journal,
+                pool,
+                blocking,
+                reading,
+                processBytes: process ?? 0,
+                room: room,
+                health: health
+            )
             counts = try await accounting.bringUpToDate()
             peak = max(peak, end.peakLeasedBytes)
             cposix_trim_heap()
@@ -115,24 +121,27 @@ public struct BatchEngine: Sendable {
             BatchEvent(.batchFinished, done: counts.completed, total: counts.inputs, failed: counts.failed)
         )
         await progress.close()
-        return BatchOutcome(counts: counts, mode: control.mode, peakLeasedBytes: peak)
+        return BatchOutcome(counts: counts, mode: control.mode, peakLeasedBytes: peak, givenUp: control.givenUp)
     }
 
     /// After so many rounds sources that go on changing are left to the next run.
     private static let mostRounds = 4
 
     /// Builds the tree for a queue of items, lets it run to the last one, and takes it down.
-    private func workOff(_ queue: [Work], _ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool)
-        async throws
-        -> (peakLeasedBytes: Int, needsDiscovery: Bool)
-    {
+    /// - Parameter processBytes: what the process takes without its models.
+    private func workOff(
+        _ queue: [Work],
+        _ journal: Journal,
+        _ pool: ComputePool,
+        _ blocking: BlockingPool,
+        _ reading: MemoryReading,
+        processBytes: Int,
+        room: DiskRoom,
+        health: OutputHealth
+    ) async throws -> (peakLeasedBytes: Int, needsDiscovery: Bool) {
         guard !queue.isEmpty else { return (0, false) }
-        // What the lists of all items take is in this reading.
-        cposix_trim_heap()
-        let reading = MemoryReading.take()
-        let baseline = options.processBytes ?? reading.residentBytes ?? 0
         let total = options.memoryBytes ?? MemoryBudget.defaultTotal(reading)
-        let engine = try recipes.reduce(baseline) { $0 + (try $1.sharedBytes(threads: options.threads)) }
+        let engine = try recipes.reduce(processBytes) { $0 + (try $1.sharedBytes(threads: options.threads)) }
         guard engine < total else {
             throw BatchError(
                 .modelUnusable,
@@ -153,9 +162,10 @@ public struct BatchEngine: Sendable {
             progress: progress,
             pool: pool,
             failFast: options.failFast,
-            onFull: options.onFull,
+            room: room,
+            patience: options.stall?.seconds,
             hours: options.hours,
-            isWatching: options.watch != nil
+            watch: options.watch
         )
         let facts = RunFacts(
             startedAt: Timestamp.now(),
@@ -166,17 +176,28 @@ public struct BatchEngine: Sendable {
             engineBytes: engine,
             budget: budget
         )
-        await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts)
+        await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts, journal, health)
         await scheduler.settleLeftovers()
         return (budget.snapshot().peakLeased, await scheduler.needsDiscovery)
     }
 
     /// Deaths with an item in flight are that item's; those with none, three in a row, end the batch.
-    private func refuseEndlessDeaths(_ journal: Journal) throws {
+    ///
+    /// Settled before anything else is done, so that a death while inputs are looked at counts as one with none.
+    private func settleDeath(_ journal: Journal) async throws {
+        // Marks left when supervisor and engine were killed together say nothing about the death of a later engine.
+        let isOurs = try journal.setting("supervisor") == options.supervisor
+        let planner = WorkPlanner(retryFailed: false, previousDeath: isOurs ? options.previousDeath : nil)
+        let inFlight = planner.takenBack(try journal.items())
+        try journal.takeBack(inFlight, at: Timestamp.now())
+        if let supervisor = options.supervisor, !isOurs { try journal.setSetting("supervisor", supervisor) }
+        let before = Int(try journal.setting("deathsOutsideItems") ?? "") ?? 0
+        let isOutside = options.previousDeath != nil && (inFlight.isEmpty || !isOurs)
+        let deaths = isOutside ? before + 1 : 0
+        if deaths != before { try journal.setSetting("deathsOutsideItems", deaths >= 3 ? "0" : "\(deaths)") }
         guard let death = options.previousDeath else { return }
-        let blamed = try journal.items().contains { $0.state == .started }
-        let deaths = blamed ? 0 : (Int(try journal.setting("deathsOutsideItems") ?? "") ?? 0) + 1
-        try journal.setSetting("deathsOutsideItems", deaths >= 3 ? "0" : "\(deaths)")
+        let names = inFlight.prefix(8).map(\.name).joined(separator: ", ") + (inFlight.count > 8 ? ", ..." : "")
+        await progress.note("The engine died: \(death). In flight: \(isOutside ? "nothing" : names).")
         guard deaths < 3 else {
             throw BatchError(
                 .engineDied,
@@ -186,21 +207,27 @@ public struct BatchEngine: Sendable {
         }
     }
 
-    private func discover(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool) async throws -> Discovery {
+    private func discover(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool, isFirst: Bool) async throws
+        -> Discovery
+    {
         let isNew = try journal.items().isEmpty
+        // Whoever gives items their time, or has just been stuck, does not want to be stuck in reading headers.
+        let patience = options.stall?.itemSeconds.map { min($0, 30) } ?? (options.previousDeath == nil ? nil : 30)
         let request = DiscoveryRequest(
             inputs: options.description.inputs,
             include: options.description.include,
             exclude: options.description.exclude,
             pruned: [options.output.path],
-            toleratesMissing: !isNew,
+            toleratesMissing: !isNew || !isFirst,
+            silent: SilentFiles(patience: patience),
             identifiers: IdentifierPolicy(words: options.description.options)
         )
         let flag = control.flag(for: "")
         let routes = options.description.routes
         let discovery = try await blocking.run { [recipes, options] in
             let scope = ComputeScope(pool: pool, flag: flag)
-            let found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
+            var found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
+            found.account(for: request.silent)
             return options.watch?.quiet(found) ?? found
         }
         if options.watch != nil { return discovery }
@@ -221,11 +248,21 @@ public struct BatchEngine: Sendable {
         budget: MemoryBudget,
         pool: ComputePool,
         blocking: BlockingPool,
-        facts: RunFacts
+        facts: RunFacts,
+        _ journal: Journal,
+        _ health: OutputHealth
     ) async {
         let gate = PressureGate()
         let stalls = options.stall.map { stall in
-            StallWatch(limit: stall.seconds, isPaused: { gate.level == .critical }, action: stall.action)
+            StallWatch(
+                limit: stall.seconds,
+                itemLimit: stall.itemSeconds,
+                isPaused: { gate.level == .critical },
+                action: { stuck in
+                    journal.clear(of: stuck)
+                    stall.action(stuck.words)
+                }
+            )
         }
         stalls?.start()
         defer { stalls?.stop() }
@@ -237,7 +274,8 @@ public struct BatchEngine: Sendable {
             reports: reports,
             progress: progress,
             gate: gate,
-            stalls: stalls
+            stalls: stalls,
+            health: health
         )
         // Never more bytes between stages than the budget.
         let pipelines = recipes.map { pipeline(of: $0, bytes: budget.total, surroundings, committer, facts) }

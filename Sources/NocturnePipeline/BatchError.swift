@@ -1,7 +1,11 @@
+public import NocturneCore
+
 /// A fault of the batch itself, not of an item: it ends the run.
-public struct BatchError: Error, Sendable, CustomStringConvertible {
+public struct BatchError: SystemFault, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable {
         case outputUnwritable
+        /// The disk is full, and the run is not to wait.
+        case outputFull
         case outputInUse
         case notABatch
         case optionsDiffer
@@ -16,8 +20,10 @@ public struct BatchError: Error, Sendable, CustomStringConvertible {
     public let code: Code
     public let path: String
     public let detail: String
+    public let systemCode: Int32?
 
-    public init(_ code: Code, path: String, detail: String) {
+    public init(_ code: Code, path: String, detail: String, systemCode: Int32? = nil) {
+        self.systemCode = systemCode
         self.code = code
         self.path = path
         self.detail = detail

@@ -4,18 +4,23 @@ public struct BatchOutcome: Sendable {
     public let mode: RunControl.Mode
     /// The largest sum of leases there was.
     public let peakLeasedBytes: Int
+    /// Why the run could not go on, when it could not.
+    public let givenUp: String?
 }
 
-/// What to do about an item that makes no progress.
+/// What to do about an item that makes no progress, or takes too long.
 public struct StallPolicy: Sendable {
-    /// Without progress: no tile done, no stage left.
-    public var seconds: Int
+    /// Without progress: no tile done, no stage left. Nil for never.
+    public var seconds: Int?
+    /// At work on one item, in all stages together, after which it fails. Nil for never.
+    public var itemSeconds: Int?
     /// Called with the item, the stage and the time, from a thread of its own. A thread that hangs in a system call cannot
     /// be stopped, so this ends the process: its supervisor starts the next one, which tries the item alone.
     public var action: @Sendable (String) -> Void
 
-    public init(seconds: Int, action: @escaping @Sendable (String) -> Void) {
+    public init(seconds: Int?, itemSeconds: Int? = nil, action: @escaping @Sendable (String) -> Void) {
         self.seconds = seconds
+        self.itemSeconds = itemSeconds
         self.action = action
     }
 }
@@ -38,6 +43,10 @@ public struct BatchOptions: Sendable {
     public var stall: StallPolicy?
     /// How the engine before this one died, when a supervisor starts it anew.
     public var previousDeath: String?
+    /// Of the process's resident bytes those that loading the models took; the recipes count them as shared.
+    public var loadedBytes: Int
+    /// Names the supervisor; nil without one. A death is laid only to what an engine of the same supervisor had in flight.
+    public var supervisor: String?
     /// Resident bytes of the process before the run, which the budget has to cover too; nil to ask the system.
     public var processBytes: Int?
 
@@ -54,6 +63,8 @@ public struct BatchOptions: Sendable {
         hours: WorkingHours = WorkingHours(),
         stall: StallPolicy? = nil,
         previousDeath: String? = nil,
+        loadedBytes: Int = 0,
+        supervisor: String? = nil,
         processBytes: Int? = nil
     ) {
         self.output = output
@@ -68,6 +79,8 @@ public struct BatchOptions: Sendable {
         self.hours = hours
         self.stall = stall
         self.previousDeath = previousDeath
+        self.loadedBytes = loadedBytes
+        self.supervisor = supervisor
         self.processBytes = processBytes
     }
 }

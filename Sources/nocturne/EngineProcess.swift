@@ -33,8 +33,7 @@ enum EngineProcess {
         }
         let control = RunControl()
         let signals = SignalWatch(control: control, output: request.output)
-        let recipes = try LoadedModels.recipes(request.description)
-        try request.output.create()
+        let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(request.description)
         let progress = ProgressReporter(
             path: request.output.events,
             view: Terminal.view(json: request.show.json, quiet: request.show.quiet)
@@ -51,9 +50,10 @@ enum EngineProcess {
             onFull: try request.resources.fullDiskPolicy(),
             watch: request.watch,
             hours: try request.resources.workingHours(),
-            stall: request.resources.stallLimit == 0
-                ? nil : StallPolicy(seconds: request.resources.stallLimit, action: EngineProcess.endStalled),
-            previousDeath: previousDeath
+            stall: try request.resources.stallPolicy(action: EngineProcess.endStalled),
+            previousDeath: previousDeath,
+            loadedBytes: loadedBytes,
+            supervisor: ProcessInfo.processInfo.environment[Supervisor.childVariable]
         )
         let start = Date()
         let outcome: BatchOutcome
@@ -67,7 +67,7 @@ enum EngineProcess {
             if let signal = signals.received { throw signal == SIGINT ? NocturneExit.interrupted : .terminated }
             throw error
         }
-        let code = NocturneExit(outcome.counts, mode: outcome.mode, signal: signals.received)
+        let code = NocturneExit(outcome.counts, mode: outcome.mode, signal: signals.received, givenUp: outcome.givenUp)
         if !request.show.quiet && !request.show.json {
             Terminal.say(
                 AccountText.summary(outcome.counts, output: request.output, seconds: -start.timeIntervalSinceNow)
@@ -133,9 +133,24 @@ final class SignalWatch: Sendable {
         // there is nothing to put away.
         guard !again, let progress else { _exit(number == SIGINT ? 130 : 143) }
         control.cancel()
+        leave(after: SignalWatch.patience, number)
         Task {
             await progress.note("Stopping: what is in flight is kept as far as it got. Once more to leave at once.")
         }
+    }
+
+    /// Seconds for what is in flight to stop: it takes less than one, unless it hangs in a read.
+    private static let patience = 10.0
+
+    /// A read from a share that is gone cannot be stopped, and must not hold up who shuts the machine down.
+    private func leave(after seconds: Double, _ number: Int32) {
+        let thread = Thread {
+            Thread.sleep(forTimeInterval: seconds)
+            Terminal.error("something in flight does not stop; leaving without it. The journal is right.")
+            _exit(number == SIGINT ? 130 : 143)
+        }
+        thread.name = "nocturne.leave"
+        thread.start()
     }
 
     /// From now on the first signal stops the batch instead of the process.

@@ -15,6 +15,7 @@ enum NocturneExit: Int32, Error {
     init(_ error: BatchError) {
         switch error.code {
         case .nothingMatched: self = .nothingMatched
+        case .outputFull: self = .stoppedEarly
         case .journalUnusable, .engineDied: self = .internalError
         case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .inputMissing, .unknownItem, .modelUnusable:
             self = .usage
@@ -22,9 +23,14 @@ enum NocturneExit: Int32, Error {
     }
 
     /// For a run that came to its end.
-    init(_ counts: BatchCounts, mode: RunControl.Mode, signal: Int32?) {
+    /// - Parameter givenUp: why it could not go on, when it could not.
+    init(_ counts: BatchCounts, mode: RunControl.Mode, signal: Int32?, givenUp: String? = nil) {
         if let signal {
             self = signal == 2 ? .interrupted : .terminated
+            return
+        }
+        if givenUp != nil {
+            self = .stoppedEarly
             return
         }
         if counts.notReached > 0 && mode == .draining {

@@ -1,4 +1,6 @@
+import CPosix
 import Foundation
+import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturnePipeline
@@ -36,6 +38,18 @@ enum LoadedModels {
         } catch {
             throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
         }
+    }
+
+    /// The recipes, and by how much the process's own memory grew while their models were loaded: what they hold already
+    /// is among their shared bytes too, and has to be counted once.
+    static func measuredRecipes(_ description: BatchDescription) throws -> (recipes: [any Recipe], loadedBytes: Int) {
+        func ownBytes() -> Int {
+            cposix_trim_heap()
+            return MemoryReading.take().anonymousBytes ?? 0
+        }
+        let before = ownBytes()
+        let recipes = try recipes(description)
+        return (recipes, max(ownBytes() - before, 0))
     }
 
     /// The recipes a description asks for, one for each kind of model.

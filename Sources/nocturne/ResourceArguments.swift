@@ -26,6 +26,11 @@ struct ResourceArguments: ParsableArguments {
     @Option(help: "Seconds without progress after which an item counts as stalled; 0 for never.")
     var stallLimit = 1800
 
+    @Option(
+        help: "How long one item may be worked on, such as 30m or 2h; then it fails, and the others go on. 0 for ever."
+    )
+    var itemTimeout = "0"
+
     @Flag(help: ArgumentHelp("Let faults happen as NOCTURNE_FAULT says: for proofs.", visibility: .hidden))
     var faultInjection = false
 
@@ -36,7 +41,25 @@ struct ResourceArguments: ParsableArguments {
         _ = try fullDiskPolicy()
         _ = try workingHours()
         guard stallLimit >= 0 else { throw ValidationError("--stall-limit takes 0 or more seconds") }
+        _ = try itemSeconds()
         _ = try faultWords()
+    }
+
+    func itemSeconds() throws -> Int? {
+        let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600]
+        let unit = itemTimeout.last.flatMap { units[$0] }
+        let digits = unit == nil ? itemTimeout[...] : itemTimeout.dropLast()
+        guard let count = Int(digits), (0...1_000_000).contains(count), digits.allSatisfy(\.isNumber) else {
+            throw ValidationError("--item-timeout takes a time such as 30m, 2h or 90s, not \(itemTimeout)")
+        }
+        return count == 0 ? nil : count * (unit ?? 1)
+    }
+
+    /// - Parameter action: ends the process.
+    func stallPolicy(action: @escaping @Sendable (String) -> Void) throws -> StallPolicy? {
+        let item = try itemSeconds()
+        guard stallLimit > 0 || item != nil else { return nil }
+        return StallPolicy(seconds: stallLimit > 0 ? stallLimit : nil, itemSeconds: item, action: action)
     }
 
     /// The fault that the environment asks for, which only a run that was told so accepts.

@@ -1,9 +1,11 @@
 import CPosix
 import Foundation
+import NocturneConcurrency
 import Synchronization
 
 /// The small parent: starts the engine as its child, hands signals on, and starts it again when it dies.
 enum Supervisor {
+    /// Holds the supervisor's name in the child.
     static let childVariable = "NOCTURNE_ENGINE"
     static let deathVariable = "NOCTURNE_ENGINE_DEATH"
 
@@ -42,12 +44,14 @@ enum Supervisor {
                 if state.child > 0 { kill(state.child, number) }
             }
         }
+        let name = "\(getpid()) since \(Date().timeIntervalSince1970)"
         var death: String?
         var quickDeaths = 0
         while true {
             let start = Date()
+            let killsBefore = MemoryReading.outOfMemoryKills()
             if let stop = state.withLock({ $0.stop }) { leave(after: stop) }
-            let pid = spawn(death: death, keepsInput: keepsInput)
+            let pid = spawn(name: name, death: death, keepsInput: keepsInput)
             guard pid > 0 else {
                 Terminal.error("the engine cannot be started: \(String(cString: strerror(-pid)))")
                 exit(NocturneExit.internalError.rawValue)
@@ -67,7 +71,7 @@ enum Supervisor {
             if cposix_exit_status(status, &code) == 1 { exit(code) }
             // Asked to stop before it listened to signals itself, maybe by the terminal and before this process heard of it.
             if let stop = stop ?? ([SIGINT, SIGTERM].contains(code) ? code : nil) { leave(after: stop) }
-            death = code == SIGALRM ? "no progress" : "signal \(code) (\(String(cString: strsignal(code))))"
+            death = describe(code, newKills: kills(since: killsBefore))
             quickDeaths = -start.timeIntervalSinceNow < 5 ? quickDeaths + 1 : 0
             if quickDeaths >= mostQuickDeaths {
                 Terminal.error("the engine dies again and again: \(death ?? "")")
@@ -75,6 +79,20 @@ enum Supervisor {
             }
             Terminal.error("the engine died: \(death ?? ""); it is started again")
         }
+    }
+
+    /// Out-of-memory kills of the kernel since an earlier count; 0 where it does not count them.
+    private static func kills(since before: Int?) -> Int {
+        guard let before, let now = MemoryReading.outOfMemoryKills() else { return 0 }
+        return now - before
+    }
+
+    /// How the engine died, in words that a reason can end with.
+    private static func describe(_ signal: Int32, newKills: Int) -> String {
+        if signal == SIGALRM { return "no progress" }
+        let words = "signal \(signal) (\(String(cString: strsignal(signal))))"
+        // The kernel counts them for the whole group: which process it chose is not told.
+        return signal == SIGKILL && newKills > 0 ? words + ", probably by the kernel for want of memory" : words
     }
 
     private static func leave(after signal: Int32) -> Never {
@@ -93,10 +111,10 @@ enum Supervisor {
         close(file)
     }
 
-    private static func spawn(death: String?, keepsInput: Bool) -> pid_t {
+    private static func spawn(name: String, death: String?, keepsInput: Bool) -> pid_t {
         if keepsInput { lseek(0, 0, SEEK_SET) }
         var environment = ProcessInfo.processInfo.environment
-        environment[childVariable] = "1"
+        environment[childVariable] = name
         environment[deathVariable] = death
         if ignoresHangUp { environment[hangUpVariable] = "1" }
         // A crash is told in one line; the back trace, with pieces of memory in it, only to who asks for it.

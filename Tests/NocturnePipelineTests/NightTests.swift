@@ -32,7 +32,7 @@ struct NightTests {
         )
         #expect(outcome.counts.completed == 2 && outcome.counts.failed == 0)
         #expect(try bench.words("a") == "ONE")
-        #expect(try bench.events("disk").contains { $0.contains("is full") })
+        #expect(try bench.events("disk").contains { $0.contains("has refused to write") })
         #expect(try bench.events("disk").contains { $0.contains("has room again") })
     }
 
@@ -64,6 +64,64 @@ struct NightTests {
         #expect(outcome.counts.failed == 1)
         #expect(calls.withLock { $0 } == 3)
         #expect(try bench.events("itemFailed").first?.contains("the/file: cannot read") == true)
+    }
+
+    @Test("A lost output ends the run with its reason, blames no item, and is gone on with when it is back")
+    func lostOutput() async throws {
+        let bench = try WordBench(["a": "one", "b": "two", "c": "three"])
+        let away = bench.folder("away").path
+        let lose = times(1) { _ in try FileSystem.move(bench.output.path, to: away) }
+        let outcome = try await bench.run(WordRecipe { stage, _ in if stage == .write { try lose() } })
+        #expect(outcome.givenUp?.contains("is not there any more") == true)
+        #expect(outcome.counts.failed == 0 && outcome.counts.notReached > 0)
+        #expect(!FileSystem.exists(bench.output.path))
+        try FileSystem.move(away, to: bench.output.path)
+        #expect(try await bench.again().run(WordRecipe()).counts.completed == 3)
+    }
+
+    @Test("A source that is gone when it is read waits for the next run, and is not failed")
+    func vanishedSource() async throws {
+        let bench = try WordBench(["a": "one", "b": "two"])
+        let path = bench.folder("in").path + "/a.txt"
+        let vanish = times(1) { _ in
+            FileSystem.remove(path)
+            throw FileFault(operation: "read", path: path, code: ENOENT)
+        }
+        let outcome = try await bench.run(
+            WordRecipe { stage, name in if stage == .load && name == "a" { try vanish() } }
+        )
+        #expect(outcome.counts.completed == 1 && outcome.counts.notReached == 1 && outcome.counts.failed == 0)
+        #expect(try bench.events("itemRetried").first?.contains("is gone since the batch began") == true)
+        try bench.write("a", "again")
+        #expect(try await bench.again().run(WordRecipe()).counts.completed == 2)
+    }
+
+    @Test("Who asks is told what a run waits for, and whether its folder is still in its place")
+    func waiting() throws {
+        let folder = try TemporaryFolder("lock")
+        let output = OutputFolder(folder("out").path)
+        try output.create()
+        let lock = try BatchLock(output)
+        #expect(BatchLock.holder(of: output) == getpid() && BatchLock.waiting(in: output) == nil)
+        lock.say("room on the disk")
+        #expect(BatchLock.holder(of: output) == getpid() && BatchLock.waiting(in: output) == "room on the disk")
+        lock.say(nil)
+        #expect(BatchLock.waiting(in: output) == nil && lock.isInPlace(output))
+        FileSystem.remove(output.lock)
+        try FileSystem.write(output.lock, [])
+        #expect(!lock.isInPlace(output))
+    }
+
+    @Test("A stop file is seen between two items, and taken away")
+    func stopFile() async throws {
+        let bench = try WordBench(Dictionary(uniqueKeysWithValues: (0..<200).map { ("w\($0)", "word") }))
+        let stop = bench.folder("stop").path
+        let outcome = try await bench.run(
+            WordRecipe { stage, _ in if stage == .load { try FileSystem.write(stop, []) } },
+            watch: InputWatch(quietSeconds: 0, stopFile: stop, takesStopFile: true)
+        )
+        #expect(outcome.counts.completed > 0 && outcome.counts.notReached > 0)
+        #expect(outcome.mode == .draining && !FileSystem.exists(stop))
     }
 
     @Test("A source that changes while it is worked on is done anew", arguments: [Stage.load, .infer, .mesh])

@@ -80,7 +80,10 @@ struct WorkPlannerTests {
             (.pending, 1, nil, false, .pending, true, true),
             (.started, 0, nil, false, .pending, true, false),
             (.started, 0, "signal 9", false, .pending, true, true),
+            (.started, 1, nil, false, .pending, true, true),
             (.started, 1, "signal 9", false, .quarantined, false, false),
+            // An engine that died without it changes nothing for it.
+            (.pending, 1, "signal 9", false, .pending, true, true),
             (.failed, 0, nil, false, .failed, false, false),
             (.failed, 0, nil, true, .pending, true, false),
             (.quarantined, 2, nil, true, .pending, true, false),
@@ -97,9 +100,12 @@ struct WorkPlannerTests {
         suspect: Bool
     ) {
         let item = item("k", name: "n")
-        let decision = WorkPlanner(retryFailed: retry, previousDeath: death)
-            .decide([item], known: ["k": known(item, before, deaths: deaths)], foreign: []) { _ in true }[0]
+        let planner = WorkPlanner(retryFailed: retry, previousDeath: death)
+        let journaled = known(item, before, deaths: deaths)
+        let found = planner.takenBack([journaled]).first ?? journaled
+        let decision = planner.decide([item], known: ["k": found], foreign: []) { _ in true }[0]
         #expect(decision.entry.state == after)
+        if after == .quarantined { #expect(decision.entry.reason?.contains("signal 9") == true) }
         #expect(decision.work == work)
         #expect(decision.suspect == suspect)
     }

@@ -83,6 +83,7 @@ final class BatchBench: Sendable {
         retryFailed: Bool = false,
         overwrite: Bool = false,
         previousDeath: String? = nil,
+        supervisor: String? = nil,
         control: RunControl = RunControl(),
         observe: @escaping @Sendable (BatchEvent, RunControl) -> Void = { _, _ in }
     ) async throws -> BatchOutcome {
@@ -98,6 +99,7 @@ final class BatchBench: Sendable {
             retryFailed: retryFailed,
             overwrite: overwrite,
             previousDeath: previousDeath,
+            supervisor: supervisor,
             processBytes: BatchBench.processBytes
         )
         return try await BatchEngine(recipes: [recipe], options: batch, control: control, progress: progress).run()

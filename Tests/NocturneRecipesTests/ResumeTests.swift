@@ -128,6 +128,29 @@ struct ResumeTests {
         #expect(try await bench.run(retryFailed: true).counts.completed == 2)
     }
 
+    @Test("The death of an engine is not laid to items that an earlier run left in flight")
+    func othersDeath() async throws {
+        let bench = try bench(items: 2)
+        let stopAtOnce: @Sendable (BatchEvent, RunControl) -> Void = { event, control in
+            if event.event == .itemStarted { control.cancel() }
+        }
+        func journaled() throws -> [JournalItem] {
+            let journal = try Journal(path: bench.output.journal)
+            defer { journal.close() }
+            return try journal.items()
+        }
+        _ = try await bench.run(supervisor: "first", observe: stopAtOnce)
+        // Twice both processes are killed with v0 in flight, and the next run's first engine dies before it begins.
+        for supervisor in ["second", "third"] {
+            let journal = try Journal(path: bench.output.journal)
+            try journal.markStarted(try journal.items().filter { $0.name == "v0" }.map(\.id))
+            journal.close()
+            _ = try await bench.run(previousDeath: "signal 11", supervisor: supervisor, observe: stopAtOnce)
+            #expect(try journaled().map(\.deaths) == [0, 0])
+        }
+        #expect(try await bench.run(supervisor: "fourth").counts.completed == 2)
+    }
+
     @Test("Draining finishes what is in flight and admits nothing new")
     func drain() async throws {
         let bench = try bench(items: 12)

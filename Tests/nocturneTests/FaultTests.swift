@@ -30,7 +30,8 @@ struct FaultTests {
         "a fault that goes away is not seen in the results",
         arguments: [
             "file.write:2:ENOSPC", "file.flush:1:EIO", "input.open:1:EIO", "item.exchange:2:EIO", "item.inPlace:1:EIO",
-            "item.inPlace:1:kill", "journal.transaction:1:kill",
+            "item.inPlace:1:kill", "journal.transaction:1:kill", "journal.open:1:ENOSPC", "journal.record:1:ENOSPC",
+            "batch.account:1:ENOSPC", "file.create:3:EDQUOT", "item.staged:1:delay-200,disk.flush:1:EIO",
         ]
     )
     func passing(fault: String) throws {
@@ -41,6 +42,84 @@ struct FaultTests {
         #expect(tool.status == 0, "\(tool.errors)")
         #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == 5)
         #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
+    @Test("an item that hangs fails after its time, blames no other, and the others are done")
+    func hangs() throws {
+        let bench = try ToolBench()
+        for name in ["a.nii", "stuck.nii", "z.nii"] { try bench.addVolume(name) }
+        let command = ["run", bench.input, "--model", bench.model(), "--fault-injection", "--output", bench.output]
+        let tool = try Tool(
+            command + ["--item-timeout", "1s"],
+            environment: ["NOCTURNE_FAULT": "item.stage@stuck:1:hang"]
+        )
+        #expect(tool.status == 3, "\(tool.errors)")
+        let items = try account(bench)["items"] as? [[String: Any]] ?? []
+        let reasons = items.filter { $0["state"] as? String != "completed" }.map { $0["reason"] as? String ?? "" }
+        #expect(reasons == ["took longer than the 1.0 s that an item may take (stage load)"])
+        #expect(items.count == 3)
+    }
+
+    @Test("a file that does not answer is told apart before anything depends on it, and is done when it answers")
+    func silent() throws {
+        let bench = try ToolBench()
+        for name in ["a.nii", "stuck.nii", "z.dcm"] { try bench.addVolume(name) }
+        let command = ["run", bench.input, "--model", bench.model(), "--output", bench.output]
+        for (name, completed) in [("stuck.nii", 1), ("z.dcm", 2)] {
+            let tool = try Tool(
+                command + ["--fault-injection", "--item-timeout", "1s", "--retry-failed"],
+                environment: ["NOCTURNE_FAULT": "input.answer@\(name):1:hang"]
+            )
+            #expect(tool.status == 3, "\(tool.errors)")
+            let items = try account(bench)["items"] as? [[String: Any]] ?? []
+            let silent = items.filter { ($0["reason"] as? String)?.contains("did not answer for 1 s") == true }
+            #expect(silent.map { $0["item"] as? String } == [name == "z.dcm" ? "z.dcm" : "stuck"])
+            #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == completed)
+            #expect(items.count == 3)
+        }
+    }
+
+    @Test("an item that takes too long is stopped without another engine")
+    func late() throws {
+        let bench = try ToolBench()
+        for name in ["a.nii", "b.nii"] { try bench.addVolume(name) }
+        let command = ["run", bench.input, "--model", bench.model(), "--fault-injection", "--output", bench.output]
+        let tool = try Tool(
+            command + ["--item-timeout", "1s"],
+            environment: ["NOCTURNE_FAULT": "inference.tile:2:delay-1600"]
+        )
+        #expect(tool.status == 3, "\(tool.errors)")
+        #expect(tool.errors.contains("took longer than the 1.0 s"))
+        #expect(!tool.errors.contains("engine died"))
+        #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == 1)
+    }
+
+    @Test("a volume goes on from its checkpoint when the engine was killed while it kept one")
+    func checkpoints() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("long.nii", 24, 24, 96)
+        let command = ["run", bench.input, "--model", bench.model(), "--fault-injection", "--output", bench.output]
+        for fault in ["checkpoint.write:2:kill", "checkpoint.flush:2:kill"] {
+            let tool = try Tool(command + ["--overwrite"], environment: ["NOCTURNE_FAULT": fault])
+            #expect(tool.status == 0, "\(tool.errors)")
+            #expect(tool.errors.contains("engine died"), "\(fault) was not reached")
+            try FileManager.default.removeItem(atPath: bench.output)
+        }
+    }
+
+    @Test("the engine goes with its parent, and the batch is gone on with")
+    func killedParent() throws {
+        let bench = try ToolBench()
+        for index in 0..<3 { try bench.addVolume("v\(index).nii") }
+        let command = ["run", bench.input, "--model", bench.model(), "--output", bench.output]
+        let killed = try Tool(
+            command + ["--fault-injection"],
+            environment: ["NOCTURNE_FAULT": "item.staged:1:kill-parent,item.inPlace:1+:hang"]
+        )
+        #expect(killed.status == -9)
+        // Refused with 2 when the engine still had the folder.
+        #expect(try Tool(command).status == 0)
+        #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == 3)
     }
 
     @Test("an item that kills the engine whenever it is worked on is quarantined, and the others are done")
@@ -57,5 +136,65 @@ struct FaultTests {
         #expect(
             retry.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init) == [bench.input + "/poison.nii"]
         )
+    }
+
+    @Test("an engine that dies whenever it takes stock ends the batch, and nothing that an earlier run left is accused")
+    func deathInDiscovery() throws {
+        let bench = try ToolBench()
+        for name in ["a.nii", "b.nii", "c.nii"] { try bench.addVolume(name) }
+        let command = ["run", bench.input, "--model", bench.model(), "--output", bench.output]
+        let killed = try Tool(
+            command + ["--fault-injection"],
+            environment: ["NOCTURNE_FAULT": "item.stage@b:2:kill-group"]
+        )
+        #expect(killed.status == -9)
+        // Marked as in flight, they are in nobody's flight.
+        let dying = try Tool(
+            command + ["--fault-injection"],
+            environment: ["NOCTURNE_FAULT": "journal.record:1+:kill"]
+        )
+        #expect(dying.status == 1)
+        #expect(dying.errors.contains("three times while no item was in flight"), "\(dying.errors)")
+        #expect(try Tool(command).status == 0)
+        let events = try String(contentsOfFile: bench.output + "/events.jsonl", encoding: .utf8)
+        #expect(events.contains("The engine died: signal 9 (Killed)"))
+        #expect(events.contains("In flight: nothing."))
+    }
+
+    @Test("should memory run out, the kernel takes the engine and not its supervisor")
+    func victim() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Tool.path)
+        process.arguments = [
+            "run", bench.input, "--model", bench.model(), "--output", bench.output, "--fault-injection",
+        ]
+        process.environment = ProcessInfo.processInfo.environment.merging(["NOCTURNE_FAULT": "item.stage:1:hang"]) {
+            $1
+        }
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        defer {
+            process.terminate()
+            process.terminate()
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        func score(_ pid: String) throws -> Int {
+            let text = try String(contentsOfFile: "/proc/\(pid)/oom_score_adj", encoding: .utf8)
+            return try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        }
+        let pid = process.processIdentifier
+        var engine = ""
+        while process.isRunning, !FileManager.default.fileExists(atPath: bench.output + "/events.jsonl") {
+            sched_yield()
+        }
+        for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
+            engine += try String(contentsOfFile: "/proc/\(pid)/task/\(thread)/children", encoding: .utf8)
+        }
+        engine = engine.trimmingCharacters(in: .whitespaces)
+        let ours = try score("\(pid)")
+        #expect(try score(engine) == min(ours + 300, 1000))
     }
 }

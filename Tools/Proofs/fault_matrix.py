@@ -4,7 +4,7 @@
     Tools/Proofs/fault_matrix.py NOCTURNE [--passes 4] [--points file.write,journal.complete]
 
 The batch is four small volumes and two photos with two models. A first run counts how often each point is passed. Then,
-for every point, for some of its passes and for every action (`kill` of the engine, `kill-group` of engine and parent,
+for every point, for some of its passes and for every action (`kill` of the engine, `kill-parent`, `kill-group` of both,
 ENOSPC, EIO, EINTR), the batch is begun anew with that one fault, gone on with to its end, and its tree is compared byte by byte
 with the undisturbed one: everything but run.json, events.jsonl and .nocturne. No item may be started again after it was
 committed, no process may be left two seconds after the run, and nothing may take longer than a minute.
@@ -30,7 +30,11 @@ ROOT = Path(__file__).resolve().parents[2]
 MODELS = [ROOT / "Tests/Fixtures/Models/threshold", ROOT / "Samples/Models/skin-lesions-demo"]
 PHOTOS = ROOT / "Samples/Photos/lesions"
 LIMIT = 60.0
-ACTIONS = ["kill", "kill-group", "ENOSPC", "EIO", "EINTR"]
+# So that files are tried before they are read.
+OPTIONS = ["--item-timeout", "10m"]
+# Items wait for one another, so that one flush of the disk does for several.
+TOGETHER = "item.staged:1:delay-500"
+ACTIONS = ["kill", "kill-parent", "kill-group", "ENOSPC", "EIO", "EINTR"]
 
 
 def write_volume(path: Path, size: int, value: int) -> None:
@@ -71,7 +75,7 @@ class Bench:
 
     def command(self, out: Path) -> list[str]:
         models = [word for model in MODELS for word in ("--model", str(model))]
-        return [self.nocturne, "run", str(self.input), *models, "--output", str(out), "--quiet"]
+        return [self.nocturne, "run", str(self.input), *models, "--output", str(out), "--quiet", *OPTIONS]
 
     def run(self, command: list[str], fault: str | None = None) -> tuple[int | None, str]:
         """Exit code (None for a hang) and what was said."""
@@ -160,9 +164,15 @@ def main() -> None:
     accounts = json.loads((work / "undisturbed/batch.json").read_text())["counts"]
     bench.run(bench.command(work / "counted"), f"count:{work / 'passes'}")
     passes = collections.Counter((work / "passes").read_text().split())
+    bench.run(bench.command(work / "together"), f"count:{work / 'more'},{TOGETHER}")
+    apart = set(passes)
+    for point, count in collections.Counter((work / "more").read_text().split()).items():
+        passes.setdefault(point, count)
     if arguments.points:
         passes = collections.Counter({point: passes[point] for point in arguments.points.split(",")})
-    print(f"{platform.processor() or platform.machine()}: {len(expected)} files, {len(passes)} points\n")
+    known = set(bench.run(bench.command(work / "none"), "nowhere:1:kill")[1].split("with a point of ")[-1].split(" and kill")[0].split(", "))
+    print(f"{platform.processor() or platform.machine()}: {len(expected)} files, {len(passes)} of {len(known)} points")
+    print(f"never passed: {', '.join(sorted(known - set(passes))) or 'none'}\n")
     print(f"{'point':22} {'passes':>6}  " + " ".join(f"{action:>10}" for action in ACTIONS))
     runs, bad = 0, []
     for point in sorted(passes):
@@ -172,10 +182,11 @@ def main() -> None:
             for index in chosen(passes[point], arguments.passes):
                 out = work / "disturbed"
                 shutil.rmtree(out, ignore_errors=True)
-                wrong = try_fault(bench, out, f"{point}:{index}:{action}", expected, accounts)
+                fault = f"{point}:{index}:{action}" + ("" if point in apart else f",{TOGETHER}")
+                wrong = try_fault(bench, out, fault, expected, accounts)
                 tried += 1
                 good += not wrong
-                bad += [f"{point}:{index}:{action}: {fact}" for fact in wrong]
+                bad += [f"{fault}: {fact}" for fact in wrong]
             runs += tried
             cells.append(f"{good}/{tried}")
         print(f"{point:22} {passes[point]:6}  " + " ".join(f"{cell:>10}" for cell in cells), flush=True)

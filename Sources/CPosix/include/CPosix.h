@@ -11,6 +11,10 @@ int cposix_thread_start(uint64_t *handle, const char *name, size_t stack_bytes, 
 /* Waits for the thread to end. */
 int cposix_thread_join(uint64_t handle);
 
+/* Sets room apart for a file from its beginning, writing nothing. Returns 0 or a system error code: EOPNOTSUPP where the
+   file system cannot. */
+int cposix_set_apart(int descriptor, int64_t bytes);
+
 /* rename(2) in one step; with exchange, both names must exist and swap. Returns 0 or an errno. */
 int cposix_rename(const char *from, const char *to, int exchange);
 /* Flushes every file of the file system that holds the open descriptor. Returns 0 or an errno. */
@@ -18,7 +22,8 @@ int cposix_syncfs(int descriptor);
 /* Gives free heap pages back to the system. */
 void cposix_trim_heap(void);
 
-/* fork and exec of `path` in a process group of its own, dying with the parent's thread; returns the pid or -errno.
+/* fork and exec of `path` in a process group of its own, dying with the parent's thread, and before it when memory
+   runs out; returns the pid or -errno.
    When detach_input is set, standard input is /dev/null. */
 pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int detach_input);
 /* The same in a session of its own, which no terminal can end and which outlives this process: standard input is /dev/null,

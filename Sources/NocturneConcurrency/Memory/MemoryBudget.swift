@@ -65,6 +65,9 @@ public final class MemoryBudget: Sendable {
 
     public var total: Int { state.withLock { $0.machine.total } }
 
+    /// Whether there is no pressure, as ``setAdmitting(_:)`` was last told.
+    public var isAdmitting: Bool { state.withLock { $0.machine.admitting } }
+
     public func snapshot() -> Snapshot {
         state.withLock { state in
             let machine = state.machine

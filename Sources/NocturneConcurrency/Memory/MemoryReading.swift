@@ -16,6 +16,8 @@ public struct MemoryReading: Hashable, Sendable {
     public var stallPercent: Double?
     /// The resident bytes of this process.
     public var residentBytes: Int?
+    /// Those of them that are no file's: what the kernel cannot take back. Buffers that lie in files are not among them.
+    public var anonymousBytes: Int?
 
     public init(
         systemTotalBytes: Int? = nil,
@@ -23,7 +25,8 @@ public struct MemoryReading: Hashable, Sendable {
         cgroupLimitBytes: Int? = nil,
         cgroupAvailableBytes: Int? = nil,
         stallPercent: Double? = nil,
-        residentBytes: Int? = nil
+        residentBytes: Int? = nil,
+        anonymousBytes: Int? = nil
     ) {
         self.systemTotalBytes = systemTotalBytes
         self.systemAvailableBytes = systemAvailableBytes
@@ -31,6 +34,7 @@ public struct MemoryReading: Hashable, Sendable {
         self.cgroupAvailableBytes = cgroupAvailableBytes
         self.stallPercent = stallPercent
         self.residentBytes = residentBytes
+        self.anonymousBytes = anonymousBytes
     }
 
     /// The smaller of the machine's and the control group's bytes; nil when neither is known.
@@ -53,8 +57,13 @@ public struct MemoryReading: Hashable, Sendable {
         if let text = contents(of: procRoot + "/pressure/memory") { reading.stallPercent = someAverage(in: text) }
         if let text = contents(of: procRoot + "/self/statm") {
             let fields = text.split(separator: " ")
-            if fields.count > 1, let pages = Int(fields[1]), pages >= 0, pages < 1 << 40 {
-                reading.residentBytes = pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+            let pages = fields.prefix(3).map { Int($0) ?? -1 }
+            if pages.count > 1, pages[1] >= 0, pages[1] < 1 << 40 {
+                let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
+                reading.residentBytes = pages[1] * pageBytes
+                if pages.count > 2, (0...pages[1]).contains(pages[2]) {
+                    reading.anonymousBytes = (pages[1] - pages[2]) * pageBytes
+                }
             }
         }
         for group in ControlGroup.groups(procRoot: procRoot, cgroupRoot: cgroupRoot) {
@@ -62,6 +71,13 @@ public struct MemoryReading: Hashable, Sendable {
             reading.cgroupAvailableBytes = smaller(reading.cgroupAvailableBytes, group.available)
         }
         return reading
+    }
+
+    /// How many processes of this one's control group (of the machine, where the group does not say) the kernel has killed
+    /// for want of memory so far; nil where nothing says.
+    public static func outOfMemoryKills(procRoot: String = "/proc", cgroupRoot: String = "/sys/fs/cgroup") -> Int? {
+        ControlGroup.outOfMemoryKills(procRoot: procRoot, cgroupRoot: cgroupRoot)
+            ?? contents(of: procRoot + "/vmstat").flatMap { ControlGroup.value(of: "oom_kill", in: $0) }
     }
 
     private static func smaller(_ a: Int?, _ b: Int?) -> Int? {
@@ -117,29 +133,43 @@ private struct ControlGroup {
     /// In a container the path in `self/cgroup` may be the host's and not be there below the mount; the walk upwards
     /// then ends at the mount itself, which is the container's group.
     static func groups(procRoot: String, cgroupRoot: String) -> [ControlGroup] {
-        guard let text = MemoryReading.contents(of: procRoot + "/self/cgroup") else { return [] }
+        guard let place = place(procRoot: procRoot, cgroupRoot: cgroupRoot) else { return [] }
+        return walk(from: place.path, below: place.root, place.isLegacy ? legacyGroup : unifiedGroup)
+    }
+
+    /// The kernel's count in the nearest group that keeps one.
+    static func outOfMemoryKills(procRoot: String, cgroupRoot: String) -> Int? {
+        guard let place = place(procRoot: procRoot, cgroupRoot: cgroupRoot) else { return nil }
+        let file = place.isLegacy ? "/memory.oom_control" : "/memory.events"
+        return walk(from: place.path, below: place.root) { folder in
+            MemoryReading.contents(of: folder + file).flatMap { value(of: "oom_kill", in: $0) }
+        }.first
+    }
+
+    /// Where the groups are mounted that account for this process's memory, and its own path below.
+    private static func place(procRoot: String, cgroupRoot: String) -> (root: String, path: String, isLegacy: Bool)? {
+        guard let text = MemoryReading.contents(of: procRoot + "/self/cgroup") else { return nil }
         var unified: String?
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard fields.count == 3 else { continue }
             // A v1 memory controller takes memory away from the unified tree.
             if fields[1].split(separator: ",").contains("memory") {
-                return walk(from: String(fields[2]), below: cgroupRoot + "/memory", legacyGroup)
+                return (cgroupRoot + "/memory", String(fields[2]), true)
             }
             if fields[0] == "0" && fields[1].isEmpty { unified = String(fields[2]) }
         }
-        guard let unified else { return [] }
-        return walk(from: unified, below: cgroupRoot, unifiedGroup)
+        return unified.map { (cgroupRoot, $0, false) }
     }
 
-    private static func walk(
+    private static func walk<Found>(
         from path: String,
         below root: String,
-        _ group: (String) -> ControlGroup?
-    ) -> [ControlGroup] {
+        _ group: (String) -> Found?
+    ) -> [Found] {
         var parts = path.split(separator: "/")
         guard !parts.contains("..") else { return [group(root)].compactMap { $0 } }
-        var groups: [ControlGroup] = []
+        var groups: [Found] = []
         while true {
             if let found = group(([root] + parts.map(String.init)).joined(separator: "/")) { groups.append(found) }
             if parts.isEmpty { return groups }
@@ -180,11 +210,15 @@ private struct ControlGroup {
     }
 
     private static func statistic(_ key: String, at folder: String) -> Int {
-        guard let text = MemoryReading.contents(of: folder + "/memory.stat") else { return 0 }
+        MemoryReading.contents(of: folder + "/memory.stat").flatMap { value(of: key, in: $0) } ?? 0
+    }
+
+    /// Of a file with a key and a number a line.
+    static func value(of key: String, in text: String) -> Int? {
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: " ")
             if fields.count == 2, fields[0] == key, let value = Int(fields[1]), value >= 0 { return value }
         }
-        return 0
+        return nil
     }
 }

@@ -25,7 +25,7 @@ public struct PressureThresholds: Hashable, Sendable {
         public var availableShare: Double
         /// PSI "some avg10" above this many per cent.
         public var stallPercent: Double
-        /// Own resident bytes above this share of the budget.
+        /// Own resident bytes, those of files left out, above this share of the budget.
         public var residentShare: Double
 
         public init(availableShare: Double, stallPercent: Double, residentShare: Double) {
@@ -93,8 +93,11 @@ public struct PressureStateMachine: Sendable {
         if let stall = reading.stallPercent, stall > marks.stallPercent {
             reasons.append("tasks stalled \(stall) % of the time")
         }
-        if let resident = reading.residentBytes, Double(resident) > marks.residentShare * Double(budgetBytes) {
-            reasons.append("\(ByteCount(resident)) resident, the budget is \(ByteCount(budgetBytes))")
+        // Pages of files are the kernel's to take back: a plan that keeps its sums in one is not over the budget for that.
+        if let own = reading.anonymousBytes ?? reading.residentBytes,
+            Double(own) > marks.residentShare * Double(budgetBytes)
+        {
+            reasons.append("\(ByteCount(own)) resident, the budget is \(ByteCount(budgetBytes))")
         }
         return reasons
     }

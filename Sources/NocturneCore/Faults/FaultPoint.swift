@@ -16,6 +16,8 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case diskFlush = "disk.flush"
     case fileRename = "file.rename"
     case itemExchange = "item.exchange"
+    /// A file that is tried before it is read; known by its name.
+    case inputAnswer = "input.answer"
     case inputOpen = "input.open"
     case inputRead = "input.read"
     case checkpointWrite = "checkpoint.write"

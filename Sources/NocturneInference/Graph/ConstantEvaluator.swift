@@ -6,8 +6,8 @@ struct ConstantEvaluator {
     /// nil where an optional input is left out.
     let inputs: [ConstantTensor?]
 
-    /// Larger results are left to run time, where they are planned for.
-    static let largestCount = 1 << 26
+    /// The most elements of a result; larger ones are left to run time, where they are planned for, or refused.
+    let largestCount: Int
 
     /// The outputs; nil when the node is better calculated at run time.
     func evaluate() throws(ModelFormatError) -> [ConstantTensor]? {
@@ -73,7 +73,7 @@ struct ConstantEvaluator {
 
     private func filled() throws(ModelFormatError) -> [ConstantTensor]? {
         guard let shape = try input(0).integers, shape.count <= 8, let count = Extents.count(shape),
-            count <= Self.largestCount
+            count <= largestCount
         else { throw failure("a shape that cannot be") }
         if case .tensor(let tensor)? = node.attributes["value"] {
             guard tensor.count == 1 else { throw failure("a value of \(tensor.count) elements") }
@@ -85,7 +85,7 @@ struct ConstantEvaluator {
     private func range() throws(ModelFormatError) -> [ConstantTensor]? {
         guard let start = try input(0).integers?.first, let limit = try input(1).integers?.first,
             let step = try input(2).integers?.first, step != 0, abs(start) < 1 << 40, abs(limit) < 1 << 40,
-            abs(step) < 1 << 40, (limit - start) / step <= Self.largestCount
+            abs(step) < 1 << 40, (limit - start) / step <= largestCount
         else { throw failure("a range that cannot be") }
         let list = stride(from: start, to: limit, by: step).map(Int64.init)
         return [ConstantTensor(shape: [list.count], integers: list)]
@@ -116,7 +116,7 @@ struct ConstantEvaluator {
         var parts: [ConstantTensor] = []
         for index in inputs.indices { parts.append(try input(index)) }
         guard let first = parts.first, let bytes = Extents.count([parts.reduce(0) { $0 + $1.count }]),
-            bytes <= Self.largestCount
+            bytes <= largestCount
         else { return nil }
         let rank = first.shape.count
         let given = node.integer("axis", 0)
@@ -130,7 +130,7 @@ struct ConstantEvaluator {
             else { throw failure("parts that do not fit") }
             shape[axis] += part.shape[axis]
         }
-        let outer = first.shape[..<axis].reduce(1, *)
+        let outer = shape.contains(0) ? 0 : first.shape[..<axis].reduce(1, *)
         func joined<Element>(_ lists: [[Element]]) -> [Element] {
             var result: [Element] = []
             for row in 0..<outer {
@@ -152,7 +152,7 @@ struct ConstantEvaluator {
     private func selected() throws(ModelFormatError) -> [ConstantTensor]? {
         let (condition, yes, no) = (try input(0), try input(1), try input(2))
         guard let pair = Extents.broadcast(yes.shape, no.shape), let shape = Extents.broadcast(condition.shape, pair),
-            let count = Extents.count(shape), count <= Self.largestCount, let flags = condition.integers
+            let count = Extents.count(shape), count <= largestCount, let flags = condition.integers
         else { throw failure("operands that do not fit") }
         let flagPlaces = places(condition, in: shape)
         let (yesPlaces, noPlaces) = (places(yes, in: shape), places(no, in: shape))
@@ -175,7 +175,7 @@ struct ConstantEvaluator {
     private func arithmetic() throws(ModelFormatError) -> [ConstantTensor]? {
         let (a, b) = (try input(0), try input(1))
         guard let shape = Extents.broadcast(a.shape, b.shape), let count = Extents.count(shape),
-            count <= Self.largestCount
+            count <= largestCount
         else { throw failure("operands of shapes \(a.shape) and \(b.shape)") }
         let (left, right) = (places(a, in: shape), places(b, in: shape))
         if case .integers(let first) = a.elements, case .integers(let second) = b.elements {

@@ -68,16 +68,17 @@ struct ConstantTensor: Sendable {
 
 /// Extents and strides, in elements.
 enum Extents {
-    /// The product; nil when it does not fit.
+    /// The product; nil when it does not fit, and when that of the extents beside a zero would not: strides are
+    /// products of some of them.
     static func count(_ shape: [Int]) -> Int? {
         var product = 1
         for extent in shape {
             guard extent >= 0 else { return nil }
-            let (next, overflow) = product.multipliedReportingOverflow(by: extent)
+            let (next, overflow) = product.multipliedReportingOverflow(by: max(extent, 1))
             if overflow { return nil }
             product = next
         }
-        return product
+        return shape.contains(0) ? 0 : product
     }
 
     /// C-order strides.
@@ -112,6 +113,7 @@ enum Extents {
 
     /// For every element of `shape` in C order, the sum of index times stride.
     static func places(_ shape: [Int], strides: [Int], start: Int = 0) -> [Int] {
+        if shape.contains(0) { return [] }
         var places: [Int] = [start]
         for axis in shape.indices {
             var next: [Int] = []

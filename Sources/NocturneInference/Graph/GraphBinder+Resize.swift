@@ -15,6 +15,7 @@ extension GraphBinder {
         guard output.allSatisfy({ $0 > 0 && $0 <= Self.largestTable }) else {
             throw failure(node, "a result of shape \(output)")
         }
+        try spend(output.reduce(0, +), title: node.title)
         func place(_ index: Int, _ axis: Int) throws(ModelFormatError) -> Double {
             let (to, from, scale) = (Double(output[axis]), Double(shape[axis]), scales[axis])
             switch coordinates {

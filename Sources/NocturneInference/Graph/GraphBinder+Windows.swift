@@ -81,6 +81,8 @@ extension GraphBinder {
         }
         let groups = node.integer("group", 1)
         guard groups >= 1, groups <= 1 << 20 else { throw failure(node, "\(groups) groups") }
+        // Each use is packed anew.
+        try spend(weights.count, title: node.title)
         return (weights, try constant(node, 2)?.floats, groups)
     }
 

@@ -30,8 +30,14 @@ struct GraphBinder {
     let graph: NetworkGraph
     var bound = BoundGraph()
     var values: [String: Value] = [:]
+    /// Elements of constants and tables that may still be made: a few bytes of a file can ask for any number.
+    private(set) var allowance: Int
 
-    init(_ graph: NetworkGraph) { self.graph = graph }
+    init(_ graph: NetworkGraph) {
+        self.graph = graph
+        // Weights are converted, sliced and turned, each a few times at most; shapes and indices are small.
+        allowance = (1 << 24) + 4 * graph.constants.values.reduce(0) { $0 + $1.count }
+    }
 
     /// Operators, and forms of operators as far as attributes tell, that are not offered; sorted.
     static func unsupportedOperators(_ graph: NetworkGraph) -> [String] {
@@ -120,14 +126,30 @@ struct GraphBinder {
             if case .constant(let tensor)? = values[name] { constants.append(tensor) } else { constants.append(nil) }
         }
         let known = zip(node.inputs, constants).allSatisfy { name, tensor in name.isEmpty || tensor != nil }
-        if known, let results = try ConstantEvaluator(graph: graph, node: node, inputs: constants).evaluate() {
+        let evaluator = ConstantEvaluator(graph: graph, node: node, inputs: constants, largestCount: allowance)
+        if known, let results = try evaluator.evaluate() {
+            if !Self.sharing.contains(node.op) { try spend(results.reduce(0) { $0 + $1.count }, title: node.title) }
             for (name, tensor) in zip(node.outputs, results) where !name.isEmpty { values[name] = .constant(tensor) }
             return
         }
         try handler(&self, node)
     }
 
+    /// Whose results are the elements of an input.
+    private static let sharing: Set<String> = ["Constant", "Identity", "Dropout"]
+
     // MARK: What handlers use
+
+    /// Counts elements of constants and tables that are about to be made.
+    mutating func spend(_ count: Int, title: String) throws(ModelFormatError) {
+        guard count <= allowance else {
+            throw .shapeMismatch(
+                network: graph.path,
+                reason: "\(title): constants and tables would have more elements than any network needs"
+            )
+        }
+        allowance -= count
+    }
 
     func failure(_ node: NetworkGraph.Node, _ reason: String) -> ModelFormatError {
         .shapeMismatch(network: graph.path, reason: "\(node.title): \(reason)")
@@ -174,6 +196,7 @@ struct GraphBinder {
         case .runtime(let index): return index
         case .constant(let tensor):
             let index = try newValue(tensor.shape, title: title)
+            try spend(tensor.count, title: title)
             bound.constants[index] = ConstantTensor(shape: tensor.shape, floats: tensor.floats)
             return index
         }

@@ -86,7 +86,8 @@ extension ModelValidation {
         key: String
     ) throws(ModelPackageError) -> PhotoRiskSettings? {
         guard let raw else { return nil }
-        for (index, name) in raw.highClasses.enumerated() where !classes.contains(where: { $0.name == name }) {
+        let known = Set(classes.map(\.name))
+        for (index, name) in raw.highClasses.enumerated() where !known.contains(name) {
             throw refuse(.unknownName, "\(key).highClasses[\(index)]", expected: "the name of a class", found: name)
         }
         return PhotoRiskSettings(

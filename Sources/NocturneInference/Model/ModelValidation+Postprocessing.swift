@@ -8,6 +8,7 @@ extension ModelValidation {
         let volumes = raw?.minimumVolumeMm3 ?? [:]
         let fillHoles = raw?.fillHoles ?? []
         let groups = (raw?.keepLargest ?? []).map(\.names)
+        try checkLength(groups.count, key: "\(key).keepLargest")
         for (index, group) in groups.enumerated() {
             if group.isEmpty {
                 throw refuse("\(key).keepLargest[\(index)]", expected: "at least one label", found: "none")
@@ -47,12 +48,14 @@ extension ModelValidation {
     }
 
     private func check(_ names: [String], labels: [ModelLabel], key: String) throws(ModelPackageError) {
-        for (index, name) in names.enumerated() {
-            guard labels.contains(where: { $0.name == name }) else {
+        let known = Set(labels.map(\.name))
+        var seen: Set<String> = []
+        for name in names {
+            guard known.contains(name) else {
                 let known = labels.prefix(20).map(\.name).joined(separator: ", ")
                 throw refuse(.unknownName, key, expected: "one of the labels (\(known))", found: "\"\(name)\"")
             }
-            if names[..<index].contains(name) {
+            if !seen.insert(name).inserted {
                 throw refuse(.duplicate, key, expected: "every label once", found: "\(name) twice")
             }
         }

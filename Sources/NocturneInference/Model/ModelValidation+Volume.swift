@@ -55,6 +55,7 @@ extension ModelValidation {
                 own.append(try normalization(raw, key: "\(key).normalizations[\(index)]"))
             }
         }
+        try checkLength(first.oneHotLabels?.count ?? 0, key: "\(key).oneHotLabels")
         var oneHot: [UInt16] = []
         for (index, value) in (first.oneHotLabels ?? []).enumerated() {
             guard let label = labels.first(where: { Int($0.value) == value.value }) else {
@@ -165,6 +166,7 @@ extension ModelValidation {
         key: String
     ) throws(ModelPackageError) -> [String] {
         if networks.isEmpty { throw refuse(key, expected: "at least one file", found: "none") }
+        try checkLength(networks.count, key: key)
         for (index, network) in networks.enumerated() {
             guard files.contains(where: { $0.path == network }) else {
                 throw refuse(.unknownName, "\(key)[\(index)]", expected: "a path listed in files", found: network)

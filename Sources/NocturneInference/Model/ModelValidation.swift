@@ -22,6 +22,15 @@ struct ModelValidation {
         refuse(.invalidValue, key, expected: expected, found: found)
     }
 
+    /// No list but those of labels and classes is longer: many are gone through once for every entry.
+    private static let longestList = 1000
+
+    func checkLength(_ count: Int, key: String) throws(ModelPackageError) {
+        guard count <= Self.longestList else {
+            throw refuse(key, expected: "at most \(Self.longestList) entries", found: count)
+        }
+    }
+
     func task() throws(ModelPackageError) -> ModelTask {
         guard let task = ModelTask(rawValue: document.task) else {
             let known = ModelTask.allCases.map(\.rawValue).joined(separator: ", ")
@@ -40,6 +49,7 @@ struct ModelValidation {
 
     func files() throws(ModelPackageError) -> [ModelFile] {
         if document.files.isEmpty { throw refuse("files", expected: "at least one file", found: "none") }
+        try checkLength(document.files.count, key: "files")
         var files: [ModelFile] = []
         var seen: Set<String> = []
         for (index, file) in document.files.enumerated() {
@@ -70,6 +80,7 @@ struct ModelValidation {
     func channels(required: Bool) throws(ModelPackageError) -> [ModelChannel] {
         let raw = document.channels ?? []
         if required && raw.isEmpty { throw refuse("channels", expected: "at least one channel", found: "none") }
+        try checkLength(raw.count, key: "channels")
         var channels: [ModelChannel] = []
         for (index, channel) in raw.enumerated() {
             let key = "channels[\(index)]"

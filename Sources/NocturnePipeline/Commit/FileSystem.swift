@@ -113,6 +113,13 @@ public enum FileSystem {
         return Int(status.f_bavail) * Int(status.f_frsize)
     }
 
+    /// How many more files the file system that holds `path` can have; nil when it does not say, or has no such limit.
+    static func freeFiles(at path: String) -> Int? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0, status.f_files > 0 else { return nil }
+        return Int(status.f_favail)
+    }
+
     public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     /// Makes a folder, where there is none. A link to one is none.

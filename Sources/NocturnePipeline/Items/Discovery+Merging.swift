@@ -32,6 +32,25 @@ extension Discovery {
         return merged
     }
 
+    /// Files that do not answer are failures, also where no recipe took them for its own.
+    mutating func account(for silent: SilentFiles) {
+        let told = Set(items.map(\.path))
+        for path in silent.paths where !told.contains(path) {
+            items.append(
+                DiscoveredItem(
+                    key: "file:" + path,
+                    name: path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path,
+                    model: "",
+                    source: path,
+                    path: path,
+                    fingerprint: ContentDigest.of(path + InputStamp(path).words),
+                    inputs: [InputStamp(path)],
+                    problem: .refused(silent.words)
+                )
+            )
+        }
+    }
+
     /// The files that a recipe does not know, by their paths, with the recipes and their reasons.
     private static func strangers(_ each: [Discovery]) -> [String: (recipes: Set<Int>, reasons: [String])] {
         var strangers: [String: (recipes: Set<Int>, reasons: [String])] = [:]

@@ -47,5 +47,8 @@ public struct InputStamp: Sendable, Hashable {
 /// A source file is not what it was when the item was planned: its item is to be discovered anew.
 struct ChangedInput: Error, CustomStringConvertible {
     let path: String
-    var description: String { "\(path) was changed while the batch ran" }
+    var description: String {
+        InputStamp(path).size == nil
+            ? "\(path) is gone since the batch began" : "\(path) was changed while the batch ran"
+    }
 }

@@ -1,6 +1,7 @@
+import Dispatch
 import Foundation
 internal import GRDB
-public import NocturneCore
+import NocturneCore
 
 /// The batch's SQLite file: the only truth about what is done. The scheduler is its only writer.
 ///
@@ -10,7 +11,7 @@ public import NocturneCore
 public final class Journal: Sendable {
     private let queue: DatabaseQueue
 
-    /// Opens or creates the file.
+    /// Opens or creates the file. Where nothing can be written, a copy of it is opened.
     /// - Throws: ``BatchError`` when SQLite will not, naming the file.
     public init(path: String) throws {
         do {
@@ -19,14 +20,17 @@ public final class Journal: Sendable {
             FileSystem.touch(path, mode: 0o600)
             var configuration = Configuration()
             configuration.busyMode = .timeout(5)
-            queue = try DatabaseQueue(path: path, configuration: configuration)
+            let copy = try JournalCopy(ifNeededFor: path)
+            defer { copy?.remove() }
+            queue = try DatabaseQueue(path: copy?.path ?? path, configuration: configuration)
             // Set after opening: GRDB's own set-up would change it back.
             try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
             }
             try queue.write { db in try Journal.createTables(db) }
         } catch {
-            throw BatchError(.journalUnusable, path: path, detail: "\(error)")
+            let code = JournalFault(error).systemCode
+            throw BatchError(.journalUnusable, path: path, detail: "\(error)", systemCode: code)
         }
     }
 
@@ -245,6 +249,36 @@ public final class Journal: Sendable {
             let statement = try db.makeStatement(sql: "UPDATE item SET state = ?, reason = ?, changed = ? WHERE id = ?")
             for id in ids { try statement.execute(arguments: [state.rawValue, reason, time, id]) }
         }
+    }
+
+    /// Records what became of items that were in flight when an engine ended. Durable when it returns.
+    package func takeBack(_ items: [JournalItem], at time: String) throws {
+        guard !items.isEmpty else { return }
+        try change(.journalSettle) { db in
+            try Journal.outdateAccount(db)
+            let statement = try db.makeStatement(
+                sql: "UPDATE item SET state = ?, reason = ?, deaths = ?, changed = ? WHERE id = ?"
+            )
+            for item in items {
+                try statement.execute(arguments: [item.state.rawValue, item.reason, item.deaths, time, item.id])
+            }
+        }
+    }
+
+    /// Before the process is ended because of one item: that one has failed if it had its time, and stays in flight if it
+    /// is to be tried alone; all others in flight were only beside it, and wait again. Returns within seconds.
+    func clear(of stuck: StallWatch.Stuck) {
+        let done = DispatchSemaphore(value: 0)
+        // On a thread of its own: the disk may be what hangs.
+        let thread = Thread { [self] in
+            let others = ((try? items()) ?? []).filter { $0.state == .started && $0.id != stuck.id }.map(\.id)
+            let now = Timestamp.now()
+            if stuck.isLate { try? settle([stuck.id], as: .failed, reason: stuck.words, at: now) }
+            try? settle(others, as: .pending, reason: "interrupted: \(stuck.words)", at: now)
+            done.signal()
+        }
+        thread.start()
+        _ = done.wait(timeout: .now() + 5)
     }
 
     public func close() { try? queue.close() }

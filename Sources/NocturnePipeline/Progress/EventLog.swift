@@ -4,21 +4,16 @@
 
 /// `events.jsonl`: whole lines, whatever happens to the process or the disk. Used by the reporter alone.
 final class EventLog {
-    private var descriptor: Int32
+    private let path: String
+    private var descriptor: Int32 = -1
 
-    /// Opens or makes the file, and takes off a line that a killed process left unfinished. Nil when it cannot be
-    /// written: a run goes on without.
-    init?(path: String) {
-        descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { return nil }
-        cutUnfinishedLine()
-    }
+    init(path: String) { self.path = path }
 
     deinit { close() }
 
-    /// A line that cannot be written whole is not written: a full disk must not tear it.
+    /// A line that cannot be written whole is not written: a full disk must not tear it, and a run goes on without.
     func append(_ line: [UInt8]) {
-        guard descriptor >= 0 else { return }
+        guard descriptor >= 0 || open() else { return }
         let before = lseek(descriptor, 0, SEEK_END)
         var offset = 0
         while offset < line.count {
@@ -38,10 +33,14 @@ final class EventLog {
         descriptor = -1
     }
 
-    private func cutUnfinishedLine() {
+    /// Makes the file once the batch's folder is there; takes off a line that a killed process left unfinished.
+    private func open() -> Bool {
+        descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { return false }
         var end = lseek(descriptor, 0, SEEK_END)
         var byte: UInt8 = 0
         while end > 0, pread(descriptor, &byte, 1, end - 1) == 1, byte != 10 { end -= 1 }
         ftruncate(descriptor, end)
+        return true
     }
 }

@@ -33,7 +33,7 @@ public actor ProgressReporter {
 
     public init(path: String?, view: any ProgressView) {
         self.view = view
-        file = path.flatMap { EventLog(path: $0) }
+        file = path.map(EventLog.init)
     }
 
     func begin(total: Int, alreadyDone: Int, failed: Int, steps: Int) {

@@ -87,6 +87,8 @@ public struct DiscoveryRequest: Sendable {
     public var pruned: [String]
     /// Whether an input that is not there is a note instead of an error: in a batch that was begun before.
     public var toleratesMissing: Bool
+    /// Files that do not answer, which are not to be read.
+    public var silent: SilentFiles
     /// What items may be called, and results may say of their sources.
     public var identifiers: IdentifierPolicy
 
@@ -96,6 +98,7 @@ public struct DiscoveryRequest: Sendable {
         exclude: [String] = [],
         pruned: [String] = [],
         toleratesMissing: Bool = false,
+        silent: SilentFiles = SilentFiles(patience: nil),
         identifiers: IdentifierPolicy = .hash
     ) {
         self.inputs = inputs
@@ -103,6 +106,7 @@ public struct DiscoveryRequest: Sendable {
         self.exclude = exclude
         self.pruned = pruned
         self.toleratesMissing = toleratesMissing
+        self.silent = silent
         self.identifiers = identifiers
     }
 }

@@ -8,18 +8,34 @@ struct Accounting {
     let description: BatchDescription
     let control: RunControl
     let progress: ProgressReporter
+    let room: DiskRoom
+    let health: OutputHealth
 
-    /// Writes whatever the journal has outdated. A disk that is full or fails for a moment is given three more chances.
+    /// Writes whatever the journal has outdated. A full disk is waited for, and one that fails for a moment is given three
+    /// more chances. Where nothing can be written the run is given up: the journal has all there is to account for.
     func bringUpToDate() async throws -> BatchCounts {
-        for attempt in 0..<3 {
+        for attempt in 0...3 {
+            if let words = health.fault() { return try await giveUp(words) }
             do {
-                return try write()
+                return try await room.whenThereIsRoom(control, progress) { try write() }
+            } catch let full as BatchError where full.code == .outputFull {
+                return try await giveUp(full.detail)
             } catch let fault as any SystemFault where fault.isTransient && control.mode != .cancelled {
+                guard attempt < 3 else {
+                    if fault.isOutOfRoom { return try await giveUp("\(fault)") }
+                    throw fault
+                }
                 await progress.note("the account waits: \(fault)")
                 try? await Task.sleep(for: .seconds(1 << (2 * attempt)))
             }
         }
         return try write()
+    }
+
+    private func giveUp(_ words: String) async throws -> BatchCounts {
+        if control.givenUp == nil { await progress.note("Stopping, without a new account: \(words).") }
+        control.giveUp(words)
+        return BatchCounts(of: try journal.items())
     }
 
     /// The account is a function of the journal, which says whether anything was written to it since the last one.

@@ -26,20 +26,44 @@ public final class BatchLock: Sendable {
             usleep(50_000)
         }
         self.descriptor = descriptor
-        ftruncate(descriptor, 0)
-        let text = "\(getpid())\n"
-        _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) }
+        say(nil)
     }
 
     deinit { close(descriptor) }
 
+    /// Writes down what the run waits for, below its process id; nil for nothing.
+    package func say(_ words: String?) {
+        let text = "\(getpid())\n" + (words.map { $0 + "\n" } ?? "")
+        // In place: a full disk has room for what overwrites.
+        _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) }
+        ftruncate(descriptor, off_t(text.utf8.count))
+    }
+
+    /// Whether the folder's lock is still the file that is held.
+    package func isInPlace(_ output: OutputFolder) -> Bool {
+        var held = stat()
+        var there = stat()
+        guard fstat(descriptor, &held) == 0, stat(output.lock, &there) == 0 else { return false }
+        return held.st_dev == there.st_dev && held.st_ino == there.st_ino
+    }
+
     /// The process that works on the batch now; nil when none does.
     public static func holder(of output: OutputFolder) -> Int32? {
+        lines(of: output)?.first.flatMap { Int32($0.trimmingCharacters(in: .whitespaces)) }
+    }
+
+    /// What the process that works on the batch now waits for; nil when it does not wait, or none is at work.
+    public static func waiting(in output: OutputFolder) -> String? {
+        lines(of: output)?.dropFirst().first.map(String.init)
+    }
+
+    /// What the holder wrote; nil when there is none.
+    private static func lines(of output: OutputFolder) -> [Substring]? {
         let descriptor = open(output.lock, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         if flock(descriptor, LOCK_SH | LOCK_NB) == 0 { return nil }
         guard let text = try? FileSystem.read(output.lock) else { return nil }
-        return Int32(String(decoding: text, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+        return String(decoding: text, as: UTF8.self).split(separator: "\n")
     }
 }

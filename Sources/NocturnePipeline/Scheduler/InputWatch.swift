@@ -9,11 +9,17 @@ public struct InputWatch: Sendable, Hashable {
     public var quietSeconds: Int
     /// A file that ends the watch once it is there; nil for none.
     public var stopFile: String?
+    /// Whether that file is this watch's own, which takes it away, so that the next watch does not end at once.
+    public var takesStopFile: Bool
 
-    public init(quietSeconds: Int, stopFile: String? = nil) {
+    public init(quietSeconds: Int, stopFile: String? = nil, takesStopFile: Bool = false) {
         self.quietSeconds = quietSeconds
         self.stopFile = stopFile
+        self.takesStopFile = takesStopFile
     }
+
+    /// Whether the watch was asked to end.
+    var isStopped: Bool { stopFile.map(FileSystem.exists) ?? false }
 
     /// What has been quiet for long enough. The rest is found again in a later round.
     func quiet(_ discovery: Discovery) -> Discovery {
@@ -35,7 +41,10 @@ public struct InputWatch: Sendable, Hashable {
     /// - Returns: false when the watch is to end.
     func waitForNextRound(after look: Duration, _ control: RunControl) async -> Bool {
         for _ in 0..<interval(after: look) {
-            if let stopFile, FileSystem.exists(stopFile) { return false }
+            if isStopped {
+                if takesStopFile, let stopFile { FileSystem.remove(stopFile) }
+                return false
+            }
             guard control.mode == .running else { return false }
             do { try await Task.sleep(for: .seconds(1)) } catch { return false }
         }

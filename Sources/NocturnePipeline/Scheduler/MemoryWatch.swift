@@ -22,7 +22,7 @@ struct MemoryWatch {
                 await progress.emit(
                     BatchEvent(
                         .pressure,
-                        reason: "\(change.from) to \(change.to): \(change.reason)",
+                        reason: "\(change.from) to \(change.to): \(change.reason); \(Self.consequence(of: change.to))",
                         residentBytes: reading.residentBytes,
                         leasedBytes: budget.snapshot().leased
                     )
@@ -33,6 +33,14 @@ struct MemoryWatch {
                     BatchEvent(.heartbeat, residentBytes: reading.residentBytes, leasedBytes: budget.snapshot().leased)
                 )
             }
+        }
+    }
+
+    private static func consequence(of level: PressureLevel) -> String {
+        switch level {
+        case .normal: "items are begun again"
+        case .warning: "nothing is begun beside what is in flight"
+        case .critical: "of what is in flight only the oldest goes on"
         }
     }
 }

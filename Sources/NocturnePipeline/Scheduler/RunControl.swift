@@ -10,6 +10,8 @@ public final class RunControl: Sendable {
         var flags: [String: CancellationFlag] = [:]
         var cancelledNames: Set<String> = []
         var onCancel: (@Sendable () -> Void)?
+        var onWait: (@Sendable (String?) -> Void)?
+        var givenUp: String?
     }
     private let state = Mutex(State())
 
@@ -27,6 +29,24 @@ public final class RunControl: Sendable {
         }
         action?()
     }
+
+    /// Why the batch could not go on, such as an output folder that is gone; nil for all other ends.
+    public var givenUp: String? { state.withLock { $0.givenUp } }
+
+    /// Stops every item like ``cancel()``, because going on makes no sense.
+    func giveUp(_ reason: String) {
+        state.withLock { $0.givenUp = $0.givenUp ?? reason }
+        cancel()
+    }
+
+    /// Says what the whole batch waits for, to whoever asks where it stands; nil for nothing.
+    func waits(for words: String?) {
+        let action = state.withLock { $0.onWait }
+        action?(words)
+    }
+
+    /// Called whenever the batch begins to wait, and ends.
+    func onWait(_ action: (@Sendable (String?) -> Void)?) { state.withLock { $0.onWait = action } }
 
     /// Admits nothing new; what is in flight goes on to its end.
     public func drain() {

@@ -13,8 +13,9 @@ actor Scheduler {
     private let pool: ComputePool
     private let failFast: Bool
     private let room: DiskRoom
+    private let memory: MemoryRoom
     private let hours: WorkingHours
-    private let isWatching: Bool
+    private let watch: InputWatch?
 
     private let queue: [Work]
     private var next = 0
@@ -24,14 +25,18 @@ actor Scheduler {
     private var committed: Set<Int64> = []
     /// What each item in flight may write.
     private var diskBytes: [Int64: Int] = [:]
-    /// How often in a row the system said that there is no room.
+    /// How often in a row the system said that there is no room; all that is in flight at once says it once.
     private var fullDisks = 0
+    private var wasRefused = false
     /// Whether a source changed while its item was worked on.
     private(set) var needsDiscovery = false
     private let deadline: ContinuousClock.Instant?
     private var pace: LearnedPace
-    /// When what is in flight will probably have ended.
-    private var expectedEnd = ContinuousClock.now
+    /// Steps of each item in flight.
+    private var steps: [Int64: Int] = [:]
+    /// Since when the machine works on what is in flight: the last end of an item, or the first start after a rest.
+    private var busySince = ContinuousClock.now
+    private var hasLearned = false
     private var leftForLater = 0
     private var waiter: CheckedContinuation<Void, Never>?
     private var sequence = 0
@@ -46,9 +51,10 @@ actor Scheduler {
         progress: ProgressReporter,
         pool: ComputePool,
         failFast: Bool,
-        onFull: FullDiskPolicy,
+        room: DiskRoom,
+        patience: Int?,
         hours: WorkingHours,
-        isWatching: Bool
+        watch: InputWatch?
     ) {
         self.recipes = recipes
         self.queue = queue
@@ -59,9 +65,10 @@ actor Scheduler {
         self.progress = progress
         self.pool = pool
         self.failFast = failFast
-        room = DiskRoom(path: output.path, policy: onFull)
+        self.room = room
+        memory = MemoryRoom(budget: budget, patience: patience)
         self.hours = hours
-        self.isWatching = isWatching
+        self.watch = watch
         deadline = hours.secondsUntilDeadline(at: WorkingHours.now()).map { .now + .seconds($0) }
         pace = (try? journal.pace()) ?? LearnedPace()
     }
@@ -71,13 +78,24 @@ actor Scheduler {
     /// Admits items one after the other as memory allows, until none is left or the run is to stop.
     /// - Parameter requests: of each recipe's pipeline, in the order of the recipes.
     func admit(into requests: [BoundedChannel<Flight<Void>>]) async {
+        await admitAll(into: requests)
+        guard leftForLater > 0, watch == nil, let time = hours.finishBy else { return }
+        control.drain()
+        await progress.note("Not begun: \(leftForLater) items that would probably not be done by \(time).")
+    }
+
+    private func admitAll(into requests: [BoundedChannel<Flight<Void>>]) async {
         let available = budget.total
         defer { for channel in requests { channel.finish() } }
-        defer { if leftForLater > 0, !isWatching { control.drain() } }
         while control.mode == .running, let work = await nextWork() {
             if control.wasCancelled(item: work.name) {
                 await settle(work, .cancelled, "cancelled on request", .itemCancelled)
                 continue
+            }
+            if watch?.isStopped == true {
+                await progress.note("Asked to end: what is in flight is finished, nothing new is begun.")
+                control.drain()
+                return
             }
             do {
                 let recipe = recipes[work.recipe]
@@ -95,15 +113,17 @@ actor Scheduler {
                 }
                 let wanted = diskBytes.values.reduce(plan.diskBytes, +)
                 guard await room.wait(for: wanted, refusals: fullDisks, control, progress) else { return }
+                wasRefused = false
                 if work.retries > 0 { try await Task.sleep(for: .seconds(1 << (2 * work.retries - 1))) }
                 try FaultPoint.lease.pass()
                 let lease = try await budget.lease(bytes: needed, exclusive: work.suspect || plan.isLean)
+                try await memory.wait(for: needed, of: work.name, control, progress)
                 guard control.mode == .running else { return }
                 try await start(work, plan: plan, lease: lease, requests[work.recipe])
             } catch is CancellationError {
                 return
             } catch let error as JournalFault where error.isOutOfRoom && room.policy == .pause {
-                fullDisks += 1
+                noteRefusal()
                 retries.append(work)
             } catch let error as JournalFault {
                 // Without the journal nothing can be promised: what is in flight is brought to its end.
@@ -127,7 +147,9 @@ actor Scheduler {
         sequence += 1
         let flag = control.flag(for: work.name)
         try journal.markStarted([work.id])
+        if inFlight.isEmpty { busySince = .now }
         inFlight[work.id] = work
+        steps[work.id] = plan.steps
         diskBytes[work.id] = plan.diskBytes
         let item = InFlightItem(
             id: work.id,
@@ -163,10 +185,9 @@ actor Scheduler {
     /// Whether the item will probably be done in time, after what is in flight. What nothing is known of is started.
     private func canFinish(_ work: Work, _ plan: ItemPlan) -> Bool {
         guard let deadline, let seconds = pace.seconds(model: work.model, steps: plan.steps) else { return true }
-        let end = max(expectedEnd, .now) + .seconds(seconds)
-        guard end <= deadline else { return false }
-        expectedEnd = end
-        return true
+        let begun = inFlight.values.reduce(0) { $0 + (pace.seconds(model: $1.model, steps: steps[$1.id] ?? 0) ?? 0) }
+        let left = max(0, begun - (ContinuousClock.now - busySince).inSeconds)
+        return .now + .seconds(left + seconds) <= deadline
     }
 
     private func wake() {
@@ -188,6 +209,7 @@ actor Scheduler {
         switch report.end {
         case .completed:
             fullDisks = 0
+            hasLearned = true
             pace.learn(model: work.model, seconds: seconds, steps: report.item.plan.steps)
             if deadline != nil { try? journal.keep(pace) }
             await progress.ended(
@@ -200,9 +222,13 @@ actor Scheduler {
             retries.append(again)
             await putBack(work, "\(stage.rawValue): \(reason)")
         case .failed(let reason, let stage, .room):
-            fullDisks += 1
+            noteRefusal()
             if room.policy == .stop { control.drain() } else { retries.append(work) }
             await putBack(work, "\(stage.rawValue): \(reason)")
+        case .failed(let reason, _, .output):
+            if control.givenUp == nil { await progress.note("Stopping: \(reason).") }
+            control.giveUp(reason)
+            await putBack(work, reason)
         case .failed(let reason, _, .discovery):
             needsDiscovery = true
             FileSystem.remove(output.staging(work.name))
@@ -217,11 +243,18 @@ actor Scheduler {
                 await settle(work, .pending, "interrupted", .itemInterrupted)
             }
         }
+        busySince = .now
         inFlight[work.id] = nil
+        steps[work.id] = nil
         diskBytes[work.id] = nil
         committed.remove(work.id)
         control.forget(work.name)
         wake()
+    }
+
+    private func noteRefusal() {
+        if !wasRefused { fullDisks += 1 }
+        wasRefused = true
     }
 
     /// It waits again, with the reason why.
@@ -238,6 +271,8 @@ actor Scheduler {
 
     /// After everything has stopped: what was in flight and never reported goes back to waiting.
     func settleLeftovers() async {
+        // Only a deadline makes it worth a transaction an item.
+        if hasLearned { try? journal.keep(pace) }
         for work in inFlight.values where !committed.contains(work.id) {
             await settle(work, .pending, "interrupted", .itemInterrupted)
         }
@@ -251,7 +286,7 @@ actor Scheduler {
         do {
             try journal.settle([work.id], as: state, reason: reason, at: Timestamp.now())
         } catch {
-            await progress.note("\(error)")
+            if control.givenUp == nil { await progress.note("\(error)") }
         }
         if state == .cancelled { control.forgetRequest(work.name) }
         await progress.ended(work.id, BatchEvent(event, item: work.name, reason: reason))

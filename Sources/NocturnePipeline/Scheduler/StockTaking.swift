@@ -60,14 +60,13 @@ struct StockTaking {
 
     /// Items that wait, and that this run did not find: they go on waiting, unless the batch itself was changed.
     private func settleVanished(_ discovery: Discovery, known: [String: JournalItem]) throws {
+        guard descriptionChanged else { return }
         let found = Set(discovery.items.map(\.key))
-        let vanished = known.values.filter { item in
-            !found.contains(item.key) && (descriptionChanged ? item.state != .completed : item.state == .started)
-        }
+        let vanished = known.values.filter { !found.contains($0.key) && $0.state != .completed }
         try journal.settle(
             vanished.map(\.id),
-            as: descriptionChanged ? .skipped : .pending,
-            reason: descriptionChanged ? "no longer among the inputs" : "was not found in the last run",
+            as: .skipped,
+            reason: "no longer among the inputs",
             at: Timestamp.now()
         )
     }

@@ -55,6 +55,20 @@ public struct WorkPlanner {
             + ["stop"]
     )
 
+    /// Items that the journal says are in flight although no engine is at work: they wait again, and each has one death
+    /// more to its account when it was an engine's death that ended them.
+    ///
+    /// To be recorded before anything else is done: a death that comes later, while inputs are looked at, is nobody's.
+    package func takenBack(_ items: [JournalItem]) -> [JournalItem] {
+        items.filter { $0.state == .started }.map { item in
+            var item = item
+            item.state = .pending
+            item.reason = previousDeath ?? "interrupted"
+            if previousDeath != nil { item.deaths += 1 }
+            return item
+        }
+    }
+
     /// One decision for every discovered item, in order.
     /// - Parameters:
     ///   - foreign: names in the output folder that are not ours and stay as they are.
@@ -125,18 +139,13 @@ public struct WorkPlanner {
             )
         case .failed, .cancelled, .quarantined:
             return retryFailed ? fresh(item, name: before.name) : keep(before.state, before.reason)
-        case .skipped, .pending:
+        case .pending where before.deaths >= 2:
+            let cause = before.reason.map { ": \($0)" } ?? ""
+            var decision = keep(.quarantined, "the engine died twice with this item in flight\(cause)")
+            decision.reused = false
+            return decision
+        case .skipped, .pending, .started:
             return again(item, before, deaths: before.deaths)
-        case .started:
-            guard let previousDeath else { return again(item, before, deaths: before.deaths) }
-            let deaths = before.deaths + 1
-            if deaths >= 2 {
-                var decision = keep(.quarantined, "the engine died twice with this item in flight: \(previousDeath)")
-                decision.reused = false
-                decision.entry.deaths = deaths
-                return decision
-            }
-            return again(item, before, deaths: deaths)
         }
     }
 

@@ -63,10 +63,12 @@ public struct WorkingHours: Sendable, Hashable {
     /// - Returns: false when the run is to stop instead.
     func waitUntilOpen(_ control: RunControl, _ progress: ProgressReporter) async -> Bool {
         var told = false
+        defer { if told { control.waits(for: nil) } }
         while control.mode == .running {
             guard secondsUntilOpen(at: WorkingHours.now()) > 0 else { return true }
             if !told, let window {
                 told = true
+                control.waits(for: "\(window.from), before which nothing is started")
                 await progress.note("Nothing is started before \(window.from).")
             }
             try? await Task.sleep(for: .seconds(1))

@@ -14,6 +14,7 @@ final class InFlightItem: Sendable {
     let context: StageContext
     private let inputs: [InputStamp]
     private let clock = Mutex<[Stage: Double]>([:])
+    private let late = Mutex<String?>(nil)
 
     init(
         id: Int64,
@@ -38,6 +39,18 @@ final class InFlightItem: Sendable {
     /// - Throws: ``ChangedInput`` when a source file is no longer what the fingerprint was made of.
     func checkInputs() throws(ChangedInput) {
         if let changed = inputs.first(where: { !$0.holds }) { throw ChangedInput(path: changed.path) }
+    }
+
+    /// Why it was stopped, when it took longer than an item may.
+    var lateness: String? { late.withLock { $0 } }
+
+    /// Stops it: it has had its time.
+    func stopLate(after seconds: Int, in stage: Stage) {
+        late.withLock {
+            $0 =
+                "took longer than the \(EventText.duration(Double(seconds))) that an item may take (stage \(stage.rawValue))"
+        }
+        flag.cancel()
     }
 
     /// Adds to a stage's time: writing and committing both count as the last one's.
@@ -69,6 +82,8 @@ struct ItemReport: Sendable {
         case room
         /// Looking at the inputs again: they changed.
         case discovery
+        /// Repairing the output folder: nothing can be written to it, whatever the item.
+        case output
 
         init?(for error: any Error) {
             if error is ChangedInput {

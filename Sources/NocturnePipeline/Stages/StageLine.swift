@@ -53,6 +53,7 @@ struct StageSurroundings: Sendable {
     let gate: PressureGate
     /// Nil when nothing is ever taken for stalled.
     let stalls: StallWatch?
+    let health: OutputHealth
 
     /// Runs one item's work, timed. Nil when the item ended here, and was reported.
     func attempt<Output>(
@@ -65,7 +66,7 @@ struct StageSurroundings: Sendable {
             return nil
         }
         let start = ContinuousClock.now
-        stalls?.enter(item.id, item.item.name, stage)
+        stalls?.enter(item, stage)
         defer { stalls?.leave(item.id) }
         do {
             try FaultPoint.stage.pass(of: item.item.name)
@@ -77,10 +78,25 @@ struct StageSurroundings: Sendable {
             if item.flag.isCancelled || error is CancellationError || error is CancelledError {
                 await end(item, .interrupted)
             } else {
-                await end(item, .failed(reason: "\(error)", stage: stage, cure: ItemReport.Cure(for: error)))
+                await end(item, await failure(of: item, in: stage, error))
             }
             return nil
         }
+    }
+
+    /// Whose fault it is: the source's that is another one now, the output folder's, or the item's own.
+    private func failure(of item: InFlightItem, in stage: Stage, _ error: any Error) async -> ItemReport.End {
+        do {
+            // What a file says that is being replaced, or is gone, is nothing to fail with.
+            try item.checkInputs()
+        } catch {
+            return .failed(reason: "\(error)", stage: stage, cure: .discovery)
+        }
+        let cure = ItemReport.Cure(for: error)
+        if cure != .room, let words = await blocking.run({ [health] in health.fault() }) {
+            return .failed(reason: words, stage: stage, cure: .output)
+        }
+        return .failed(reason: "\(error)", stage: stage, cure: cure)
     }
 
     /// Shrinks the lease to what the later stages need.
@@ -91,6 +107,9 @@ struct StageSurroundings: Sendable {
     /// Gives the item's memory back and tells the scheduler.
     func end(_ item: InFlightItem, _ end: ItemReport.End) async {
         item.lease.release()
+        stalls?.forget(item.id)
+        var end = end
+        if case .interrupted = end, let words = item.lateness { end = .failed(reason: words, stage: .load, cure: nil) }
         // The scheduler settles what was never reported, so a report lost to cancellation loses nothing.
         try? await reports.send(ItemReport(item: item, end: end))
     }

@@ -1,15 +1,27 @@
 import Foundation
+import NocturneCore
 import Synchronization
 
-/// Notices an item that makes no progress: a read from a share that is gone, a decoder that never ends.
+/// Notices an item that makes no progress (a read from a share that is gone, a decoder that never ends), and one that takes
+/// longer than an item may.
 ///
 /// A thread of its own counts, so that it works when all others are stuck. It counts its own wakings and not the clock:
 /// time in which the whole process was stopped or the machine asleep is nobody's stall.
 final class StallWatch: Sendable {
+    /// An item that nothing can be done about any more but to end the process.
+    struct Stuck: Sendable {
+        let id: Int64
+        let words: String
+        /// Whether it had its time, and failed with that; otherwise it gets another attempt, alone.
+        let isLate: Bool
+    }
+
     private struct Entry {
-        let name: String
-        var stage: Stage
+        let item: InFlightItem
+        /// Nil between two stages: waiting is not the item's time.
+        var stage: Stage?
         var idleSeconds = 0
+        var usedSeconds = 0
     }
 
     private struct State {
@@ -17,34 +29,52 @@ final class StallWatch: Sendable {
         var isOver = false
     }
 
-    private let limit: Int
+    /// Seconds that a late item has to notice that it was told to stop.
+    private var grace: Int { min(10, itemLimit ?? 0) }
+
+    private let limit: Int?
+    private let itemLimit: Int?
     private let isPaused: @Sendable () -> Bool
-    private let action: @Sendable (String) -> Void
+    private let action: @Sendable (Stuck) -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - limit: seconds without progress after which `action` is called with what there is to say.
+    ///   - limit: seconds without progress after which `action` is called; nil for no such limit.
+    ///   - itemLimit: seconds at work, in all stages together, after which an item is stopped and fails; when it does not
+    ///     stop within ten seconds more, `action` is called. Nil for no such limit.
     ///   - isPaused: whether items are made to wait, for want of memory.
-    init(limit: Int, isPaused: @escaping @Sendable () -> Bool, action: @escaping @Sendable (String) -> Void) {
+    init(
+        limit: Int?,
+        itemLimit: Int? = nil,
+        isPaused: @escaping @Sendable () -> Bool,
+        action: @escaping @Sendable (Stuck) -> Void
+    ) {
         self.limit = limit
+        self.itemLimit = itemLimit
         self.isPaused = isPaused
         self.action = action
     }
 
-    func enter(_ id: Int64, _ name: String, _ stage: Stage) {
-        state.withLock { $0.entries[id] = Entry(name: name, stage: stage) }
+    func enter(_ item: InFlightItem, _ stage: Stage) {
+        state.withLock { state in
+            state.entries[item.id, default: Entry(item: item)].stage = stage
+            state.entries[item.id]?.idleSeconds = 0
+        }
     }
 
     func moved(_ id: Int64) { state.withLock { $0.entries[id]?.idleSeconds = 0 } }
 
-    func leave(_ id: Int64) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
+    func leave(_ id: Int64) { state.withLock { $0.entries[id]?.stage = nil } }
+
+    /// The item's way has ended.
+    func forget(_ id: Int64) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
 
     /// Counts until ``stop()``.
     func start() {
         let thread = Thread { [self] in
             while !state.withLock({ $0.isOver }) {
                 Thread.sleep(forTimeInterval: 1)
-                if let words = tick() { action(words) }
+                if let stuck = tick() { action(stuck) }
             }
         }
         thread.name = "nocturne.stalls"
@@ -53,16 +83,30 @@ final class StallWatch: Sendable {
 
     func stop() { state.withLock { $0.isOver = true } }
 
-    /// One second more. What there is to say when an item has just come to the limit.
-    func tick() -> String? {
+    /// One second more: stops items that have had their time.
+    /// - Returns: an item that has just come to where it cannot be helped.
+    func tick() -> Stuck? {
         if isPaused() {
             state.withLock { state in for id in state.entries.keys { state.entries[id]?.idleSeconds = 0 } }
             return nil
         }
-        return state.withLock { state -> String? in
-            for id in state.entries.keys { state.entries[id]?.idleSeconds += 1 }
-            guard let stalled = state.entries.values.first(where: { $0.idleSeconds == limit }) else { return nil }
-            return "\(stalled.name) has made no progress for \(limit) s (stage \(stalled.stage.rawValue))"
+        return state.withLock { state -> Stuck? in
+            var stuck: Stuck?
+            for (id, entry) in state.entries {
+                guard let stage = entry.stage else { continue }
+                let used = entry.usedSeconds + 1
+                let idle = entry.idleSeconds + 1
+                state.entries[id]?.usedSeconds = used
+                state.entries[id]?.idleSeconds = idle
+                if let itemLimit, used == itemLimit { entry.item.stopLate(after: itemLimit, in: stage) }
+                if let words = entry.item.lateness, let itemLimit, used == itemLimit + grace {
+                    stuck = stuck ?? Stuck(id: id, words: words, isLate: true)
+                } else if let limit, idle == limit {
+                    let words = "\(entry.item.item.name) has made no progress for \(limit) s (stage \(stage.rawValue))"
+                    stuck = stuck ?? Stuck(id: id, words: words, isLate: false)
+                }
+            }
+            return stuck
         }
     }
 }

@@ -1,4 +1,4 @@
-public import NocturneCore
+import NocturneCore
 
 /// How often values fall into bins of one width, as `numpy.histogram` counts: each bin has its lower edge, the last one
 /// its upper edge too.

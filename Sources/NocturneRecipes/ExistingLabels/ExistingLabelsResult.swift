@@ -20,7 +20,7 @@ struct ExistingLabelsResult: ItemResult {
         let files: Int
     }
 
-    struct Label: Codable {
+    struct Label: Codable, MeasuredLabel {
         let value: Int
         let number: Int
         let name: String
@@ -40,6 +40,8 @@ struct ExistingLabelsResult: ItemResult {
         /// Null where the grid is only as large as the object.
         @Nullable var touchesBorder: Bool?
         @Nullable var mesh: SegmentationResult.Mesh?
+
+        var cutByBorder: Bool? { touchesBorder }
     }
 
     let schemaVersion: Int
@@ -56,25 +58,6 @@ struct ExistingLabelsResult: ItemResult {
     let files: [ItemFile]
     let notes: [String]
 
-    /// Rows for the table of the batch.
-    var statistics: [Statistic] {
-        labels.flatMap { label -> [Statistic] in
-            func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
-                Statistic(label: label.name, measure: measure, value: value, unit: unit)
-            }
-            return [
-                row("voxelCount", Double(label.voxelCount), "1"),
-                row("volume", label.volumeMl, "ml"),
-                row("intensityMean", label.intensity?.mean, "stored unit"),
-                row("intensityStandardDeviation", label.intensity?.standardDeviation, "stored unit"),
-                row("intensityMinimum", label.intensity?.minimum, "stored unit"),
-                row("intensityMaximum", label.intensity?.maximum, "stored unit"),
-                row("centroidRasX", label.centroidRasMm?[0], "mm"),
-                row("centroidRasY", label.centroidRasMm?[1], "mm"),
-                row("centroidRasZ", label.centroidRasMm?[2], "mm"),
-                row("touchesBorder", label.touchesBorder.map { $0 ? 1 : 0 }, "1"),
-                row("intensityMedian", label.intensity?.median, "stored unit"),
-            ] + SegmentationResult.Histogram.statistics(label.intensity?.histogram, of: label.name)
-        }
-    }
+    /// Rows for the table of the cohort.
+    var statistics: [Statistic] { labels.flatMap(\.statistics) }
 }

@@ -14,6 +14,8 @@ struct FoundFile: Sendable, Hashable {
     let name: String
     /// The last part of the input's own path, for files that lie directly in it.
     let root: String
+    /// Whether it does not answer when it is read.
+    var isSilent = false
 
     /// The last part of the folder the file lies in.
     var folderName: String {
@@ -28,13 +30,15 @@ struct FoundFile: Sendable, Hashable {
 
     /// What tells whether the file is still the same: name, size, time of change, and the content where it is small.
     var stamp: String {
-        let stamp = InputStamp(path)
-        var text = "\(name) \(stamp.words)"
-        if let size = stamp.size, size <= 64 << 10, let digest = try? FileSystem.digest(path) {
-            text += " \(digest.digest.hex)"
+        var stamp = stampWithoutContent
+        if !isSilent, let size = InputStamp(path).size, size <= 64 << 10, let digest = try? FileSystem.digest(path) {
+            stamp += " \(digest.digest.hex)"
         }
-        return text
+        return stamp
     }
+
+    /// The same, of a file that cannot be read.
+    var stampWithoutContent: String { "\(name) \(InputStamp(path).words)" }
 }
 
 /// Walks the inputs: every regular file once, in the order of paths.
@@ -43,6 +47,8 @@ struct FileWalk {
     let flag: CancellationFlag
     private var seenFolders: Set<FileIdentity> = []
     private(set) var files: [FoundFile] = []
+    /// Those that do not answer, and are not among ``files``.
+    private(set) var silent: [FoundFile] = []
     private(set) var notes: [String] = []
     /// What lies among the inputs and can be nobody's: pipes, links to nothing, names that cannot be written down.
     private var strangers: [Stranger] = []
@@ -90,6 +96,10 @@ struct FileWalk {
         }
         files.sort { $0.path < $1.path }
         leaveTwins()
+        let silentPaths = try request.silent.among(files.map(\.path), flag: flag)
+        silent = files.filter { silentPaths.contains($0.path) }
+        for index in silent.indices { silent[index].isSilent = true }
+        files.removeAll { silentPaths.contains($0.path) }
     }
 
     /// Equal strings can be different names on the disk: one letter can be written as one character or as two. Everything

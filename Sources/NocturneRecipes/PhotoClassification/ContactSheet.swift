@@ -108,7 +108,7 @@ public enum ContactSheet {
         do {
             page.image(try PhotoReader.read(at: entry.folder + "/thumbnail.png").image, in: place)
         } catch {
-            if let fault = error as? any SystemFault, fault.isTransient { throw fault }
+            if error.isTransient { throw error }
             page.outline(place, ReportParts.quiet)
         }
         if let level = entry.level {

@@ -22,7 +22,11 @@ package struct DelimitedText: Sendable {
 
     private enum Place { case start, plain, quoted, closed }
 
-    /// - Throws: ``Fault`` for a quote that is never closed, or text behind a closing one.
+    /// More than any list of pictures has; a row takes some hundred bytes of memory, whatever its length.
+    private static let largestRowCount = 2_000_000
+    private static let largestFieldCount = 10_000
+
+    /// - Throws: ``Fault`` for a quote that is never closed, text behind a closing one, or too many rows or fields.
     package init(_ bytes: [UInt8]) throws(Fault) {
         let (quote, comma, feed, carriage) = (UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(10), UInt8(13))
         var place = Place.start
@@ -43,11 +47,11 @@ package struct DelimitedText: Sendable {
                     field.append(byte)
                 }
             } else if byte == comma {
-                endField()
+                try endField()
                 place = .start
             } else if byte == feed || byte == carriage {
                 if byte == carriage, index < bytes.count, bytes[index] == feed { index += 1 }
-                endRow(isEmpty: place == .start)
+                try endRow(isEmpty: place == .start)
                 place = .start
             } else if place == .closed {
                 throw Fault(row: begin, detail: "there is text behind a closing quote")
@@ -59,17 +63,23 @@ package struct DelimitedText: Sendable {
             }
         }
         if place == .quoted { throw Fault(row: begin, detail: "a quote is never closed") }
-        endRow(isEmpty: place == .start)
+        try endRow(isEmpty: place == .start)
     }
 
-    private mutating func endField() {
+    private mutating func endField() throws(Fault) {
+        guard fields.count < Self.largestFieldCount else {
+            throw Fault(row: begin, detail: "there are more than \(Self.largestFieldCount) fields")
+        }
         fields.append(String(decoding: field, as: UTF8.self))
         field.removeAll(keepingCapacity: true)
     }
 
-    private mutating func endRow(isEmpty: Bool) {
+    private mutating func endRow(isEmpty: Bool) throws(Fault) {
         if !(isEmpty && fields.isEmpty) {
-            endField()
+            try endField()
+            guard rows.count < Self.largestRowCount else {
+                throw Fault(row: begin, detail: "there are more than \(Self.largestRowCount) rows")
+            }
             rows.append(Row(number: begin, fields: fields))
         }
         fields = []

@@ -1,15 +1,15 @@
 import Foundation
-import NocturneInference
+package import NocturneInference
 import NocturnePipeline
 
 /// `<picture without ending>.json` beside a picture: `age_approx`, `sex` and `anatom_site_general`, directly in it or in
 /// `meta.clinical`, where the ISIC archive puts them.
-enum MetadataSidecar {
+package enum MetadataSidecar {
     static func path(of picture: String) -> String { (picture as NSString).deletingPathExtension + ".json" }
 
     /// - Returns: nil where there is no such file, or it holds nothing of this kind.
     /// - Throws: ``ClinicalMetadataFault`` that names the file.
-    static func read(at path: String, settings: PhotoMetadataSettings) throws(ClinicalMetadataFault)
+    package static func read(at path: String, settings: PhotoMetadataSettings) throws(ClinicalMetadataFault)
         -> ClinicalMetadata?
     {
         guard FileSystem.exists(path) else { return nil }

@@ -19,18 +19,6 @@ extension SegmentationResult {
             below = histogram.below
             above = histogram.above
         }
-
-        /// The edges, then a row for each bin, counted from 1.
-        static func statistics(_ histogram: Histogram?, of label: String) -> [Statistic] {
-            func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
-                Statistic(label: label, measure: measure, value: value, unit: unit)
-            }
-            let counts = histogram?.counts ?? []
-            return [
-                row("histogramLower", histogram?.lower, "stored unit"),
-                row("histogramUpper", histogram?.upper, "stored unit"),
-            ] + counts.enumerated().map { row("histogramCount\($0 + 1)", Double($1), "1") }
-        }
     }
 
     struct Region: Codable {
@@ -108,12 +96,7 @@ extension SegmentationResult.Region {
             ? [row("volume", volumeMm3, "mm3"), row("sampledVolume", sampledVolumeMm3, "mm3")]
             : [row("area", areaMm2, "mm2"), row("sampledArea", sampledAreaMm2, "mm2")]
         return size + [
-            row("sampleCount", sampleCount.map(Double.init), "1"),
-            row("intensityMean", intensity?.mean, "stored unit"),
-            row("intensityStandardDeviation", intensity?.standardDeviation, "stored unit"),
-            row("intensityMinimum", intensity?.minimum, "stored unit"),
-            row("intensityMaximum", intensity?.maximum, "stored unit"),
-            row("intensityMedian", intensity?.median, "stored unit"),
-        ] + SegmentationResult.Histogram.statistics(intensity?.histogram, of: "roi:\(name)")
+            row("sampleCount", sampleCount.map(Double.init), "1")
+        ] + SegmentationResult.Intensity.statistics(intensity, of: "roi:\(name)")
     }
 }

@@ -46,7 +46,7 @@ struct SegmentationResult: ItemResult {
         let volumeMm3: Double
     }
 
-    struct Label: Codable {
+    struct Label: Codable, MeasuredLabel {
         let value: Int
         let name: String
         let color: String
@@ -61,6 +61,8 @@ struct SegmentationResult: ItemResult {
         let touchesBorder: Bool
         @Nullable var cleaning: Cleaning?
         @Nullable var mesh: Mesh?
+
+        var cutByBorder: Bool? { voxelCount > 0 ? touchesBorder : nil }
     }
 
     struct Code: Codable {
@@ -89,24 +91,6 @@ struct SegmentationResult: ItemResult {
 
     /// Rows for the table of the cohort.
     var statistics: [Statistic] {
-        labels.flatMap { label -> [Statistic] in
-            func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
-                Statistic(label: label.name, measure: measure, value: value, unit: unit)
-            }
-            let present = label.voxelCount > 0
-            return [
-                row("voxelCount", Double(label.voxelCount), "1"),
-                row("volume", label.volumeMl, "ml"),
-                row("intensityMean", label.intensity?.mean, "stored unit"),
-                row("intensityStandardDeviation", label.intensity?.standardDeviation, "stored unit"),
-                row("intensityMinimum", label.intensity?.minimum, "stored unit"),
-                row("intensityMaximum", label.intensity?.maximum, "stored unit"),
-                row("centroidRasX", label.centroidRasMm?[0], "mm"),
-                row("centroidRasY", label.centroidRasMm?[1], "mm"),
-                row("centroidRasZ", label.centroidRasMm?[2], "mm"),
-                row("touchesBorder", present ? (label.touchesBorder ? 1 : 0) : nil, "1"),
-                row("intensityMedian", label.intensity?.median, "stored unit"),
-            ] + Histogram.statistics(label.intensity?.histogram, of: label.name)
-        } + regions.flatMap(\.statistics) + (comparison?.statistics ?? [])
+        labels.flatMap(\.statistics) + regions.flatMap(\.statistics) + (comparison?.statistics ?? [])
     }
 }

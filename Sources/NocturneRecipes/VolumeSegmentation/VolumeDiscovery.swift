@@ -24,9 +24,12 @@ struct VolumeDiscovery {
         var found: [FoundVolume] = []
         let isNIfTI = inputs.map { VolumeDiscovery.isNIfTIName($0.fileName) }
         var nifti = zip(inputs, isNIfTI).filter(\.1).map(\.0)
+        let isSilentNIfTI = walk.silent.map { VolumeDiscovery.isNIfTIName($0.fileName) }
+        nifti += zip(walk.silent, isSilentNIfTI).filter(\.1).map(\.0)
         nifti += ChannelCases.siblings(of: nifti, channels: models.map(\.channelCount).max() ?? 1)
         let others = zip(inputs, isNIfTI).filter { !$0.1 }.map(\.0)
-        found += try niftiVolumes(nifti)
+        found += try niftiVolumes(nifti, request.silent)
+        found += zip(walk.silent, isSilentNIfTI).filter { !$0.1 }.map { single($0.0, .refused(request.silent.words)) }
         found += try dicomVolumes(others, besides: Set(nifti.map(\.path)), request)
         found.sort { $0.order < $1.order }
         let unusable = models.flatMap { walk.unusable(model: $0.package.id) }
@@ -48,10 +51,14 @@ struct VolumeDiscovery {
         return name
     }
 
-    private func niftiVolumes(_ files: [FoundFile]) throws -> [FoundVolume] {
+    private func niftiVolumes(_ files: [FoundFile], _ silent: SilentFiles) throws -> [FoundVolume] {
         let headers = Mutex([Int: Result<VolumeFacts, Refusal>]())
         try scope.forEach(files.count) { index in
             let result: Result<VolumeFacts, Refusal>
+            guard !files[index].isSilent else {
+                headers.withLock { $0[index] = .failure(Refusal(problem: .refused(silent.words))) }
+                return
+            }
             do throws(NIfTIError) {
                 let header = try patiently(scope.flag) { () throws(NIfTIError) in
                     try NIfTIReader.readHeader(at: files[index].path)

@@ -143,9 +143,11 @@ struct VolumeMemory {
                 from: .finish,
                 through: .finish
             ),
-            PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .mesh, through: .mesh),
             PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
         ]
+        if options.meshes != .none {
+            buffers.append(PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .mesh, through: .mesh))
+        }
         if !model.settings.postprocessing.isEmpty || options.labels != nil {
             buffers.append(PlannedBuffer("labels before cleaning", bytes: voxels * 2, from: .finish, through: .finish))
         }

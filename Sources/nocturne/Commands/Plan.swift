@@ -47,13 +47,14 @@ struct PlanReport {
     }
 
     func print() async throws {
-        let recipes = try LoadedModels.recipes(description)
+        let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description)
         let threads = try resources.width()
         let pool = ComputePool(width: threads)
         defer { pool.shutdown() }
         let reading = MemoryReading.take()
         let budget = try resources.memoryBytes() ?? MemoryBudget.defaultTotal(reading)
-        let shared = try recipes.reduce(reading.residentBytes ?? 0) { $0 + (try $1.sharedBytes(threads: threads)) }
+        let process = max((reading.residentBytes ?? 0) - loadedBytes, 0)
+        let shared = try recipes.reduce(process) { $0 + (try $1.sharedBytes(threads: threads)) }
         let request = DiscoveryRequest(
             inputs: description.inputs,
             include: description.include,

@@ -20,6 +20,8 @@ struct Status: AsyncParsableCommand {
     struct Report: Encodable {
         let output: String
         @Nullable var runningProcess: Int?
+        /// What the run as a whole waits for, such as room on the disk; null when it does not wait.
+        @Nullable var waitingFor: String?
         let counts: BatchCounts
         let inFlight: [String]
         let failures: [Failure]
@@ -68,6 +70,7 @@ struct Status: AsyncParsableCommand {
         return Report(
             output: folder.path,
             runningProcess: holder.map(Int.init),
+            waitingFor: BatchLock.waiting(in: folder),
             counts: BatchCounts(of: items),
             inFlight: holder == nil ? [] : items.filter { $0.state == .started }.map(\.name),
             failures: items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map {
@@ -129,6 +132,7 @@ struct Status: AsyncParsableCommand {
             report.runningProcess.map { "Process \($0) is working on it: \(report.inFlight.joined(separator: ", "))" }
                 ?? "No run is at work."
         ]
+        lines += report.waitingFor.map { ["It waits for \($0)."] } ?? []
         lines += report.failures.map { "\($0.state) \($0.item): \($0.reason ?? "")" }
         lines.append(AccountText.summary(report.counts, output: folder, seconds: nil))
         return lines.joined(separator: "\n")

@@ -47,7 +47,8 @@ struct Watch: AsyncParsableCommand {
                 overwrite: overwrite,
                 watch: InputWatch(
                     quietSeconds: settle,
-                    stopFile: stopFile.map(absolutePath) ?? folder.path + "/stop"
+                    stopFile: stopFile.map(absolutePath) ?? folder.path + "/stop",
+                    takesStopFile: stopFile == nil
                 )
             )
         )

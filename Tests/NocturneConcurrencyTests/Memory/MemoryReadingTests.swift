@@ -44,6 +44,7 @@ struct MemoryReadingTests {
         #expect(reading.systemAvailableBytes == 12_288_000_000)
         #expect(reading.stallPercent == 12.34)
         #expect(reading.residentBytes == 250 * Int(sysconf(Int32(_SC_PAGESIZE))))
+        #expect(reading.anonymousBytes == 150 * Int(sysconf(Int32(_SC_PAGESIZE))))
         #expect(reading.cgroupLimitBytes == nil)
         #expect(reading.limitBytes == 16_384_000_000)
         #expect(reading.availableBytes == 12_288_000_000)
@@ -118,5 +119,29 @@ struct MemoryReadingTests {
         let reading = MemoryReading.take()
         #expect(reading.residentBytes ?? 0 > 1 << 20)
         #expect(MemoryBudget.defaultTotal(reading) >= 64 << 20)
+    }
+
+    @Test(
+        "out-of-memory kills are read from the group, or from the machine where the group does not say",
+        arguments: [
+            (
+                [
+                    "proc/self/cgroup": "4:memory:/a/b\n",
+                    "cgroup/memory/a/b/memory.oom_control": "under_oom 0\noom_kill 3\n",
+                ], 3
+            ),
+            (["proc/self/cgroup": "4:memory:/a/b\n", "cgroup/memory/a/memory.oom_control": "oom_kill 2\n"], 2),
+            (["proc/self/cgroup": "0::/a\n", "cgroup/a/memory.events": "oom 9\noom_kill 5\noom_group_kill 1\n"], 5),
+            (["proc/self/cgroup": "0::/\n", "proc/vmstat": "nr_free_pages 1\noom_kill 7\n"], 7),
+            (["proc/self/cgroup": "0::/\n"], nil),
+        ] as [([String: String], Int?)]
+    )
+    func kills(files: [String: String], expected: Int?) throws {
+        let machine = try FakeMachine(files)
+        let found = MemoryReading.outOfMemoryKills(
+            procRoot: machine.folder("proc").path,
+            cgroupRoot: machine.folder("cgroup").path
+        )
+        #expect(found == expected)
     }
 }

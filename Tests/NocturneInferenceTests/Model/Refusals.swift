@@ -20,6 +20,11 @@ struct Refusal: Sendable, CustomTestStringConvertible {
 
 extension Refusal {
     private static let volume = "volumeSegmentation"
+    /// One more than a list may have.
+    private static func many(_ entry: String) -> String {
+        "[" + [String](repeating: entry, count: 1001).joined(separator: ",") + "]"
+    }
+
     static let all: [Refusal] = [
         Refusal("schemaVersion", "1", .unknownSchemaVersion, "schemaVersion"),
         Refusal("schemaVersion", nil, .missingKey, "schemaVersion"),
@@ -32,6 +37,8 @@ extension Refusal {
         Refusal("licence", "\"\"", .invalidValue, "licence"), Refusal("licence", nil, .missingKey, "licence"),
         Refusal("task", "\"magic\"", .invalidValue, "task"),
         Refusal("files", "[]", .invalidValue, "files"), Refusal("files", "{}", .wrongType, "files"),
+        Refusal("files", many(PackageBuilder.fileEntry), .invalidValue, "files"),
+        Refusal("\(volume).networks", many("\"network.onnx\""), .invalidValue, "\(volume).networks"),
         Refusal("files.0.path", "\"../network.onnx\"", .unsafePath, "files[0].path"),
         Refusal("files.0.path", "\"nets/../../network.onnx\"", .unsafePath, "files[0].path"),
         Refusal("files.0.path", "\"/etc/passwd\"", .unsafePath, "files[0].path"),

@@ -19,12 +19,11 @@ extension CommitWorld {
         for index in items.indices { (items[index].place, items[index].isSuspect) = (.out, false) }
     }
 
-    /// As `StockTaking` does: the planner decides, and what is new is recorded in one durable transaction.
-    mutating func takeStock() {
-        var known: [String: JournalItem] = [:]
-        for (index, source) in Self.sources.enumerated() where items[index].row.exists {
-            let row = items[index].row
-            known[source.key] = JournalItem(
+    /// As the journal would tell it.
+    private func journalItems() -> [JournalItem] {
+        Self.sources.indices.filter { items[$0].row.exists }.map { index in
+            let (source, row) = (Self.sources[index], items[index].row)
+            return JournalItem(
                 id: Int64(index),
                 key: source.key,
                 name: source.name,
@@ -36,9 +35,35 @@ extension CommitWorld {
                 notes: []
             )
         }
-        let death = phase == .orphaned && flaw != .forgetsDeaths ? "signal 9" : nil
+    }
+
+    /// As the engine does before anything else: what was in flight waits again, in one durable transaction.
+    private mutating func takeBack() {
+        let knowsDeath = isRestart && (journalKnowsSupervisor || flaw == .blamesForOtherSupervisors)
+        let death = knowsDeath && flaw != .forgetsDeaths ? "signal 9" : nil
+        for item in WorkPlanner(retryFailed: false, previousDeath: death).takenBack(journalItems()) {
+            items[Int(item.id)].row.state = item.state
+            items[Int(item.id)].row.deaths = item.deaths
+        }
+        for index in items.indices {
+            if items[index].diedInFlight { items[index].blame += 1 }
+            items[index].diedInFlight = false
+        }
+        journalKnowsSupervisor = true
+        flushJournal()
+    }
+
+    mutating func open() {
+        isRestart = phase == .orphaned
+        takeBack()
+        phase = .opened
+    }
+
+    /// As `StockTaking` does: the planner decides, and what is new is recorded in one durable transaction.
+    mutating func takeStock() {
+        let known = Dictionary(uniqueKeysWithValues: journalItems().map { ($0.key, $0) })
         let before = items
-        let decisions = WorkPlanner(retryFailed: false, previousDeath: death)
+        let decisions = WorkPlanner(retryFailed: false, previousDeath: nil)
             .decide(Self.sources, known: flaw == .doesAllAnew ? [:] : known, foreign: []) { item in
                 [.old, .new, .whole].contains(before[Int(item.id)].final)
             }
@@ -47,8 +72,6 @@ extension CommitWorld {
             items[index].row = Row(state: entry.state, deaths: entry.deaths, isOld: false, exists: true)
             items[index].isSuspect = decision.suspect
             items[index].place = decision.work ? .queued : .out
-            if items[index].diedInFlight { items[index].blame += 1 }
-            items[index].diedInFlight = false
         }
         flushJournal()
         phase = .stocked
@@ -116,12 +139,14 @@ extension CommitWorld {
     mutating func crash(_ crash: Crash) {
         switch crash {
         case .death:
-            for index in items.indices where items[index].row.state == .started { items[index].diedInFlight = true }
+            for index in inFlight where items[index].row.state == .started { items[index].diedInFlight = true }
             leave(.orphaned)
         case .kill:
+            journalKnowsSupervisor = false
             for index in items.indices { items[index].diedInFlight = false }
             leave(.absent)
         case .powerCut(let keeping):
+            journalKnowsSupervisor = false
             for index in items.indices {
                 items[index].diedInFlight = false
                 items[index].row = items[index].durableRow

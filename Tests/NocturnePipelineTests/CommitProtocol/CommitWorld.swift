@@ -7,6 +7,7 @@ enum CommitFlaw: CaseIterable {
     case recordsBeforeRenaming, renamesUnflushed, recordsBeforeTheFolderIsFlushed, neverAdopts, adoptsAnything
     case adoptsBeforeTheFolderIsFlushed, quarantinesTheFinished
     case forgetsDeaths, suspectsBesideOthers, doesAllAnew
+    case blamesForOtherSupervisors
 }
 
 /// What lies in a folder: a result of an earlier version of the source, or of this one.
@@ -28,6 +29,8 @@ struct CommitWorld: SmallWorld {
     enum Phase: UInt8 {
         /// No engine; or a supervisor that knows how the last one died.
         case absent, orphaned
+        /// The journal is open and what was in flight taken back; inputs are looked at.
+        case opened
         /// Decisions are recorded, finished folders not yet adopted.
         case stocked
         case working
@@ -50,7 +53,9 @@ struct CommitWorld: SmallWorld {
         case powerCut(keeping: [Bool])
     }
 
-    enum Move { case begin, adopt, start, write(Int), group, rename, flushFolder, record, interrupt, crash(Crash) }
+    enum Move {
+        case begin, stock, adopt, start, write(Int), group, rename, flushFolder, record, interrupt, crash(Crash)
+    }
 
     struct Row: Hashable {
         var state = ItemState.pending
@@ -79,11 +84,17 @@ struct CommitWorld: SmallWorld {
         let phase: Phase
         let items: [Item]
         let queue: [Int]
+        let isRestart: Bool
+        let journalKnowsSupervisor: Bool
     }
 
     var items: [Item]
     var phase = Phase.absent
     var queue: [Int] = []
+    /// Whether the engine that runs was started because another died.
+    var isRestart = false
+    /// Whether this supervisor's engines have come as far as the journal before.
+    var journalKnowsSupervisor = false
     let flaw: CommitFlaw?
     /// Whether the file system can exchange two names in one step.
     let exchanges: Bool
@@ -102,7 +113,15 @@ struct CommitWorld: SmallWorld {
         }
     }
 
-    var key: Key { Key(phase: phase, items: items, queue: queue) }
+    var key: Key {
+        Key(
+            phase: phase,
+            items: items,
+            queue: queue,
+            isRestart: phase == .opened && isRestart,
+            journalKnowsSupervisor: journalKnowsSupervisor
+        )
+    }
 
     func indices(at place: Place) -> [Int] { items.indices.filter { items[$0].place == place } }
 
@@ -119,6 +138,7 @@ struct CommitWorld: SmallWorld {
     private var steps: [Move] {
         switch phase {
         case .absent, .orphaned: return [.begin]
+        case .opened: return [.stock]
         case .stocked: return [.adopt]
         case .ended: return []
         case .working, .renaming, .recording: break
@@ -149,7 +169,8 @@ struct CommitWorld: SmallWorld {
 
     mutating func make(_ move: Move) -> String? {
         switch move {
-        case .begin: takeStock()
+        case .begin: open()
+        case .stock: takeStock()
         case .adopt: adopt()
         case .start: return start()
         case .write(let index):
@@ -175,13 +196,14 @@ struct CommitWorld: SmallWorld {
             for index in inFlight { items[index].row.state = .pending }
             flushJournal()
             leave(.absent)
+            journalKnowsSupervisor = false
         case .crash(let crash): self.crash(crash)
         }
         return nil
     }
 
     /// Past taking stock, and not yet dead.
-    private var isAtWork: Bool { ![.absent, .orphaned, .stocked].contains(phase) }
+    private var isAtWork: Bool { ![.absent, .orphaned, .opened, .stocked].contains(phase) }
 
     var fault: String? {
         for item in items {

@@ -2,6 +2,7 @@ import Foundation
 import NocturneInference
 import NocturnePipeline
 import NocturneRecipes
+import NocturneTestSupport
 import Testing
 
 @Suite("Clinical metadata")
@@ -30,7 +31,7 @@ struct ClinicalMetadataTests {
 
     @Test("Twenty rows as people write them give the vectors of the Python reference")
     func reference() throws {
-        let folder = PhotoBench.fixture("ClinicalMetadata")
+        let folder = Fixtures.url("ClinicalMetadata")
         let expected = try JSONDecoder().decode(
             Expected.self,
             from: Data(contentsOf: folder.appendingPathComponent("expected.json"))
@@ -95,6 +96,13 @@ struct ClinicalMetadataTests {
         #expect(text.rows.map(\.number) == [1, 2, 4, 7])
         #expect(try DelimitedText([]).rows.isEmpty)
         #expect(try DelimitedText(Array("\"\"".utf8)).rows.map(\.fields) == [[""]])
+    }
+
+    @Test("A row of more fields than any table has is a fault")
+    func wide() throws {
+        let commas = [UInt8](repeating: UInt8(ascii: ","), count: 9_999)
+        #expect(try DelimitedText(commas).rows.map(\.fields.count) == [10_000])
+        #expect(throws: DelimitedText.Fault.self) { try DelimitedText(commas + [UInt8(ascii: ",")]) }
     }
 
     @Test("Any bytes end as rows or as a fault")

@@ -15,12 +15,8 @@ final class PhotoBench: Sendable {
     /// - Parameter models: names of fixture packages, or paths.
     init(_ models: String...) throws {
         folder = try TemporaryFolder("nocturne-photos")
-        self.models = models.map { $0.hasPrefix("/") ? $0 : PhotoBench.fixture("PhotoModels/\($0)").path }
+        self.models = models.map { $0.hasPrefix("/") ? $0 : Fixtures.url("PhotoModels/\($0)").path }
         try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
-    }
-
-    static func fixture(_ path: String) -> URL {
-        Checkout.folder.appendingPathComponent("Tests/NocturneRecipesTests/Fixtures/\(path)")
     }
 
     var input: String { folder("in").path }

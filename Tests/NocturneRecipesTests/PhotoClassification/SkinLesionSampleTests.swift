@@ -28,7 +28,7 @@ struct SkinLesionSampleTests {
     private func compareWithReference(_ bench: PhotoBench) throws {
         let expected = try JSONDecoder().decode(
             Expected.self,
-            from: Data(contentsOf: PhotoBench.fixture("SkinLesions/expected.json"))
+            from: Data(contentsOf: Fixtures.url("SkinLesions/expected.json"))
         )
         #expect(expected.cases.count == 8)
         for entry in expected.cases {

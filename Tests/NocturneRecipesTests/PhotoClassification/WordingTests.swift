@@ -91,7 +91,7 @@ struct WordingTests {
     func package() throws {
         try TemporaryFolder.with { place in
             let folder = place("package")
-            try FileManager.default.copyItem(at: PhotoBench.fixture("PhotoModels/primary"), to: folder)
+            try FileManager.default.copyItem(at: Fixtures.url("PhotoModels/primary"), to: folder)
             let file = folder.appendingPathComponent("model.json")
             let text = try String(contentsOf: file, encoding: .utf8)
             try text.replacing("\"blue picture\"", with: "\"safe mole\"").write(

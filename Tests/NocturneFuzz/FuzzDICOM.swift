@@ -1,0 +1,47 @@
+import NocturneConcurrency
+import NocturneFormats
+
+/// DICOM objects: images, DICOMDIRs, segmentations and structure sets.
+enum FuzzDICOM {
+    private static let limits = DICOMObjectLimits(
+        frames: 4096,
+        segments: 256,
+        contours: 4096,
+        points: 1 << 16,
+        voxels: 1 << 20,
+        volumes: 4
+    )
+
+    /// The way of a run: look, header, series, volume; and single slices, which make none.
+    static func series(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let path = InputFile.write(bytes, "input.dcm")
+        let scope = ComputeScope.serial()
+        guard let scan = try? DICOMScanner.scan(paths: [path], scope: scope, corrects: true) else { return true }
+        for series in scan.series.prefix(4) {
+            for slice in series.slices.prefix(2) {
+                guard let rows = slice.rows, let columns = slice.columns, (1...2048).contains(rows),
+                    (1...512).contains(columns)
+                else { continue }
+                _ = try? DICOMReader.storedValues(of: slice)
+            }
+            guard let count = series.geometry?.shape.count, count <= FuzzVolumes.largestCount else { continue }
+            _ = try? DICOMReader.readVolume(series, scope: scope)
+        }
+        return scan.notDICOM.isEmpty
+    }
+
+    static func segmentation(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let path = InputFile.write(bytes, "input.dcm")
+        guard DICOMScanner.looksLikeDICOM(path) else { return false }
+        _ = try? DICOMSegmentationReader.readHeader(path: path, limits: limits)
+        _ = try? DICOMSegmentationReader.read(path: path, limits: limits)
+        return true
+    }
+
+    static func structures(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let path = InputFile.write(bytes, "input.dcm")
+        guard DICOMScanner.looksLikeDICOM(path) else { return false }
+        _ = try? DICOMStructureSetReader.read(path: path, limits: limits)
+        return true
+    }
+}

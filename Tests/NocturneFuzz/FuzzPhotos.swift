@@ -1,0 +1,51 @@
+import CZlib
+import NocturneFormats
+
+/// Photos, each of its kind: what begins otherwise is another target's.
+enum FuzzPhotos {
+    private static let limits = PhotoLimits(storedPixels: 1 << 20, side: 300, bytes: 32 << 20)
+
+    static func jpeg(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.starts(with: [0xFF, 0xD8, 0xFF]) && read(InputFile.write(bytes, "input.jpg"))
+    }
+
+    static func tiff(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let heads: [[UInt8]] = [[0x49, 0x49, 42, 0], [0x4D, 0x4D, 0, 42], [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43]]
+        return heads.contains(where: bytes.starts(with:)) && read(InputFile.write(bytes, "input.tif"))
+    }
+
+    static func dicom(_ bytes: UnsafeRawBufferPointer) -> Bool { read(InputFile.write(bytes, "input.dcm")) }
+
+    /// Checksums are put right, so that changes get past them.
+    static func png(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var file = Array(bytes)
+        guard file.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) else { return false }
+        var place = 8
+        while place + 12 <= file.count {
+            let length = file[place..<place + 4].reduce(0) { $0 << 8 | Int($1) }
+            guard length <= file.count - place - 12 else { break }
+            let sum = file[place + 4..<place + 8 + length].withUnsafeBufferPointer {
+                crc32(0, $0.baseAddress, UInt32($0.count))
+            }
+            for index in 0..<4 { file[place + 8 + length + index] = UInt8(sum >> (24 - 8 * index) & 255) }
+            place += 12 + length
+        }
+        return read(InputFile.write(file, "input.png"))
+    }
+
+    private static func read(_ path: String) -> Bool {
+        _ = try? PhotoReader.readHeader(at: path)
+        guard let facts = try? PhotoReader.readHeader(at: path, limits: limits) else { return true }
+        _ = try? PhotoReader.read(at: path, limits: limits)
+        let (width, height) = (facts.uprightWidth, facts.uprightHeight)
+        let part = PhotoPart(columns: width / 3..<width / 3 + (width + 1) / 2, rows: height / 3..<height)
+        var sum = 0
+        _ = try? PhotoReader.readBands(at: path, limits: limits, part: { _ in part }) { band in
+            for row in 0..<band.rows.count {
+                sum &+= Int(band.samples[row * band.stride])
+                sum &+= Int(band.samples[row * band.stride + part.columns.count * 3 - 1])
+            }
+        }
+        return sum >= 0
+    }
+}

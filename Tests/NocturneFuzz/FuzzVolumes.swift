@@ -1,0 +1,24 @@
+import NocturneConcurrency
+import NocturneFormats
+
+/// NIfTI volumes and label maps, and surfaces.
+enum FuzzVolumes {
+    /// More than this is not decoded, as a memory budget would have it.
+    static let largestCount = 1 << 20
+
+    static func nifti(_ bytes: UnsafeRawBufferPointer, name: String) -> Bool {
+        let path = InputFile.write(bytes, name)
+        guard let header = try? NIfTIReader.readHeader(at: path), header.shape.count <= largestCount else {
+            return true
+        }
+        let scope = ComputeScope.serial()
+        _ = try? NIfTIReader.readVolume(at: path, scope: scope)
+        _ = try? NIfTIReader.readLabels(at: path, scope: scope)
+        return true
+    }
+
+    static func stl(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        _ = try? STLReader.read(at: InputFile.write(bytes, "input.stl"))
+        return true
+    }
+}
