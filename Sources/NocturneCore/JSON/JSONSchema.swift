@@ -7,9 +7,8 @@ package struct JSONSchemaError: Error, Hashable, Sendable, CustomStringConvertib
 
 /// The part of JSON Schema (draft 2020-12) that Nocturne's own schemas use, whole and strict.
 ///
-/// A schema that uses another keyword is refused when it is read: a rule is never passed over. (A library that does the
-/// whole of the standard was looked for: those there are take a compiler's worth of dependencies, or pass over what they do
-/// not know.)
+/// A schema that uses another keyword is refused when it is read. The standard has what is not known passed over, and
+/// libraries of it do so; here a rule that is misspelt is found.
 package struct JSONSchema: Sendable {
     private let root: Node
     private let definitions: [String: Node]

@@ -50,10 +50,10 @@ public struct WorkPlanner {
 
     /// Names that cannot be an item's folder: those of the batch's own files, while they are written too, and of the file
     /// that stops a watch.
-    static let reservedNames: Set<String> = Set(
-        ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf"].flatMap { [$0, $0 + ".part"] }
-            + ["stop"]
-    )
+    static let reservedNames: Set<String> = {
+        let files = ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf"]
+        return Set(files + files.map { $0 + ".part" } + ["stop"])
+    }()
 
     /// Items that the journal says are in flight although no engine is at work: they wait again, and each has one death
     /// more to its account when it was an engine's death that ended them.

@@ -44,8 +44,15 @@ public struct BatchVerification: Sendable {
                 notes: item.notes,
                 parts: parts[item.id] ?? []
             )
-            // What is thrown is the cancellation alone, which the loop itself throws at its end.
-            guard let checked = try? check(item, product, scope.flag) else { return }
+            var checked = Checked()
+            do {
+                checked = try check(item, product, scope.flag)
+            } catch is CancelledError {
+                // The loop itself throws it at its end.
+                return
+            } catch {
+                checked.report.add(output.item(item.name), "cannot be looked into: \(error)")
+            }
             found.withLock { $0[index] = checked }
             progress(done.add(1, ordering: .relaxed).newValue, completed.count)
         }
