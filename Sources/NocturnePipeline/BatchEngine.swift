@@ -162,6 +162,7 @@ public struct BatchEngine: Sendable {
             pool: pool,
             failFast: options.failFast,
             onFull: options.onFull,
+            engineBytes: engine,
             patience: options.stall?.seconds,
             hours: options.hours,
             isWatching: options.watch != nil

@@ -48,6 +48,7 @@ actor Scheduler {
         pool: ComputePool,
         failFast: Bool,
         onFull: FullDiskPolicy,
+        engineBytes: Int,
         patience: Int?,
         hours: WorkingHours,
         isWatching: Bool
@@ -62,7 +63,7 @@ actor Scheduler {
         self.pool = pool
         self.failFast = failFast
         room = DiskRoom(path: output.path, policy: onFull)
-        memory = MemoryRoom(budget: budget, patience: patience)
+        memory = MemoryRoom(budget: budget, engineBytes: engineBytes, patience: patience)
         self.hours = hours
         self.isWatching = isWatching
         deadline = hours.secondsUntilDeadline(at: WorkingHours.now()).map { .now + .seconds($0) }
