@@ -163,6 +163,7 @@ public struct BatchEngine: Sendable {
             pool: pool,
             failFast: options.failFast,
             room: room,
+            engineBytes: engine,
             patience: options.stall?.seconds,
             hours: options.hours,
             watch: options.watch
