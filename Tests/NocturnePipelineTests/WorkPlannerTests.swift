@@ -24,7 +24,11 @@ struct WorkPlannerTests {
         "Names become folders that stay inside the output",
         arguments: [
             ("../../etc/passwd", "_.._etc_passwd"), (".hidden", "hidden"), ("a b:c", "a_b_c"), ("", "item"),
-            ("...", "item"),
+            ("...", "item"), ("-rf", "rf"), ("=1+2", "1+2"), ("@SUM", "SUM"), ("+-=.x", "x"),
+            ("a\u{1B}[31m\n", "a__31m_"),
+            ("con", "_con"), ("Nul.nii", "_Nul.nii"), ("console", "console"), ("com7.x", "_com7.x"),
+            ("a/b\\c", "a_b_c"),
+            ("\u{202E}abc", "_abc"), ("e\u{301}t\u{E9}", "e\u{301}t\u{E9}"),
         ]
     )
     func safeNames(wished: String, expected: String) {
@@ -32,10 +36,25 @@ struct WorkPlannerTests {
         #expect(planner.preview([item("k", name: wished)]).items[0].name == expected)
     }
 
-    @Test("Names of the account's own files are not given to items")
-    func reserved() {
+    @Test(
+        "Names of the batch's own files are not given to items, nor that of the file that stops a watch",
+        arguments: [
+            "batch.json", "Batch.JSON", "retry.txt", "statistics.csv.part", "events.jsonl", "contact-sheet.pdf", "stop",
+        ]
+    )
+    func reserved(name: String) {
         let planner = WorkPlanner(retryFailed: false, previousDeath: nil)
-        #expect(planner.preview([item("k", name: "batch.json")]).items[0].name != "batch.json")
+        #expect(planner.preview([item("k", name: name)]).items[0].name.hasPrefix(name + "-"))
+    }
+
+    @Test("Names that differ only in how letters are encoded, in case, or beyond the longest get folders of their own")
+    func twins() {
+        let planner = WorkPlanner(retryFailed: false, previousDeath: nil)
+        let long = String(repeating: "ä", count: 200)
+        let wished = ["\u{E9}", "e\u{301}", "E\u{301}", long + "1", long + "2", "a/b", "a:b"]
+        let names = planner.preview(wished.enumerated().map { item("k\($0)", name: $1) }).items.map(\.name)
+        #expect(Set(names.map { $0.lowercased() }).count == wished.count)
+        #expect(names.allSatisfy { $0.utf8.count <= 255 && !$0.contains("/") })
     }
 
     private func known(_ item: DiscoveredItem, _ state: ItemState, deaths: Int = 0) -> JournalItem {

@@ -186,8 +186,8 @@ private struct JSONParser {
 
     private mutating func hexadecimal() throws(JSONSyntaxError) -> UInt16 {
         guard place + 4 <= bytes.count,
-            let unit = UInt16(String(decoding: bytes[place..<place + 4], as: UTF8.self), radix: 16),
-            bytes[place] != UInt8(ascii: "+")
+            bytes[place..<place + 4].allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
+            let unit = UInt16(String(decoding: bytes[place..<place + 4], as: UTF8.self), radix: 16)
         else { throw fault("no four hexadecimal digits") }
         place += 4
         return unit

@@ -26,6 +26,7 @@ public enum FileSystem {
     /// Writes a file whole and flushes it, under a temporary name until it is there.
     public static func replace(_ path: String, with bytes: [UInt8], flush: Bool = true) throws(FileFault) {
         let temporary = path + ".part"
+        if kind(temporary) == .other { remove(temporary) }
         try write(temporary, bytes, flush: flush)
         let code = FaultPoint.fileRename.code { cposix_rename(temporary, path, 0) }
         guard code == 0 else { throw FileFault(operation: "rename", path: path, code: code) }
@@ -33,7 +34,9 @@ public enum FileSystem {
 
     /// Writes a file whole. A link that lies there is not followed.
     public static func write(_ path: String, _ bytes: [UInt8], flush: Bool = false) throws(FileFault) {
-        let descriptor = FaultPoint.fileCreate.call { open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666) }
+        let descriptor = FaultPoint.fileCreate.call {
+            open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        }
         guard descriptor >= 0 else { throw FileFault(operation: "create", path: path, code: errno) }
         defer { close(descriptor) }
         var offset = 0
@@ -168,7 +171,8 @@ public enum FileSystem {
     public static func escaped(_ name: some Sequence<UInt8>) -> String {
         name.map { byte in
             (0x20..<0x7F).contains(byte)
-                ? String(UnicodeScalar(byte)) : "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+                ? String(UnicodeScalar(byte))
+                : "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
         }.joined()
     }
 

@@ -117,8 +117,10 @@ struct StockTaking {
     }
 
     private func cleanStaging(keeping names: Set<String>) {
-        for name in FileSystem.entries(output.staging) where !names.contains(name) {
-            FileSystem.remove(output.staging(name))
+        for name in FileSystem.entries(output.staging) {
+            // Checkpoints of what goes on are in folders; a link is none of ours.
+            let isKept = names.contains(name) && FileSystem.kind(output.staging(name)) == .folder
+            if !isKept { FileSystem.remove(output.staging(name)) }
         }
     }
 

@@ -1,0 +1,257 @@
+import Foundation
+import NocturneTestSupport
+import Testing
+
+/// Names that were made to harm, as files among the inputs and in the place of outputs.
+@Suite("Names and links")
+struct NameTests {
+    private func account(_ bench: ToolBench, _ output: String? = nil) throws -> [String: [String: Any]] {
+        let data = try Data(contentsOf: URL(fileURLWithPath: (output ?? bench.output) + "/batch.json"))
+        let account = try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+        let items = account["items"] as? [[String: Any]] ?? []
+        return Dictionary(items.map { ($0["source"] as? String ?? "", $0) }) { first, _ in first }
+    }
+
+    private func state(_ account: [String: [String: Any]], _ path: String) -> String? {
+        account[path]?["state"] as? String
+    }
+
+    private func reason(_ account: [String: [String: Any]], _ path: String) -> String {
+        account[path]?["reason"] as? String ?? ""
+    }
+
+    /// Copies a volume to a name of any bytes.
+    private func copy(_ from: String, toBytes name: [UInt8], in folder: String) throws {
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: from))
+        let path = Array(folder.utf8) + [UInt8(ascii: "/")] + name + [0]
+        let descriptor = path.withUnsafeBytes {
+            open($0.bindMemory(to: CChar.self).baseAddress!, O_CREAT | O_WRONLY, 0o644)
+        }
+        try #require(descriptor >= 0)
+        try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(contentsOf: bytes)
+    }
+
+    private static let names = [
+        "-rf.nii", "a..nii", "=1+2.nii", "con.nii", "stop.nii", "batch.json.nii", "retry.txt.nii", "nocturne.nii",
+        "line\nfeed.nii", "tab\there.nii", "red\u{1B}[31m.nii", "quo\"te,s.nii", "a b.nii", "a_b.nii", "A B.nii",
+        "\u{E9}.nii", "\u{202E}iin.nii", "#remark.nii", "\"quoted.nii", " space .nii", "$(touch x).nii", "%s%n.nii",
+        String(repeating: "n", count: 251) + ".nii", String(repeating: "ü", count: 120) + ".nii",
+    ]
+
+    @Test("of inputs lead to folders inside the output, one each, and to accounts that can be read")
+    func inputs() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii", 8, 8, 8)
+        let volume = bench.input + "/v.nii"
+        for name in Self.names { try FileManager.default.copyItem(atPath: volume, toPath: bench.input + "/" + name) }
+        try copy(volume, toBytes: Array("M".utf8) + [0xE4] + Array("use.nii".utf8), in: bench.input)
+        // The same letters once more, written in two characters each.
+        try copy(volume, toBytes: Array("e\u{301}.nii".utf8), in: bench.input)
+        try bench.folder.write("cut short", to: "in/cut\nshort.nii")
+        let tool = try bench.run("--identifiers", "keep")
+        #expect(tool.status == 3)
+        #expect(!tool.errors.contains("\u{1B}"))
+        let account = try account(bench)
+        #expect(account.count == Self.names.count + 4)
+        for name in Self.names + ["v.nii"] {
+            #expect(state(account, bench.input + "/" + name) == "completed", "\(name)")
+        }
+        #expect(reason(account, bench.input + "/M\\xE4use.nii") == "its name is not in UTF-8; rename it")
+        #expect(reason(account, bench.input + "/e\\xCC\\x81.nii").contains("how its letters are encoded"))
+        let top = try FileManager.default.contentsOfDirectory(atPath: bench.folder("").path)
+        #expect(Set(top) == ["in", "out"])
+        let items = Set(
+            account.values.filter { $0["state"] as? String == "completed" }.compactMap { $0["item"] as? String }
+        )
+        #expect(items.count == Self.names.count + 1)
+        for item in items {
+            #expect(FileManager.default.fileExists(atPath: bench.output + "/\(item)/segmentation.nii.gz"), "\(item)")
+            #expect(item.first.map { !".-=+@".contains($0) } == true, "\(item)")
+        }
+        let verified = try Tool(["verify", bench.output])
+        #expect(verified.status == 0, "\(verified.output)")
+        // What failed can be given again by its list, whatever its name.
+        let again = try Tool([
+            "run", "--list", bench.output + "/retry.txt", "--model", bench.model(), "--output",
+            bench.folder("again").path,
+        ])
+        #expect(again.status == 3)
+        #expect(
+            try self.account(bench, bench.folder("again").path).keys.map { $0 } == [bench.input + "/cut\nshort.nii"]
+        )
+    }
+
+    @Test("in the patient's and the series' fields of DICOM make no folder of their own")
+    func dicom() throws {
+        let bench = try ToolBench()
+        let samples = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-coronal").path
+        // Folders name the items; what is in the files does not.
+        try FileManager.default.copyItem(atPath: samples, toPath: bench.input + "/-..\u{1B}[2J;rm -rf")
+        let tool = try bench.run("--quiet")
+        #expect(tool.status == 0, "\(tool.errors)")
+        #expect(try account(bench).values.compactMap { $0["item"] as? String } == ["__2J_rm_-rf"])
+        #expect(Set(try FileManager.default.contentsOfDirectory(atPath: bench.folder("").path)) == ["in", "out"])
+    }
+
+    @Test("Links in circles, to nothing and to the parent, pipes and sockets end no run, and are told")
+    func links() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii", 8, 8, 8)
+        func link(_ name: String, to target: String) throws {
+            try FileManager.default.createSymbolicLink(atPath: bench.input + "/" + name, withDestinationPath: target)
+        }
+        try link("self", to: ".")
+        try link("one", to: "two")
+        try link("two", to: "one")
+        try link("parent", to: "..")
+        try link("nothing.nii", to: "gone.nii")
+        try link("again.nii", to: "v.nii")
+        try FileManager.default.createDirectory(atPath: bench.input + "/deep", withIntermediateDirectories: true)
+        try link("deep/up", to: "../deep")
+        try link("also", to: "deep")
+        #expect(mkfifo(bench.input + "/pipe.nii", 0o600) == 0)
+        #expect(mkfifo(bench.input + "/pipe", 0o600) == 0)
+        try link("device.nii", to: "/dev/zero")
+        let output = bench.input + "/inside"
+        let tool = try Tool(["run", bench.input, "--model", bench.model(), "--output", output])
+        #expect(tool.status == 0, "\(tool.errors)")
+        let found = try account(bench, output)
+        #expect(state(found, bench.input + "/v.nii") == "completed")
+        #expect(state(found, bench.input + "/again.nii") == "completed")
+        for (name, words) in [
+            ("nothing.nii", "a link to nothing"), ("one", "a link that leads in a circle"), ("pipe", "a pipe, no file"),
+            ("two", "a link that leads in a circle"), ("pipe.nii", "a pipe, no file"),
+            ("device.nii", "a device, no file"),
+        ] {
+            #expect(state(found, bench.input + "/" + name) == "skipped", "\(name)")
+            #expect(reason(found, bench.input + "/" + name) == words)
+        }
+        #expect(found.count == 8, "\(found.keys)")
+        // Once more: what the first run wrote is no input of the second, nor what is linked to.
+        try link("results", to: "inside")
+        let second = try Tool(["run", bench.input, "--model", bench.model(), "--output", output])
+        #expect(second.status == 0, "\(second.errors)")
+        #expect(try account(bench, output).count == 8)
+        // A pipe that is named itself.
+        let named = try Tool(["run", bench.input + "/pipe", "--model", bench.model(), "--output", bench.output])
+        #expect(named.status == 4 || named.status == 0, "\(named.errors)")
+        #expect(try reason(account(bench), bench.input + "/pipe") == "a pipe, no file")
+    }
+
+    @Test("An output folder may be a link, and inputs may lie around it")
+    func linkedOutput() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii", 8, 8, 8)
+        let real = bench.folder("real").path
+        try FileManager.default.createDirectory(atPath: real, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(atPath: bench.output, withDestinationPath: real)
+        // The input holds the output, by its other name.
+        let tool = try Tool(["run", bench.folder("").path, "--model", bench.model(), "--output", bench.output])
+        #expect(tool.status == 0, "\(tool.errors)")
+        #expect(FileManager.default.fileExists(atPath: real + "/v/result.json"))
+        let again = try Tool(["run", bench.folder("").path, "--model", bench.model(), "--output", bench.output])
+        #expect(again.status == 0, "\(again.errors)")
+        #expect(try account(bench).count == 1)
+        // The input lies in the output of another batch's name.
+        try FileManager.default.copyItem(atPath: bench.input, toPath: real + "/mine")
+        let inner = try Tool(["run", real + "/mine", "--model", bench.model(), "--output", bench.folder("third").path])
+        #expect(inner.status == 0, "\(inner.errors)")
+        #expect(try account(bench, bench.folder("third").path).count == 1)
+    }
+
+    @Test("Nothing is written through links that were planted where results will be")
+    func planted() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii", 8, 8, 8)
+        let trap = bench.folder("trap").path
+        try FileManager.default.createDirectory(atPath: trap, withIntermediateDirectories: true)
+        try bench.folder.write("keep", to: "trap/file")
+        let staging = bench.output + "/.nocturne/staging"
+        try FileManager.default.createDirectory(atPath: staging, withIntermediateDirectories: true)
+        func plant(_ place: String, _ target: String) throws {
+            try FileManager.default.createSymbolicLink(atPath: bench.output + "/" + place, withDestinationPath: target)
+        }
+        try plant("v", trap)
+        try plant(".nocturne/staging/v", trap)
+        for name in ["batch.json", "batch.json.part", "statistics.csv.part", "retry.txt", "events.jsonl"] {
+            try plant(name, trap + "/file")
+        }
+        let tool = try bench.run()
+        #expect(tool.status == 0, "\(tool.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: trap) == ["file"])
+        #expect(try String(contentsOfFile: trap + "/file", encoding: .utf8) == "keep")
+        let item = try #require(try account(bench).values.first?["item"] as? String)
+        #expect(item.hasPrefix("v-"))
+        #expect(FileManager.default.fileExists(atPath: bench.output + "/\(item)/result.json"))
+        // The batch's own folder is not to be a link at all.
+        let other = bench.folder("other").path
+        try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(atPath: other + "/.nocturne", withDestinationPath: trap)
+        let refused = try Tool(["run", bench.input, "--model", bench.model(), "--output", other])
+        #expect(refused.status == 2)
+        #expect(refused.errors.contains(".nocturne cannot be made"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: trap) == ["file"])
+    }
+
+    @Test("A finished item that is swapped for a link is done anew beside it, and the link is left alone")
+    func swapped() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii", 8, 8, 8)
+        #expect(try bench.run().status == 0)
+        let trap = bench.folder("trap").path
+        try FileManager.default.moveItem(atPath: bench.output + "/v", toPath: trap)
+        let before = try FileManager.default.contentsOfDirectory(atPath: trap).sorted()
+        try FileManager.default.createSymbolicLink(atPath: bench.output + "/v", withDestinationPath: trap)
+        let tool = try bench.run()
+        #expect(tool.status == 3)
+        #expect(tool.errors.contains("cannot replace what is no result of Nocturne"), "\(tool.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: trap).sorted() == before)
+    }
+
+    @Test(
+        "Files and folders have the rights that the umask leaves; what is the batch's own is its owner's",
+        arguments: [
+            0o022, 0o027, 0o077, 0o002,
+        ]
+    )
+    func rights(mask: Int) throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii", 8, 8, 8)
+        let samples = Checkout.folder.appendingPathComponent("Samples")
+        try FileManager.default.copyItem(
+            atPath: samples.appendingPathComponent("Volumes/dicom-coronal").path,
+            toPath: bench.input + "/ct"
+        )
+        try FileManager.default.copyItem(
+            atPath: samples.appendingPathComponent("Photos/lesions/lesion-01.jpg").path,
+            toPath: bench.input + "/photo.jpg"
+        )
+        let photo = Checkout.folder.appendingPathComponent("Tests/NocturneRecipesTests/Fixtures/PhotoModels/primary")
+            .path
+        let words = [
+            "run", bench.input, "--model", bench.model(), "--model", photo, "--output", bench.output, "--dicom-seg",
+            "--rtstruct", "--pictures", "--quiet",
+        ]
+        let script = "umask \(String(mask, radix: 8)); exec \"$0\" \"$@\""
+        let tool = try Tool(["-c", script, Tool.path] + words, program: "sh")
+        #expect(tool.status == 0, "\(tool.errors)")
+        var seen: Set<String> = []
+        for path in try FileManager.default.subpathsOfDirectory(atPath: bench.output) {
+            let attributes = try FileManager.default.attributesOfItem(atPath: bench.output + "/" + path)
+            let rights = attributes[.posixPermissions] as? Int ?? -1
+            let isFolder = attributes[.type] as? FileAttributeType == .typeDirectory
+            let isOwn = path.hasPrefix(".nocturne")
+            let expected = (isFolder ? 0o777 : 0o666) & ~(isOwn ? mask | 0o077 : mask)
+            #expect(rights == expected, "\(path) has \(String(rights, radix: 8))")
+            seen.insert((path as NSString).lastPathComponent)
+        }
+        for name in [
+            "batch.json", "events.jsonl", "retry.txt", "statistics.csv", "contact-sheet.pdf", "report.pdf",
+            "heatmap.png",
+            "segmentation.dcm", "rtstruct.dcm", "slices.png", "meshes", "above.stl", "run.json", "journal.sqlite",
+            "lock",
+        ] {
+            #expect(seen.contains(name), "\(name)")
+        }
+    }
+}
