@@ -108,14 +108,34 @@ def gather(names: list[str], folders: list[Path], work: Path) -> None:
                     (work / "seeds" / name / hashlib.sha1(data).hexdigest()).write_bytes(data)
 
 
-def surroundings(symbols: bool) -> dict[str, str]:
+def surroundings() -> dict[str, str]:
+    # Symbols are looked up afterwards, by again(): the sanitizers' own way can take minutes.
     return os.environ | {
         # The libraries may ask for much; they then get nothing. libFuzzer's own limit is lower.
-        "ASAN_OPTIONS": "allocator_may_return_null=1:detect_stack_use_after_return=0:handle_abort=1:detect_leaks=1"
-        + (":symbolize=1" if symbols else ":symbolize=0"),
-        "UBSAN_OPTIONS": "print_stacktrace=1" + (":symbolize=1" if symbols else ":symbolize=0"),
+        "ASAN_OPTIONS": "allocator_may_return_null=1:detect_stack_use_after_return=0:detect_leaks=1:symbolize=0",
+        "UBSAN_OPTIONS": "print_stacktrace=1:symbolize=0",
+        "LSAN_OPTIONS": f"suppressions={ROOT / 'Tools/Fuzz/leaks.txt'}:print_suppressions=0",
         "SWIFT_BACKTRACE": "enable=no",
     }
+
+
+def again(name: str, driver: Path, file: Path, options: argparse.Namespace) -> int:
+    """One input, with the places in the source of every frame of a report."""
+    words = [str(driver), name, *limits(options), str(file)]
+    run = subprocess.run(words, capture_output=True, text=True, errors="replace", env=surroundings())
+    for line in run.stderr.splitlines():
+        place = re.search(r"#\d+ 0x\w+ .*\(" + re.escape(str(driver)) + r"\+(0x\w+)\)", line)
+        if place:
+            found = ["addr2line", "-f", "-C", "-e", str(driver), place.group(1)]
+            said = subprocess.run(found, capture_output=True, text=True).stdout.splitlines()
+            name = subprocess.run(["swift", "demangle", "-compact", said[0]], capture_output=True, text=True).stdout
+            line = f"{line.split()[0]:>5} {name.strip()[:160]} {said[1]}"
+        print(line)
+    return run.returncode
+
+
+def limits(options: argparse.Namespace) -> list[str]:
+    return [f"-timeout={options.seconds}", f"-rss_limit_mb={options.resident}", f"-malloc_limit_mb={options.allocation}"]
 
 
 @dataclass
@@ -139,9 +159,8 @@ def fuzz(name: str, driver: Path, work: Path, options: argparse.Namespace) -> Re
     keep.mkdir(parents=True, exist_ok=True)
     dictionary = DICTIONARIES / f"{kind.words}.dict"
     while result.found <= options.findings:
-        words = [str(driver), name, f"-timeout={options.seconds}", f"-rss_limit_mb={options.resident}",
-                 f"-malloc_limit_mb={options.allocation}", f"-max_len={kind.largest}", f"-artifact_prefix={keep}/",
-                 "-print_final_stats=1", "-reload=0", "-verbosity=1"]
+        words = [str(driver), name, *limits(options), f"-max_len={kind.largest}", f"-artifact_prefix={keep}/",
+                 "-print_final_stats=1", "-reload=0", "-detect_leaks=0"]
         if options.runs:
             words.append(f"-runs={options.runs - result.executions}")
         if options.minutes:
@@ -150,7 +169,7 @@ def fuzz(name: str, driver: Path, work: Path, options: argparse.Namespace) -> Re
             words.append(f"-dict={dictionary}")
         words += [str(work / "corpus" / name), str(work / "seeds" / name)]
         before = set(keep.iterdir())
-        run = subprocess.run(words, capture_output=True, text=True, errors="replace", env=surroundings(False))
+        run = subprocess.run(words, capture_output=True, text=True, errors="replace", env=surroundings())
         (work / f"{name}.log").write_text(run.stderr[-200_000:])
         # After a crash there are no final figures, but the line of the last pulse.
         done = last(r"stat::number_of_executed_units: (\d+)", run.stderr) or last(r"(?m)^#(\d+)\s", run.stderr)
@@ -181,18 +200,19 @@ def main() -> int:
     parser.add_argument("--resident", type=int, default=2048, help="most MiB resident")
     parser.add_argument("--allocation", type=int, default=256, help="most MiB allocated at once")
     parser.add_argument("--findings", type=int, default=20, help="a target is given up after so many")
-    parser.add_argument("--work", type=Path, default=ROOT / ".build/fuzz", help="build, seeds and corpus")
+    parser.add_argument("--work", type=Path, default=ROOT / ".build/fuzz", help="seeds, corpus and logs")
+    parser.add_argument("--build", type=Path, help="folder of the driver; without it, one of the work folder")
     parser.add_argument("--keep", type=Path, help="what was found; without it, a folder of the work folder")
     parser.add_argument("--again", type=Path, help="run the target on this file only, and show what happens")
     options = parser.parse_args()
     names = options.targets or list(KINDS)
     options.keep = options.keep or options.work / "found"
-    driver = build(options.work / "build")
+    driver = build(options.build or options.work / "build")
     known = subprocess.run([str(driver)], capture_output=True, text=True, check=True).stdout.split()
     if set(known) != set(KINDS):
         sys.exit(f"the driver and this script know other targets: {sorted(set(known) ^ set(KINDS))}")
     if options.again:
-        return subprocess.run([str(driver), names[0], str(options.again)], env=surroundings(True)).returncode
+        return again(names[0], driver, options.again, options)
     if not options.runs and not options.minutes:
         options.runs = 200_000
     gather(names, options.seeds, options.work)

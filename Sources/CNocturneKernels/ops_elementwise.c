@@ -73,7 +73,12 @@ static inline float exponential(float x) {
     float bounded = x > 88.0f ? 88.0f : x;
     bounded = bounded < -87.0f ? -87.0f : bounded;
     float scaled = bounded * 1.44269504088896341f;
-    float whole = (scaled + 12582912.0f) - 12582912.0f;
+    /* The nearest whole number, which is also what the last bits of this sum hold. */
+    union {
+        float value;
+        uint32_t bits;
+    } shifted = {.value = scaled + 12582912.0f};
+    float whole = shifted.value - 12582912.0f;
     float r = bounded - whole * 0.693359375f;
     r = r - whole * -2.12194440e-4f;
     float p = 1.9875691500e-4f;
@@ -83,10 +88,11 @@ static inline float exponential(float x) {
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
+    /* From those bits, since a NaN converts to no integer. */
     union {
         uint32_t bits;
         float value;
-    } power = {.bits = ((uint32_t)(int32_t)whole + 127) << 23};
+    } power = {.bits = (shifted.bits + 127) << 23};
     return p * power.value;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <png.h>
 
@@ -79,6 +80,24 @@ static int model_of(int colour_type)
     }
 }
 
+// Whether the chunks in front of the pixels end inside the file. libpng takes memory for some of them by their stated
+// length, whatever its limits, before it finds that their bytes are not there.
+static int chunks_fit(FILE *file)
+{
+    struct stat status;
+    unsigned char head[8];
+    if (fstat(fileno(file), &status) != 0) return 1;
+    for (off_t place = 8; place + 8 <= status.st_size;) {
+        // What cannot be read, libpng will say.
+        if (fseeko(file, place, SEEK_SET) != 0 || fread(head, 1, 8, file) != 8 || memcmp(head + 4, "IDAT", 4) == 0) break;
+        off_t length = (off_t)head[0] << 24 | head[1] << 16 | head[2] << 8 | head[3];
+        if (length > status.st_size - place - 8) return 0;
+        place += length + 12;
+    }
+    rewind(file);
+    return 1;
+}
+
 cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *header)
 {
     cphoto_png *decoder = calloc(1, sizeof *decoder);
@@ -89,6 +108,10 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
         decoder->system_code = errno;
         snprintf(decoder->words, sizeof decoder->words, "%s", strerror(decoder->system_code));
         return CPHOTO_NOT_OPENED;
+    }
+    if (!chunks_fit(decoder->file)) {
+        snprintf(decoder->words, sizeof decoder->words, "the file ends inside a chunk");
+        return CPHOTO_CORRUPT;
     }
     if (setjmp(decoder->leave)) return decoder->code;
     decoder->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, decoder, on_error, on_warning);

@@ -58,7 +58,10 @@ public struct BatchEngine: Sendable {
         changed: Bool
     ) async throws -> BatchOutcome {
         await progress.emit(BatchEvent(.batchStarted))
-        try await room.whenThereIsRoom(control, progress) { try await settleDeath(journal) }
+        try await room.whenThereIsRoom(control, progress) {
+            try await settleDeath(journal)
+            if options.previousDeath == nil, journal.silentPaths()?.isEmpty == false { try journal.keepSilent([]) }
+        }
         var planner = WorkPlanner(retryFailed: options.retryFailed, previousDeath: options.previousDeath)
         var peak = 0
         var rounds = 0
@@ -163,6 +166,7 @@ public struct BatchEngine: Sendable {
             pool: pool,
             failFast: options.failFast,
             room: room,
+            engineBytes: engine,
             patience: options.stall?.seconds,
             hours: options.hours,
             watch: options.watch
@@ -211,6 +215,7 @@ public struct BatchEngine: Sendable {
         -> Discovery
     {
         let isNew = try journal.items().isEmpty
+        let stuck = options.previousDeath == nil ? [] : journal.silentPaths() ?? []
         // Whoever gives items their time, or has just been stuck, does not want to be stuck in reading headers.
         let patience = options.stall?.itemSeconds.map { min($0, 30) } ?? (options.previousDeath == nil ? nil : 30)
         let request = DiscoveryRequest(
@@ -219,15 +224,18 @@ public struct BatchEngine: Sendable {
             exclude: options.description.exclude,
             pruned: [options.output.path],
             toleratesMissing: !isNew || !isFirst,
-            silent: SilentFiles(patience: patience),
+            silent: SilentFiles(patience: patience, remembered: stuck),
             identifiers: IdentifierPolicy(words: options.description.options)
         )
+        let settled = Set(try journal.items().filter { $0.state == .failed }.map(\.path)).intersection(stuck)
         let flag = control.flag(for: "")
         let routes = options.description.routes
         let discovery = try await blocking.run { [recipes, options] in
             let scope = ComputeScope(pool: pool, flag: flag)
             var found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
             found.account(for: request.silent)
+            // They have failed already, with a better reason.
+            found.items.removeAll { settled.contains($0.path) }
             return options.watch?.quiet(found) ?? found
         }
         if options.watch != nil { return discovery }

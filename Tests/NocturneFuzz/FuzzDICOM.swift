@@ -1,14 +1,15 @@
 import NocturneConcurrency
+import NocturneCore
 import NocturneFormats
 
 /// DICOM objects: images, DICOMDIRs, segmentations and structure sets.
 enum FuzzDICOM {
     private static let limits = DICOMObjectLimits(
-        frames: 4096,
+        frames: 1024,
         segments: 256,
         contours: 4096,
         points: 1 << 16,
-        voxels: 1 << 20,
+        voxels: 1 << 16,
         volumes: 4
     )
 

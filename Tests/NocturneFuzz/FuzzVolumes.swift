@@ -1,10 +1,11 @@
 import NocturneConcurrency
+import NocturneCore
 import NocturneFormats
 
 /// NIfTI volumes and label maps, and surfaces.
 enum FuzzVolumes {
     /// More than this is not decoded, as a memory budget would have it.
-    static let largestCount = 1 << 20
+    static let largestCount = 1 << 16
 
     static func nifti(_ bytes: UnsafeRawBufferPointer, name: String) -> Bool {
         let path = InputFile.write(bytes, name)

@@ -261,14 +261,14 @@ def detached(lab: Lab) -> str:
 
 
 PHASES = {
-    "discovery": "input.open:2:delay-4000",
-    "stock-taking": "journal.record:1:delay-4000",
-    "loading": "item.stage:3:delay-4000",
-    "inference": "inference.tile:9:delay-4000",
-    "writing": "file.write:9:delay-4000",
-    "commit": "item.staged:2:delay-4000",
-    "after the rename": "item.inPlace:2:delay-4000",
-    "account": "batch.account:1:delay-4000",
+    "discovery": ("input.open", 2),
+    "stock-taking": ("journal.record", 1),
+    "loading": ("item.stage", 3),
+    "inference": ("inference.tile", 9),
+    "writing": ("file.write", 9),
+    "commit": ("item.staged", 2),
+    "the moment after the rename": ("item.inPlace", 2),
+    "account": ("batch.account", 1),
 }
 
 
@@ -288,9 +288,10 @@ def engines(out: Path) -> list[int]:
 def killed(phase: str, victims: str) -> Situation:
     def situation(lab: Lab) -> str:
         out = lab.work / "out"
-        night = lab.night(out, fault=PHASES[phase])
-        until("two processes", lambda: len(engines(out)) >= 2)
-        time.sleep(1.2 if phase not in ("commit", "after the rename", "account") else 1.8)
+        point, index = PHASES[phase]
+        passed = lab.work / "opassed"
+        night = lab.night(out, fault=f"{point}:{index}:delay-20000,count:{passed}")
+        until(f"at {point}", lambda: passed.exists() and passed.read_text().split().count(point) >= index, 60)
         parent = night.process.pid
         child = next(iter(night.children()), 0)
         for process in {"child": [child], "parent": [parent], "both": [parent, child]}[victims]:

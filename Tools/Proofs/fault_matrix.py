@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a small batch die or fail at every named point in turn, goes on with it, and compares trees and accounts.
 
-    Tools/Proofs/fault_matrix.py NOCTURNE [--passes 4] [--points file.write,journal.complete]
+    Tools/Proofs/fault_matrix.py NOCTURNE [--passes 4] [--jobs 3] [--points file.write,journal.complete]
 
 The batch is four small volumes and two photos with two models. A first run counts how often each point is passed. Then,
 for every point, for some of its passes and for every action (`kill` of the engine, `kill-parent`, `kill-group` of both,
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import platform
@@ -32,8 +33,9 @@ PHOTOS = ROOT / "Samples/Photos/lesions"
 LIMIT = 60.0
 # So that files are tried before they are read.
 OPTIONS = ["--item-timeout", "10m"]
-# Items wait for one another, so that one flush of the disk does for several.
-TOGETHER = "item.staged:1:delay-500"
+# What makes the points be passed that an undisturbed run does not pass: items that wait for one another, so that one flush
+# of the disk does for several, and one that is put back after a failing read.
+COMPANIONS = ["item.staged:1:delay-500", "input.read:4:EIO"]
 ACTIONS = ["kill", "kill-parent", "kill-group", "ENOSPC", "EIO", "EINTR"]
 
 
@@ -153,6 +155,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("nocturne")
     parser.add_argument("--passes", type=int, default=4, help="at most so many passes of a point")
+    parser.add_argument("--jobs", type=int, default=1, help="points at once")
     parser.add_argument("--points", help="only these, separated by commas")
     arguments = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="fault-matrix-"))
@@ -164,32 +167,45 @@ def main() -> None:
     accounts = json.loads((work / "undisturbed/batch.json").read_text())["counts"]
     bench.run(bench.command(work / "counted"), f"count:{work / 'passes'}")
     passes = collections.Counter((work / "passes").read_text().split())
-    bench.run(bench.command(work / "together"), f"count:{work / 'more'},{TOGETHER}")
-    apart = set(passes)
-    for point, count in collections.Counter((work / "more").read_text().split()).items():
-        passes.setdefault(point, count)
+    companions: dict[str, str] = {}
+    for companion in COMPANIONS:
+        log = work / f"passes-{companion}"
+        bench.run(bench.command(work / f"counted-{companion}"), f"count:{log},{companion}")
+        for point, count in collections.Counter(log.read_text().split()).items():
+            if point not in passes:
+                passes[point], companions[point] = count, "," + companion
+    reached = set(passes)
     if arguments.points:
         passes = collections.Counter({point: passes[point] for point in arguments.points.split(",")})
+    # What is no point is refused with all that are.
     known = set(bench.run(bench.command(work / "none"), "nowhere:1:kill")[1].split("with a point of ")[-1].split(" and kill")[0].split(", "))
-    print(f"{platform.processor() or platform.machine()}: {len(expected)} files, {len(passes)} of {len(known)} points")
-    print(f"never passed: {', '.join(sorted(known - set(passes))) or 'none'}\n")
-    print(f"{'point':22} {'passes':>6}  " + " ".join(f"{action:>10}" for action in ACTIONS))
+    print(f"{platform.processor() or platform.machine()}: {len(expected)} files, {len(reached)} of {len(known)} points")
+    print(f"never passed: {', '.join(sorted(known - reached)) or 'none'}\n")
+    print(f"{'point':22} {'passes':>6}  " + " ".join(f"{action:>11}" for action in ACTIONS))
     runs, bad = 0, []
-    for point in sorted(passes):
-        cells = []
+
+    def row(point: str) -> tuple[list[str], int, list[str]]:
+        """What came of one point: a cell for each action, the number of runs, what was wrong."""
+        out = work / f"disturbed-{point}"
+        cells, tries, faults = [], 0, []
         for action in ACTIONS:
             good = tried = 0
             for index in chosen(passes[point], arguments.passes):
-                out = work / "disturbed"
                 shutil.rmtree(out, ignore_errors=True)
-                fault = f"{point}:{index}:{action}" + ("" if point in apart else f",{TOGETHER}")
+                fault = f"{point}:{index}:{action}" + companions.get(point, "")
                 wrong = try_fault(bench, out, fault, expected, accounts)
                 tried += 1
                 good += not wrong
-                bad += [f"{fault}: {fact}" for fact in wrong]
-            runs += tried
+                faults += [f"{fault}: {fact}" for fact in wrong]
+            tries += tried
             cells.append(f"{good}/{tried}")
-        print(f"{point:22} {passes[point]:6}  " + " ".join(f"{cell:>10}" for cell in cells), flush=True)
+        return cells, tries, faults
+
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as jobs:
+        for point, (cells, tries, faults) in zip(sorted(passes), jobs.map(row, sorted(passes))):
+            runs += tries
+            bad += faults
+            print(f"{point:22} {passes[point]:6}  " + " ".join(f"{cell:>11}" for cell in cells), flush=True)
     print(f"\n{runs} runs, {len(bad)} faults")
     print("\n".join(bad))
     shutil.rmtree(work, ignore_errors=True)

@@ -50,6 +50,13 @@ public struct PhotoFacts: Hashable, Sendable {
     /// What decoding holds at its peak, the result counted.
     public let predictedBytes: Int
     public internal(set) var notes: [PhotoNote]
+
+    /// What ``PhotoReader/readBands(at:limits:flag:part:_:)`` holds at its peak: without the picture, where it need not be
+    /// turned or reduced.
+    public var predictedBandBytes: Int {
+        guard orientation == 1, scaleDenominator == 1 else { return predictedBytes }
+        return predictedBytes - 3 * uprightWidth * uprightHeight + 3 * storedWidth * PhotoReader.bandRows
+    }
 }
 
 /// Something about a picture that its result should say.

@@ -25,7 +25,7 @@ public struct PhotoBand: ~Copyable {
 
 extension PhotoReader {
     /// Rows of a band that is decoded and handed on while it is in the cache.
-    private static let bandRows = 16
+    static let bandRows = 16
 
     /// Decodes a picture and hands on the rows of a part of it, from the top, without keeping the picture.
     ///
@@ -33,7 +33,7 @@ extension PhotoReader {
     /// nothing of it is lost. Of a JPEG only the columns of the part, and a few on either side, become pixels. A picture
     /// that has to be turned or reduced is decoded whole first, and comes as one band.
     ///
-    /// Holds a few rows, or ``PhotoFacts/predictedBytes`` where it is decoded whole.
+    /// Holds ``PhotoFacts/predictedBandBytes``.
     /// - Parameter part: chooses the part when the header is read; not empty, and inside the upright picture.
     /// - Throws: ``PhotoError``, and what `part` and `take` throw.
     public static func readBands(

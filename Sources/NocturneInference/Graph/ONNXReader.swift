@@ -8,6 +8,9 @@ internal import SwiftProtobuf
 enum ONNXReader {
     /// No dimension of a network is larger; products of dimensions are checked for overflow besides.
     static let largestExtent = 1 << 40
+    /// No network has more; plans take time in the square of them.
+    private static let mostNodes = 50_000
+    private static let mostInputs = 1000
 
     static func read(_ path: String) throws(ModelFormatError) -> NetworkGraph {
         let bytes: Data
@@ -29,6 +32,13 @@ enum ONNXReader {
         }
         guard model.hasGraph, !model.graph.node.isEmpty || !model.graph.output.isEmpty else {
             throw .malformed(path: path, reason: "there is no graph")
+        }
+        guard model.graph.node.count <= mostNodes, model.graph.output.count <= mostInputs else {
+            throw .malformed(
+                path: path,
+                reason: "\(model.graph.node.count) nodes and \(model.graph.output.count) outputs; "
+                    + "at most \(mostNodes) and \(mostInputs) are taken"
+            )
         }
         let opset = model.opsetImport.first { $0.domain.isEmpty || $0.domain == "ai.onnx" }?.version ?? 0
         guard (7...26).contains(opset) else {
@@ -65,6 +75,9 @@ enum ONNXReader {
     private static func describe(_ values: [ONNXValueInfo], path: String) throws(ModelFormatError)
         -> [TensorDescription]
     {
+        guard values.count <= mostInputs else {
+            throw .malformed(path: path, reason: "\(values.count) inputs; at most \(mostInputs) are taken")
+        }
         var descriptions: [TensorDescription] = []
         for value in values {
             guard value.hasType, value.type.hasTensorType else {

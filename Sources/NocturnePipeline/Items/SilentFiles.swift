@@ -17,7 +17,11 @@ public final class SilentFiles: Sendable {
     private let known = Mutex<[String: Bool]>([:])
     private static let width = 4
 
-    public init(patience: Int?) { self.patience = patience }
+    /// - Parameter remembered: files that are silent for sure, and not to be tried.
+    public init(patience: Int?, remembered: [String] = []) {
+        self.patience = patience
+        known.withLock { for path in remembered { $0[path] = true } }
+    }
 
     /// What there is to say of such a file.
     public var words: String { "did not answer for \(patience ?? 0) s when it was read" }

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 internal import GRDB
 import NocturneCore
@@ -263,22 +262,6 @@ public final class Journal: Sendable {
                 try statement.execute(arguments: [item.state.rawValue, item.reason, item.deaths, time, item.id])
             }
         }
-    }
-
-    /// Before the process is ended because of one item: that one has failed if it had its time, and stays in flight if it
-    /// is to be tried alone; all others in flight were only beside it, and wait again. Returns within seconds.
-    func clear(of stuck: StallWatch.Stuck) {
-        let done = DispatchSemaphore(value: 0)
-        // On a thread of its own: the disk may be what hangs.
-        let thread = Thread { [self] in
-            let others = ((try? items()) ?? []).filter { $0.state == .started && $0.id != stuck.id }.map(\.id)
-            let now = Timestamp.now()
-            if stuck.isLate { try? settle([stuck.id], as: .failed, reason: stuck.words, at: now) }
-            try? settle(others, as: .pending, reason: "interrupted: \(stuck.words)", at: now)
-            done.signal()
-        }
-        thread.start()
-        _ = done.wait(timeout: .now() + 5)
     }
 
     public func close() { try? queue.close() }

@@ -6,6 +6,7 @@ package struct MemoryRoom {
     /// What is wanted, and what the machine says.
     package struct Need {
         let bytes: Int
+        /// What items in flight will still take is not among it.
         let available: Int
         let limit: Int
         let resident: Int
@@ -27,6 +28,8 @@ package struct MemoryRoom {
     }
 
     let budget: MemoryBudget
+    /// What the process takes when nothing is in flight.
+    let engineBytes: Int
     /// Seconds after which an item is tried all the same; nil for never.
     let patience: Int?
     /// Less than this is not looked for: looking takes longer than it is worth.
@@ -39,31 +42,39 @@ package struct MemoryRoom {
     func wait(for bytes: Int, of name: String, _ control: RunControl, _ progress: ProgressReporter) async throws {
         guard bytes >= MemoryRoom.leastBytes || !budget.isAdmitting else { return }
         var waited = 0
+        var isTold = false
         while control.mode == .running, !control.wasCancelled(item: name) {
-            guard let need = need(bytes), need.isWorthWaiting else { break }
-            if waited == 0 {
+            guard let need = need(bytes) else { break }
+            // The lease may have been granted just before the pressure came.
+            guard need.isWorthWaiting || need.isAmongOthers && !budget.isAdmitting else { break }
+            // Beside others it is the ordinary way that an item has to wait.
+            if !need.isAmongOthers && !isTold {
                 let words = "needs \(ByteCount(bytes)) of memory, \(ByteCount(need.available)) are available"
                 await progress.note("\(name) \(words); it waits until there is room.")
+                isTold = true
             }
             if let patience, waited >= patience {
                 await progress.note("\(name) is tried all the same after \(waited) s.")
                 return
             }
             try await Task.sleep(for: .seconds(1))
-            waited += 1
+            waited += need.isAmongOthers ? 0 : 1
         }
-        if waited > 0 { await progress.note("\(name) has waited \(waited) s for memory.") }
+        if isTold { await progress.note("\(name) has waited \(waited) s for memory.") }
     }
 
     private func need(_ bytes: Int) -> Need? {
         let reading = MemoryReading.take()
         guard let available = reading.availableBytes, let limit = reading.limitBytes else { return nil }
+        let resident = reading.anonymousBytes ?? reading.residentBytes ?? 0
+        let leases = budget.snapshot()
+        let outstanding = max(0, leases.leased - bytes - max(0, resident - engineBytes))
         return Need(
             bytes: bytes,
-            available: available,
+            available: available - outstanding,
             limit: limit,
-            resident: reading.anonymousBytes ?? reading.residentBytes ?? 0,
-            isAmongOthers: budget.snapshot().holders > 1
+            resident: resident,
+            isAmongOthers: leases.holders > 1
         )
     }
 }

@@ -52,6 +52,7 @@ actor Scheduler {
         pool: ComputePool,
         failFast: Bool,
         room: DiskRoom,
+        engineBytes: Int,
         patience: Int?,
         hours: WorkingHours,
         watch: InputWatch?
@@ -66,7 +67,7 @@ actor Scheduler {
         self.pool = pool
         self.failFast = failFast
         self.room = room
-        memory = MemoryRoom(budget: budget, patience: patience)
+        memory = MemoryRoom(budget: budget, engineBytes: engineBytes, patience: patience)
         self.hours = hours
         self.watch = watch
         deadline = hours.secondsUntilDeadline(at: WorkingHours.now()).map { .now + .seconds($0) }

@@ -44,6 +44,9 @@ final class InFlightItem: Sendable {
     /// Why it was stopped, when it took longer than an item may.
     var lateness: String? { late.withLock { $0 } }
 
+    /// Its file, when there is but one: what it hangs in while it is loaded.
+    var onlyInput: String? { inputs.count == 1 ? inputs[0].path : nil }
+
     /// Stops it: it has had its time.
     func stopLate(after seconds: Int, in stage: Stage) {
         late.withLock {

@@ -14,6 +14,8 @@ final class StallWatch: Sendable {
         let words: String
         /// Whether it had its time, and failed with that; otherwise it gets another attempt, alone.
         let isLate: Bool
+        /// The file whose reading does not end; nil when it is not known, or when it is not reading that hangs.
+        let path: String?
     }
 
     private struct Entry {
@@ -94,16 +96,17 @@ final class StallWatch: Sendable {
             var stuck: Stuck?
             for (id, entry) in state.entries {
                 guard let stage = entry.stage else { continue }
+                let path = stage == .load ? entry.item.onlyInput : nil
                 let used = entry.usedSeconds + 1
                 let idle = entry.idleSeconds + 1
                 state.entries[id]?.usedSeconds = used
                 state.entries[id]?.idleSeconds = idle
                 if let itemLimit, used == itemLimit { entry.item.stopLate(after: itemLimit, in: stage) }
                 if let words = entry.item.lateness, let itemLimit, used == itemLimit + grace {
-                    stuck = stuck ?? Stuck(id: id, words: words, isLate: true)
+                    stuck = stuck ?? Stuck(id: id, words: words, isLate: true, path: path)
                 } else if let limit, idle == limit {
                     let words = "\(entry.item.item.name) has made no progress for \(limit) s (stage \(stage.rawValue))"
-                    stuck = stuck ?? Stuck(id: id, words: words, isLate: false)
+                    stuck = stuck ?? Stuck(id: id, words: words, isLate: false, path: path)
                 }
             }
             return stuck

@@ -84,7 +84,8 @@ struct ClassifiedPhotoDiscovery {
                     model: reader.id,
                     path: look.file.path,
                     name: identifiers.shown(look.file.name),
-                    facts: facts
+                    facts: facts,
+                    inBands: true
                 ),
                 metadata: known,
                 expectsMetadata: hasTable

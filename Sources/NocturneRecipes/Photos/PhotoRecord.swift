@@ -10,16 +10,17 @@ struct PhotoRecord: ItemSource {
     /// In pixels, upright and as it will be decoded.
     var width: Int
     var height: Int
-    /// What decoding holds at its peak, the picture counted.
+    /// What decoding holds at its peak, the picture counted where it is decoded whole.
     var decodingBytes: Int
 
-    init(model: String, path: String, name: String, facts: PhotoFacts) {
+    /// - Parameter inBands: whether the picture is read in bands, which holds less.
+    init(model: String, path: String, name: String, facts: PhotoFacts, inBands: Bool = false) {
         self.model = model
         self.path = path
         self.name = name
         width = facts.uprightWidth
         height = facts.uprightHeight
-        decodingBytes = facts.predictedBytes
+        decodingBytes = inBands ? facts.predictedBandBytes : facts.predictedBytes
     }
 
     /// Decoded, upright, 3 bytes a pixel.

@@ -237,4 +237,52 @@ struct HostileONNXTests {
         let wrong = B.model(nodes: [B.node("Relu", ["x"], ["y"])], inputs: [Self.x], outputs: [Self.y], opset: 99)
         #expect(refusal(wrong)?.description.contains("operator set 99") == true)
     }
+
+    @Test("extents beside a zero that no stride could hold are refused, and ones that fit do not hang")
+    func zeroExtents() {
+        for dims: [Int64] in [[0, 1 << 39, 1 << 39], [1 << 39, 0]] {
+            let data = B.model(
+                nodes: [B.node("Add", ["k", "k"], ["c"]), B.node("Add", ["x", "c"], ["y"])],
+                tensors: [B.tensor("k", dims: dims, raw: [])],
+                inputs: [Self.x],
+                outputs: [Self.y]
+            )
+            #expect(refusal(data) != nil)
+        }
+    }
+
+    @Test("constants and tables that a few bytes each ask for stay below a sum")
+    func floods() {
+        let makers = (0..<20).map { B.node("ConstantOfShape", ["k"], ["c\($0)"]) }
+        let constants = B.model(
+            nodes: makers + [B.node("Relu", ["x"], ["y"])],
+            tensors: [B.tensor("k", integers: [1 << 10, 1 << 10])],
+            inputs: [Self.x],
+            outputs: [Self.y]
+        )
+        #expect(refusal(constants) != nil)
+    }
+
+    @Test("more nodes, inputs or outputs than any network has are refused")
+    func counts() {
+        let names = (0..<1001).map { "y\($0)" }
+        let outputs = B.model(
+            nodes: names.map { B.node("Relu", ["x"], [$0]) },
+            inputs: [Self.x],
+            outputs: names.map { B.value($0, dims: [1, 2, 8, 8]) }
+        )
+        #expect(refusal(outputs)?.description.contains("1001 outputs") == true)
+        let inputs = B.model(
+            nodes: [B.node("Relu", ["y0"], ["y"])],
+            inputs: names.map { B.value($0, dims: [1, 2, 8, 8]) },
+            outputs: [Self.y]
+        )
+        #expect(refusal(inputs)?.description.contains("1001 inputs") == true)
+        let nodes = B.model(
+            nodes: [B.node("Relu", ["x"], ["y"])] + (0..<50_000).map { B.node("Relu", ["x"], ["n\($0)"]) },
+            inputs: [Self.x],
+            outputs: [Self.y]
+        )
+        #expect(refusal(nodes)?.description.contains("50001 nodes") == true)
+    }
 }
