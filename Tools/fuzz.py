@@ -22,6 +22,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -195,6 +196,7 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", choices=[[], *KINDS], metavar="TARGET", help=", ".join(KINDS))
     parser.add_argument("--runs", type=int, default=0, help="executions of each target")
     parser.add_argument("--minutes", type=float, default=0, help="most minutes for each target")
+    parser.add_argument("--jobs", type=int, default=1, help="targets at a time")
     parser.add_argument("--seeds", nargs="*", type=Path, default=[], help="folders with more seeds")
     parser.add_argument("--seconds", type=int, default=10, help="most seconds for one input")
     parser.add_argument("--resident", type=int, default=2048, help="most MiB resident")
@@ -216,11 +218,14 @@ def main() -> int:
     if not options.runs and not options.minutes:
         options.runs = 200_000
     gather(names, options.seeds, options.work)
-    rows = []
-    for name in names:
+
+    def row(name: str) -> tuple[str, Result]:
         result = fuzz(name, driver, options.work, options)
-        rows.append((name, result))
         print(f"  {name}: {result.executions} executions in {result.seconds:.0f} s, {result.found} found", flush=True)
+        return name, result
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        rows = list(pool.map(row, names))
     print("| target | executions | a second | edges | corpus | found |\n| --- | ---: | ---: | ---: | ---: | ---: |")
     for name, result in rows:
         speed = result.executions / max(result.seconds, 1e-3)
