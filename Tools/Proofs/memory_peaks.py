@@ -8,8 +8,8 @@ Every case is one item alone in its own process. Predicted and measured are `pre
 memory is measured instead, every 10 ms, and the pages of the program's own files are left out on both sides.
 
 A case fails when more than 1.05 of the prediction was taken, or, where more than 256 MiB were predicted, less than 0.8 of
-it. Where surfaces, objects or cut-outs of what nobody has seen yet may be the largest part, and with OpenVINO, the
-prediction is a bound: those are marked so, and fail only above. Inputs and packages are made in WORK and kept there.
+it. Where surfaces, objects or cut-outs of what nobody has seen yet may be the largest part, with OpenVINO, and of
+lean plans, the prediction is a bound: those are marked so, and fail only above. Inputs and packages are made in WORK and kept there.
 OpenVINO's rows are left out where it is not installed (NOCTURNE_OPENVINO).
 """
 
@@ -278,6 +278,8 @@ def cases(inputs: Inputs) -> list[Case]:
         # Organs have small surfaces, and no book fills a shelf: what is planned for larger ones is not used. What
         # OpenVINO takes it does not tell: the engine's measure of it is too much rather than too little.
         case.bound = case.models[-1] in (sample, spines) and "none" not in case.options or "openvino" in case.options
+        # The part of the file that a tile works on is planned too, and is not anonymous.
+        case.bound = case.bound or case.budget is not None
     return found
 
 
