@@ -4,11 +4,13 @@
     Tools/Proofs/memory_peaks.py NOCTURNE WORK [--only 'volume*;DICOM*'] [--quick] [--threads 2]
 
 Every case is one item alone in its own process. Predicted and measured are `predictedPeakBytes` and
-`peakResidentBytes` of its run.json; of lean plans, whose sums lie in a file that the kernel can take back, the anonymous
-memory is measured instead, every 10 ms, and the pages of the program's own files are left out on both sides. A case fails when more than 1.05 of the prediction was taken, or, where more
-than 256 MiB were predicted, less than 0.8 of it; where surfaces, objects or cut-outs of what nobody has seen yet may be
-the largest part, the prediction is a bound: those are marked so, and fail only above. Inputs and packages are made in WORK and
-kept there. OpenVINO's rows are left out where it is not installed (NOCTURNE_OPENVINO).
+`peakResidentBytes` of its run.json. Of lean plans, whose sums lie in a file that the kernel can take back, the anonymous
+memory is measured instead, every 10 ms, and the pages of the program's own files are left out on both sides.
+
+A case fails when more than 1.05 of the prediction was taken, or, where more than 256 MiB were predicted, less than 0.8 of
+it. Where surfaces, objects or cut-outs of what nobody has seen yet may be the largest part, with OpenVINO, and of
+lean plans, the prediction is a bound: those are marked so, and fail only above. Inputs and packages are made in WORK and kept there.
+OpenVINO's rows are left out where it is not installed (NOCTURNE_OPENVINO).
 """
 
 from __future__ import annotations
@@ -249,7 +251,7 @@ def cases(inputs: Inputs) -> list[Case]:
             found.append(case)
     found += [
         Case("64 classes at native spacing, 256", inputs.volume(middle), [inputs.package(64, native=True)]),
-        Case("64 classes, 256, lean", inputs.volume(middle), [inputs.package(64)], budget=0.97),
+        Case("64 classes, 128, lean", inputs.volume(small), [inputs.package(64)], budget=0.97),
         Case("the body's surface, 256", inputs.volume(middle), [inputs.package(2, native=True, body=True)]),
         Case("the body's surface, 512x300", inputs.volume(large), [inputs.package(2, native=True, body=True)]),
         Case("fixture of 64 classes, 128", inputs.volume(small), [kept(FIXTURES / "classes-64")], quick=True),
@@ -273,8 +275,11 @@ def cases(inputs: Inputs) -> list[Case]:
             found.append(Case(f"{name}, 24 MP {suffix}", inputs.photo(24, suffix), [model]))
     found.append(Case("both photo models, 24 MP", inputs.photo(24), [lesions, spines]))
     for case in found:
-        # Organs have small surfaces, and no book fills a shelf: what is planned for larger ones is not used.
-        case.bound = case.models[-1] in (sample, spines) and "none" not in case.options
+        # Organs have small surfaces, and no book fills a shelf: what is planned for larger ones is not used. What
+        # OpenVINO takes it does not tell: the engine's measure of it is too much rather than too little.
+        case.bound = case.models[-1] in (sample, spines) and "none" not in case.options or "openvino" in case.options
+        # The part of the file that a tile works on is planned too, and is not anonymous.
+        case.bound = case.bound or case.budget is not None
     return found
 
 
@@ -301,7 +306,8 @@ class Bench:
     def look(self, parent: int) -> None:
         """The engine's anonymous memory, the most of it; and its files' pages, as at first."""
         try:
-            engine = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+            found = [path.read_text().split() for path in Path(f"/proc/{parent}/task").glob("*/children")]
+            engine = sum(found, [])
             lines = Path(f"/proc/{engine[0]}/status").read_text().splitlines() if engine else []
         except OSError:
             return
