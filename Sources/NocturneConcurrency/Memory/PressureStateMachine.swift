@@ -23,7 +23,7 @@ public struct PressureThresholds: Hashable, Sendable {
     public struct Marks: Hashable, Sendable {
         /// Available bytes below this share of the limit.
         public var availableShare: Double
-        /// PSI "some avg10" above this many per cent.
+        /// PSI "some avg10" above this many per cent, with less than ``PressureThresholds/stallShare`` available.
         public var stallPercent: Double
         /// Own resident bytes, those of files left out, above this share of the budget.
         public var residentShare: Double
@@ -37,6 +37,8 @@ public struct PressureThresholds: Hashable, Sendable {
 
     public var warning = Marks(availableShare: 0.15, stallPercent: 10, residentShare: 0.95)
     public var critical = Marks(availableShare: 0.05, stallPercent: 40, residentShare: 1.10)
+    /// With more than this share available, stalls are those of others, behind limits of their own: PSI is of the whole system.
+    public var stallShare = 0.5
     /// So many readings in a row must lie below a level before it is left; a rise takes one.
     public var calmReadings = 3
 
@@ -85,12 +87,14 @@ public struct PressureStateMachine: Sendable {
 
     private func reasons(_ reading: MemoryReading, _ marks: PressureThresholds.Marks) -> [String] {
         var reasons: [String] = []
-        if let available = reading.availableBytes, let limit = reading.limitBytes, limit > 0,
-            Double(available) < marks.availableShare * Double(limit)
-        {
-            reasons.append("\(ByteCount(available)) of \(ByteCount(limit)) available")
+        var share: Double?
+        if let available = reading.availableBytes, let limit = reading.limitBytes, limit > 0 {
+            share = Double(available) / Double(limit)
+            if Double(available) < marks.availableShare * Double(limit) {
+                reasons.append("\(ByteCount(available)) of \(ByteCount(limit)) available")
+            }
         }
-        if let stall = reading.stallPercent, stall > marks.stallPercent {
+        if let stall = reading.stallPercent, stall > marks.stallPercent, share ?? 0 < thresholds.stallShare {
             reasons.append("tasks stalled \(stall) % of the time")
         }
         // Pages of files are the kernel's to take back: a plan that keeps its sums in one is not over the budget for that.

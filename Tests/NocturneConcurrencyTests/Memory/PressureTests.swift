@@ -25,8 +25,9 @@ struct PressureStateMachineTests {
         arguments: [
             (reading(available: 150), PressureLevel.normal), (reading(available: 149), .warning),
             (reading(available: 50), .warning), (reading(available: 49), .critical),
-            (reading(stall: 10), .normal), (reading(stall: 10.1), .warning),
-            (reading(stall: 40), .warning), (reading(stall: 40.1), .critical),
+            (reading(available: 499, stall: 10), .normal), (reading(available: 499, stall: 10.1), .warning),
+            (reading(available: 499, stall: 40), .warning), (reading(available: 499, stall: 40.1), .critical),
+            (reading(available: 500, stall: 90), .normal), (MemoryReading(stallPercent: 90), .critical),
             (reading(resident: 190), .normal), (reading(resident: 191), .warning),
             (reading(resident: 220), .warning), (reading(resident: 221), .critical), (MemoryReading(), .normal),
         ]
@@ -60,10 +61,10 @@ struct PressureStateMachineTests {
     @Test("readings at warning are calm for critical, and not for warning")
     func fallsToWarning() {
         var machine = PressureStateMachine(budgetBytes: 200)
-        _ = machine.observe(reading(stall: 90))
-        for _ in 0..<2 { #expect(machine.observe(reading(stall: 20)) == nil) }
-        #expect(machine.observe(reading(stall: 20))?.to == .warning)
-        for _ in 0..<10 { #expect(machine.observe(reading(stall: 20)) == nil) }
+        _ = machine.observe(reading(available: 400, stall: 90))
+        for _ in 0..<2 { #expect(machine.observe(reading(available: 400, stall: 20)) == nil) }
+        #expect(machine.observe(reading(available: 400, stall: 20))?.to == .warning)
+        for _ in 0..<10 { #expect(machine.observe(reading(available: 400, stall: 20)) == nil) }
         #expect(machine.level == .warning)
     }
 
