@@ -268,7 +268,7 @@ public struct BatchEngine: Sendable {
                 isPaused: { gate.level == .critical },
                 action: { stuck in
                     journal.clear(of: stuck)
-                    stall.action(stuck.words)
+                    stall.action(stuck.map(\.words).sorted().joined(separator: "; "))
                 }
             )
         }

@@ -293,13 +293,14 @@ def killed(phase: str, victims: str) -> Situation:
         night = lab.night(out, fault=f"{point}:{index}:delay-20000,count:{passed}")
         until(f"at {point}", lambda: passed.exists() and passed.read_text().split().count(point) >= index, 60)
         parent = night.process.pid
-        child = next(iter(night.children()), 0)
+        child = night.children()[0]
         for process in {"child": [child], "parent": [parent], "both": [parent, child]}[victims]:
             if process:
                 os.kill(process, signal.SIGKILL)
         start = time.monotonic()
         if victims == "child":
             night.ends(0)
+            expect("the engine died: signal 9" in night.said, f"was not hit: {night.said[-200:]}")
         else:
             night.wait(2)
             seconds = until("no process left", lambda: not engines(out), 2)

@@ -34,8 +34,8 @@ LIMIT = 60.0
 # So that files are tried before they are read.
 OPTIONS = ["--item-timeout", "10m"]
 # What makes the points be passed that an undisturbed run does not pass: items that wait for one another, so that one flush
-# of the disk does for several, and one that is put back after a failing read.
-COMPANIONS = ["item.staged:1:delay-500", "input.read:4:EIO"]
+# of the disk does for several, and one that is put back after a fault.
+COMPANIONS = ["item.staged:1:delay-500", "item.stage:2:EIO"]
 ACTIONS = ["kill", "kill-parent", "kill-group", "ENOSPC", "EIO", "EINTR"]
 
 

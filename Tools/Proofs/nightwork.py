@@ -172,7 +172,10 @@ class Lab:
             subprocess.run(["umount", "-l", str(place)], stderr=subprocess.DEVNULL)
         self.mounts = []
         for path in self.work.glob("o*"):
-            shutil.rmtree(path, ignore_errors=True)
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
 
     def close(self) -> None:
         self.clean()

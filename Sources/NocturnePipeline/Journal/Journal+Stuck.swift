@@ -4,17 +4,19 @@ import NocturneCore
 
 /// What is kept from an engine that had to be ended for the next one.
 extension Journal {
-    /// Before the process is ended because of one item: that one has failed if it had its time, and stays in flight if it
-    /// is to be tried alone; all others in flight were only beside it, and wait again. Returns within seconds.
-    func clear(of stuck: StallWatch.Stuck) {
+    /// Before the process is ended because of some items: they have failed if they had their time, and stay in flight if
+    /// they are to be tried alone; all others in flight were only beside them, and wait again. Returns within seconds.
+    func clear(of stuck: [StallWatch.Stuck]) {
         let done = DispatchSemaphore(value: 0)
         // On a thread of its own: the disk may be what hangs.
         let thread = Thread { [self] in
-            let others = ((try? items()) ?? []).filter { $0.state == .started && $0.id != stuck.id }.map(\.id)
+            let ids = Set(stuck.map(\.id))
+            let others = ((try? items()) ?? []).filter { $0.state == .started && !ids.contains($0.id) }.map(\.id)
             let now = Timestamp.now()
-            if stuck.isLate { try? settle([stuck.id], as: .failed, reason: stuck.words, at: now) }
-            if let path = stuck.path { try? keepSilent((silentPaths() ?? []) + [path]) }
-            try? settle(others, as: .pending, reason: "interrupted: \(stuck.words)", at: now)
+            for late in stuck where late.isLate { try? settle([late.id], as: .failed, reason: late.words, at: now) }
+            let paths = stuck.compactMap(\.path)
+            if !paths.isEmpty { try? keepSilent((silentPaths() ?? []) + paths) }
+            try? settle(others, as: .pending, reason: "interrupted: another item was stuck", at: now)
             done.signal()
         }
         thread.start()

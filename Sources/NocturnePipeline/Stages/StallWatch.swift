@@ -37,7 +37,7 @@ final class StallWatch: Sendable {
     private let limit: Int?
     private let itemLimit: Int?
     private let isPaused: @Sendable () -> Bool
-    private let action: @Sendable (Stuck) -> Void
+    private let action: @Sendable ([Stuck]) -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -49,7 +49,7 @@ final class StallWatch: Sendable {
         limit: Int?,
         itemLimit: Int? = nil,
         isPaused: @escaping @Sendable () -> Bool,
-        action: @escaping @Sendable (Stuck) -> Void
+        action: @escaping @Sendable ([Stuck]) -> Void
     ) {
         self.limit = limit
         self.itemLimit = itemLimit
@@ -76,7 +76,8 @@ final class StallWatch: Sendable {
         let thread = Thread { [self] in
             while !state.withLock({ $0.isOver }) {
                 Thread.sleep(forTimeInterval: 1)
-                if let stuck = tick() { action(stuck) }
+                let stuck = tick()
+                if !stuck.isEmpty { action(stuck) }
             }
         }
         thread.name = "nocturne.stalls"
@@ -86,30 +87,38 @@ final class StallWatch: Sendable {
     func stop() { state.withLock { $0.isOver = true } }
 
     /// One second more: stops items that have had their time.
-    /// - Returns: an item that has just come to where it cannot be helped.
-    func tick() -> Stuck? {
+    /// - Returns: the items that cannot be helped, once one has just come to that.
+    func tick() -> [Stuck] {
         if isPaused() {
             state.withLock { state in for id in state.entries.keys { state.entries[id]?.idleSeconds = 0 } }
-            return nil
+            return []
         }
-        return state.withLock { state -> Stuck? in
-            var stuck: Stuck?
+        return state.withLock { state -> [Stuck] in
+            var isTime = false
             for (id, entry) in state.entries {
                 guard let stage = entry.stage else { continue }
-                let path = stage == .load ? entry.item.onlyInput : nil
                 let used = entry.usedSeconds + 1
                 let idle = entry.idleSeconds + 1
                 state.entries[id]?.usedSeconds = used
                 state.entries[id]?.idleSeconds = idle
                 if let itemLimit, used == itemLimit { entry.item.stopLate(after: itemLimit, in: stage) }
-                if let words = entry.item.lateness, let itemLimit, used == itemLimit + grace {
-                    stuck = stuck ?? Stuck(id: id, words: words, isLate: true, path: path)
-                } else if let limit, idle == limit {
-                    let words = "\(entry.item.item.name) has made no progress for \(limit) s (stage \(stage.rawValue))"
-                    stuck = stuck ?? Stuck(id: id, words: words, isLate: false, path: path)
-                }
+                let isOverdue = itemLimit.map { entry.item.lateness != nil && used == $0 + grace } ?? false
+                isTime = isTime || isOverdue || idle == limit
             }
-            return stuck
+            return isTime ? state.entries.values.compactMap(stuck) : []
         }
+    }
+
+    /// What is to be said of an item when the process is ended: of those that have had their time, and those that have not
+    /// moved for half of it, since what hangs in one share hangs together.
+    private func stuck(_ entry: Entry) -> Stuck? {
+        guard let stage = entry.stage else { return nil }
+        let path = stage == .load ? entry.item.onlyInput : nil
+        if let words = entry.item.lateness {
+            return Stuck(id: entry.item.id, words: words, isLate: true, path: path)
+        }
+        guard let limit, 2 * entry.idleSeconds >= limit else { return nil }
+        let words = "\(entry.item.item.name) has made no progress for \(entry.idleSeconds) s (stage \(stage.rawValue))"
+        return Stuck(id: entry.item.id, words: words, isLate: false, path: path)
     }
 }
