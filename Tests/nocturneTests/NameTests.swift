@@ -226,8 +226,7 @@ struct NameTests {
             atPath: samples.appendingPathComponent("Photos/lesions/lesion-01.jpg").path,
             toPath: bench.input + "/photo.jpg"
         )
-        let photo = Checkout.folder.appendingPathComponent("Tests/NocturneRecipesTests/Fixtures/PhotoModels/primary")
-            .path
+        let photo = Fixtures.url("PhotoModels/primary").path
         let words = [
             "run", bench.input, "--model", bench.model(), "--model", photo, "--output", bench.output, "--dicom-seg",
             "--rtstruct", "--pictures", "--quiet",

@@ -210,20 +210,29 @@ private struct ItemAgreement {
         for file in recorded.files where !named.contains(file.path) {
             faults.append("does not name the file \(file.path), which the journal has")
         }
-        if said.statistics != recorded.statistics {
-            let (index, pair) =
-                zip(said.statistics, recorded.statistics).enumerated().first { $1.0 != $1.1 }
-                .map { ($0, Optional($1)) } ?? (0, nil)
-            faults.append(
-                pair.map {
-                    "\($0.0.measure) of \($0.0.label) is \(words($0.0)), row \(index + 1) of the journal is \($0.1.measure) "
-                        + "of \($0.1.label), \(words($0.1))"
-                } ?? "gives \(said.statistics.count) rows of statistics, the journal has \(recorded.statistics.count)"
-            )
-        }
+        faults += rows
         if said.notes != recorded.notes { faults.append("its notes are not those of the journal") }
         if said.parts != recorded.parts { faults.append("its parts are not those of the journal") }
         return faults
+    }
+
+    /// In whatever order: it is the program's, and another version may have another.
+    private var rows: [String] {
+        var left = recorded.statistics
+        let missing = said.statistics.filter { row in
+            guard let place = left.firstIndex(of: row) else { return true }
+            left.remove(at: place)
+            return false
+        }
+        guard let row = missing.first else {
+            return left.first.map {
+                ["the journal has \($0.measure) of \($0.label), \(words($0)), which it does not give"]
+            } ?? []
+        }
+        let other = left.first { $0.label == row.label && $0.measure == row.measure }
+        return [
+            "\(row.measure) of \(row.label) is \(words(row)), in the journal it is \(other.map(words) ?? "not there")"
+        ]
     }
 
     private func words(_ row: Statistic) -> String { row.value.map { "\($0)" } ?? "not measured" }

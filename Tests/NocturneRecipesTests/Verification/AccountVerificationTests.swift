@@ -62,11 +62,19 @@ struct AccountVerificationTests {
         good.close()
         try batch.change("a") { $0.statistics[0].value = 4 }
         let value = try batch.faults()
-        #expect(value.contains { $0.hasPrefix("a/result.json: voxelCount of") && $0.hasSuffix(", 4.0") }, "\(value)")
+        #expect(
+            value.contains { $0.hasPrefix("a/result.json: voxelCount of") && $0.hasSuffix("in the journal it is 4.0") },
+            "\(value)"
+        )
         #expect(value.contains { $0.hasPrefix("statistics.csv: line 2 is") }, "\(value)")
         try batch.change("a") { $0.statistics = Array(rows.dropLast()) }
         let fewer = try batch.faults()
-        #expect(fewer.contains { $0.contains("the journal has \(rows.count - 1)") }, "\(fewer)")
+        #expect(fewer.contains { $0.hasSuffix("in the journal it is not there") }, "\(fewer)")
+        try batch.change("a") { $0.statistics = rows + [Statistic(label: "x", measure: "y", value: 1, unit: "1")] }
+        let more = try batch.faults()
+        #expect(more.contains("a/result.json: the journal has y of x, 1.0, which it does not give"), "\(more)")
+        try batch.change("a") { $0.statistics = rows.reversed() }
+        #expect(try batch.faults().allSatisfy { $0.hasPrefix("statistics.csv") })
         try batch.change("a") {
             $0.statistics = rows
             $0.notes = ["another"]
