@@ -205,11 +205,13 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=ROOT / ".build/fuzz", help="seeds, corpus and logs")
     parser.add_argument("--build", type=Path, help="folder of the driver; without it, one of the work folder")
     parser.add_argument("--keep", type=Path, help="what was found; without it, a folder of the work folder")
+    parser.add_argument("--built", action="store_true", help="take the driver as it is, for a second call beside another")
     parser.add_argument("--again", type=Path, help="run the target on this file only, and show what happens")
     options = parser.parse_args()
     names = options.targets or list(KINDS)
     options.keep = options.keep or options.work / "found"
-    driver = build(options.build or options.work / "build")
+    scratch = options.build or options.work / "build"
+    driver = scratch / "release/nocturne-fuzz" if options.built else build(scratch)
     known = subprocess.run([str(driver)], capture_output=True, text=True, check=True).stdout.split()
     if set(known) != set(KINDS):
         sys.exit(f"the driver and this script know other targets: {sorted(set(known) ^ set(KINDS))}")
