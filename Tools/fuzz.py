@@ -171,7 +171,7 @@ def fuzz(name: str, driver: Path, work: Path, options: argparse.Namespace) -> Re
             words.append(f"-dict={dictionary}")
         words += [str(work / "corpus" / name), str(work / "seeds" / name)]
         before = set(keep.iterdir())
-        run = subprocess.run(words, capture_output=True, text=True, errors="replace", env=surroundings())
+        run = subprocess.run(words, capture_output=True, text=True, errors="replace", env=surroundings(), cwd=work)
         (work / f"{name}.log").write_text(run.stderr[-200_000:])
         # After a crash there are no final figures, but the line of the last pulse.
         done = last(r"stat::number_of_executed_units: (\d+)", run.stderr) or last(r"(?m)^#(\d+)\s", run.stderr)
@@ -210,8 +210,9 @@ def main() -> int:
     parser.add_argument("--again", type=Path, help="run the target on this file only, and show what happens")
     options = parser.parse_args()
     names = options.targets or list(KINDS)
-    options.keep = options.keep or options.work / "found"
-    scratch = options.build or options.work / "build"
+    options.work = options.work.resolve()
+    options.keep = (options.keep or options.work / "found").resolve()
+    scratch = (options.build or options.work / "build").resolve()
     driver = scratch / "release/nocturne-fuzz" if options.built else build(scratch)
     known = subprocess.run([str(driver)], capture_output=True, text=True, check=True).stdout.split()
     if set(known) != set(KINDS):
