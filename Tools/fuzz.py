@@ -1,7 +1,7 @@
-"""Coverage-guided fuzzing of everything Nocturne reads: builds the driver, gathers seeds, runs libFuzzer, prints a table.
+"""Coverage-guided fuzzing of all that Nocturne reads: builds the driver, gathers seeds, runs libFuzzer, prints a table.
 
 Each target of `Tests/NocturneFuzz` is run for the executions or minutes asked for. The driver is built with the address
-sanitizer and coverage of Swift, C and C++ alike, C and C++ with the undefined-behaviour sanitizer as well. An input that
+sanitizer and coverage of Swift, C and C++ alike, C and C++ with the undefined-behaviour sanitizer too. An input that
 crashes, takes longer than `--seconds`, or has more memory allocated at once than `--allocation` is kept under `--keep`,
 and the target goes on. Exit code 1 when there was any.
 
@@ -136,7 +136,8 @@ def again(name: str, driver: Path, file: Path, options: argparse.Namespace) -> i
 
 
 def limits(options: argparse.Namespace) -> list[str]:
-    return [f"-timeout={options.seconds}", f"-rss_limit_mb={options.resident}", f"-malloc_limit_mb={options.allocation}"]
+    memory = [f"-rss_limit_mb={options.resident}", f"-malloc_limit_mb={options.allocation}"]
+    return [f"-timeout={options.seconds}", *memory]
 
 
 @dataclass
@@ -170,7 +171,7 @@ def fuzz(name: str, driver: Path, work: Path, options: argparse.Namespace) -> Re
             words.append(f"-dict={dictionary}")
         words += [str(work / "corpus" / name), str(work / "seeds" / name)]
         before = set(keep.iterdir())
-        run = subprocess.run(words, capture_output=True, text=True, errors="replace", env=surroundings())
+        run = subprocess.run(words, capture_output=True, text=True, errors="replace", env=surroundings(), cwd=work)
         (work / f"{name}.log").write_text(run.stderr[-200_000:])
         # After a crash there are no final figures, but the line of the last pulse.
         done = last(r"stat::number_of_executed_units: (\d+)", run.stderr) or last(r"(?m)^#(\d+)\s", run.stderr)
@@ -205,11 +206,14 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=ROOT / ".build/fuzz", help="seeds, corpus and logs")
     parser.add_argument("--build", type=Path, help="folder of the driver; without it, one of the work folder")
     parser.add_argument("--keep", type=Path, help="what was found; without it, a folder of the work folder")
+    parser.add_argument("--built", action="store_true", help="take the driver as it is, beside another call")
     parser.add_argument("--again", type=Path, help="run the target on this file only, and show what happens")
     options = parser.parse_args()
     names = options.targets or list(KINDS)
-    options.keep = options.keep or options.work / "found"
-    driver = build(options.build or options.work / "build")
+    options.work = options.work.resolve()
+    options.keep = (options.keep or options.work / "found").resolve()
+    scratch = (options.build or options.work / "build").resolve()
+    driver = scratch / "release/nocturne-fuzz" if options.built else build(scratch)
     known = subprocess.run([str(driver)], capture_output=True, text=True, check=True).stdout.split()
     if set(known) != set(KINDS):
         sys.exit(f"the driver and this script know other targets: {sorted(set(known) ^ set(KINDS))}")
@@ -229,7 +233,8 @@ def main() -> int:
     print("| target | executions | a second | edges | corpus | found |\n| --- | ---: | ---: | ---: | ---: | ---: |")
     for name, result in rows:
         speed = result.executions / max(result.seconds, 1e-3)
-        print(f"| {name} | {result.executions:,} | {speed:,.0f} | {result.edges:,} | {result.corpus} | {result.found} |")
+        figures = f"{result.executions:,} | {speed:,.0f} | {result.edges:,} | {result.corpus} | {result.found}"
+        print(f"| {name} | {figures} |")
     total = sum(result.executions for _, result in rows)
     found = sum(result.found for _, result in rows)
     print(f"{total:,} executions, {found} found" + (f", kept in {options.keep}" if found else ""))

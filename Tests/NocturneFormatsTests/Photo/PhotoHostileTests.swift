@@ -27,6 +27,19 @@ struct PhotoHostileTests {
         return file[..<2] + [0xFF, 0xE1, UInt8(length >> 8), UInt8(length & 255)] + content + file[2...]
     }
 
+    @Test("A PNG whose chunk claims more than the file has is refused before memory is taken for it")
+    func claimingChunk() throws {
+        let file = try Self.bytes("tiny.png")
+        // Behind the header's chunk: 700 MB of Exif.
+        let claim: [UInt8] = [0x2C, 0, 0, 0] + Array("eXIf".utf8) + [0x4D, 0x4D]
+        try TemporaryFolder.with { folder in
+            let path = try folder.write(Array(file[..<33]) + claim + Array(file[33...]), to: "claim.png").path
+            let error = #expect(throws: PhotoError.self) { try PhotoReader.readHeader(at: path) }
+            #expect(error?.code == .corrupt)
+            #expect(error?.description.contains("ends inside a chunk") == true)
+        }
+    }
+
     @Test(
         "A file cut anywhere is an error that names it, or gives every pixel and says what is missing",
         arguments: PhotoReaderTests.names
