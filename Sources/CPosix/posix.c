@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -66,6 +67,8 @@ int cposix_rename(const char *from, const char *to, int exchange) {
 }
 
 int cposix_set_apart(int descriptor, int64_t bytes) { return fallocate(descriptor, 0, 0, bytes) == 0 ? 0 : errno; }
+
+int cposix_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
 int cposix_syncfs(int descriptor) { return syncfs(descriptor) == 0 ? 0 : errno; }
 

@@ -101,10 +101,10 @@ enum Supervisor {
 
     /// Moves standard input into a file without a name, which every child can read from its start.
     private static func keepInput() {
-        var template = Array((NSTemporaryDirectory() + "/nocturne-XXXXXX").utf8CString)
-        let file = mkstemp(&template)
-        guard file >= 0 else { return }
-        unlink(template)
+        let file = cposix_memory_file("nocturne-input")
+        guard file >= 0 else {
+            return Terminal.error("standard input cannot be kept: \(String(cString: strerror(errno)))")
+        }
         let input = FileHandle.standardInput.readDataToEndOfFile()
         try? FileHandle(fileDescriptor: file, closeOnDealloc: false).write(contentsOf: input)
         dup2(file, 0)

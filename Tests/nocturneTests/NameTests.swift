@@ -138,6 +138,32 @@ struct NameTests {
         #expect(try reason(account(bench), bench.input + "/pipe") == "a pipe, no file")
     }
 
+    @Test("A folder that cannot be looked into is a failure, until it can")
+    func missedFolder() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii", 8, 8, 8)
+        // Its path is longer than the system's calls take.
+        let name = String(repeating: "d", count: 250)
+        var folders = [open(bench.input, O_RDONLY | O_DIRECTORY)]
+        func removeDeepest() {
+            close(folders.removeLast())
+            unlinkat(folders[folders.count - 1], name, AT_REMOVEDIR)
+        }
+        for _ in 0..<18 {
+            #expect(mkdirat(folders[folders.count - 1], name, 0o700) == 0)
+            folders.append(openat(folders[folders.count - 1], name, O_RDONLY | O_DIRECTORY))
+        }
+        let first = try bench.run("--quiet")
+        while folders.count > 1 { removeDeepest() }
+        close(folders[0])
+        #expect(first.status == 3, "\(first.errors)")
+        let failed = try account(bench).values.filter { $0["state"] as? String == "failed" }
+        #expect(failed.count == 1)
+        #expect(failed.first?["reason"] as? String == "cannot be looked into: File name too long")
+        #expect(state(try account(bench), bench.input + "/v.nii") == "completed")
+        #expect(try bench.run("--quiet").status == 0)
+    }
+
     @Test("An output folder may be a link, and inputs may lie around it")
     func linkedOutput() throws {
         let bench = try ToolBench()

@@ -19,6 +19,9 @@ int cposix_set_apart(int descriptor, int64_t bytes);
 int cposix_rename(const char *from, const char *to, int exchange);
 /* Flushes every file of the file system that holds the open descriptor. Returns 0 or an errno. */
 int cposix_syncfs(int descriptor);
+
+/* A file in memory, without a name in any folder; -1 and errno on failure. */
+int cposix_memory_file(const char *name);
 /* Gives free heap pages back to the system. */
 void cposix_trim_heap(void);
 

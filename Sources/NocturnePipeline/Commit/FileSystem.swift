@@ -147,13 +147,19 @@ public enum FileSystem {
     public static func entries(_ path: String) -> [String] { listing(path).names }
 
     /// The names in a folder, sorted, and those that are no UTF-8: such a name is shown with `\xE4` for the bytes in question,
-    /// and cannot be used.
-    public static func listing(_ path: String) -> (names: [String], unusable: [String]) {
-        guard let folder = opendir(path) else { return ([], []) }
+    /// and cannot be used. The fault is the system's code where the list was not read to its end.
+    public static func listing(_ path: String) -> (names: [String], unusable: [String], fault: Int32?) {
+        guard let folder = opendir(path) else { return ([], [], errno) }
         defer { closedir(folder) }
         var names: [String] = []
         var unusable: [String] = []
-        while let entry = readdir(folder) {
+        var fault: Int32?
+        while true {
+            errno = 0
+            guard let entry = readdir(folder) else {
+                if errno != 0 { fault = errno }
+                break
+            }
             let bytes = withUnsafePointer(to: &entry.pointee.d_name) {
                 let length = strnlen(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self), 256)
                 return Array(UnsafeRawBufferPointer(start: $0, count: length))
@@ -164,7 +170,7 @@ public enum FileSystem {
             }
             if name != "." && name != ".." { names.append(name) }
         }
-        return (names.sorted(), unusable.sorted())
+        return (names.sorted(), unusable.sorted(), fault)
     }
 
     /// A name with everything but printable ASCII written as the number of the byte.
@@ -243,7 +249,7 @@ public enum FileSystem {
 
     /// Everything below a folder but folders, links and pipes too, as sorted relative paths.
     static func tree(below folder: String, prefix: String = "") -> [String] {
-        let (names, unusable) = listing(folder)
+        let (names, unusable, _) = listing(folder)
         return names.flatMap { name in
             let path = folder + "/" + name
             return kind(path) == .folder ? tree(below: path, prefix: prefix + name + "/") : [prefix + name]

@@ -37,6 +37,8 @@ public struct DiscoveredItem: Sendable {
     public var problem: ItemProblem?
     /// What the keys of pictures begin with.
     public static let photoKeyPrefix = "photo:"
+    /// What the keys of folders begin with that could not be looked into.
+    public static let missedKeyPrefix = "missed:"
     /// The place of the recipe that found it among the batch's.
     package internal(set) var recipe = 0
 

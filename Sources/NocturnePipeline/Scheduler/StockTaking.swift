@@ -58,10 +58,15 @@ struct StockTaking {
             || before.fingerprint != entry.item.fingerprint.hex
     }
 
-    /// Items that wait, and that this run did not find: they go on waiting, unless the batch itself was changed.
+    /// Items that wait, and that this run did not find: they go on waiting, unless the batch itself was changed. What could
+    /// not be looked into, and now can be, is an item no longer.
     private func settleVanished(_ discovery: Discovery, known: [String: JournalItem]) throws {
-        guard descriptionChanged else { return }
         let found = Set(discovery.items.map(\.key))
+        let opened = known.values.filter {
+            $0.key.hasPrefix(DiscoveredItem.missedKeyPrefix) && !found.contains($0.key) && $0.state != .skipped
+        }
+        try journal.settle(opened.map(\.id), as: .skipped, reason: "has been looked into since", at: Timestamp.now())
+        guard descriptionChanged else { return }
         let vanished = known.values.filter { !found.contains($0.key) && $0.state != .completed }
         try journal.settle(
             vanished.map(\.id),

@@ -50,12 +50,15 @@ struct FileWalk {
     /// Those that do not answer, and are not among ``files``.
     private(set) var silent: [FoundFile] = []
     private(set) var notes: [String] = []
-    /// What lies among the inputs and can be nobody's: pipes, links to nothing, names that cannot be written down.
+    /// What lies among the inputs and can be nobody's: pipes, links to nothing, names that cannot be written down, and
+    /// what could not be looked into.
     private var strangers: [Stranger] = []
 
     private struct Stranger {
         let path: String
         let reason: String
+        /// Whether there may be inputs behind it.
+        var isFault = false
     }
 
     private struct FileIdentity: Hashable {
@@ -139,11 +142,9 @@ struct FileWalk {
             notes.append("\(folder) is an output folder and is not searched")
             return
         }
-        if access(folder, R_OK | X_OK) != 0 {
-            notes.append("\(folder) cannot be read: \(String(cString: strerror(errno)))")
-            return
-        }
-        let (entries, unusable) = FileSystem.listing(folder)
+        if access(folder, R_OK | X_OK) != 0 { return miss(folder, errno) }
+        let (entries, unusable, fault) = FileSystem.listing(folder)
+        if let fault { miss(folder, fault) }
         for entry in unusable where !entry.hasPrefix(".") {
             strangers.append(Stranger(path: folder + "/" + entry, reason: "its name is not in UTF-8; rename it"))
         }
@@ -156,8 +157,8 @@ struct FileWalk {
                 if FileSystem.kind(path) == .other, code == ENOENT || code == ELOOP {
                     let reason = code == ENOENT ? "a link to nothing" : "a link that leads in a circle"
                     strangers.append(Stranger(path: path, reason: reason))
-                } else {
-                    notes.append("\(path) cannot be read: \(String(cString: strerror(code)))")
+                } else if code != ENOENT {
+                    miss(path, code)
                 }
                 continue
             }
@@ -169,6 +170,12 @@ struct FileWalk {
                 strangers.append(Stranger(path: path, reason: FileWalk.kind(inner)))
             }
         }
+    }
+
+    private mutating func miss(_ path: String, _ code: Int32) {
+        strangers.append(
+            Stranger(path: path, reason: "cannot be looked into: \(String(cString: strerror(code)))", isFault: true)
+        )
     }
 
     private mutating func take(_ file: FoundFile) {
@@ -187,7 +194,7 @@ extension FileWalk {
     /// What can be nobody's, as items: each recipe gives them, and they are told once.
     func unusable(model: String) -> [DiscoveredItem] {
         strangers.map { stranger in
-            let key = "file:" + stranger.path
+            let key = (stranger.isFault ? DiscoveredItem.missedKeyPrefix : "file:") + stranger.path
             return DiscoveredItem(
                 key: key,
                 name: request.identifiers.itemName((stranger.path as NSString).lastPathComponent, key: key),
@@ -195,7 +202,7 @@ extension FileWalk {
                 source: "{}",
                 path: stranger.path,
                 fingerprint: ContentDigest.of(key),
-                problem: .unknown(stranger.reason)
+                problem: stranger.isFault ? .refused(stranger.reason) : .unknown(stranger.reason)
             )
         }
     }

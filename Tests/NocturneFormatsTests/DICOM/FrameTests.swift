@@ -106,7 +106,7 @@ struct FrameTests {
         let file = enhanced(3) { set in
             set.bytes(0x7FE0_0010, "OW", [UInt8](repeating: 1, count: bytes))
         }
-        try object(file) { object in
+        _ = try object(file) { object in
             #expect(throws: DICOMReadError.self) { try DICOMReader.storedValues(of: object) }
         }
     }
