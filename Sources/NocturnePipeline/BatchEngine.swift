@@ -94,10 +94,10 @@ public struct BatchEngine: Sendable {
             let queue = try await room.whenThereIsRoom(control, progress) {
                 try await stock.run(discovery, planner: planner)
             }
-            // What the lists of all items take is in this reading. In later rounds it would hold what the recipes keep
-            // between rounds, and count as shared.
-            if rounds == 0 { cposix_trim_heap() }
+            cposix_trim_heap()
             let reading = MemoryReading.take()
+            // What the lists of all items take is in the first reading. Later ones hold what the recipes keep between
+            // rounds, too, which would count as shared.
             process = process ?? options.processBytes ?? max((reading.residentBytes ?? 0) - options.loadedBytes, 0)
             let end = try await workOff(
                 queue,

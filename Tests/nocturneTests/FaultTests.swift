@@ -31,7 +31,8 @@ struct FaultTests {
         arguments: [
             "file.write:2:ENOSPC", "file.flush:1:EIO", "input.open:1:EIO", "item.exchange:2:EIO", "item.inPlace:1:EIO",
             "item.inPlace:1:kill", "journal.transaction:1:kill", "journal.open:1:ENOSPC", "journal.record:1:ENOSPC",
-            "batch.account:1:ENOSPC", "file.create:3:EDQUOT", "item.staged:1:delay-200,disk.flush:1:EIO",
+            "batch.account:1:ENOSPC", "folder.create:1:ENOSPC", "folder.create:1:EIO", "file.create:3:EDQUOT",
+            "item.staged:1:delay-200,disk.flush:1:EIO",
         ]
     )
     func passing(fault: String) throws {

@@ -1,4 +1,5 @@
 import Foundation
+import NocturneCore
 
 #if canImport(Glibc)
     import Glibc
@@ -47,15 +48,7 @@ public struct OutputFolder: Sendable {
             )
         }
         for folder in [hidden, staging] {
-            do throws(FileFault) {
-                try FileSystem.makeFolder(folder, mode: 0o700)
-            } catch {
-                throw BatchError(
-                    .outputUnwritable,
-                    path: path,
-                    detail: "\(folder.dropFirst(path.count + 1)) cannot be made: \(errnoText(error.code))"
-                )
-            }
+            try make(folder)
             // One that an earlier version made was open to others.
             chmod(folder, 0o700)
         }
@@ -65,6 +58,23 @@ public struct OutputFolder: Sendable {
                 path: path,
                 detail: "the output folder cannot be written: \(errnoText())"
             )
+        }
+    }
+
+    /// A disk that fails for a moment is given three more chances.
+    private func make(_ folder: String) throws(BatchError) {
+        for attempt in 0...3 {
+            do throws(FileFault) {
+                return try FileSystem.makeFolder(folder, mode: 0o700)
+            } catch {
+                if error.isTransient, !error.isOutOfRoom, attempt < 3 { continue }
+                throw BatchError(
+                    .outputUnwritable,
+                    path: path,
+                    detail: "\(folder.dropFirst(path.count + 1)) cannot be made: \(errnoText(error.code))",
+                    systemCode: error.code
+                )
+            }
         }
     }
 
