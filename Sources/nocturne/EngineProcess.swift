@@ -1,4 +1,5 @@
 import ArgumentParser
+import CPosix
 import Foundation
 import NocturneCore
 import NocturnePipeline
@@ -23,6 +24,7 @@ enum EngineProcess {
     /// Runs to the end and says how it went.
     /// - Throws: ``NocturneExit`` unless all items completed.
     static func run(_ request: Request) async throws {
+        cposix_keep_heap_small()
         let previousDeath = ProcessInfo.processInfo.environment[Supervisor.deathVariable]
         if let words = try request.resources.faultWords() {
             do {

@@ -24,6 +24,8 @@ int cposix_syncfs(int descriptor);
 int cposix_memory_file(const char *name);
 /* Gives free heap pages back to the system. */
 void cposix_trim_heap(void);
+/* From now on the heap has few arenas, and gives blocks of 1 MiB and more back to the system when they are freed. */
+void cposix_keep_heap_small(void);
 
 /* fork and exec of `path` in a process group of its own, dying with the parent's thread, and before it when memory
    runs out; returns the pid or -errno.
