@@ -29,11 +29,22 @@ extension BatchEngine {
     }
 
     /// Deaths with an item in flight are that item's; those with none, three in a row, end the batch.
-    func refuseEndlessDeaths(_ journal: Journal) throws {
+    ///
+    /// Settled before anything else is done, so that a death while inputs are looked at counts as one with none.
+    func settleDeath(_ journal: Journal) async throws {
+        // Marks left when supervisor and engine were killed together say nothing about the death of a later engine.
+        let isOurs = try journal.setting("supervisor") == options.supervisor
+        let planner = WorkPlanner(retryFailed: false, previousDeath: isOurs ? options.previousDeath : nil)
+        let inFlight = planner.takenBack(try journal.items())
+        try journal.takeBack(inFlight, at: Timestamp.now())
+        if let supervisor = options.supervisor, !isOurs { try journal.setSetting("supervisor", supervisor) }
+        let before = Int(try journal.setting("deathsOutsideItems") ?? "") ?? 0
+        let isOutside = options.previousDeath != nil && (inFlight.isEmpty || !isOurs)
+        let deaths = isOutside ? before + 1 : 0
+        if deaths != before { try journal.setSetting("deathsOutsideItems", deaths >= 3 ? "0" : "\(deaths)") }
         guard let death = options.previousDeath else { return }
-        let blamed = try journal.items().contains { $0.state == .started }
-        let deaths = blamed ? 0 : (Int(try journal.setting("deathsOutsideItems") ?? "") ?? 0) + 1
-        try journal.setSetting("deathsOutsideItems", deaths >= 3 ? "0" : "\(deaths)")
+        let names = inFlight.prefix(8).map(\.name).joined(separator: ", ") + (inFlight.count > 8 ? ", ..." : "")
+        await progress.note("The engine died: \(death). In flight: \(isOutside ? "nothing" : names).")
         guard deaths < 3 else {
             throw BatchError(
                 .engineDied,

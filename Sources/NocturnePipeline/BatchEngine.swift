@@ -11,7 +11,7 @@ public struct BatchEngine: Sendable {
     private let recipes: [any Recipe]
     let options: BatchOptions
     private let control: RunControl
-    private let progress: ProgressReporter
+    let progress: ProgressReporter
 
     /// - Parameter recipes: one for each kind of model in use.
     public init(recipes: [any Recipe], options: BatchOptions, control: RunControl, progress: ProgressReporter) {
@@ -183,32 +183,6 @@ public struct BatchEngine: Sendable {
         await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts, journal, health)
         await scheduler.settleLeftovers()
         return (budget.snapshot().peakLeased, await scheduler.needsDiscovery)
-    }
-
-    /// Deaths with an item in flight are that item's; those with none, three in a row, end the batch.
-    ///
-    /// Settled before anything else is done, so that a death while inputs are looked at counts as one with none.
-    private func settleDeath(_ journal: Journal) async throws {
-        // Marks left when supervisor and engine were killed together say nothing about the death of a later engine.
-        let isOurs = try journal.setting("supervisor") == options.supervisor
-        let planner = WorkPlanner(retryFailed: false, previousDeath: isOurs ? options.previousDeath : nil)
-        let inFlight = planner.takenBack(try journal.items())
-        try journal.takeBack(inFlight, at: Timestamp.now())
-        if let supervisor = options.supervisor, !isOurs { try journal.setSetting("supervisor", supervisor) }
-        let before = Int(try journal.setting("deathsOutsideItems") ?? "") ?? 0
-        let isOutside = options.previousDeath != nil && (inFlight.isEmpty || !isOurs)
-        let deaths = isOutside ? before + 1 : 0
-        if deaths != before { try journal.setSetting("deathsOutsideItems", deaths >= 3 ? "0" : "\(deaths)") }
-        guard let death = options.previousDeath else { return }
-        let names = inFlight.prefix(8).map(\.name).joined(separator: ", ") + (inFlight.count > 8 ? ", ..." : "")
-        await progress.note("The engine died: \(death). In flight: \(isOutside ? "nothing" : names).")
-        guard deaths < 3 else {
-            throw BatchError(
-                .engineDied,
-                path: options.output.path,
-                detail: "the engine died three times while no item was in flight, the last time of \(death)"
-            )
-        }
     }
 
     private func discover(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool, isFirst: Bool) async throws
