@@ -1,6 +1,7 @@
 import CPosix
 import Foundation
 import NocturneConcurrency
+import NocturnePipeline
 import Synchronization
 
 /// The small parent: starts the engine as its child, hands signals on, and starts it again when it dies.
@@ -11,6 +12,19 @@ enum Supervisor {
 
     /// Whether this process is the child.
     static var isEngine: Bool { ProcessInfo.processInfo.environment[childVariable] != nil }
+
+    /// Sees to it that the batch of this command line is worked on, unless this is the process that is to do so.
+    ///
+    /// - Returns: Whether it is: whether this is the engine. Elsewhere, false once another process goes on without this one
+    ///   (`detach`); else this becomes the engine's supervisor, and nothing is returned.
+    /// - Parameter keepsInput: as in ``run(keepsInput:)``.
+    /// - Throws: as ``Detachment/start(_:)``.
+    static func begin(on output: OutputFolder, detach: Bool, keepsInput: Bool = false) throws -> Bool {
+        if isEngine { return true }
+        if !detach { run(keepsInput: keepsInput) }
+        try Detachment.start(output)
+        return false
+    }
 
     private static let hangUpVariable = "NOCTURNE_IGNORE_HANGUP"
 
@@ -35,7 +49,7 @@ enum Supervisor {
     ///
     /// - Parameter keepsInput: whether the child reads standard input. It is then read whole once, for every child that
     ///   may have to be started; otherwise children read nothing.
-    static func run(keepsInput: Bool = false) -> Never {
+    private static func run(keepsInput: Bool) -> Never {
         let state = Mutex(State())
         if keepsInput { keepInput() }
         SignalListener.start([SIGINT, SIGTERM, SIGUSR1, SIGUSR2] + (ignoresHangUp ? [] : [SIGHUP])) { number in

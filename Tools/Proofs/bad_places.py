@@ -11,7 +11,6 @@ run as root, for mounts; left out is what cannot be had: a real quota needs a ke
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import shutil
@@ -22,7 +21,7 @@ from pathlib import Path
 
 from fault_matrix import write_volume
 from kill_resume import tree
-from nightwork import NOBODY, Lab, Night, Situation, completed, expect, prove, until
+from nightwork import NOBODY, Lab, Night, Situation, completed, expect, main, until
 from slow_share import Share
 
 # Each stage waits so long, that there is time to do something to the run.
@@ -628,20 +627,7 @@ SITUATIONS: dict[str, Situation] = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("nocturne")
-    parser.add_argument("--only", default="", help="only situations with these words, separated by |")
-    arguments = parser.parse_args()
+if __name__ == "__main__":
     if os.geteuid() != 0:
         raise SystemExit("to be run as root: it mounts file systems, and gives itself the rights of nobody")
-    lab = Lab(arguments.nocturne)
-    try:
-        bad = prove(lab, SITUATIONS, arguments.only)
-    finally:
-        lab.close()
-    raise SystemExit(1 if bad else 0)
-
-
-if __name__ == "__main__":
-    main()
+    main(__doc__, SITUATIONS)

@@ -9,7 +9,6 @@ against: when items were begun and ended by the events, exit codes, what is said
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import os
 import shutil
@@ -18,9 +17,9 @@ import subprocess
 import time
 from pathlib import Path
 
-from fault_matrix import ROOT, write_volume
+from fault_matrix import ROOT, engines, write_volume
 from kill_resume import done_twice, tree
-from nightwork import Lab, Night, Situation, completed, expect, prove, until
+from nightwork import Lab, Night, Situation, completed, expect, main, until
 
 SLOW = "item.stage:1+:delay-250"
 SERIES = ROOT / "Samples/Volumes"
@@ -272,19 +271,6 @@ PHASES = {
 }
 
 
-def engines(out: Path) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if str(out).encode() in words:
-                found.append(int(entry.name))
-    return found
-
-
 def killed(phase: str, victims: str) -> Situation:
     def situation(lab: Lab) -> str:
         out = lab.work / "out"
@@ -330,18 +316,5 @@ SITUATIONS: dict[str, Situation] = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("nocturne")
-    parser.add_argument("--only", default="", help="only situations with these words, separated by |")
-    arguments = parser.parse_args()
-    lab = Lab(arguments.nocturne)
-    try:
-        bad = prove(lab, SITUATIONS, arguments.only)
-    finally:
-        lab.close()
-    raise SystemExit(1 if bad else 0)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, SITUATIONS)

@@ -93,22 +93,27 @@ class Bench:
         except subprocess.TimeoutExpired:
             return None, "hangs"
 
-    def orphans(self, out: Path) -> list[str]:
-        """Processes that still work on the folder; given two seconds to end."""
-        end = time.monotonic() + 2
-        while True:
-            found = []
-            for entry in Path("/proc").iterdir():
-                if entry.name.isdigit():
-                    try:
-                        words = (entry / "cmdline").read_bytes().split(b"\0")
-                    except OSError:
-                        continue
-                    if str(out).encode() in words and words[0].endswith(b"nocturne"):
-                        found.append(entry.name)
-            if not found or time.monotonic() > end:
-                return found
-            time.sleep(0.05)
+
+def engines(out: Path) -> list[int]:
+    """The processes that work on the folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if str(out).encode() in words and words[0].endswith(b"nocturne"):
+                found.append(int(entry.name))
+    return found
+
+
+def orphans(out: Path) -> list[int]:
+    """The processes that still work on the folder after two seconds to end in."""
+    end = time.monotonic() + 2
+    while (found := engines(out)) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
 
 
 def chosen(passes: int, most: int) -> list[int]:
@@ -124,7 +129,7 @@ def try_fault(bench: Bench, out: Path, fault: str, expected: dict[str, str], acc
     code, said = bench.run(bench.command(out), fault)
     if code is None:
         wrong.append("hangs")
-    if left := bench.orphans(out):
+    if left := orphans(out):
         wrong.append(f"orphans {left}")
     # Faults of the system that went away are made good in the same run, unless the journal itself was hit.
     if "kill" not in fault and not fault.startswith(("journal", "batch", "memory")) and code != 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -58,7 +59,6 @@ class Night:
     def ends(self, code: int, seconds: float = 60) -> None:
         found = self.wait(seconds)
         expect(found == code, f"exit {found}, not {code}: {self.said.strip()[-300:]}")
-
 
     def says(self, words: str, seconds: float = 20) -> float:
         return until(f"said {words!r}: {self.said[-200:]!r}", lambda: words in self.said, seconds)
@@ -203,3 +203,17 @@ def prove(lab: Lab, situations: dict[str, Situation], only: str = "") -> int:
         print(f"{name:46} {time.monotonic() - start:5.1f}  {seen}", flush=True)
     print(f"\n{bad} situations did not hold")
     return bad
+
+
+def main(what: str | None, situations: dict[str, Situation]) -> None:
+    """The command of a proof."""
+    parser = argparse.ArgumentParser(description=what)
+    parser.add_argument("nocturne")
+    parser.add_argument("--only", default="", help="only situations with these words, separated by |")
+    arguments = parser.parse_args()
+    lab = Lab(arguments.nocturne)
+    try:
+        bad = prove(lab, situations, arguments.only)
+    finally:
+        lab.close()
+    raise SystemExit(1 if bad else 0)

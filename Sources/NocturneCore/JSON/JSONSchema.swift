@@ -29,6 +29,15 @@ package struct JSONSchema: Sendable {
         }
     }
 
+    /// One that is part of the program, and that a test reads.
+    package init(own bytes: [UInt8]) {
+        do {
+            try self.init(bytes)
+        } catch {
+            preconditionFailure("a schema of the program itself: \(error)")
+        }
+    }
+
     /// Every way in which the document does not fit, with its place, in the order of the document's keys.
     package func faults(in document: JSONValue) -> [String] {
         var faults: [String] = []

@@ -171,12 +171,32 @@ public struct BatchVerification: Sendable {
 
     private func checkOrphans(_ items: [JournalItem], _ report: inout VerificationReport) {
         let completed = Set(items.filter { $0.state == .completed }.map(\.name))
-        let all = Set(items.map(\.name))
+        let items = Dictionary(items.map { ($0.name, $0) }) { first, _ in first }
         for entry in FileSystem.entries(output.path) where !entry.hasPrefix(".") {
             let path = output.path + "/" + entry
             guard !completed.contains(entry), !FileSystem.entries(path).isEmpty else { continue }
-            report.add(path, all.contains(entry) ? "a result of an item that is not completed" : "belongs to no item")
+            guard let item = items[entry] else {
+                report.add(path, "belongs to no item")
+                continue
+            }
+            if isOfBefore(item) {
+                let word = Account.word(for: item.state)
+                let fact = "its folder holds the result of an earlier source, model or options"
+                report.notes.append("\(entry): \(word); \(fact)")
+            } else {
+                report.add(path, "a result of an item that is not completed")
+            }
         }
+    }
+
+    /// Whether the result that is there was whole when something about the item changed: it stays until another one takes
+    /// its place, however the item ends.
+    private func isOfBefore(_ item: JournalItem) -> Bool {
+        guard output.holdsResult(item.name),
+            let result = try? JSONValue(parsing: FileSystem.read(output.item(item.name) + "/result.json")),
+            let fingerprint = result["fingerprint"]?.text
+        else { return false }
+        return fingerprint != item.fingerprint
     }
 
     /// By the clock of the file system alone: what was changed and changed back is not seen.

@@ -78,10 +78,7 @@ enum ExistingBatch {
     ) async throws {
         try resources.check()
         let description = try description(of: output)
-        if !Supervisor.isEngine {
-            if resources.detach { return try Detachment.start(output) }
-            Supervisor.run()
-        }
+        guard try Supervisor.begin(on: output, detach: resources.detach) else { return }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: output,

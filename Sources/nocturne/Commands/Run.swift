@@ -33,11 +33,8 @@ struct Run: AsyncParsableCommand {
             try await PlanReport(description: try batch.description(), resources: resources, json: show.json).print()
             return
         }
-        if !Supervisor.isEngine {
-            _ = try batch.segmentationOptions()
-            if resources.detach { return try Detachment.start(folder) }
-            Supervisor.run(keepsInput: batch.list == "-")
-        }
+        _ = try batch.segmentationOptions()
+        guard try Supervisor.begin(on: folder, detach: resources.detach, keepsInput: batch.list == "-") else { return }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,

@@ -33,11 +33,8 @@ struct Watch: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         try resources.check()
-        if !Supervisor.isEngine {
-            _ = try batch.segmentationOptions()
-            if resources.detach { return try Detachment.start(folder) }
-            Supervisor.run(keepsInput: batch.list == "-")
-        }
+        _ = try batch.segmentationOptions()
+        guard try Supervisor.begin(on: folder, detach: resources.detach, keepsInput: batch.list == "-") else { return }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,

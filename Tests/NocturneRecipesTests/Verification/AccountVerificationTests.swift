@@ -103,6 +103,21 @@ struct AccountVerificationTests {
         #expect(report.notes.last?.contains("was changed after") == true)
     }
 
+    @Test("The result of an earlier source stays when the new one fails, and that is a note until it is no result")
+    func resultOfBefore() async throws {
+        let (bench, batch) = try await finished()
+        let before = try bench.tree().filter { $0.key.hasPrefix("a/") }
+        try bench.folder.write("cut short, too", to: "in/a.nii")
+        try await bench.run()
+        #expect(try bench.state("a") == .failed)
+        #expect(try bench.tree().filter { $0.key.hasPrefix("a/") } == before)
+        let report = try BatchVerification(batch.output, inspection: RecipeResults()).run()
+        #expect(report.faults.isEmpty, "\(report.faults)")
+        #expect(report.notes == ["a: failed; its folder holds the result of an earlier source, model or options"])
+        try batch.replace("a/result.json", "{", "")
+        #expect(try batch.faults() == ["a: a result of an item that is not completed"])
+    }
+
     @Test("Faults come in one order for any number of threads, and a raised flag ends it")
     func threads() async throws {
         let (_, batch) = try await finished()
