@@ -127,9 +127,12 @@ pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int
         int null = open("/dev/null", O_RDONLY);
         if (null >= 0) dup2(null, 0);
     }
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    /* Wishes that are no end wait until the child listens; by themselves they would be its end. */
+    sigset_t kept;
+    sigemptyset(&kept);
+    sigaddset(&kept, SIGUSR1);
+    sigaddset(&kept, SIGUSR2);
+    sigprocmask(SIG_SETMASK, &kept, NULL);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_DFL);

@@ -28,7 +28,7 @@ extension BatchEngine {
         return false
     }
 
-    /// Deaths with an item in flight are that item's; those with none, three in a row, end the batch.
+    /// Deaths with an item in flight are that item's; those with none, three without any work in between, end the batch.
     ///
     /// Settled before anything else is done, so that a death while inputs are looked at counts as one with none.
     func settleDeath(_ journal: Journal) async throws {
@@ -38,10 +38,10 @@ extension BatchEngine {
         let inFlight = planner.takenBack(try journal.items())
         try journal.takeBack(inFlight, at: Timestamp.now())
         if let supervisor = options.supervisor, !isOurs { try journal.setSetting("supervisor", supervisor) }
-        let before = Int(try journal.setting("deathsOutsideItems") ?? "") ?? 0
+        let before = try journal.deathsOutsideItems()
         let isOutside = options.previousDeath != nil && (inFlight.isEmpty || !isOurs)
         let deaths = isOutside ? before + 1 : 0
-        if deaths != before { try journal.setSetting("deathsOutsideItems", deaths >= 3 ? "0" : "\(deaths)") }
+        if deaths != before { try journal.keep(deathsOutsideItems: deaths >= 3 ? 0 : deaths) }
         guard let death = options.previousDeath else { return }
         let names = inFlight.prefix(8).map(\.name).joined(separator: ", ") + (inFlight.count > 8 ? ", ..." : "")
         await progress.note("The engine died: \(death). In flight: \(isOutside ? "nothing" : names).")

@@ -8,9 +8,9 @@ import NocturneCore
 /// A run: lock the output folder, open the journal, discover, take stock, then scheduler and stages side by side until
 /// the last item has ended, then the account.
 public struct BatchEngine: Sendable {
-    private let recipes: [any Recipe]
+    let recipes: [any Recipe]
     let options: BatchOptions
-    private let control: RunControl
+    let control: RunControl
     let progress: ProgressReporter
 
     /// - Parameter recipes: one for each kind of model in use.
@@ -48,102 +48,20 @@ public struct BatchEngine: Sendable {
         return try await work(journal, pool, blocking, room: room, health: health, changed: changed)
     }
 
-    /// Rounds of discovery and work: one, unless sources change meanwhile or the inputs are watched.
-    private func work(
-        _ journal: Journal,
-        _ pool: ComputePool,
-        _ blocking: BlockingPool,
-        room: DiskRoom,
-        health: OutputHealth,
-        changed: Bool
-    ) async throws -> BatchOutcome {
-        await progress.emit(BatchEvent(.batchStarted))
-        try await room.whenThereIsRoom(control, progress) {
-            try await settleDeath(journal)
-            if options.previousDeath == nil, journal.silentPaths()?.isEmpty == false { try journal.keepSilent([]) }
-        }
-        var planner = WorkPlanner(retryFailed: options.retryFailed, previousDeath: options.previousDeath)
-        var peak = 0
-        var rounds = 0
-        var process: Int?
-        let accounting = Accounting(
-            recipes: recipes,
-            journal: journal,
-            output: options.output,
-            description: options.description,
-            control: control,
-            progress: progress,
-            room: room,
-            health: health
-        )
-        var counts: BatchCounts
-        var needsAnother: Bool
-        repeat {
-            let start = ContinuousClock.now
-            let discovery = try await discover(journal, pool, blocking, isFirst: rounds == 0)
-            let look = ContinuousClock.now - start
-            let stock = StockTaking(
-                recipes: recipes,
-                journal: journal,
-                output: options.output,
-                control: control,
-                progress: progress,
-                threads: options.threads,
-                descriptionChanged: changed && rounds == 0
-            )
-            let queue = try await room.whenThereIsRoom(control, progress) {
-                try await stock.run(discovery, planner: planner)
-            }
-            cposix_trim_heap()
-            let reading = MemoryReading.take()
-            // What the lists of all items take is in the first reading. Later ones hold what the recipes keep between
-            // rounds, too, which would count as shared.
-            process = process ?? options.processBytes ?? max((reading.residentBytes ?? 0) - options.loadedBytes, 0)
-            let end = try await workOff(
-                queue,
-                journal,
-                pool,
-                blocking,
-                reading,
-                processBytes: process ?? 0,
-                room: room,
-                health: health
-            )
-            counts = try await accounting.bringUpToDate()
-            peak = max(peak, end.peakLeasedBytes)
-            cposix_trim_heap()
-            rounds += 1
-            // What failed in this very run is not tried again.
-            planner = WorkPlanner(retryFailed: false, previousDeath: nil)
-            needsAnother = end.needsDiscovery && rounds < BatchEngine.mostRounds
-            if let watch = options.watch {
-                needsAnother = await watch.waitForNextRound(after: look, control)
-            }
-        } while needsAnother && control.mode == .running
-        await progress.emit(
-            BatchEvent(.batchFinished, done: counts.completed, total: counts.inputs, failed: counts.failed)
-        )
-        await progress.close()
-        return BatchOutcome(counts: counts, mode: control.mode, peakLeasedBytes: peak, givenUp: control.givenUp)
-    }
-
-    /// After so many rounds sources that go on changing are left to the next run.
-    private static let mostRounds = 4
-
     /// Builds the tree for a queue of items, lets it run to the last one, and takes it down.
     /// - Parameter processBytes: what the process takes without its models.
-    private func workOff(
+    func workOff(
         _ queue: [Work],
+        _ limits: RunLimits,
         _ journal: Journal,
         _ pool: ComputePool,
         _ blocking: BlockingPool,
-        _ reading: MemoryReading,
         processBytes: Int,
         room: DiskRoom,
         health: OutputHealth
     ) async throws -> (peakLeasedBytes: Int, needsDiscovery: Bool) {
         guard !queue.isEmpty else { return (0, false) }
-        let total = options.memoryBytes ?? MemoryBudget.defaultTotal(reading)
+        let total = limits.memoryBytes
         let engine = try recipes.reduce(processBytes) { $0 + (try $1.sharedBytes(threads: options.threads)) }
         guard engine < total else {
             throw BatchError(
@@ -169,6 +87,7 @@ public struct BatchEngine: Sendable {
             engineBytes: engine,
             patience: options.stall?.seconds,
             hours: options.hours,
+            deadline: limits.deadline(options.hours),
             watch: options.watch
         )
         let facts = RunFacts(
@@ -183,45 +102,6 @@ public struct BatchEngine: Sendable {
         await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts, journal, health)
         await scheduler.settleLeftovers()
         return (budget.snapshot().peakLeased, await scheduler.needsDiscovery)
-    }
-
-    private func discover(_ journal: Journal, _ pool: ComputePool, _ blocking: BlockingPool, isFirst: Bool) async throws
-        -> Discovery
-    {
-        let isNew = try journal.items().isEmpty
-        let stuck = options.previousDeath == nil ? [] : journal.silentPaths() ?? []
-        // Whoever gives items their time, or has just been stuck, does not want to be stuck in reading headers.
-        let patience = options.stall?.itemSeconds.map { min($0, 30) } ?? (options.previousDeath == nil ? nil : 30)
-        let request = DiscoveryRequest(
-            inputs: options.description.inputs,
-            include: options.description.include,
-            exclude: options.description.exclude,
-            pruned: [options.output.path],
-            toleratesMissing: !isNew || !isFirst,
-            silent: SilentFiles(patience: patience, remembered: stuck),
-            identifiers: IdentifierPolicy(words: options.description.options)
-        )
-        let settled = Set(try journal.items().filter { $0.state == .failed }.map(\.path)).intersection(stuck)
-        let flag = control.flag(for: "")
-        let routes = options.description.routes
-        let discovery = try await blocking.run { [recipes, options] in
-            let scope = ComputeScope(pool: pool, flag: flag)
-            var found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
-            found.account(for: request.silent)
-            // They have failed already, with a better reason.
-            found.items.removeAll { settled.contains($0.path) }
-            return options.watch?.quiet(found) ?? found
-        }
-        if options.watch != nil { return discovery }
-        guard !discovery.items.isEmpty || !isNew else {
-            throw BatchError(
-                .nothingMatched,
-                path: options.description.inputs.joined(separator: " "),
-                detail: "no input was found"
-                    + (discovery.notes.isEmpty ? "" : " (" + discovery.notes.joined(separator: "; ") + ")")
-            )
-        }
-        return discovery
     }
 
     /// Scheduler, stages and watch, side by side, until the last report.
@@ -278,10 +158,13 @@ public struct BatchEngine: Sendable {
                     stages.addTask { await scheduler.listen(to: reports) }
                 }
             }
+            let lookout = Task { await options.watch?.lookOut(control, progress) }
             control.onCancel { tree.cancel() }
             group.addTask { await tree.value }
             await group.waitForAll()
+            lookout.cancel()
             watch.cancel()
+            await lookout.value
             await watch.value
         }
     }

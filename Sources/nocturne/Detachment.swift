@@ -14,6 +14,7 @@ enum Detachment {
             throw BatchError(.outputInUse, path: output.path, detail: "process \(holder) is working on this batch")
         }
         try output.create()
+        signal(SIGCHLD, SIG_DFL)
         let log = log(of: output)
         let descriptor = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {

@@ -1,3 +1,4 @@
+import ArgumentParser
 import CPosix
 import Foundation
 import NocturneConcurrency
@@ -18,12 +19,21 @@ enum Supervisor {
     /// - Returns: Whether it is: whether this is the engine. Elsewhere, false once another process goes on without this one
     ///   (`detach`); else this becomes the engine's supervisor, and nothing is returned.
     /// - Parameter keepsInput: as in ``run(keepsInput:)``.
-    /// - Throws: as ``Detachment/start(_:)``.
+    /// - Throws: as ``Detachment/start(_:)``; `ValidationError` for standard input that a detached process cannot have.
     static func begin(on output: OutputFolder, detach: Bool, keepsInput: Bool = false) throws -> Bool {
         if isEngine { return true }
         if !detach { run(keepsInput: keepsInput) }
+        guard !keepsInput else {
+            throw ValidationError("--detach leaves standard input behind: give --list a file")
+        }
         try Detachment.start(output)
         return false
+    }
+
+    /// The supervisor's name, in an engine that was started after another one's death.
+    static var ofRestartedEngine: String? {
+        let environment = ProcessInfo.processInfo.environment
+        return environment[deathVariable] == nil ? nil : environment[childVariable]
     }
 
     private static let hangUpVariable = "NOCTURNE_IGNORE_HANGUP"
@@ -43,6 +53,8 @@ enum Supervisor {
         var child: pid_t = 0
         /// The first signal that asked to stop.
         var stop: Int32?
+        /// Whether nothing new is to be begun.
+        var drains = false
     }
 
     /// Runs this very command line in a child until it exits by itself. Does not return.
@@ -51,10 +63,16 @@ enum Supervisor {
     ///   may have to be started; otherwise children read nothing.
     private static func run(keepsInput: Bool) -> Never {
         let state = Mutex(State())
+        // Whoever ignores the ends of children hands that on, and nobody learns how the engine ended.
+        signal(SIGCHLD, SIG_DFL)
         if keepsInput { keepInput() }
         SignalListener.start([SIGINT, SIGTERM, SIGUSR1, SIGUSR2] + (ignoresHangUp ? [] : [SIGHUP])) { number in
             state.withLock { state in
-                if number != SIGUSR1 && number != SIGUSR2 { state.stop = state.stop ?? number }
+                switch number {
+                case SIGUSR1: state.drains = true
+                case SIGUSR2: break
+                default: state.stop = state.stop ?? number
+                }
                 if state.child > 0 { kill(state.child, number) }
             }
         }
@@ -74,9 +92,14 @@ enum Supervisor {
                 state.child = pid
                 // A signal that came before there was a child is handed on now.
                 if let stop = state.stop { kill(pid, stop) }
+                if state.drains { kill(pid, SIGUSR1) }
             }
             var status: Int32 = 0
-            while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
+            while waitpid(pid, &status, 0) != pid {
+                guard errno != EINTR else { continue }
+                Terminal.error("the engine cannot be waited for: \(String(cString: strerror(errno)))")
+                exit(NocturneExit.internalError.rawValue)
+            }
             let stop = state.withLock { state in
                 state.child = 0
                 return state.stop

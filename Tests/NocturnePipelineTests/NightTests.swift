@@ -106,10 +106,10 @@ struct NightTests {
         lock.say("room on the disk")
         #expect(BatchLock.holder(of: output) == getpid() && BatchLock.waiting(in: output) == "room on the disk")
         lock.say(nil)
-        #expect(BatchLock.waiting(in: output) == nil && lock.isInPlace(output))
+        #expect(BatchLock.waiting(in: output) == nil && lock.place(in: output) == .same)
         FileSystem.remove(output.lock)
         try FileSystem.write(output.lock, [])
-        #expect(!lock.isInPlace(output))
+        #expect(lock.place(in: output) == .another)
     }
 
     @Test("A stop file is seen between two items, and taken away")
@@ -169,6 +169,143 @@ struct NightTests {
         )
         #expect(outcome.counts.completed == 2)
         #expect(try bench.words("b") == "TWO")
+    }
+
+    @Test("A watch takes files that come from the future, and tells what it says of the inputs once")
+    func future() async throws {
+        let bench = try WordBench(["a": "one"])
+        let file = bench.folder("in").path + "/a.txt"
+        let date = Date(timeIntervalSinceNow: 86_400)
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file)
+        let stop = bench.folder("stop").path
+        let rounds = Mutex(0)
+        let outcome = try await bench.run(
+            WordRecipe()
+                .finding { discovery in
+                    discovery.notes.append("a word on the inputs")
+                    let bad = file + ".bad"
+                    discovery.items.append(
+                        DiscoveredItem(
+                            key: bad,
+                            name: "bad",
+                            model: "words",
+                            source: bad,
+                            path: bad,
+                            fingerprint: ContentDigest.of(bad),
+                            problem: .refused("is damaged")
+                        )
+                    )
+                    let round = rounds.withLock { rounds -> Int in
+                        rounds += 1
+                        return rounds
+                    }
+                    if round == 3 { try FileSystem.write(stop, []) }
+                },
+            watch: InputWatch(quietSeconds: 0, stopFile: stop)
+        )
+        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1)
+        #expect(rounds.withLock { $0 } == 3)
+        #expect(try bench.events("note").filter { $0.contains("a word on the inputs") }.count == 1)
+        #expect(try bench.events("itemFailed").count == 1)
+    }
+
+    @Test("A watch outlives a look at the inputs that fails; a run does not")
+    func failedRound() async throws {
+        let bench = try WordBench(["a": "one"])
+        let stop = bench.folder("stop").path
+        let looks = Mutex(0)
+        let recipe = WordRecipe { stage, name in
+            if stage == .write && name == "b" { try FileSystem.write(stop, []) }
+        }.finding { _ in
+            let look = looks.withLock { looks -> Int in
+                looks += 1
+                return looks
+            }
+            if look == 2 { throw FileFault(operation: "read", path: "the table", code: ENOENT) }
+            if look == 3 { try bench.write("b", "two") }
+        }
+        let outcome = try await bench.run(recipe, watch: InputWatch(quietSeconds: 0, stopFile: stop))
+        #expect(outcome.counts.completed == 2)
+        #expect(try bench.events("note").contains { $0.contains("the table") && $0.contains("came to nothing") })
+        looks.withLock { $0 = 1 }
+        await #expect(throws: FileFault.self) { try await bench.again().run(recipe) }
+    }
+
+    @Test("An engine that follows a dead one keeps to the memory that the first one had; another run does not")
+    func limits() async throws {
+        let bench = try WordBench(["a": "one"])
+        func budget(_ item: String) throws -> Int? {
+            let run = try JSONValue(parsing: FileSystem.read(bench.output.item(item) + "/run.json"))
+            return if case .number(let bytes)? = run["budgetBytes"] { Int(bytes) } else { nil }
+        }
+        _ = try await bench.run(WordRecipe(), memoryBytes: 123 << 20, supervisor: "first")
+        #expect(try budget("a") == 123 << 20)
+        try bench.write("b", "two")
+        _ = try await bench.again()
+            .run(WordRecipe(), memoryBytes: nil, supervisor: "first", previousDeath: "signal 9")
+        #expect(try budget("b") == 123 << 20)
+        try bench.write("c", "three")
+        _ = try await bench.again()
+            .run(WordRecipe(), memoryBytes: 99 << 20, supervisor: "second", previousDeath: "signal 9")
+        #expect(try budget("c") == 99 << 20)
+    }
+
+    @Test("Deaths outside items end the batch when they come in a row, not when there was work in between")
+    func deathsOutsideItems() async throws {
+        let bench = try WordBench(["a": "one"])
+        func engine(after death: String?) async throws {
+            _ = try await bench.again().run(WordRecipe(), supervisor: "s", previousDeath: death)
+        }
+        try await engine(after: nil)
+        for name in ["b", "c", "d", "e"] {
+            try bench.write(name, "word")
+            try await engine(after: "signal 9")
+        }
+        try await engine(after: "signal 9")
+        try await engine(after: "signal 9")
+        await #expect(throws: BatchError.self) { try await engine(after: "signal 9") }
+    }
+
+    @Test("A file that was unfit is no longer failed once it is part of an item")
+    func mendedFile() async throws {
+        let bench = try WordBench(["a": "one"])
+        let first = try await bench.run(
+            WordRecipe()
+                .finding { discovery in
+                    for index in discovery.items.indices {
+                        discovery.items[index].key = DiscoveredItem.fileKeyPrefix + discovery.items[index].path
+                        discovery.items[index].name += ".txt"
+                        discovery.items[index].problem = .refused("did not answer")
+                    }
+                }
+        )
+        #expect(first.counts.failed == 1)
+        let second = try await bench.again().run(WordRecipe())
+        #expect(second.counts.completed == 1 && second.counts.failed == 0 && second.counts.skipped == 1)
+        #expect(try FileSystem.read(bench.output.retryList).isEmpty)
+    }
+
+    @Test("A name that comes back in another Unicode form is the same item")
+    func unicodeForms() async throws {
+        let bench = try WordBench(["M\u{FC}ller": "one"])
+        #expect(try await bench.run(WordRecipe()).counts.completed == 1)
+        let folder = bench.folder("in").path
+        try FileSystem.move(folder + "/M\u{FC}ller.txt", to: folder + "/Mu\u{308}ller.txt")
+        let outcome = try await bench.again().run(WordRecipe())
+        #expect(outcome.counts.completed == 1 && outcome.counts.inputs == 1)
+    }
+
+    @Test("A result that has taken its place stays there, though what it replaced cannot be moved on")
+    func halfExchange() throws {
+        let folder = try TemporaryFolder("exchange")
+        for name in ["new", "old"] { try folder.write(name, to: name + "/x") }
+        try FileSystem.putInPlace(
+            folder("new").path,
+            at: folder("old").path,
+            movingOldTo: folder("missing/folder").path
+        )
+        #expect(try String(contentsOf: folder("old/x"), encoding: .utf8) == "new")
+        #expect(try String(contentsOf: folder("new/x"), encoding: .utf8) == "old")
     }
 
     @Test("An item that makes no progress is told, with its stage")

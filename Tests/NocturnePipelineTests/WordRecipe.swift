@@ -11,6 +11,19 @@ import Synchronization
 struct WordRecipe: Recipe {
     /// Called at the begin of a stage with its name and the item's; what it throws is the stage's error.
     var disturbance: @Sendable (Stage, String) throws -> Void = { _, _ in }
+    /// Called with what was found by each look at the inputs.
+    var found: @Sendable (inout Discovery) throws -> Void = { _ in }
+
+    init(_ disturbance: @escaping @Sendable (Stage, String) throws -> Void = { _, _ in }) {
+        self.disturbance = disturbance
+    }
+
+    /// The same with another look at the inputs.
+    func finding(_ found: @escaping @Sendable (inout Discovery) throws -> Void) -> WordRecipe {
+        var recipe = self
+        recipe.found = found
+        return recipe
+    }
 
     final class Run: InferenceRun, @unchecked Sendable {
         // Unchecked: used by one stage at a time.
@@ -42,6 +55,7 @@ struct WordRecipe: Recipe {
                 )
             }
         }
+        try found(&discovery)
         return discovery
     }
 
@@ -111,7 +125,10 @@ struct WordBench {
         _ recipe: WordRecipe,
         onFull: FullDiskPolicy = .pause,
         watch: InputWatch? = nil,
-        stall: StallPolicy? = nil
+        stall: StallPolicy? = nil,
+        memoryBytes: Int? = 1 << 30,
+        supervisor: String? = nil,
+        previousDeath: String? = nil
     ) async throws -> BatchOutcome {
         try output.create()
         let description = BatchDescription(
@@ -129,10 +146,12 @@ struct WordBench {
                 output: output,
                 description: description,
                 threads: 2,
-                memoryBytes: 1 << 30,
+                memoryBytes: memoryBytes,
                 onFull: onFull,
                 watch: watch,
                 stall: stall,
+                previousDeath: previousDeath,
+                supervisor: supervisor,
                 processBytes: 0
             ),
             control: control,

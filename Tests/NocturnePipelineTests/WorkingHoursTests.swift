@@ -1,3 +1,4 @@
+import Foundation
 import NocturnePipeline
 import Testing
 
@@ -31,9 +32,14 @@ struct WorkingHoursTests {
     @Test("The deadline is the next such time, a day away when it is just now")
     func deadline() throws {
         let hours = WorkingHours(finishBy: WorkingHours.TimeOfDay("06:00"))
-        #expect(hours.secondsUntilDeadline(at: try second("20:00")) == 10 * 3600)
-        #expect(hours.secondsUntilDeadline(at: try second("05:59")) == 60)
-        #expect(hours.secondsUntilDeadline(at: try second("06:00")) == 86_400)
-        #expect(WorkingHours().secondsUntilDeadline(at: 0) == nil)
+        func left(_ hour: Int, _ minute: Int) throws -> Int? {
+            let components = DateComponents(year: 2026, month: 1, day: 14, hour: hour, minute: minute)
+            let moment = Int(try #require(Calendar.current.date(from: components)).timeIntervalSince1970)
+            return hours.deadline(after: moment).map { $0 - moment }
+        }
+        #expect(try left(20, 0) == 10 * 3600)
+        #expect(try left(5, 59) == 60)
+        #expect(try left(6, 0) == 86_400)
+        #expect(WorkingHours().deadline(after: 0) == nil)
     }
 }

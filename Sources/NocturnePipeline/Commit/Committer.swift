@@ -1,6 +1,7 @@
 import Foundation
 import NocturneConcurrency
 import NocturneCore
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -25,6 +26,9 @@ actor Committer {
     private let record: @Sendable ([PendingCommit]) async throws -> Void
     private var waiting: [(commit: PendingCommit, continuation: CheckedContinuation<Void, any Error>)] = []
     private var busy = false
+    /// Items whose folders are in their places, until their commit has ended: putting one there again would bring back
+    /// what it took the place of.
+    private nonisolated let inPlace = Mutex<Set<Int64>>([])
 
     /// - Parameter record: journals the items as completed, durably, in one transaction.
     init(
@@ -52,7 +56,7 @@ actor Committer {
             waiting = []
             do {
                 try await makeReal(group.map(\.commit))
-                for entry in group { entry.continuation.resume() }
+                for entry in group { end(entry) }
             } catch {
                 await settleSingly(group, after: error)
             }
@@ -65,25 +69,31 @@ actor Committer {
         _ group: [(commit: PendingCommit, continuation: CheckedContinuation<Void, any Error>)],
         after error: any Error
     ) async {
-        if group.count == 1 {
-            group[0].continuation.resume(throwing: error)
-            return
-        }
+        if group.count == 1 { return end(group[0], error) }
         for entry in group {
             do {
                 try await makeReal([entry.commit])
-                entry.continuation.resume()
+                end(entry)
             } catch {
-                entry.continuation.resume(throwing: error)
+                end(entry, error)
             }
         }
     }
 
+    private func end(
+        _ entry: (commit: PendingCommit, continuation: CheckedContinuation<Void, any Error>),
+        _ error: (any Error)? = nil
+    ) {
+        inPlace.withLock { _ = $0.remove(entry.commit.id) }
+        if let error { entry.continuation.resume(throwing: error) } else { entry.continuation.resume() }
+    }
+
     private func makeReal(_ group: [PendingCommit]) async throws {
         let output = output
-        try await blocking.run {
+        try await blocking.run { [self] in
             // Of an attempt that failed half-way, some may be in their places already.
-            let staged = group.filter { FileSystem.exists($0.folder) }
+            let placed = inPlace.withLock { $0 }
+            let staged = group.filter { !placed.contains($0.id) && FileSystem.exists($0.folder) }
             if staged.count == 1 {
                 try flushOneByOne(staged[0].folder)
             } else if staged.count > 1 {
@@ -98,6 +108,7 @@ actor Committer {
                     throw FileFault(operation: "replace what is no result of Nocturne", path: final, code: EEXIST)
                 }
                 try FileSystem.putInPlace(commit.folder, at: final, movingOldTo: commit.folder + ".old")
+                inPlace.withLock { _ = $0.insert(commit.id) }
                 FileSystem.remove(commit.folder + ".old")
             }
             try FileSystem.flush(output.path)

@@ -182,7 +182,8 @@ public enum FileSystem {
         }.joined()
     }
 
-    /// Moves a folder to its final name in one step; what was there before changes places with it, and then lies at `old`.
+    /// Moves a folder to its final name in one step; what was there before changes places with it, and then lies at `old`,
+    /// or at `from` if it cannot be moved there.
     ///
     /// File systems that cannot exchange names (NFS, some FUSE) get two renames instead: killed between them, the item
     /// is not there, and is done again.
@@ -201,7 +202,8 @@ public enum FileSystem {
             try check(rename(from, final))
         } else {
             try check(code)
-            try check(rename(from, old))
+            // It is done. Where what was there before cannot be moved on, it stays at `from`.
+            _ = rename(from, old)
         }
     }
 

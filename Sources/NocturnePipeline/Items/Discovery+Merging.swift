@@ -38,7 +38,7 @@ extension Discovery {
         for path in silent.paths where !told.contains(path) {
             items.append(
                 DiscoveredItem(
-                    key: "file:" + path,
+                    key: DiscoveredItem.fileKeyPrefix + path,
                     name: path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path,
                     model: "",
                     source: path,

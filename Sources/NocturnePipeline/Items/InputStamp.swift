@@ -7,6 +7,9 @@ public struct InputStamp: Sendable, Hashable {
     public let path: String
     /// Nil when there was no such file.
     private let state: State?
+    /// When anything about the file was last changed by the clock of its system, in seconds since 1970: unlike the time of
+    /// change, nobody can set it, so that it says how long a file has been quiet, and nothing about its content.
+    let touchedSeconds: Int?
 
     private struct State: Sendable, Hashable {
         let size: Int
@@ -20,8 +23,10 @@ public struct InputStamp: Sendable, Hashable {
         var status = stat()
         guard stat(path, &status) == 0 else {
             state = nil
+            touchedSeconds = nil
             return
         }
+        touchedSeconds = status.st_ctim.tv_sec
         state = State(
             size: Int(status.st_size),
             seconds: status.st_mtim.tv_sec,
@@ -30,7 +35,7 @@ public struct InputStamp: Sendable, Hashable {
     }
 
     /// Whether the file still has this size and this time of change.
-    public var holds: Bool { self == InputStamp(path) }
+    public var holds: Bool { state == InputStamp(path).state }
 
     /// Size and time of change, for fingerprints.
     public var words: String {

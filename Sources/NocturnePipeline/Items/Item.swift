@@ -39,6 +39,8 @@ public struct DiscoveredItem: Sendable {
     public static let photoKeyPrefix = "photo:"
     /// What the keys of folders begin with that could not be looked into.
     public static let missedKeyPrefix = "missed:"
+    /// What the keys of single files begin with that are no part of anything.
+    public static let fileKeyPrefix = "file:"
     /// The place of the recipe that found it among the batch's.
     package internal(set) var recipe = 0
 

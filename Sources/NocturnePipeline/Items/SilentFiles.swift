@@ -26,14 +26,20 @@ public final class SilentFiles: Sendable {
     /// What there is to say of such a file.
     public var words: String { "did not answer for \(patience ?? 0) s when it was read" }
 
+    /// The next look tries every file again but those that are still silent.
+    func beginAnew() { known.withLock { known in known = known.filter(\.value) } }
+
+    /// What was given up has answered after all.
+    private func answered(_ path: String) { known.withLock { _ = $0.removeValue(forKey: path) } }
+
     /// All that were found silent, sorted.
     var paths: [String] { known.withLock { $0.filter(\.value).keys.sorted() } }
 
-    /// Which of these files are silent. Each is tried once in the life of this object.
+    /// Which of these files are silent. Each is tried once until ``beginAnew()``.
     public func among(_ paths: [String], flag: CancellationFlag) throws(CancelledError) -> Set<String> {
         guard let patience else { return [] }
         let new = known.withLock { known in paths.filter { known[$0] == nil } }
-        let attempt = Attempt(new)
+        let attempt = Attempt(new, answeredLate: { [self] in answered($0) })
         for _ in 0..<min(SilentFiles.width, new.count) { attempt.startReader() }
         while !attempt.isDone {
             try flag.check()
@@ -57,9 +63,13 @@ public final class SilentFiles: Sendable {
         }
 
         private let paths: [String]
+        private let answeredLate: @Sendable (String) -> Void
         private let state = Mutex(State())
 
-        init(_ paths: [String]) { self.paths = paths }
+        init(_ paths: [String], answeredLate: @escaping @Sendable (String) -> Void) {
+            self.paths = paths
+            self.answeredLate = answeredLate
+        }
 
         var isDone: Bool { state.withLock { $0.ended == paths.count } }
         var silent: Set<String> { state.withLock { $0.silent } }
@@ -95,9 +105,14 @@ public final class SilentFiles: Sendable {
                 close(descriptor)
             }
             // A reader that was given up no longer counts.
-            state.withLock { state in
-                if state.readers.removeValue(forKey: reader) != nil { state.ended += 1 }
+            let wasGivenUp = state.withLock { state in
+                guard state.readers.removeValue(forKey: reader) == nil else {
+                    state.ended += 1
+                    return false
+                }
+                return true
             }
+            if wasGivenUp { answeredLate(path) }
         }
 
         /// Leaves behind whoever has been at one file for too long, and starts others in their place.

@@ -89,6 +89,13 @@ public final class Journal: Sendable {
         try setSetting("pace", String(decoding: try JSONEncoder().encode(pace), as: UTF8.self))
     }
 
+    /// How often an engine died while no item was in flight, since items were last worked on.
+    func deathsOutsideItems() throws -> Int { Int(try setting("deathsOutsideItems") ?? "") ?? 0 }
+
+    func keep(deathsOutsideItems count: Int) throws { try setSetting("deathsOutsideItems", "\(count)") }
+
+    func forgetDeathsOutsideItems() throws { if try deathsOutsideItems() != 0 { try keep(deathsOutsideItems: 0) } }
+
     /// Whether the account was written since the journal last changed.
     func isAccounted() throws -> Bool { try setting("accounted") == "yes" }
 

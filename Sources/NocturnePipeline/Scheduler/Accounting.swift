@@ -1,3 +1,4 @@
+import NocturneConcurrency
 import NocturneCore
 
 /// Writes what is about the whole batch, at the end of a run: the account, and what recipes have to say of all items.
@@ -15,7 +16,7 @@ struct Accounting {
     /// more chances. Where nothing can be written the run is given up: the journal has all there is to account for.
     func bringUpToDate() async throws -> BatchCounts {
         for attempt in 0...3 {
-            if let words = health.fault() { return try await giveUp(words) }
+            if let words = await health.fault() { return try await giveUp(words) }
             do {
                 return try await room.whenThereIsRoom(control, progress) { try write() }
             } catch let full as BatchError where full.code == .outputFull {
@@ -45,8 +46,13 @@ struct Accounting {
         try FaultPoint.account.pass()
         let counts = try Account(output: output, journal: journal, description: description).write()
         let completed = try journal.items().filter { $0.state == .completed }.map { output.item($0.name) }
-        for recipe in recipes {
-            try recipe.summarize(folders: completed, into: output.path, flag: control.flag(for: ""))
+        do {
+            for recipe in recipes {
+                try recipe.summarize(folders: completed, into: output.path, flag: control.flag(for: ""))
+            }
+        } catch is CancelledError {
+            // The next run does it: the account is not marked as up to date.
+            return counts
         }
         try FileSystem.flush(output.path)
         try journal.markAccounted()

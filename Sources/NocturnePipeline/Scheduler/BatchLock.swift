@@ -39,12 +39,20 @@ public final class BatchLock: Sendable {
         ftruncate(descriptor, off_t(text.utf8.count))
     }
 
-    /// Whether the folder's lock is still the file that is held.
-    package func isInPlace(_ output: OutputFolder) -> Bool {
+    /// Where the folder's lock is, seen from the file that is held.
+    package enum Place: Hashable {
+        case same, another
+        /// The system did not say, with its code.
+        case unknown(Int32)
+    }
+
+    package func place(in output: OutputFolder) -> Place {
         var held = stat()
         var there = stat()
-        guard fstat(descriptor, &held) == 0, stat(output.lock, &there) == 0 else { return false }
-        return held.st_dev == there.st_dev && held.st_ino == there.st_ino
+        guard fstat(descriptor, &held) == 0, stat(output.lock, &there) == 0 else {
+            return [ENOENT, ENOTDIR].contains(errno) ? .another : .unknown(errno)
+        }
+        return held.st_dev == there.st_dev && held.st_ino == there.st_ino ? .same : .another
     }
 
     /// The process that works on the batch now; nil when none does.

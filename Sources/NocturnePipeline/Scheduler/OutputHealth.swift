@@ -12,12 +12,33 @@ struct OutputHealth: Sendable {
     let lock: BatchLock
 
     /// What is wrong with it; nil when nothing is, or when it is only full.
-    func fault() -> String? {
-        guard lock.isInPlace(output) else {
-            return "the output folder is not there any more: it was moved, deleted or unmounted"
+    ///
+    /// A share that does not answer for a moment is not lost: what may pass is looked at three times, over six seconds.
+    func fault() async -> String? {
+        for seconds in [2, 4] {
+            guard let found = look() else { return nil }
+            guard found.mayPass, (try? await Task.sleep(for: .seconds(seconds))) != nil else { return found.words }
         }
-        guard let code = refusal() else { return nil }
-        return "the output folder cannot be written any more: \(errnoText(code))"
+        return look()?.words
+    }
+
+    private struct Finding {
+        let words: String
+        let mayPass: Bool
+
+        init(_ words: String, _ code: Int32?) {
+            self.words = code.map { "\(words): \(errnoText($0))" } ?? words
+            mayPass = code.map { [EIO, ESTALE, ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH, ENETUNREACH].contains($0) } ?? false
+        }
+    }
+
+    private func look() -> Finding? {
+        switch lock.place(in: output) {
+        case .same: return refusal().map { Finding("the output folder cannot be written any more", $0) }
+        case .another:
+            return Finding("the output folder is not there any more: it was moved, deleted or unmounted", nil)
+        case .unknown(let code): return Finding("the output folder does not answer any more", code)
+        }
     }
 
     /// Writes, flushes and removes a small file.

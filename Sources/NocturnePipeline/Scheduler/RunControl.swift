@@ -78,6 +78,9 @@ public final class RunControl: Sendable {
     /// A request to cancel an item has been carried out. A later version of it, in a watch, is another matter.
     func forgetRequest(_ name: String) { state.withLock { _ = $0.cancelledNames.remove(name) } }
 
+    /// As ``forgetRequest(_:)`` of all.
+    func forgetRequests() { state.withLock { $0.cancelledNames = [] } }
+
     /// Called once when the run is cancelled; at once when it was already.
     func onCancel(_ action: @escaping @Sendable () -> Void) {
         let now = state.withLock { state in

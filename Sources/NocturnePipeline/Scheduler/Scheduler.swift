@@ -55,6 +55,7 @@ actor Scheduler {
         engineBytes: Int,
         patience: Int?,
         hours: WorkingHours,
+        deadline: ContinuousClock.Instant?,
         watch: InputWatch?
     ) {
         self.recipes = recipes
@@ -70,7 +71,7 @@ actor Scheduler {
         memory = MemoryRoom(budget: budget, engineBytes: engineBytes, patience: patience)
         self.hours = hours
         self.watch = watch
-        deadline = hours.secondsUntilDeadline(at: WorkingHours.now()).map { .now + .seconds($0) }
+        self.deadline = deadline
         pace = (try? journal.pace()) ?? LearnedPace()
     }
 
@@ -93,11 +94,8 @@ actor Scheduler {
                 await settle(work, .cancelled, "cancelled on request", .itemCancelled)
                 continue
             }
-            if watch?.isStopped == true {
-                await progress.note("Asked to end: what is in flight is finished, nothing new is begun.")
-                control.drain()
-                return
-            }
+            await watch?.drainIfStopped(control, progress)
+            guard control.mode == .running else { return }
             do {
                 let recipe = recipes[work.recipe]
                 let plan = try recipe.plan(source: work.source, threads: pool.width, within: available)
@@ -120,6 +118,12 @@ actor Scheduler {
                 let lease = try await budget.lease(bytes: needed, exclusive: work.suspect || plan.isLean)
                 try await memory.wait(for: needed, of: work.name, control, progress)
                 guard control.mode == .running else { return }
+                // Room on the disk and memory may have been hours in coming.
+                guard hours.areOpen, canFinish(work, plan) else {
+                    lease.release()
+                    retries.append(work)
+                    continue
+                }
                 try await start(work, plan: plan, lease: lease, requests[work.recipe])
             } catch is CancellationError {
                 return
@@ -185,7 +189,9 @@ actor Scheduler {
 
     /// Whether the item will probably be done in time, after what is in flight. What nothing is known of is started.
     private func canFinish(_ work: Work, _ plan: ItemPlan) -> Bool {
-        guard let deadline, let seconds = pace.seconds(model: work.model, steps: plan.steps) else { return true }
+        guard let deadline else { return true }
+        guard .now < deadline else { return false }
+        guard let seconds = pace.seconds(model: work.model, steps: plan.steps) else { return true }
         let begun = inFlight.values.reduce(0) { $0 + (pace.seconds(model: $1.model, steps: steps[$1.id] ?? 0) ?? 0) }
         let left = max(0, begun - (ContinuousClock.now - busySince).inSeconds)
         return .now + .seconds(left + seconds) <= deadline
@@ -281,6 +287,8 @@ actor Scheduler {
         for work in queue[next...] where control.wasCancelled(item: work.name) {
             await settle(work, .cancelled, "cancelled on request", .itemCancelled)
         }
+        // What else was asked for was nothing that this round could cancel, and is not meant for what may come later.
+        control.forgetRequests()
     }
 
     private func settle(_ work: Work, _ state: ItemState, _ reason: String, _ event: BatchEvent.Kind) async {

@@ -13,6 +13,8 @@ struct StockTaking {
     let threads: Int
     /// Whether the batch goes on with other inputs or options than it was begun with.
     let descriptionChanged: Bool
+    /// Whether to tell again what the journal has known since before.
+    let tellsAll: Bool
 
     /// Records what is new, and says what is to be worked on, suspects first.
     /// - Throws: `CancelledError` when the run is to stop; errors of the journal.
@@ -32,7 +34,9 @@ struct StockTaking {
         let (queue, adopted) = try queue(decisions)
         cleanStaging(keeping: Set(queue.map(\.name)))
         try await begin(queue)
-        await report(decisions.filter { !adopted.contains($0.entry.item.key) })
+        await report(
+            decisions.filter { !adopted.contains($0.entry.item.key) && (tellsAll || isNew($0, known)) }
+        )
         return queue
     }
 
@@ -59,13 +63,22 @@ struct StockTaking {
     }
 
     /// Items that wait, and that this run did not find: they go on waiting, unless the batch itself was changed. What could
-    /// not be looked into, and now can be, is an item no longer.
+    /// not be looked into, and now can be, is an item no longer; nor is a file that was unfit and is now part of an item.
     private func settleVanished(_ discovery: Discovery, known: [String: JournalItem]) throws {
         let found = Set(discovery.items.map(\.key))
         let opened = known.values.filter {
             $0.key.hasPrefix(DiscoveredItem.missedKeyPrefix) && !found.contains($0.key) && $0.state != .skipped
         }
         try journal.settle(opened.map(\.id), as: .skipped, reason: "has been looked into since", at: Timestamp.now())
+        let unfit = known.values.filter {
+            $0.key.hasPrefix(DiscoveredItem.fileKeyPrefix) && !found.contains($0.key) && $0.state == .failed
+        }
+        if !unfit.isEmpty {
+            let parts = Set(discovery.items.filter { $0.problem == nil }.flatMap { $0.inputs.map(\.path) })
+            let mended = unfit.filter { parts.contains($0.path) }
+            let reason = "is part of another item since"
+            try journal.settle(mended.map(\.id), as: .skipped, reason: reason, at: Timestamp.now())
+        }
         guard descriptionChanged else { return }
         let vanished = known.values.filter { !found.contains($0.key) && $0.state != .completed }
         try journal.settle(

@@ -82,7 +82,12 @@ public struct WorkPlanner {
         var taken = Set(known.values.map { $0.name.lowercased() }).union(Self.reservedNames)
         taken.formUnion(foreign.map { $0.lowercased() })
         return try discovered.map { item in
-            if let before = known[item.key] { return try decide(item, before: before, isIntact: isIntact) }
+            if let before = known[item.key] {
+                // The same text may come in another Unicode form, and the journal tells those apart.
+                var item = item
+                item.key = before.key
+                return try decide(item, before: before, isIntact: isIntact)
+            }
             let (name, note) = uniqueName(for: item, taken: &taken)
             return fresh(item, name: name, note: note)
         }

@@ -59,13 +59,16 @@ public struct WorkingHours: Sendable, Hashable {
         return sinceOpening < length ? 0 : WorkingHours.day - sinceOpening
     }
 
+    /// Whether items may be started now.
+    var areOpen: Bool { secondsUntilOpen(at: WorkingHours.now()) == 0 }
+
     /// Waits until items may be started.
     /// - Returns: false when the run is to stop instead.
     func waitUntilOpen(_ control: RunControl, _ progress: ProgressReporter) async -> Bool {
         var told = false
         defer { if told { control.waits(for: nil) } }
         while control.mode == .running {
-            guard secondsUntilOpen(at: WorkingHours.now()) > 0 else { return true }
+            if areOpen { return true }
             if !told, let window {
                 told = true
                 control.waits(for: "\(window.from), before which nothing is started")
@@ -76,12 +79,22 @@ public struct WorkingHours: Sendable, Hashable {
         return false
     }
 
-    /// Seconds from that second of the day until the time to be finished by; nil when there is none.
-    package func secondsUntilDeadline(at second: Int) -> Int? {
-        finishBy.map { deadline in
-            let left = WorkingHours.modulo(60 * deadline.minutes - second)
-            return left == 0 ? WorkingHours.day : left
-        }
+    /// The next time to be finished by after a moment, both in seconds since 1970; nil when there is none.
+    package func deadline(after moment: Int) -> Int? {
+        guard let finishBy else { return nil }
+        var now = time_t(moment)
+        var local = tm()
+        localtime_r(&now, &local)
+        local.tm_sec = 0
+        local.tm_min = Int32(finishBy.minutes % 60)
+        local.tm_hour = Int32(finishBy.minutes / 60)
+        // In a night in which clocks are set it is for the system to know.
+        local.tm_isdst = -1
+        var next = local
+        let today = mktime(&next)
+        if today > now { return Int(today) }
+        local.tm_mday += 1
+        return Int(mktime(&local))
     }
 
     private static func modulo(_ seconds: Int) -> Int { (seconds % day + day) % day }

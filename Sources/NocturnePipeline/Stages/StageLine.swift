@@ -93,7 +93,7 @@ struct StageSurroundings: Sendable {
             return .failed(reason: "\(error)", stage: stage, cure: .discovery)
         }
         let cure = ItemReport.Cure(for: error)
-        if cure != .room, let words = await blocking.run({ [health] in health.fault() }) {
+        if cure != .room, let words = await health.fault() {
             return .failed(reason: words, stage: stage, cure: .output)
         }
         return .failed(reason: "\(error)", stage: stage, cure: cure)

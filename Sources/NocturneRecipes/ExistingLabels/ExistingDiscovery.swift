@@ -37,7 +37,7 @@ struct ExistingDiscovery {
     }
 
     private func stranger(_ file: FoundFile, _ request: DiscoveryRequest, isSeries: Bool = false) -> DiscoveredItem {
-        let key = "file:" + file.path
+        let key = DiscoveredItem.fileKeyPrefix + file.path
         return DiscoveredItem(
             key: key,
             name: request.identifiers.itemName(isSeries ? file.folderName : file.fileName, key: key),

@@ -194,7 +194,7 @@ extension FileWalk {
     /// What can be nobody's, as items: each recipe gives them, and they are told once.
     func unusable(model: String) -> [DiscoveredItem] {
         strangers.map { stranger in
-            let key = (stranger.isFault ? DiscoveredItem.missedKeyPrefix : "file:") + stranger.path
+            let key = (stranger.isFault ? DiscoveredItem.missedKeyPrefix : DiscoveredItem.fileKeyPrefix) + stranger.path
             return DiscoveredItem(
                 key: key,
                 name: request.identifiers.itemName((stranger.path as NSString).lastPathComponent, key: key),

@@ -82,7 +82,7 @@ struct PhotoDiscovery {
         case .failure(let error):
             item.name = identifiers.itemName(look.file.fileName, key: look.file.path)
             if error.code == .notAPicture {
-                item.key = "file:" + look.file.path
+                item.key = DiscoveredItem.fileKeyPrefix + look.file.path
                 item.problem = .unknown(error.detail)
             } else {
                 item.problem = .refused(error.detail)

@@ -143,7 +143,7 @@ struct VolumeDiscovery {
 
     private func single(_ file: FoundFile, _ problem: ItemProblem) -> FoundVolume {
         FoundVolume(
-            key: "file:" + file.path,
+            key: DiscoveredItem.fileKeyPrefix + file.path,
             name: file.fileName,
             path: file.path,
             files: [file],

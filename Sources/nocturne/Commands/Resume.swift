@@ -63,10 +63,25 @@ enum ExistingBatch {
         }
         let journal = try Journal(path: output.journal)
         defer { journal.close() }
-        guard let text = try journal.setting("description"),
-            let description = try? JSONDecoder().decode(BatchDescription.self, from: Data(text.utf8))
-        else { throw BatchError(.notABatch, path: output.path, detail: "the journal does not say what the batch is") }
+        guard let description = try description(in: journal) else {
+            throw BatchError(.notABatch, path: output.path, detail: "the journal does not say what the batch is")
+        }
         return description
+    }
+
+    /// What an engine that died has begun for this very command: lists may have been read to their ends, and files of options
+    /// may be other ones by now. Nil for the first engine.
+    static func begunByThisRun(_ output: OutputFolder) throws -> BatchDescription? {
+        guard let supervisor = Supervisor.ofRestartedEngine, output.holdsBatch else { return nil }
+        let journal = try Journal(path: output.journal)
+        defer { journal.close() }
+        return try journal.setting("supervisor") == supervisor ? description(in: journal) : nil
+    }
+
+    private static func description(in journal: Journal) throws -> BatchDescription? {
+        try journal.setting("description").flatMap {
+            try? JSONDecoder().decode(BatchDescription.self, from: Data($0.utf8))
+        }
     }
 
     static func goOn(

@@ -33,12 +33,12 @@ struct Run: AsyncParsableCommand {
             try await PlanReport(description: try batch.description(), resources: resources, json: show.json).print()
             return
         }
-        _ = try batch.segmentationOptions()
+        if !Supervisor.isEngine { _ = try batch.segmentationOptions() }
         guard try Supervisor.begin(on: folder, detach: resources.detach, keepsInput: batch.list == "-") else { return }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try batch.description(),
+                description: try ExistingBatch.begunByThisRun(folder) ?? batch.description(),
                 resources: resources,
                 show: show,
                 retryFailed: retryFailed,

@@ -33,12 +33,12 @@ struct Watch: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         try resources.check()
-        _ = try batch.segmentationOptions()
+        if !Supervisor.isEngine { _ = try batch.segmentationOptions() }
         guard try Supervisor.begin(on: folder, detach: resources.detach, keepsInput: batch.list == "-") else { return }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try batch.description(),
+                description: try ExistingBatch.begunByThisRun(folder) ?? batch.description(),
                 resources: resources,
                 show: show,
                 overwrite: overwrite,

@@ -169,6 +169,22 @@ struct PhotoBatchTests {
         }
     }
 
+    @Test("Stopped at the first failure, a batch with a contact sheet still accounts for all")
+    func failFast() async throws {
+        let bench = try PhotoBench("primary")
+        try bench.add("a.png")
+        #expect(try await bench.run().counts.completed == 1)
+        let bad = try bench.add("b.png").path
+        var bytes = try FileSystem.read(bad)
+        // The check sum before the last chunk.
+        bytes[bytes.count - 13] ^= 1
+        try FileSystem.write(bad, bytes)
+        let outcome = try await bench.run(failFast: true)
+        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1, "\(outcome.counts)")
+        let account = try JSONValue(parsing: FileSystem.read(bench.output.account))
+        #expect(account["counts"]?["failed"] == .number(1))
+    }
+
     @Test("A result in place is recognised by its fingerprint and digests, and not when a byte changed")
     func adoption() async throws {
         let bench = try PhotoBench("primary")

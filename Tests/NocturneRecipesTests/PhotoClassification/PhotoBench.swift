@@ -58,7 +58,8 @@ final class PhotoBench: Sendable {
     func run(
         _ options: PhotoClassificationOptions = PhotoClassificationOptions(),
         output: OutputFolder? = nil,
-        threads: Int = 2
+        threads: Int = 2,
+        failFast: Bool = false
     ) async throws -> BatchOutcome {
         let recipe = try recipe(options)
         let output = output ?? self.output
@@ -77,6 +78,7 @@ final class PhotoBench: Sendable {
             ),
             threads: threads,
             memoryBytes: 1 << 30,
+            failFast: failFast,
             processBytes: 64 << 20
         )
         let progress = ProgressReporter(path: output.events, view: Silence())
