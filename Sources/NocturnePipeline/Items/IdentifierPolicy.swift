@@ -91,7 +91,7 @@ public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
 
 /// Finds the names of files in a sentence.
 private struct NamesInText {
-    /// Paths, and what they end with: `series/slice.dcm`, `slice.dcm`.
+    /// Paths, what they end with (`series/slice.dcm`, `slice.dcm`), and their folders (`series/`).
     private let known: Set<String>
     /// In characters, the longest first.
     private let lengths: [Int]
@@ -110,6 +110,7 @@ private struct NamesInText {
         for path in paths {
             let parts = path.split(separator: "/")
             for start in parts.indices { known.insert(parts[start...].joined(separator: "/")) }
+            if let folder = parts.dropLast().last { known.insert(folder + "/") }
         }
         // Short numbers name slices in their thousands, and would be found in every figure.
         self.known = known.filter { $0.count > 5 || ($0.count > 2 && $0.contains(where: \.isLetter)) }
@@ -142,10 +143,12 @@ private struct NamesInText {
         let length = lengths.first { length in
             let name = text.prefix(length)
             guard name.count == length, known.contains(String(name)) else { return false }
-            return text.dropFirst(length).first.map { !Self.isOfWord($0) } ?? true
+            return name.last == "/" || !(text.dropFirst(length).first.map(Self.isOfWord) ?? false)
         }
         let word = guesses ? Self.word(text) : ""
         let isPath = word.count > 1 && word.first == "/"
+        // Longer than units are.
+        let hasFolder = word.count > 6 && word.contains("/") && word.contains(where: \.isLetter)
         let goesOn = length.map { text.dropFirst($0).first == "/" } ?? true
         // Errors begin with the path of their file, in which there may be spaces.
         if isPath, isFirst, goesOn, let end = text.firstRange(of: ": ")?.lowerBound {
@@ -153,7 +156,8 @@ private struct NamesInText {
         }
         if let length { return length + Self.word(text.dropFirst(length)).count }
         let ending = word.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last
-        return isPath || (ending.map { Self.endings.contains($0.lowercased()) } ?? false) ? word.count : nil
+        return isPath || hasFolder || (ending.map { Self.endings.contains($0.lowercased()) } ?? false)
+            ? word.count : nil
     }
 
     private static func isOfWord(_ character: Character) -> Bool {
