@@ -110,7 +110,7 @@ private struct NamesInText {
         for path in paths {
             let parts = path.split(separator: "/")
             for start in parts.indices { known.insert(parts[start...].joined(separator: "/")) }
-            if let folder = parts.dropLast().last { known.insert(folder + "/") }
+            if let folder = parts.dropLast().last { known.insert("\(folder)/") }
         }
         // Short numbers name slices in their thousands, and would be found in every figure.
         self.known = known.filter { $0.count > 5 || ($0.count > 2 && $0.contains(where: \.isLetter)) }
