@@ -43,6 +43,63 @@ struct IdentifierTests {
         #expect(found.contains { $0.name.contains("MUSTER") || $0.text.contains("MUSTER") } == (word != "none"))
     }
 
+    /// A volume without a single number, and so one that fails with its path in the reason.
+    private func addBroken(_ name: String, to bench: ToolBench) throws {
+        try bench.addVolume(name)
+        let file = bench.folder("in/\(name)")
+        var bytes = Array(try Data(contentsOf: file).prefix(352))
+        // Float32, of 32 bits.
+        bytes.replaceSubrange(70..<74, with: [16, 0, 32, 0])
+        for _ in 0..<24 * 24 * 24 { bytes += [0, 0, 0xc0, 0x7f] }
+        try Data(bytes).write(to: file)
+    }
+
+    @Test(
+        "What failed and what is noted names files as the policy says, and still says why",
+        arguments: [nil, "hash", "none", "keep"]
+    )
+    func sentences(word: String?) throws {
+        let bench = try ToolBench()
+        let name = "MUSTER_EVA_\(Self.uid)"
+        try addBroken("\(name)_bad.nii", to: bench)
+        // A reference of the same name, of which the result speaks.
+        try bench.addVolume("\(name).nii")
+        let references = bench.folder("references")
+        try FileManager.default.createDirectory(at: references, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            at: bench.folder("in/\(name).nii"),
+            to: references.appendingPathComponent("\(name).nii")
+        )
+        // A series with a copy of a slice, which is noted with its folder.
+        let series = bench.folder("in/\(name)-series")
+        let sample = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-axial-head-first")
+        try FileManager.default.copyItem(at: sample, to: series)
+        try FileManager.default.copyItem(
+            at: series.appendingPathComponent("IM0000.dcm"),
+            to: series.appendingPathComponent("IM0000-again.dcm")
+        )
+
+        let tool = try Tool(
+            ["run", bench.input, "--output", bench.output, "--model", bench.model(), "--compare", references.path]
+                + (word.map { ["--identifiers", $0] } ?? [])
+        )
+        #expect(tool.status == 3, "\(tool.errors)")
+        let found = try shared(bench)
+        let account = try #require(found.first { $0.name == "batch.json" }).text
+        #expect(account.contains(": 13824 voxels are not numbers"))
+        #expect(account.contains("1 copy was left out"))
+        #expect(account.contains("/\(name)_bad.nii: 13824 voxels") == (word == "keep"))
+        #expect(found.contains { $0.name.contains(Self.uid) || $0.text.contains(Self.uid) } == (word == "keep"))
+        for part in ["MUSTER", "IM0000-again", bench.folder.path] {
+            #expect(found.contains { $0.name.contains(part) || $0.text.contains(part) } == (word != "none"), "\(part)")
+        }
+        #expect(found.contains { $0.text.contains("\"reference\" : \"") })
+        // Whoever looks after the night is told which file it was.
+        let events = try String(contentsOfFile: bench.output + "/events.jsonl", encoding: .utf8)
+        #expect(events.contains("/\(name)_bad.nii: 13824 voxels"))
+        #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
     @Test("Other words are refused")
     func refused() throws {
         let bench = try ToolBench()

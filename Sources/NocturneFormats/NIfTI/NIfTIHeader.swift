@@ -121,4 +121,9 @@ public struct NIfTIHeader: Hashable, Sendable {
         return !VolumeGeometry(shape: shape, affine: sform)
             .matches(VolumeGeometry(shape: shape, affine: qform), tolerance: smallest / 100)
     }
+
+    /// What a result should say of the header.
+    public var notes: [String] {
+        formsDisagree ? ["q-form and s-form disagree; the s-form is used"] : []
+    }
 }

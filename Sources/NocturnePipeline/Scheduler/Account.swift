@@ -72,14 +72,18 @@ struct Account {
             disclaimer: Disclaimer.text,
             version: description.version,
             models: description.models,
-            options: description.options,
+            options: description.options.mapValues {
+                // Folders that were named beside the inputs may be called like them.
+                $0.hasPrefix("/") ? identifiers.shown($0) : $0
+            },
             counts: BatchCounts(of: items),
             items: items.map { item in
                 Report.Entry(
                     item: item.name,
                     state: Account.word(for: item.state),
                     source: identifiers.shown(item.path),
-                    reason: item.reason,
+                    reason: item.reason.map { identifiers.shown(in: $0, of: [item.path]) },
+                    // The recipes have done the same to notes, which stand in the items' own results too.
                     notes: item.notes
                 )
             }

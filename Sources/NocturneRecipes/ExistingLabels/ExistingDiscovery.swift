@@ -77,6 +77,7 @@ struct ExistingDiscovery {
             }
             var source = found.source
             source.name = identifiers.shown(file.name)
+            source.identifiers = identifiers
             let slices = found.series?.files.compactMap { byPath[$0] } ?? []
             if let series = found.series { source.image = image(series, slices) }
             let words = options.words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }

@@ -56,7 +56,7 @@ struct ExistingLabelsResult: ItemResult {
     /// In the order of the object.
     let labels: [Label]
     let files: [ItemFile]
-    let notes: [String]
+    var notes: [String]
 
     /// Rows for the table of the cohort.
     var statistics: [Statistic] { labels.flatMap(\.statistics) }

@@ -56,7 +56,7 @@ struct ExistingLabelsWriter {
             files: try written.map { try ItemFile($0, in: folder) },
             notes: maps.notes + meshed.notes + emptyNotes
         )
-        return try result.write(into: folder)
+        return try result.write(into: folder, of: maps.source)
     }
 
     private func file(_ place: Int) -> String {

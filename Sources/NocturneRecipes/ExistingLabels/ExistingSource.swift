@@ -1,5 +1,6 @@
 import NocturneCore
 import NocturneFormats
+import NocturnePipeline
 
 /// What the recipe keeps in the journal to find an object again and to plan for it without reading pixels.
 struct ExistingSource: ItemSource {
@@ -21,6 +22,9 @@ struct ExistingSource: ItemSource {
     var bytes: Int
     /// What was found out when the object was found.
     var notes: [String]
+    var identifiers: IdentifierPolicy?
+
+    var namedFiles: [String] { [path] + (image?.files ?? []) }
 
     /// How much of an object is read.
     static let limits = DICOMObjectLimits(segments: 4096, contours: 1 << 18, points: 1 << 24, voxels: 1 << 29)

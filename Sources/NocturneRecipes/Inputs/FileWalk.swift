@@ -28,6 +28,12 @@ struct FoundFile: Sendable, Hashable {
 
     var fileName: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
 
+    /// A file in the same folder.
+    func neighbour(at path: String) -> FoundFile {
+        let other = FoundFile(path: path, name: "", root: root)
+        return FoundFile(path: path, name: String(name.dropLast(fileName.count)) + other.fileName, root: root)
+    }
+
     /// What tells whether the file is still the same: name, size, time of change, and the content where it is small.
     var stamp: String {
         var stamp = stampWithoutContent

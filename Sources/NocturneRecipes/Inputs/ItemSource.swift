@@ -2,7 +2,12 @@ import Foundation
 import NocturnePipeline
 
 /// What a recipe keeps in the journal to find an input again and to plan for it without reading pixels.
-protocol ItemSource: Codable, Sendable {}
+protocol ItemSource: Codable, Sendable {
+    /// What its results may say of names; nil in journals of versions that did not ask.
+    var identifiers: IdentifierPolicy? { get }
+    /// The files that its notes may speak of.
+    var namedFiles: [String] { get }
+}
 
 extension ItemSource {
     /// One line of JSON with sorted keys.

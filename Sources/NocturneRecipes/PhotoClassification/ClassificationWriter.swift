@@ -44,7 +44,7 @@ struct ClassificationWriter {
             written.append("report.pdf")
         }
         let files = try written.sorted().map { try ItemFile($0, in: folder) }
-        return try result(files: files).write(into: folder)
+        return try result(files: files).write(into: folder, of: photo.source)
     }
 
     private func values(of map: AttentionMap) -> AttentionValues {

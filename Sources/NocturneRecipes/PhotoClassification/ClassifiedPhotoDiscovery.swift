@@ -85,7 +85,8 @@ struct ClassifiedPhotoDiscovery {
                     path: look.file.path,
                     name: identifiers.shown(look.file.name),
                     facts: facts,
-                    inBands: true
+                    inBands: true,
+                    identifiers: identifiers
                 ),
                 metadata: known,
                 expectsMetadata: hasTable

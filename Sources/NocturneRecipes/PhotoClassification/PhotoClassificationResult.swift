@@ -95,7 +95,7 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
     package let preparation: Preparation
     @Nullable package var attention: Attention?
     package let files: [ItemFile]
-    package let notes: [String]
+    package var notes: [String]
 
     /// The highest score first; equal ones in the model's order.
     package var ranked: [Class] {

@@ -45,7 +45,8 @@ public struct PhotoInstances: Recipe {
                         model: reader.id,
                         path: look.file.path,
                         name: request.identifiers.shown(look.file.name),
-                        facts: facts
+                        facts: facts,
+                        identifiers: request.identifiers
                     ).encoded
                 }
             }

@@ -83,7 +83,7 @@ struct PhotoInstancesResult: ItemResult {
     /// In reading order.
     let instances: [Instance]
     let files: [ItemFile]
-    let notes: [String]
+    var notes: [String]
 
     /// Rows for the table of the batch: how many of each class, and how sure.
     var statistics: [Statistic] {

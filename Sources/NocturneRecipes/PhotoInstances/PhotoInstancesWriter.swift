@@ -60,7 +60,7 @@ struct PhotoInstancesWriter {
             files: files,
             notes: finished.notes
         )
-        return try result.write(into: folder)
+        return try result.write(into: folder, of: finished.record)
     }
 
     // MARK: Crops

@@ -1,4 +1,5 @@
 import NocturneFormats
+import NocturnePipeline
 
 /// What a photo recipe keeps in the journal to find a picture again and to plan for it without decoding it.
 struct PhotoRecord: ItemSource {
@@ -12,12 +13,23 @@ struct PhotoRecord: ItemSource {
     var height: Int
     /// What decoding holds at its peak, the picture counted where it is decoded whole.
     var decodingBytes: Int
+    var identifiers: IdentifierPolicy?
+
+    var namedFiles: [String] { [path] }
 
     /// - Parameter inBands: whether the picture is read in bands, which holds less.
-    init(model: String, path: String, name: String, facts: PhotoFacts, inBands: Bool = false) {
+    init(
+        model: String,
+        path: String,
+        name: String,
+        facts: PhotoFacts,
+        inBands: Bool = false,
+        identifiers: IdentifierPolicy
+    ) {
         self.model = model
         self.path = path
         self.name = name
+        self.identifiers = identifiers
         width = facts.uprightWidth
         height = facts.uprightHeight
         decodingBytes = inBands ? facts.predictedBandBytes : facts.predictedBytes

@@ -9,7 +9,7 @@ package protocol ItemResult: Codable {
     var fingerprint: String { get }
     /// All files of the item but `result.json` and `run.json`.
     var files: [ItemFile] { get }
-    var notes: [String] { get }
+    var notes: [String] { get set }
     /// Rows for the table of the batch.
     var statistics: [Statistic] { get }
     var parts: [ItemPart] { get }
@@ -18,12 +18,15 @@ package protocol ItemResult: Codable {
 extension ItemResult {
     package var parts: [ItemPart] { [] }
 
-    /// Writes `result.json`, and gives what goes into the journal.
+    /// Writes `result.json`, and gives what goes into the journal. In both, notes name files as the policy lets them.
     /// - Throws: `FileFault`.
-    func write(into folder: String) throws -> ItemProduct {
-        let bytes = try StableJSON.encode(self)
+    func write(into folder: String, of source: some ItemSource) throws -> ItemProduct {
+        let policy = source.identifiers ?? .hash
+        var result = self
+        result.notes = notes.map { policy.shown(in: $0, of: source.namedFiles) }
+        let bytes = try StableJSON.encode(result)
         try FileSystem.write(folder + "/result.json", bytes)
-        return product(ownBytes: bytes)
+        return result.product(ownBytes: bytes)
     }
 
     /// The product of a folder that holds a whole result of `fingerprint`: every file there, with its recorded digest.

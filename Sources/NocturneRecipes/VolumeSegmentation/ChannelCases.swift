@@ -9,8 +9,13 @@ struct FoundVolume: Sendable {
     var name: String
     var path: String
     var files: [FoundFile]
+    /// The voxels of NIfTI pairs, whose headers are ``files``.
+    var images: [FoundFile] = []
     var volume: Result<VolumeFacts, Refusal>
     var order: String
+
+    /// What the result will be made of.
+    var allFiles: [FoundFile] { files + images }
 }
 
 struct VolumeFacts: Sendable {
@@ -23,6 +28,8 @@ struct VolumeFacts: Sendable {
     var window: StatedWindow?
     /// Of a DICOM series.
     var series: SeriesFacts?
+    /// What its result should say of a header of another kind.
+    var notes: [String] = []
 }
 
 /// What finds a DICOM series again.
@@ -37,6 +44,7 @@ struct SeriesFacts: Sendable {
 extension VolumeFacts {
     init(_ header: NIfTIHeader) {
         self.init(format: .nifti, geometry: header.geometry, spacing: header.pixelSpacing)
+        notes = header.notes
         window = header.displayRange.map { StatedWindow(lower: $0.lower, upper: $0.upper) }
     }
 }
@@ -162,12 +170,13 @@ struct ChannelCases {
             )
         }
         var facts: VolumeFacts?
+        var notes: [String] = []
         for (channel, volume) in zip(model.channels, volumes) {
             switch volume.volume {
             case .failure(let refusal):
                 var refused = merged(volumes, path, .failure(refusal))
                 if case .refused(let reason) = refusal.problem {
-                    refused.volume = .failure(Refusal(problem: .refused("\(volume.files[0].fileName): \(reason)")))
+                    refused.volume = .failure(Refusal(problem: .refused("\(Self.marked(volume)): \(reason)")))
                 }
                 return refused
             case .success(let own):
@@ -175,20 +184,47 @@ struct ChannelCases {
                 facts = first
                 guard own.geometry.shape == first.geometry.shape, Self.agree(own.spacing, first.spacing) else {
                     return refusal(
-                        "channel \(channel.name) (\(volume.files[0].fileName)) has \(own.geometry.shape) voxels of "
+                        "channel \(channel.name) (\(Self.marked(volume))) has \(own.geometry.shape) voxels of "
                             + "\(Self.text(own.spacing)) mm, the first has \(first.geometry.shape) of "
                             + "\(Self.text(first.spacing)) mm"
                     )
                 }
+                if let words = Self.difference(own.geometry.affine, first.geometry.affine) {
+                    return refusal(
+                        "channel \(channel.name) (\(Self.marked(volume))) \(words) than those of the first; "
+                            + "channels of one case must lie on one grid"
+                    )
+                }
+                notes += own.notes.map { "channel \(channel.name): \($0)" }
             }
         }
-        guard let facts else { return refusal("no channel") }
-        return merged(volumes, path, .success(facts))
+        guard var whole = facts else { return refusal("no channel") }
+        whole.notes = notes
+        return merged(volumes, path, .success(whole))
     }
 
     /// nnU-Net's tolerance.
     private static func agree(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> Bool {
         (0..<3).allSatisfy { abs(a[$0] - b[$0]) <= 1e-8 + 1e-5 * abs(b[$0]) }
+    }
+
+    /// Where the voxels lie otherwise in the patient than the network would take them to; nil where they do not. nnU-Net
+    /// only warns of it.
+    private static func difference(_ own: Affine, _ first: Affine) -> String? {
+        func largest(_ vector: SIMD3<Double>) -> Double { max(abs(vector.x), abs(vector.y), abs(vector.z)) }
+        for axis in 0..<3 {
+            let (a, b) = (own.column(axis), first.column(axis))
+            let turned = largest(a / length(a) - b / length(b))
+            // Not a number is no match either.
+            guard turned <= 1e-3 else { return "has axes that point elsewhere, by \(Float(turned)) of their length," }
+        }
+        let shifted = first.inverse.map { largest($0(own.translation)) } ?? .nan
+        guard shifted <= 0.5 else { return "has voxels that lie elsewhere, by \(Float(shifted)) voxels," }
+        return nil
+    }
+
+    private static func marked(_ volume: FoundVolume) -> String {
+        IdentifierPolicy.mark(volume.files[0].fileName)
     }
 
     private static func text(_ spacing: SIMD3<Double>) -> String {
@@ -211,6 +247,7 @@ struct ChannelCases {
             name: String(name),
             path: volumes[0].path,
             files: volumes.flatMap(\.files),
+            images: volumes.flatMap(\.images),
             volume: volume,
             order: volumes[0].order
         )

@@ -121,14 +121,13 @@ public struct InputInspection {
             if header.hasScaling {
                 details.append("values are stored × \(header.scalingSlope) + \(header.scalingIntercept)")
             }
-            let notes = header.formsDisagree ? ["q-form and s-form disagree; the s-form is used"] : []
             return described(
                 file.path,
                 "NIfTI-\(header.version.rawValue)",
                 nil,
                 header.geometry,
                 details,
-                notes: notes,
+                notes: header.notes,
                 problem: nil
             )
         } catch {

@@ -21,9 +21,9 @@ extension SegmentationResult {
         let reference: String
         let labels: [Label]
 
-        init(_ outcome: ReferenceComparison.Outcome, labels: [ModelLabel]) {
+        init(_ outcome: ReferenceComparison.Outcome, labels: [ModelLabel], _ identifiers: IdentifierPolicy) {
             let names = Dictionary(labels.map { ($0.value, $0.name) }) { first, _ in first }
-            reference = outcome.reference
+            reference = identifiers.shown(outcome.reference)
             self.labels = outcome.labels.map { compared in
                 func rounded(_ value: Double?) -> Double? { value.map(SegmentationResult.rounded) }
                 return Label(

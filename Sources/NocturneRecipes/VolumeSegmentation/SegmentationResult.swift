@@ -84,7 +84,7 @@ struct SegmentationResult: ItemResult {
     let regions: [Region]
     @Nullable var comparison: Comparison?
     let files: [ItemFile]
-    let notes: [String]
+    var notes: [String]
 
     /// Six digits after the point: below what any measure means, above what a float sum's order could change.
     static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }

@@ -55,11 +55,11 @@ struct SegmentationWriter {
             options: options.resultWords,
             labels: labels.map { entry(for: $0, mesh: meshed.meshes[$0.value]) },
             regions: finished.regions.map(SegmentationResult.Region.init),
-            comparison: finished.comparison.map { .init($0, labels: labels) },
+            comparison: finished.comparison.map { .init($0, labels: labels, finished.source.identifiers ?? .hash) },
             files: files,
             notes: notes
         )
-        return try result.write(into: folder)
+        return try result.write(into: folder, of: finished.source)
     }
 
     // MARK: Files

@@ -52,9 +52,11 @@ struct VolumeDiscovery {
     }
 
     private func niftiVolumes(_ files: [FoundFile], _ silent: SilentFiles) throws -> [FoundVolume] {
-        let headers = Mutex([Int: Result<VolumeFacts, Refusal>]())
+        // The rest of a header may be large.
+        typealias Read = Result<(facts: VolumeFacts, data: String), Refusal>
+        let headers = Mutex([Int: Read]())
         try scope.forEach(files.count) { index in
-            let result: Result<VolumeFacts, Refusal>
+            let result: Read
             guard !files[index].isSilent else {
                 headers.withLock { $0[index] = .failure(Refusal(problem: .refused(silent.words))) }
                 return
@@ -63,7 +65,7 @@ struct VolumeDiscovery {
                 let header = try patiently(scope.flag) { () throws(NIfTIError) in
                     try NIfTIReader.readHeader(at: files[index].path)
                 }
-                result = .success(VolumeFacts(header))
+                result = .success((facts: VolumeFacts(header), data: header.dataPath))
             } catch {
                 result = .failure(Refusal(problem: .refused(error.detail)))
             }
@@ -72,12 +74,15 @@ struct VolumeDiscovery {
         return headers.withLock { headers in
             files.indices.map { index in
                 let file = files[index]
+                let read: Read = headers[index] ?? .failure(Refusal(problem: .refused("was not looked at")))
+                let data = (try? read.get())?.data ?? file.path
                 return FoundVolume(
                     key: "nifti:" + file.path,
                     name: VolumeDiscovery.stem(file.fileName),
                     path: file.path,
                     files: [file],
-                    volume: headers[index] ?? .failure(Refusal(problem: .refused("was not looked at"))),
+                    images: data == file.path ? [] : [file.neighbour(at: data)],
+                    volume: read.map { $0.facts },
                     order: file.path
                 )
             }
@@ -125,7 +130,7 @@ struct VolumeDiscovery {
         }
         for entry in scan.setAside {
             guard let file = byPath[entry.path] else { continue }
-            found.append(single(file, VolumeDiscovery.problem(entry.reason, several: false)))
+            found.append(single(file, VolumeDiscovery.problem(entry.reason, among: [])))
         }
         for path in scan.notDICOM {
             guard let file = byPath[path], !VolumeDiscovery.isImageOfPair(file, nifti) else { continue }
@@ -167,7 +172,7 @@ struct VolumeDiscovery {
                 Refusal(
                     problem: self.problem(
                         problem,
-                        several: series.files.count > 1,
+                        among: series.files,
                         hint: DICOMFiles.hint(series)
                     )
                 )
@@ -195,24 +200,25 @@ struct VolumeDiscovery {
     }
 
     /// What is no CT or MR volume at all is set aside; what is one and cannot be used is refused.
-    private static func problem(_ error: DICOMReadError, several: Bool, hint: String = "") -> ItemProblem {
+    private static func problem(_ error: DICOMReadError, among files: [String], hint: String = "") -> ItemProblem {
         let aside: Set<DICOMReadError.Code> = [
             .notAnImageClass, .localizer, .mediaDirectory, .colour, .derived, .singleSlice,
         ]
-        if aside.contains(error.code) { return .setAside(error.detail) }
+        let detail = IdentifierPolicy.marking(files, in: error.detail)
+        if aside.contains(error.code) { return .setAside(detail) }
         // Faults of one file among many name it; the others are about the stack.
         let ofOneFile: Set<DICOMReadError.Code> = [
             .notOpened, .notReadable, .nestedTooDeep, .missingElement, .unsupportedPixels, .orientationInvalid,
             .missingPixelData, .wrongPixelLength, .decoderFailed, .tooLarge,
         ]
-        let file = several && ofOneFile.contains(error.code) ? (error.path as NSString).lastPathComponent + ": " : ""
-        return .refused(file + error.detail + hint)
+        let name = IdentifierPolicy.mark((error.path as NSString).lastPathComponent)
+        return .refused((files.count > 1 && ofOneFile.contains(error.code) ? name + ": " : "") + detail + hint)
     }
 
     // MARK: Items
 
     private func items(_ found: [FoundVolume], _ identifiers: IdentifierPolicy) throws -> [DiscoveredItem] {
-        let files = Array(Set(found.flatMap(\.files)))
+        let files = Array(Set(found.flatMap(\.allFiles)))
         let stamps = Mutex([String: String]())
         try scope.forEach(files.count) { index in
             let stamp = files[index].stamp
@@ -224,7 +230,7 @@ struct VolumeDiscovery {
         return try stamps.withLock { stamps in
             try models.flatMap { model in
                 try ChannelCases(model: model.package).cases(found).map { found in
-                    let stamp = found.files.map { stamps[$0.path] ?? "" }.joined(separator: "\n")
+                    let stamp = found.allFiles.map { stamps[$0.path] ?? "" }.joined(separator: "\n")
                     return try item(found, stamp, words, model, identifiers)
                 }
             }
@@ -256,7 +262,7 @@ struct VolumeDiscovery {
             source: "{}",
             path: found.path,
             fingerprint: ContentDigest.of(text),
-            inputs: (found.files + (reference.map { [$0] } ?? [])).map { InputStamp($0.path) }
+            inputs: (found.allFiles + (reference.map { [$0] } ?? [])).map { InputStamp($0.path) }
         )
         switch found.volume {
         case .failure(let refusal): item.problem = refusal.problem
@@ -272,10 +278,13 @@ struct VolumeDiscovery {
                 model: id,
                 files: found.files.map(\.path),
                 name: identifiers.shown(name),
+                images: found.images.map(\.path),
+                identifiers: identifiers,
                 geometry: facts.geometry,
                 spacing: facts.spacing,
                 modality: facts.modality,
                 seriesInstanceUID: facts.seriesInstanceUID,
+                notes: facts.notes,
                 reference: reference?.path
             )
             source.window = facts.window

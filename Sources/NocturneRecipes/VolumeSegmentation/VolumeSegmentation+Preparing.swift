@@ -18,7 +18,7 @@ extension VolumeSegmentation {
         switch source.format {
         case .nifti:
             let channels = try source.files.map { try channel(at: $0, of: source, scope: context.scope) }
-            return LoadedVolume(source: source, channels: channels, notes: [])
+            return LoadedVolume(source: source, channels: channels, notes: source.notes ?? [])
         case .dicom:
             guard let names = source.sliceNames else {
                 throw VolumeFault(path: item.path, detail: "the journal does not name its slices")

@@ -1,5 +1,6 @@
 import NocturneCore
 import NocturneFormats
+import NocturnePipeline
 
 /// The intensities to be shown from black to white, as a header states them.
 struct StatedWindow: Codable, Sendable, Hashable {
@@ -33,8 +34,13 @@ struct VolumeSource: ItemSource {
     var isCorrected: Bool?
     /// Voxels before that.
     var storedVoxels: Int?
-    /// What was found out about the series when it was told from others.
+    /// What was found out when it was found: how a series was told from others, what a header contradicts.
     var notes: [String]?
+    /// The files of voxels of NIfTI pairs, whose headers are ``files``.
+    var images: [String]?
+    var identifiers: IdentifierPolicy?
+
+    var namedFiles: [String] { files + (images ?? []) + (reference.map { [$0] } ?? []) }
 
     /// One slice: its file by its place in ``files``, and its place in that file.
     struct Slice: Codable, Sendable, Hashable {
@@ -89,20 +95,26 @@ struct VolumeSource: ItemSource {
         model: String,
         files: [String],
         name: String,
+        images: [String] = [],
+        identifiers: IdentifierPolicy? = nil,
         geometry: VolumeGeometry,
         spacing: SIMD3<Double>,
         modality: String? = nil,
         seriesInstanceUID: String? = nil,
+        notes: [String] = [],
         reference: String? = nil
     ) {
         self.format = format
         self.model = model
         self.files = files
         self.name = name
+        self.images = images.isEmpty ? nil : images
+        self.identifiers = identifiers
         self.geometry = geometry
         self.spacing = spacing
         self.modality = modality
         self.seriesInstanceUID = seriesInstanceUID
+        self.notes = notes.isEmpty ? nil : notes
         self.reference = reference
     }
 }
