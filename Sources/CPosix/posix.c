@@ -170,7 +170,7 @@ int cposix_exit_status(int status, int *code_or_signal) {
     return 0;
 }
 
-static int signal_pipe = -1;
+static int signal_pipe = -1, signal_source = -1;
 
 static void write_signal(int number) {
     int before = errno;
@@ -182,16 +182,19 @@ static void write_signal(int number) {
 }
 
 int cposix_signals_begin(const int *signals, int count) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return -errno;
-    fcntl(ends[1], F_SETFL, O_NONBLOCK);
-    signal_pipe = ends[1];
+    if (signal_source < 0) {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) != 0) return -errno;
+        fcntl(ends[1], F_SETFL, O_NONBLOCK);
+        signal_pipe = ends[1];
+        signal_source = ends[0];
+    }
     struct sigaction action = {.sa_handler = write_signal, .sa_flags = SA_RESTART};
     sigfillset(&action.sa_mask);
     for (int index = 0; index < count; index++) {
         if (sigaction(signals[index], &action, NULL) != 0) return -errno;
     }
-    return ends[0];
+    return signal_source;
 }
 
 int cposix_signals_next(int descriptor) {

@@ -104,10 +104,12 @@ struct BatchArguments: ParsableArguments {
             if list == "-" {
                 text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
             } else {
-                guard let data = FileManager.default.contents(atPath: list) else {
-                    throw BatchError(.inputMissing, path: list, detail: "the list cannot be read")
+                do {
+                    text = String(decoding: try FileSystem.read(list, limit: 1 << 30), as: UTF8.self)
+                } catch {
+                    let detail = "the list cannot be read: \(errnoText(error.code))"
+                    throw BatchError(.inputMissing, path: list, detail: detail)
                 }
-                text = String(decoding: data, as: UTF8.self)
             }
             all += InputList.paths(in: text)
         }

@@ -26,6 +26,8 @@ struct Nocturne: AsyncParsableCommand {
     static func main() async {
         // A reader that goes away (a pipe into head) is told by the write, not by death.
         signal(SIGPIPE, SIG_IGN)
+        // Before anything that takes time: the supervisor hands wishes on as soon as there is an engine.
+        if Supervisor.isEngine { SignalListener.keep([SIGUSR1, SIGUSR2]) }
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -6,6 +6,9 @@ import Foundation
 /// Not a dispatch source: a source that has begun to listen may lose a signal which comes while the main thread does not
 /// yet block it, for it raises the signal again for that thread alone.
 enum SignalListener {
+    /// Keeps these signals until ``start(_:_:)``: by themselves they would end the process, which nobody wants of them.
+    static func keep(_ signals: [Int32]) { _ = cposix_signals_begin(signals, Int32(signals.count)) }
+
     /// - Parameter action: called for each signal, one after the other.
     static func start(_ signals: [Int32], _ action: @escaping @Sendable (Int32) -> Void) {
         let descriptor = cposix_signals_begin(signals, Int32(signals.count))

@@ -37,7 +37,7 @@ pid_t cposix_spawn_detached(const char *path, char *const argv[], int output);
 /* WIFEXITED and friends: 1 and the code when the process exited, 0 and the signal when it was killed. */
 int cposix_exit_status(int status, int *code_or_signal);
 /* From now on each of these signals is written into a pipe, as one byte, whichever thread it comes to; returns the pipe's
-   reading end or -errno. To be called once in a process. */
+   reading end or -errno. Called again, it adds signals to the same pipe. */
 int cposix_signals_begin(const int *signals, int count);
 /* The next signal, waited for. The calling thread takes them itself, so that one does even when all others block them. */
 int cposix_signals_next(int descriptor);
