@@ -91,7 +91,10 @@ struct SeriesTriageTests {
         #expect(problem.detail.contains("has to lie between 0.0001 and 10000.0 mm"))
     }
 
-    @Test("positions too far apart for a grid", arguments: [["1e300", "2e300", "3e300"], ["-1.7e308", "0", "1.7e308"]])
+    @Test(
+        "positions too far apart for a grid",
+        arguments: [["1e300", "2e300", "3e300"], ["-1.7e308", "0", "1.7e308"]]
+    )
     func hugePositions(_ heights: [String]) throws {
         var slices = TestSlice.stack(3)
         for (k, height) in heights.enumerated() {
