@@ -166,6 +166,18 @@ struct ExistingLabelsTests {
         #expect(String(decoding: data, as: UTF8.self).contains("not compared with ct.dcm"))
     }
 
+    @Test("A series whose window is beyond all numbers is found as one without a window")
+    func endlessWindow() throws {
+        let bench = try LabelBench(window: ("-1.7e308", "1.7e308"))
+        let request = DiscoveryRequest(inputs: [bench.batch.input])
+        let items = try bench.batch.recipe().discover(request, scope: .serial()).items
+        #expect(items.count == 1 && items.first?.problem == nil)
+        #expect(items.first?.source.contains("\"window\"") == false)
+        let usual = try LabelBench(window: ("40", "400"))
+        let others = try usual.batch.recipe().discover(DiscoveryRequest(inputs: [usual.batch.input]), scope: .serial())
+        #expect(others.items.first?.source.contains("\"window\"") == true)
+    }
+
     @Test("An inspection shows segments, regions and the series they belong to")
     func inspection() throws {
         let bench = try LabelBench()
