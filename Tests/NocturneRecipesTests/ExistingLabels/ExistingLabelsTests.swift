@@ -178,6 +178,21 @@ struct ExistingLabelsTests {
         #expect(others.items.first?.source.contains("\"window\"") == true)
     }
 
+    @Test("A decoder is planned for by the size of the slices, on every thread")
+    func decoderOfLargeSlices() throws {
+        let bench = try LabelBench()
+        let recipe = try bench.batch.recipe()
+        let found = try recipe.discover(DiscoveryRequest(inputs: [bench.batch.input]), scope: .serial())
+        let source = try #require(found.items.first).source
+        func planned(_ source: String) throws -> Int? {
+            try recipe.plan(source: source, threads: 2, lean: false).buffers.first { $0.name == "decoder" }?.bytes
+        }
+        #expect(try planned(source) == 16 << 20)
+        let large = source.replacingOccurrences(of: "\"x\":20,\"y\":18", with: "\"x\":2000,\"y\":1500")
+        #expect(large != source)
+        #expect(try planned(large) == 2 * 12 * 2000 * 1500)
+    }
+
     @Test("An inspection shows segments, regions and the series they belong to")
     func inspection() throws {
         let bench = try LabelBench()
