@@ -7,6 +7,9 @@
 
 namespace cdcmtk {
 
+/// The most items that are kept of one sequence: frames, of which a series of images has a tenth of that.
+const size_t most_items = size_t(1) << 18;
+
 /// One value as stored, with what is needed to understand it.
 struct Value {
     char vr[2] = {'U', 'N'};

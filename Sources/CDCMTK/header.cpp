@@ -181,6 +181,10 @@ cdcmtk_code take_frames(const Node &set, cdcmtk_frame **frames, size_t *count, c
     const auto own = set.sequences.find(0x52009230);
     const size_t found = own == set.sequences.end() ? 0 : own->second.size();
     if (found == 0) return CDCMTK_OK;
+    if (found > cdcmtk::most_items) {
+        return cdcmtk::fail(error, CDCMTK_NOT_READABLE,
+                            std::string("PerFrameFunctionalGroupsSequence (5200,9230) has more items than are read"));
+    }
     cdcmtk_frame *made = static_cast<cdcmtk_frame *>(std::calloc(found, sizeof(cdcmtk_frame)));
     if (!made) return cdcmtk::fail(error, CDCMTK_NO_MEMORY, std::string("no memory"));
     for (size_t index = 0; index < found; index += 1) {

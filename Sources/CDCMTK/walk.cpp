@@ -193,7 +193,7 @@ class Walk {
             if (item.tag != item_tag) return Outcome::odd;
             Node *node = nullptr;
             if (items && !fragments) {
-                if (++nodes_ > most_nodes) return Outcome::too_much;
+                if (++nodes_ > most_nodes || items->size() >= cdcmtk::most_items) return Outcome::too_much;
                 items->emplace_back();
                 node = &items->back();
             }

@@ -12,14 +12,23 @@ struct AxisPlan: Sendable {
         self.outputs = outputs
         // An axis of the same size comes out as it was: nnU-Net sends it through the spline, to the same numbers.
         let order = inputs == outputs ? .nearest : order
-        isFiltered = order == .cubic
+        isFiltered = Self.isFiltered(inputs: inputs, outputs: outputs, order: order)
         taps = AxisTaps(inputs: inputs, outputs: outputs, order: order)
+    }
+
+    static func isFiltered(inputs: Int, outputs: Int, order: ResamplingOrder) -> Bool {
+        order == .cubic && inputs != outputs
+    }
+
+    /// Samples of an axis widened by its padding, if it is filtered.
+    static func samples(inputs: Int, isFiltered: Bool) -> Int {
+        inputs + (isFiltered ? 2 * AxisTaps.cubicPadding : 0)
     }
 
     private var padding: Int { isFiltered ? AxisTaps.cubicPadding : 0 }
 
     /// Samples of the widened axis.
-    var samples: Int { inputs + 2 * padding }
+    var samples: Int { Self.samples(inputs: inputs, isFiltered: isFiltered) }
 
     /// The input that a sample of the widened axis is a copy of.
     func input(at position: Int) -> Int { min(max(position - padding, 0), inputs - 1) }

@@ -55,7 +55,7 @@ public struct ImageResampler: Sendable {
 
     /// ``predictedBytes`` without the result: nothing for orders 0 and 1; for order 3 some tens of planes of float64,
     /// whatever the depth of the image. Every thread adds 256 bytes times the longest side.
-    public var predictedWorkingBytes: Int { isStreamed ? StreamedResampling(self).workingBytes : 0 }
+    public var predictedWorkingBytes: Int { isStreamed ? StreamedResampling.workingBytes(self) : 0 }
 
     /// Cubic sums, and those that go on from sums of float64 within slices.
     private var isStreamed: Bool {

@@ -33,10 +33,7 @@ struct StreamedResampling: Sendable {
 
     init(_ resampler: ImageResampler) {
         let view = resampler.view
-        // Slices kept apart are the planes; else those that lie apart in memory.
-        let steps = (0..<3).map { abs(view.step[$0]) }
-        let across = resampler.separateAxis ?? (0..<3).max { steps[$0] < steps[$1] } ?? 2
-        let order = (0..<3).filter { $0 != across } + [across]
+        let order = Self.axes(of: resampler)
         source = view.permuted(order)
         target = VolumeShape(
             x: resampler.target[order[0]],
@@ -52,21 +49,47 @@ struct StreamedResampling: Sendable {
             AxisPlan(
                 inputs: view.shape[axis],
                 outputs: resampler.target[axis],
-                order: axis == resampler.separateAxis ? resampler.rule.orderZ : resampler.rule.order
+                order: Self.order(of: axis, resampler)
             )
         }
         (columns, rows, planes) = (plan(order[0]), plan(order[1]), plan(order[2]))
     }
 
-    /// Planes of the widened stream axis held at a time.
-    private var slots: Int {
-        min(planes.samples, Self.advance + (planes.isFiltered ? Self.lookAhead : 0) + 3)
+    /// The view's axes as the columns, rows and planes of the stream.
+    private static func axes(of resampler: ImageResampler) -> [Int] {
+        // Slices kept apart are the planes; else those that lie apart in memory.
+        let steps = (0..<3).map { abs(resampler.view.step[$0]) }
+        let across = resampler.separateAxis ?? (0..<3).max { steps[$0] < steps[$1] } ?? 2
+        return (0..<3).filter { $0 != across } + [across]
     }
+
+    private static func order(of axis: Int, _ resampler: ImageResampler) -> ResamplingOrder {
+        axis == resampler.separateAxis ? resampler.rule.orderZ : resampler.rule.order
+    }
+
+    /// Planes of the widened stream axis held at a time.
+    private static func slotCount(samples: Int, isFiltered: Bool) -> Int {
+        min(samples, Self.advance + (isFiltered ? Self.lookAhead : 0) + 3)
+    }
+
+    private var slots: Int { Self.slotCount(samples: planes.samples, isFiltered: planes.isFiltered) }
 
     private var bandCount: Int { target.x * source.shape.y }
 
-    var workingBytes: Int {
-        (slots * target.sliceCount + min(Self.together, source.shape.z) * bandCount) * MemoryLayout<Double>.stride
+    /// What `resample` holds, from sizes alone: the tables of an axis may be as long as a damaged header says.
+    static func workingBytes(_ resampler: ImageResampler) -> Int {
+        let axes = Self.axes(of: resampler)
+        let (from, to) = (resampler.view.shape, resampler.target)
+        let (columns, rows, planes) = (axes[0], axes[1], axes[2])
+        let isFiltered = AxisPlan.isFiltered(
+            inputs: from[planes],
+            outputs: to[planes],
+            order: Self.order(of: planes, resampler)
+        )
+        let samples = AxisPlan.samples(inputs: from[planes], isFiltered: isFiltered)
+        let ring = slotCount(samples: samples, isFiltered: isFiltered) * to[columns] * to[rows]
+        let bands = min(Self.together, from[planes]) * to[columns] * from[rows]
+        return (ring + bands) * MemoryLayout<Double>.stride
     }
 
     func resample(

@@ -1,11 +1,15 @@
 public import NocturneCore
 
+/// What formats of images have for rows and columns.
+private let longestAxis = 65_535.0
+
 /// The shape of an image after resampling to another spacing, as nnU-Net computes it:
 /// `round_half_even((old / new) * count)` along every axis, in float64.
 ///
 /// An axis that would come to 0 gets 1 voxel instead (nnU-Net goes on with an empty array and fails later).
 /// - Parameters: spacings in mm along (x, y, z).
-/// - Throws: ``NumericsError`` when a spacing is not a positive number or the result is no sensible size.
+/// - Throws: ``NumericsError`` when a spacing is not a positive number or the result is no sensible size: no axis has more
+///   than 65,535 voxels.
 public func targetShape(
     of shape: VolumeShape,
     spacing old: SIMD3<Double>,
@@ -17,8 +21,11 @@ public func targetShape(
             throw .value("a spacing of \(old[axis]) mm cannot be resampled to \(new[axis]) mm")
         }
         let size = ((old[axis] / new[axis]) * Double(shape[axis])).rounded(.toNearestOrEven)
-        guard size < Double(VolumeShape.largestCount) else {
-            throw .shape("resampling \(shape) to \(new[axis]) mm gives \(size) voxels")
+        guard size <= longestAxis else {
+            throw .shape(
+                "resampling \(shape) from \(old[axis]) to \(new[axis]) mm along \(["x", "y", "z"][axis]) gives \(size) "
+                    + "voxels, more than an axis may have"
+            )
         }
         sizes[axis] = max(Int(size), 1)
     }

@@ -4,7 +4,8 @@ import NocturneCore
 struct SlicedGrid: Sendable {
     /// An axis of the canonical grid.
     struct Axis: Sendable {
-        /// In mm, to a millionth: the turn of an oblique grid leaves no trace in it.
+        /// In mm, to a millionth: the turn of an oblique grid leaves no trace in it. At most 1e9, so that no figure made
+        /// of a damaged header's spacing is too large for a whole number.
         let spacing: Double
         /// The slice across this axis.
         let centre: Int
@@ -41,7 +42,7 @@ struct SlicedGrid: Sendable {
         axes = (0..<3).map { axis in
             let middle = (box.lower[axis] + box.upper[axis]) / 2
             return Axis(
-                spacing: max(1e-6, (geometry.spacing[orientation.source[axis]] * 1e6).rounded() / 1e6),
+                spacing: min(max(1e-6, (geometry.spacing[orientation.source[axis]] * 1e6).rounded() / 1e6), 1e9),
                 centre: min(max(middle, 0), shape[axis] - 1),
                 offsets: (0..<shape[axis]).map { offset(axis, $0) - origin }
             )

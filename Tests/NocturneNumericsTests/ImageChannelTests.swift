@@ -84,4 +84,15 @@ struct ImageChannelTests {
         )
         #expect(large.predictedWorkingBytes < 64 << 20)
     }
+
+    @Test("the prediction needs no memory for an axis as long as no memory is")
+    func predictionOfLongAxis() throws {
+        let resampler = try ImageResampler(
+            view: VoxelView(stored: VolumeShape(x: 128, y: 2, z: 2)),
+            target: VolumeShape(x: 1 << 31, y: 2, z: 2),
+            rule: .image
+        )
+        // Two planes as they become, and two half-made ones.
+        #expect(resampler.predictedWorkingBytes == (2 + 2) * (1 << 31) * 2 * 8)
+    }
 }

@@ -149,6 +149,19 @@ struct TargetGridTests {
         }
     }
 
+    @Test("is refused for an axis longer than any image's, which is named", arguments: [0, 1, 2])
+    func longAxis(_ axis: Int) throws {
+        var spacing = SIMD3<Double>(1, 1, 1)
+        spacing[axis] = 65_536 / 4
+        let shape = VolumeShape(x: 4, y: 4, z: 4)
+        let error = #expect(throws: NumericsError.self) {
+            try targetShape(of: shape, spacing: spacing, resampledTo: SIMD3(1, 1, 1))
+        }
+        #expect(error?.description.contains("along \(["x", "y", "z"][axis]) gives 65536.0 voxels") == true)
+        spacing[axis] = 65_535 / 4
+        #expect(try targetShape(of: shape, spacing: spacing, resampledTo: SIMD3(1, 1, 1))[axis] == 65_535)
+    }
+
     @Test(
         "keeps slices apart where nnU-Net does",
         arguments: [

@@ -92,6 +92,14 @@ struct PreviewTests {
         #expect(oblique == percentiles)
     }
 
+    @Test("Absurd spacings make a picture, if no good one", arguments: [0, 1, 2])
+    func absurdSpacing(thick: Int) throws {
+        var spacing = SIMD3<Double>(repeating: 1e-7)
+        spacing[thick] = 1e15
+        let image = try Self.preview(spacing: spacing)
+        #expect(image.width > 40 && image.height > 40)
+    }
+
     /// Margins of 20 pixels; the longest side is 30 mm (z), the scale 8 pixels a voxel of 1 mm: panels of 160×192,
     /// 160×240 and 192×240 pixels.
     @Test("Patient right is on the left, the front and the head are where radiologists expect them")

@@ -71,4 +71,21 @@ struct MedianTests {
         let point = try #require(constant[0].intensity?.histogram)
         #expect(point.lower == 6.5 && point.upper == 7.5 && point.counts == [0, 0, 1, 0])
     }
+
+    @Test("a single value so large that half a unit is nothing to it falls into the first bin")
+    func hugePoint() throws {
+        let labels = PlainLabels(4, 1, 1) { _ in 1 }
+        let found = try LabelMeasurer.measure(
+            labels: labels.volume(),
+            image: Volume(
+                geometry: VolumeGeometry(shape: labels.shape, affine: .identity),
+                voxels: try FrozenVoxels([1e17, 1e17, 1e17, 1e17])
+            ),
+            values: [1],
+            histogram: .init(bins: 4),
+            scope: .serial()
+        )
+        let histogram = try #require(found[0].intensity?.histogram)
+        #expect(histogram.lower == histogram.upper && histogram.counts == [4, 0, 0, 0])
+    }
 }

@@ -42,9 +42,11 @@ public struct DICOMReadError: Error, Sendable, Hashable, CustomStringConvertible
         public static let orientationsDiffer = Code(rawValue: "orientationsDiffer")
         /// Direction cosines that are not two perpendicular unit vectors.
         public static let orientationInvalid = Code(rawValue: "orientationInvalid")
+        /// Positions of slices that span no grid: too far apart for numbers, or all in one place.
+        public static let positionsInvalid = Code(rawValue: "positionsInvalid")
         /// Rows or columns differ between slices.
         public static let matricesDiffer = Code(rawValue: "matricesDiffer")
-        /// PixelSpacing differs between slices, or is not positive.
+        /// PixelSpacing differs between slices, or is not positive, or no size a pixel can have.
         public static let pixelSpacingsDiffer = Code(rawValue: "pixelSpacingsDiffer")
         /// The stack leans (gantry tilt), or single slices are shifted sideways.
         public static let sheared = Code(rawValue: "sheared")

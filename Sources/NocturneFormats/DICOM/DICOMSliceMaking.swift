@@ -5,7 +5,10 @@ extension DICOMObject {
     ///
     /// Frames without functional groups of their own, and mosaics whose tiles are not stated, come as one slice that is
     /// all of the object; ``DICOMSeries/problem`` then says what is missing.
+    /// - Throws: ``DICOMReadError`` for an image whose file is too small for the pixels of its frames: it must not become
+    ///   a quarter million slices.
     public func slices() throws(DICOMReadError) -> [DICOMSlice] {
+        try ObjectCheck.checkLength(self)
         var shared = self
         shared.frameGroups = []
         let whole = DICOMSlice(of: shared)
@@ -13,6 +16,12 @@ extension DICOMObject {
             return frameGroups.enumerated().map { whole.framed($0.offset, by: $0.element) }
         }
         return mosaicSlices(of: whole) ?? [whole]
+    }
+
+    /// Bounds of a mosaic: scanners make at most some hundred tiles, of 32 pixels an edge or more.
+    private enum Mosaic {
+        static let mostTiles = 4096
+        static let leastEdge = 8
     }
 
     /// Whether ImageType says that many slices lie in one picture.
@@ -28,9 +37,11 @@ extension DICOMObject {
             let columnDirection, let rowSpacing, let columnSpacing, (numberOfFrames ?? 1) == 1,
             let step = spacingBetweenSlices ?? sliceThickness, step > 0
         else { return nil }
+        guard count <= Mosaic.mostTiles else { return nil }
         var side = 1
         while side * side < count { side += 1 }
-        guard rows > 0, columns > 0, rows % side == 0, columns % side == 0 else { return nil }
+        guard rows >= side * Mosaic.leastEdge, columns >= side * Mosaic.leastEdge, rows % side == 0, columns % side == 0
+        else { return nil }
         let across = cross(rowDirection, columnDirection)
         let normal = mosaicNormal ?? across
         // A normal that is none of this picture would misplace all slices but the first.

@@ -1,4 +1,5 @@
 internal import NocturneConcurrency
+internal import NocturneCore
 
 #if canImport(Glibc)
     internal import Glibc
@@ -15,8 +16,11 @@ struct IdenticalCopies {
     /// Files left out, and the file each is a copy of.
     private(set) var originals: [(copy: String, original: String, sameBytes: Bool)] = []
 
-    /// Reads the files of copies, and nothing where every SOPInstanceUID occurs once. Ends early, with a result of no
-    /// use, when the flag is raised.
+    /// Above this many pixels, objects of different bytes are not decoded to be compared: no slice of a body has as many.
+    private static let mostPixels = 1 << 24
+
+    /// Reads the files of copies, each at most twice, and nothing where every SOPInstanceUID occurs once. Ends early, with
+    /// a result of no use, when the flag is raised.
     init(_ slices: [DICOMSlice], flag: CancellationFlag) {
         var objects: [String: [DICOMSlice]] = [:]
         for slice in slices { objects[slice.object.path, default: []].append(slice) }
@@ -24,24 +28,46 @@ struct IdenticalCopies {
         for (path, own) in objects where !own[0].object.sopInstanceUID.isEmpty {
             pathsOfUID[own[0].object.sopInstanceUID, default: []].append(path)
         }
-        var dropped: Set<String> = []
         for paths in pathsOfUID.values where paths.count > 1 {
-            var distinct: [String] = []
-            for path in paths.sorted() where !flag.isCancelled {
-                let original = distinct.lazy.compactMap { other -> (String, Bool)? in
-                    if Self.sameBytes(path, other) { return (other, true) }
-                    return Self.samePicture(objects[path] ?? [], objects[other] ?? []) ? (other, false) : nil
-                }.first
-                if let (other, sameBytes) = original {
-                    dropped.insert(path)
-                    originals.append((path, other, sameBytes))
-                } else {
-                    distinct.append(path)
-                }
+            let paths = paths.sorted()
+            guard let common = objects[paths[0]]?[0].object else { continue }
+            let byBytes = Self.firstOfEach(
+                paths,
+                by: { Facts(objects[$0] ?? [], object: common, fileSize: objects[$0]?.first?.object.fileSize) },
+                digest: { Self.digestOfFile($0, flag) }
+            )
+            let byPicture = Self.firstOfEach(
+                paths.filter { byBytes[$0] == $0 },
+                by: { Facts(objects[$0] ?? [], object: common) },
+                digest: { Self.digestOfPixels(objects[$0] ?? [], flag) }
+            )
+            for path in paths {
+                guard let same = byBytes[path], let original = byPicture[same], original != path else { continue }
+                originals.append((path, original, original == same))
             }
         }
         originals.sort { $0.copy < $1.copy }
+        let dropped = Set(originals.map(\.copy))
         kept = dropped.isEmpty ? slices : slices.filter { !dropped.contains($0.object.path) }
+    }
+
+    /// For each of `paths` the first one that is equal to it, or itself. Digests are taken only where facts are the same;
+    /// without one a path equals no other.
+    private static func firstOfEach<Key: Hashable>(
+        _ paths: [String],
+        by facts: (String) -> Key,
+        digest: (String) -> ContentDigest?
+    ) -> [String: String] {
+        var result: [String: String] = [:]
+        for group in Dictionary(grouping: paths, by: facts).values {
+            var firsts: [ContentDigest: String] = [:]
+            for path in group {
+                result[path] = path
+                guard group.count > 1, let digest = digest(path) else { continue }
+                if let first = firsts[digest] { result[path] = first } else { firsts[digest] = path }
+            }
+        }
+        return result
     }
 
     /// What was left out beside `slices`, in words; nil for nothing.
@@ -60,36 +86,54 @@ struct IdenticalCopies {
         path.split(separator: "/").suffix(2).joined(separator: "/")
     }
 
-    private static func samePicture(_ one: [DICOMSlice], _ other: [DICOMSlice]) -> Bool {
-        guard one.count == other.count else { return false }
-        let pairs = zip(one.sorted(by: SliceTrait.isBefore), other.sorted(by: SliceTrait.isBefore))
-        for (left, right) in pairs {
-            var alike = right
-            alike.object = left.object
-            guard alike == left, left.object.photometricInterpretation == right.object.photometricInterpretation,
-                let values = try? DICOMReader.storedValues(of: left),
-                let others = try? DICOMReader.storedValues(of: right), values == others
-            else { return false }
-        }
-        return true
-    }
+    /// What copies have in common besides their pixels, in whatever transfer syntax. Files that say other things are not
+    /// read: some anonymisers give all slices one SOPInstanceUID.
+    private struct Facts: Hashable {
+        let fileSize: Int?
+        let photometricInterpretation: String
+        let slices: [DICOMSlice]
 
-    private static func sameBytes(_ one: String, _ other: String) -> Bool {
-        guard let left = fopen(one, "rb") else { return false }
-        defer { fclose(left) }
-        guard let right = fopen(other, "rb") else { return false }
-        defer { fclose(right) }
-        let size = 1 << 16
-        return withUnsafeTemporaryAllocation(byteCount: 2 * size, alignment: 16) { buffer in
-            guard let first = buffer.baseAddress else { return false }
-            let second = first + size
-            while true {
-                let count = fread(first, 1, size, left)
-                guard fread(second, 1, size, right) == count, ferror(left) == 0, ferror(right) == 0,
-                    memcmp(first, second, count) == 0
-                else { return false }
-                if count < size { return true }
+        /// - Parameters:
+        ///   - object: put in the place of the slices' own, which names the file.
+        ///   - fileSize: nil where the same picture may take another number of bytes.
+        init(_ slices: [DICOMSlice], object: DICOMObject, fileSize: Int? = nil) {
+            self.fileSize = fileSize
+            photometricInterpretation = slices.first?.object.photometricInterpretation ?? ""
+            self.slices = slices.sorted(by: SliceTrait.isBefore).map { slice in
+                var slice = slice
+                slice.object = object
+                return slice
             }
         }
+    }
+
+    /// Of the stored values of all slices; nil where they are too many, or not to be had.
+    private static func digestOfPixels(_ slices: [DICOMSlice], _ flag: CancellationFlag) -> ContentDigest? {
+        guard slices.reduce(0, { $0 + ($1.rows ?? 0) * ($1.columns ?? 0) }) <= mostPixels else { return nil }
+        var digester = ContentDigester()
+        for slice in slices.sorted(by: SliceTrait.isBefore) {
+            guard !flag.isCancelled, let values = try? DICOMReader.storedValues(of: slice) else { return nil }
+            values.withUnsafeBytes { digester.update($0) }
+        }
+        return digester.finish()
+    }
+
+    private static func digestOfFile(_ path: String, _ flag: CancellationFlag) -> ContentDigest? {
+        guard let file = fopen(path, "rb") else { return nil }
+        defer { fclose(file) }
+        let size = 1 << 16
+        var digester = ContentDigester()
+        var bytes = [UInt8](repeating: 0, count: size)
+        while !flag.isCancelled {
+            let count = fread(&bytes, 1, size, file)
+            guard ferror(file) == 0 else { return nil }
+            if count == size {
+                digester.update(bytes)
+            } else {
+                digester.update(Array(bytes[..<count]))
+                return digester.finish()
+            }
+        }
+        return nil
     }
 }

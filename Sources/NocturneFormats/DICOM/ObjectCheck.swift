@@ -19,6 +19,17 @@ enum ObjectCheck {
         try checkPlace(slice)
     }
 
+    /// Whether a file of native pixels has as many bytes as its rows, columns and frames need. What else keeps an object
+    /// from being a volume is no error here.
+    static func checkLength(_ object: DICOMObject) throws(DICOMReadError) {
+        do throws(DICOMReadError) {
+            try checkKind(object)
+            try checkPixels(object)
+        } catch {
+            if error.code == .wrongPixelLength, object.frameGroupCount > 1 { throw error }
+        }
+    }
+
     private static func checkKind(_ object: DICOMObject) throws(DICOMReadError) {
         let name = object.sopClassName.isEmpty ? object.sopClassUID : object.sopClassName
         if !object.sopClassUID.isEmpty, !imageClasses.contains(object.sopClassUID) {

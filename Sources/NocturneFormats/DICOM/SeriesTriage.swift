@@ -56,11 +56,13 @@ enum SeriesTriage {
         // Slices by the kind that keeps them from being a volume, nil for those that are of the right kind.
         var kinds: [DICOMReadError.Code?: (slices: [DICOMSlice], problem: DICOMReadError?)] = [:]
         var fault: DICOMReadError?
+        var unsliced: [DICOMObject] = []
         for object in objects {
             let slices: [DICOMSlice]
             do {
                 slices = try object.slices()
             } catch {
+                unsliced.append(object)
                 if DICOMReadError.Code.kinds.contains(error.code) || objects.count == 1 || fault == nil {
                     fault = fault ?? error
                 }
@@ -81,12 +83,12 @@ enum SeriesTriage {
                 let first = slices.lazy.compactMap { slice in
                     check(slice).flatMap { DICOMReadError.Code.kinds.contains($0.code) ? nil : $0 }
                 }.first
-                found.append(refused(slices, fault ?? first ?? problem))
+                found.append(refused(slices, fault ?? first ?? problem, unsliced: unsliced))
             } else {
                 found += volumes(slices, corrects: corrects, flag: flag)
             }
         } else if let fault {
-            found.append(refused([], fault, objects: objects))
+            found.append(refused([], fault, unsliced: unsliced))
         }
         let aside = kinds.sorted { ($0.key?.rawValue ?? "") < ($1.key?.rawValue ?? "") }
         let isMixed = aside.count + found.count > 1
@@ -140,21 +142,21 @@ enum SeriesTriage {
     private static func refused(
         _ slices: [DICOMSlice],
         _ problem: DICOMReadError,
-        objects: [DICOMObject] = []
+        unsliced: [DICOMObject] = []
     ) -> DICOMSeries {
-        var series = plain(slices, objects: objects)
+        var series = plain(slices, unsliced: unsliced)
         series.problem = problem
         return series
     }
 
-    private static func plain(_ slices: [DICOMSlice], objects: [DICOMObject] = []) -> DICOMSeries {
-        let first = slices.first?.object ?? objects.first
+    private static func plain(_ slices: [DICOMSlice], unsliced: [DICOMObject] = []) -> DICOMSeries {
+        let first = slices.first?.object ?? unsliced.first
         var series = DICOMSeries(
             seriesInstanceUID: first?.seriesInstanceUID ?? "",
             modality: first?.modality ?? "",
             description: first?.seriesDescription,
             slices: slices,
-            files: slices.isEmpty ? objects.map(\.path) : nil,
+            files: DICOMSeries.files(of: slices) + unsliced.map(\.path),
             geometry: nil,
             problem: nil,
             notes: []

@@ -22,6 +22,8 @@ struct SliceStack {
         static let cosine = 1e-3
         /// Of the length and the angle of one pair of direction vectors.
         static let orthonormality = 1e-2
+        /// PixelSpacing in mm: from less than a cell of the body has to more than the body.
+        static let pixelSizes = 1e-4...1e4
         /// Of PixelSpacing, relative.
         static let pixelSpacing = 1e-4
         /// Of one step against the usual step: 1 % of it, or 0.01 mm, what two-digit positions leave.

@@ -44,6 +44,8 @@ public struct StackCorrection: Sendable, Hashable {
         static let gap = 2.05
         /// Planes of the grid for each stored slice.
         static let planes = 3
+        /// Pixels that a slice may be moved by.
+        static let shift = 1e6
     }
 
     /// The correction in words, with its figures.
@@ -92,8 +94,8 @@ public struct StackCorrection: Sendable, Hashable {
         self.planes = planes
         interpolatedPlanes = planes.count { $0.weight > 0 }
 
-        let along = Self.shifts(sideways.map { isSheared ? dot($0, frame.row) / frame.pixel.x : 0 })
-        let down = Self.shifts(sideways.map { isSheared ? dot($0, frame.column) / frame.pixel.y : 0 })
+        let along = try Self.shifts(sideways.map { isSheared ? dot($0, frame.row) / frame.pixel.x : 0 })
+        let down = try Self.shifts(sideways.map { isSheared ? dot($0, frame.column) / frame.pixel.y : 0 })
         shifts = zip(along.shifts, down.shifts).map { SIMD2($0, $1) }
         let origin =
             first.position + frame.row * (frame.pixel.x * Double(along.start))
@@ -117,7 +119,13 @@ public struct StackCorrection: Sendable, Hashable {
     }
 
     /// Shifts in pixels from the first pixel of an axis that is long enough for all of them.
-    private static func shifts(_ pixels: [Double]) -> (shifts: [Double], start: Int, growth: Int) {
+    private static func shifts(
+        _ pixels: [Double]
+    ) throws(Impossible) -> (shifts: [Double], start: Int, growth: Int) {
+        // Also false for what is not a number.
+        guard pixels.allSatisfy({ abs($0) <= Limit.shift }) else {
+            throw Impossible(detail: "its slices lie more than \(figure(Limit.shift)) pixels beside each other")
+        }
         // A hundredth of a pixel is noise, and not worth another column.
         let low = Int(((pixels.min() ?? 0) + 0.01).rounded(.down))
         let high = Int(((pixels.max() ?? 0) - 0.01).rounded(.up))

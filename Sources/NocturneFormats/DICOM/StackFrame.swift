@@ -73,6 +73,15 @@ struct StackFrame {
             )
         }
         let lps = Affine(columnI: row * pixel.x, columnJ: column * pixel.y, columnK: step, translation: origin)
+        // The step comes from positions, for which a file may have any numbers.
+        guard lps.isFinite, length(step).isFinite, let inverse = lps.inverse, inverse.isFinite else {
+            throw DICOMReadError(
+                .positionsInvalid,
+                path: stack[0].slice.object.path,
+                detail: "ImagePositionPatient (0020,0032) gives a step of \(figure(length(step))) mm from slice to "
+                    + "slice, which makes no grid"
+            )
+        }
         return VolumeGeometry(shape: shape, lps: lps)
     }
 
@@ -100,11 +109,13 @@ struct StackFrame {
     private static func checkAlike(_ slices: [DICOMSlice]) throws(DICOMReadError) {
         let first = slices[0]
         let spacing = SIMD2(first.columnSpacing ?? 0, first.rowSpacing ?? 0)
-        guard spacing.x > 0, spacing.y > 0 else {
+        let sane = SliceStack.Tolerance.pixelSizes
+        guard sane.contains(spacing.x), sane.contains(spacing.y) else {
             throw DICOMReadError(
                 .pixelSpacingsDiffer,
                 path: first.object.path,
-                detail: "PixelSpacing (0028,0030) \(figure(spacing.y)) × \(figure(spacing.x)) is not positive"
+                detail: "PixelSpacing (0028,0030) is \(spacing.y) × \(spacing.x) mm, which is no size of a pixel: it "
+                    + "has to lie between \(sane.lowerBound) and \(sane.upperBound) mm"
             )
         }
         let orientations = distinctOrientations(slices)

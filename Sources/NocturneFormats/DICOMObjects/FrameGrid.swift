@@ -91,7 +91,8 @@ struct FrameGrid {
                     detail: "frame \(index + 1) is shifted sideways by \(figure(length(off))) mm against the others"
                 )
             }
-            places.append(Int(k))
+            // Frames of one plane may lie apart by more than an absurdly small step that is stated.
+            places.append(Int(min(max(k, 0), Double(planes.count - 1))))
         }
         slices = places
         let lps = Affine(

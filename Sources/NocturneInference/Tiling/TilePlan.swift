@@ -12,7 +12,9 @@ public enum TilePlanError: Error, Hashable, Sendable, CustomStringConvertible {
         case .imageShape(let shape): "an image of \(shape) voxels cannot be cut into tiles"
         case .patchShape(let shape): "\(shape) is not a usable patch size"
         case .step(let step): "tile step \(step) is not above 0 and at most 1"
-        case .tooManyTiles: "the tile step is so small that there would be more than a hundred million tiles"
+        case .tooManyTiles:
+            "the tile step is so small, or an axis so long, that there would be more than a hundred million tiles, or more "
+                + "than a million in a row"
         }
     }
 }
@@ -70,12 +72,14 @@ public struct TilePlan: Hashable, Sendable {
     }
 
     private static let mostTiles = 100_000_000
+    /// Along one axis: their table is made before anything else is known of the volume.
+    private static let mostStarts = 1_000_000
 
     /// Starts along one axis: `k = ceil((n - t) / (t * s)) + 1` of them, the i-th at
     /// `round_half_even(i * ((n - t) / (k - 1)))`.
     private static func starts(image n: Int, patch t: Int, step: Double) throws(TilePlanError) -> [Int] {
         let count = (Double(n - t) / (Double(t) * step)).rounded(.up) + 1
-        guard count <= Double(mostTiles) else { throw .tooManyTiles }
+        guard count <= Double(mostStarts) else { throw .tooManyTiles }
         guard count > 1 else { return [0] }
         let distance = Double(n - t) / (count - 1)
         return (0..<Int(count)).map { Int((Double($0) * distance).rounded(.toNearestOrEven)) }

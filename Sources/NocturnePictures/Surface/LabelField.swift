@@ -26,7 +26,8 @@ struct LabelField {
         // of the thickest: less would show the steps between voxels and slices. At most seven along an axis are looked at.
         let radius = max(3 * spacing.min(), min(6 * spacing.min(), 5), 1.5 * spacing.max())
         taps = (0..<3).map { axis in
-            let most = max(1, Int((radius / spacing[axis]).rounded()))
+            // No volume is a million voxels long, whatever its spacings say.
+            let most = max(1, Int(min((radius / spacing[axis]).rounded(), 1e6)))
             let step = (most + 2) / 3
             return Array(stride(from: -(most / step) * step, through: most, by: step))
         }

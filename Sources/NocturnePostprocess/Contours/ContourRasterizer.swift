@@ -15,7 +15,7 @@ public enum ContourRasterizer {
         public var overwritten = 0
         /// Contours that are not parallel to the slices.
         public var tilted = 0
-        /// Contours that lie between or beyond the slices, further than the tolerance.
+        /// Contours that lie between or beyond the slices, further than the tolerance, or nowhere near the grid.
         public var offSlices = 0
         /// Contours left out since a plane nearer to the slice has contours too.
         public var crowdedOut = 0
@@ -89,6 +89,9 @@ public enum ContourRasterizer {
         return account
     }
 
+    /// What no place of a contour comes near to, in voxels.
+    private static let farthest = 1e9
+
     /// The contours of each slice, in indices.
     private static func sorted(
         _ contours: [[SIMD3<Double>]],
@@ -106,6 +109,11 @@ public enum ContourRasterizer {
         for contour in contours where contour.count >= 3 {
             try scope.check()
             let places = contour.map { inverse($0) }
+            // The differences and products of such places need not be numbers.
+            guard places.allSatisfy({ abs($0.x) < farthest && abs($0.y) < farthest && abs($0.z) < farthest }) else {
+                account.offSlices += 1
+                continue
+            }
             let heights = places.map(\.z)
             guard let lowest = heights.min(), let highest = heights.max(), highest - lowest <= 0.25 else {
                 account.tilted += 1
@@ -113,7 +121,7 @@ public enum ContourRasterizer {
             }
             let height = (lowest + highest) / 2
             // A little more than the tolerance, for positions that are rounded texts.
-            guard height.isFinite, abs(height) < 1e9, abs(height - height.rounded()) <= tolerance + 1e-6,
+            guard abs(height - height.rounded()) <= tolerance + 1e-6,
                 (0..<shape.z).contains(Int(height.rounded()))
             else {
                 account.offSlices += 1

@@ -36,6 +36,9 @@ public struct IntensityHistogram: Hashable, Sendable, Codable {
             below += 1
         } else if value > upper {
             above += 1
+        } else if upper <= lower {
+            // Half a unit beside a single value of 17 digits is that value.
+            counts[0] += 1
         } else {
             // The quotient may be off by a rounding; the edges decide.
             let last = counts.count - 1

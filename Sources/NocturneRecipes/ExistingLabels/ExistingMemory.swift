@@ -20,7 +20,12 @@ struct ExistingMemory {
                 // Without images, the black that labels are drawn on.
                 PlannedBuffer("source voxels", bytes: voxels * 4, from: .load, through: .finish),
                 PlannedBuffer("object's file", bytes: 2 * source.bytes, from: .load, through: .load),
-                PlannedBuffer("decoder", bytes: (8 << 20) * threads, from: .load, through: .load),
+                PlannedBuffer(
+                    "decoder",
+                    bytes: (source.image?.decoderBytes ?? VolumeSource.leastDecoderBytes) * threads,
+                    from: .load,
+                    through: .load
+                ),
                 PlannedBuffer("contours", bytes: 64 * source.points, from: .load, through: .mesh),
                 PlannedBuffer(
                     "label volumes",

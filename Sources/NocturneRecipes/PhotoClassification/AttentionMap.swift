@@ -25,8 +25,12 @@ package struct AttentionMap: Hashable, Sendable {
     package var minimum: Float { values.min() ?? 0 }
     package var maximum: Float { values.max() ?? 0 }
 
-    /// Whether no place stands out: the spread is below a thousandth of the largest value, or nothing is above 0.
-    package var isUniform: Bool { maximum <= 0 || maximum - minimum <= maximum * 1e-3 }
+    /// Whether no place stands out: the spread is below a thousandth of the largest value, or nothing is above 0. Values
+    /// whose spread, or whose share of the largest, is no number show no place either.
+    package var isUniform: Bool {
+        let spread = maximum - minimum
+        return maximum <= 0 || spread <= maximum * 1e-3 || !spread.isFinite || !(1 / maximum).isFinite
+    }
 
     /// The map in 0...1 in another size: values over the largest, linear between the middles of cells. All 0 for a
     /// uniform map.

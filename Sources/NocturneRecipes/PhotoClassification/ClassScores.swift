@@ -17,6 +17,9 @@ public struct ClassScores: Hashable, Sendable {
     public let isUncertain: Bool
     public let notes: [String]
 
+    /// What is more is no rounding of 1, nor a network that left out a division.
+    private static let largestSum = 1e6
+
     /// - Parameter values: the classifier's output, one for each class.
     /// - Throws: ``ClassScoreFault`` for values that are not numbers, or are no probabilities where they should be.
     public init(values: [Float], settings: PhotoClassificationSettings) throws {
@@ -36,6 +39,9 @@ public struct ClassScores: Hashable, Sendable {
                 throw ClassScoreFault(detail: "the model gave values that are no probabilities: negative, or all 0")
             }
             let sum = values.reduce(0) { $0 + Double($1) }
+            guard sum <= ClassScores.largestSum else {
+                throw ClassScoreFault(detail: "the model gave values that are no probabilities: they add up to \(sum)")
+            }
             if abs(sum - 1) > 1e-3 { notes.append(Wording.renormalised(ClassScores.text(sum))) }
             exact = values.map { Double($0) / sum }
         }

@@ -29,7 +29,9 @@ extension StatedWindow {
         guard !series.slices.isEmpty else { return nil }
         let middle = series.slices[series.slices.count / 2]
         guard let center = middle.windowCenter, let width = middle.windowWidth, width > 1 else { return nil }
-        self.init(lower: center - 0.5 - (width - 1) / 2, upper: center - 0.5 + (width - 1) / 2)
+        let (lower, upper) = (center - 0.5 - (width - 1) / 2, center - 0.5 + (width - 1) / 2)
+        guard lower.isFinite, upper.isFinite else { return nil }
+        self.init(lower: lower, upper: upper)
     }
 }
 

@@ -227,11 +227,11 @@ struct VolumeDiscovery {
         let words = options.resultWords.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
             separator: "\n"
         )
-        return try stamps.withLock { stamps in
-            try models.flatMap { model in
-                try ChannelCases(model: model.package).cases(found).map { found in
+        return stamps.withLock { stamps in
+            models.flatMap { model in
+                ChannelCases(model: model.package).cases(found).map { found in
                     let stamp = found.allFiles.map { stamps[$0.path] ?? "" }.joined(separator: "\n")
-                    return try item(found, stamp, words, model, identifiers)
+                    return item(found, stamp, words, model, identifiers)
                 }
             }
         }
@@ -243,7 +243,7 @@ struct VolumeDiscovery {
         _ words: String,
         _ model: SegmentationModel,
         _ identifiers: IdentifierPolicy
-    ) throws -> DiscoveredItem {
+    ) -> DiscoveredItem {
         let id = model.package.id
         let name =
             (try? found.volume.get())?.format == .dicom
@@ -289,7 +289,10 @@ struct VolumeDiscovery {
             )
             source.window = facts.window
             if let series = facts.series { source.set(series, files: found.files) }
-            item.source = try source.encoded
+            // Of the last resort: a reader that lets a number through which is none must not end the whole search.
+            do { item.source = try source.encoded } catch {
+                item.problem = .refused("its facts cannot be written down: \(error)")
+            }
         }
         return item
     }

@@ -26,7 +26,7 @@ struct VolumeMemory {
                 from: .load,
                 through: .load
             ),
-            PlannedBuffer("decoder", bytes: (8 << 20) * threads, from: .load, through: .load),
+            PlannedBuffer("decoder", bytes: source.decoderBytes * threads, from: .load, through: .load),
         ]
         var steps = 0
         for (index, stage) in model.stages.enumerated() {

@@ -82,6 +82,17 @@ struct VolumeSource: ItemSource {
         notes = series.notes.isEmpty ? nil : series.notes
     }
 
+    static let leastDecoderBytes = 8 << 20
+
+    /// What a thread holds while it reads: of a slice its file's bytes, and twice 4 bytes a pixel, as JPEG 2000 is
+    /// decoded. A mosaic is decoded as a whole.
+    var decoderBytes: Int {
+        guard let slices else { return Self.leastDecoderBytes }
+        let columns = geometry.shape.x + (slices.map(\.x).max() ?? 0)
+        let rows = geometry.shape.y + (slices.map(\.y).max() ?? 0)
+        return max(Self.leastDecoderBytes, 12 * columns * rows)
+    }
+
     /// The slices by their whole names; nil where the source is none of DICOM, or contradicts itself.
     var sliceNames: [DICOMSliceName]? {
         guard let slices, slices.allSatisfy({ files.indices.contains($0.file) }) else { return nil }

@@ -101,6 +101,38 @@ struct FrameTests {
         }
     }
 
+    @Test("frames that the file has not the bytes for do not become slices")
+    func claimedPixels() throws {
+        let file = enhanced(40) { $0.short(0x0028_0010, 600) }
+        try object(file) { object in
+            #expect(object.frameGroupCount == 40)
+            let error = #expect(throws: DICOMReadError.self) { try object.slices() }
+            #expect(error?.code == .wrongPixelLength)
+        }
+        try withScan(["a": file]) { scan in
+            let series = try #require(scan.series.first)
+            #expect(series.problem?.code == .wrongPixelLength && series.slices.isEmpty && series.files.count == 1)
+        }
+        // Beside it, a whole object of the same series: both files are told.
+        try withScan(["a": file, "b": enhanced(3)]) { scan in
+            let series = try #require(scan.series.first)
+            #expect(scan.series.count == 1 && series.problem?.code == .wrongPixelLength && series.files.count == 2)
+        }
+    }
+
+    @Test("more frames than any object has are refused before they take memory")
+    func tooManyFrames() throws {
+        let count = (1 << 18) + 1
+        let item: [UInt8] = [0xFE, 0xFF, 0, 0xE0, 0, 0, 0, 0]
+        let items = (0..<8 * count).map { (index: Int) -> UInt8 in item[index % 8] }
+        let file = enhanced(1) { set in
+            set.text(0x0028_0008, "IS", "\(count)")
+            set.bytes(0x5200_9230, "SQ", items)
+        }
+        let error = #expect(throws: DICOMReadError.self) { try object(file) { _ in } }
+        #expect(error?.code == .notReadable)
+    }
+
     @Test("frames that lie in the file no more are an error", arguments: [0, 95, 190, 286])
     func cutFrames(bytes: Int) throws {
         let file = enhanced(3) { set in
@@ -111,7 +143,7 @@ struct FrameTests {
         }
     }
 
-    /// A mosaic of 3 × 3 tiles of 2 × 2 pixels, eight of them used; pixel values are those of the tile.
+    /// A mosaic of 3 × 3 tiles of 8 × 8 pixels, eight of them used; pixel values are those of the tile.
     private func mosaic(change: @escaping (inout DICOMDataSet) -> Void = { _ in }) -> [UInt8] {
         var slice = TestSlice()
         slice.sopClass = "1.2.840.10008.5.1.4.1.1.4"
@@ -123,10 +155,10 @@ struct FrameTests {
             set.text(0x0018_0088, "DS", "3.5")
             set.text(0x0019_0010, "LO", "SIEMENS MR HEADER")
             set.short(0x0019_100A, 8)
-            set.short(0x0028_0010, 6)
-            set.short(0x0028_0011, 6)
-            let cells: [UInt16] = (0..<36).map { (index: Int) -> UInt16 in
-                let (row, column) = (index / 12, index % 6 / 2)
+            set.short(0x0028_0010, 24)
+            set.short(0x0028_0011, 24)
+            let cells: [UInt16] = (0..<576).map { (index: Int) -> UInt16 in
+                let (row, column) = (index / 192, index % 24 / 8)
                 return UInt16(row * 3 + column + 1)
             }
             set.bytes(0x7FE0_0010, "OW", cells.flatMap { littleEndian($0) })
@@ -140,12 +172,12 @@ struct FrameTests {
         try withScan(["a": mosaic()]) { scan in
             let series = try #require(scan.series.first)
             let volume = try DICOMReader.readVolume(series, scope: .serial())
-            #expect(volume.geometry.shape == VolumeShape(x: 2, y: 2, z: 8))
-            #expect(voxels(volume) == (1...8).flatMap { [Float](repeating: Float($0), count: 4) })
+            #expect(volume.geometry.shape == VolumeShape(x: 8, y: 8, z: 8))
+            #expect(voxels(volume) == (1...8).flatMap { [Float](repeating: Float($0), count: 64) })
             let first = try #require(series.slices.first)
-            // Half of four pixels of 2 mm further in.
-            #expect(first.position == SIMD3(-6, -16, 5))
-            #expect(series.slices.last?.position == SIMD3(-6, -16, 5 + 7 * 3.5))
+            // Half of sixteen pixels of 2 mm further in.
+            #expect(first.position == SIMD3(6, -4, 5))
+            #expect(series.slices.last?.position == SIMD3(6, -4, 5 + 7 * 3.5))
         }
     }
 
@@ -186,7 +218,7 @@ struct FrameTests {
         try object(file) { object in
             let slices = try object.slices()
             #expect(slices.count == 7)
-            #expect(slices.last?.position == SIMD3(-6, -16, 5 - 6 * 3.5))
+            #expect(slices.last?.position == SIMD3(6, -4, 5 - 6 * 3.5))
         }
         // Every shorter header is survived.
         try TemporaryFolder.with("dicom") { folder in
@@ -199,6 +231,14 @@ struct FrameTests {
                 let object = try DICOMObject.readHeader(path: try folder.write(file, to: "a").path)
                 #expect([1, 7].contains(try object.slices().count))
             }
+        }
+    }
+
+    @Test("tiles too small to be pictures are not slices")
+    func smallTiles() throws {
+        try withScan(["a": mosaic { $0.short(0x0019_100A, 16) }]) { scan in
+            let problem = try #require(scan.series.first?.problem)
+            #expect(problem.code == .mosaic && problem.detail.contains("its 16 tiles do not fit"))
         }
     }
 

@@ -79,6 +79,30 @@ struct SeriesTriageTests {
         #expect(try problem(skewed).code == .orientationInvalid)
     }
 
+    @Test("a spacing that no pixel has is told, on a stack that leans too", arguments: ["1e-20", "0", "1e5"])
+    func pixelSpacing(_ text: String) throws {
+        var slices = TestSlice.stack(4)
+        for k in slices.indices {
+            slices[k].position.y += Double(k)
+            slices[k].change = { $0.text(0x0028_0030, "DS", "\(text)\\\(text)") }
+        }
+        let problem = try problem(slices)
+        #expect(problem.code == .pixelSpacingsDiffer)
+        #expect(problem.detail.contains("has to lie between 0.0001 and 10000.0 mm"))
+    }
+
+    @Test(
+        "positions too far apart for a grid",
+        arguments: [["1e300", "2e300", "3e300"], ["-1.7e308", "0", "1.7e308"]]
+    )
+    func hugePositions(_ heights: [String]) throws {
+        var slices = TestSlice.stack(3)
+        for (k, height) in heights.enumerated() {
+            slices[k].change = { $0.text(0x0020_0032, "DS", "0\\0\\\(height)") }
+        }
+        #expect(try problem(slices).code == .positionsInvalid)
+    }
+
     @Test("a leaning stack is sheared, by so many degrees")
     func sheared() throws {
         var slices = TestSlice.stack(10, step: 3)

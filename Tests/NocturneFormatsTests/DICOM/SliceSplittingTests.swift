@@ -248,6 +248,51 @@ struct IdenticalCopiesTests {
         }
     }
 
+    @Test("of a copy in another encoding are copies of the first")
+    func chain() throws {
+        let slices = TestSlice.stack(4)
+        var files = Dictionary(uniqueKeysWithValues: slices.enumerated().map { ("\($0.offset)", $0.element.file()) })
+        for name in ["8", "9"] { files[name] = slices[1].file(.implicit) }
+        try withScan(files) { scan in
+            let series = try #require(scan.series.first)
+            #expect(series.problem == nil && series.slices.count == 4)
+            #expect(series.slices.map { $0.path.split(separator: "/").last } == ["0", "1", "2", "3"])
+            #expect(series.notes.contains { $0.hasPrefix("2 copies were left out") && $0.contains("same pixels") })
+        }
+    }
+
+    @Test("are looked for file by file, not pair by pair", .timeLimit(.minutes(1)))
+    func many() throws {
+        let files = (0..<1000).map { index -> (String, [UInt8]) in
+            var slice = TestSlice()
+            slice.cells[0] = UInt16(index)
+            return ("\(index)", slice.file())
+        }
+        try withScan(Dictionary(uniqueKeysWithValues: files)) { scan in
+            let series = try #require(scan.series.first)
+            #expect(series.slices.count == 1000 && series.problem?.code == .duplicateSlices)
+        }
+    }
+
+    @Test("are not decoded where they are larger than any slice")
+    func large() throws {
+        var slice = TestSlice()
+        slice.bits = (8, 8, 7, 0)
+        slice.pixelBytes = [UInt8](repeating: 1, count: 4100 * 4100)
+        slice.change = {
+            $0.short(0x0028_0010, 4100)
+            $0.short(0x0028_0011, 4100)
+        }
+        try withScan(["a": slice.file(), "b": slice.file(.implicit)]) { scan in
+            let series = try #require(scan.series.first)
+            #expect(series.slices.count == 2 && series.problem?.code == .duplicateSlices)
+        }
+        // Bytes are compared all the same.
+        try withScan(["a": slice.file(), "b": slice.file()]) { scan in
+            #expect(scan.series.first?.slices.count == 1)
+        }
+    }
+
     @Test("are not guessed: without SOPInstanceUID the same pixels at one place are a fault")
     func withoutUID() throws {
         var slices = TestSlice.stack(4)

@@ -168,6 +168,23 @@ struct StackCorrectionTests {
         }
     }
 
+    @Test("slices further beside each other than any matrix is wide are refused", arguments: [false, true])
+    func far(corrects: Bool) throws {
+        var stack = TestSlice.stack(3)
+        for k in stack.indices {
+            // Powers of two: no rounding puts a slice off the line of the others.
+            let (x, z) = (String(format: "%.0f", 0x1p70 * Double(k)), String(format: "%.0f", 0x1p71 * Double(k)))
+            stack[k].change = { $0.text(0x0020_0032, "DS", "\(x)\\0\\\(z)") }
+        }
+        try TemporaryFolder.with("dicom") { folder in
+            let paths = try shuffledFiles(stack).map { try folder.write($0.value, to: $0.key).path }
+            let series = try DICOMScanner.scan(paths: paths, scope: .serial(), corrects: corrects).series
+            #expect(series.count == 1 && series[0].possibleCorrection == nil)
+            let problem = try #require(series[0].problem)
+            #expect(problem.code == .sheared && problem.detail.contains("pixels beside each other"))
+        }
+    }
+
     @Test("an even, upright series is not touched by the request")
     func untouched() throws {
         try TemporaryFolder.with("dicom") { folder in

@@ -197,6 +197,15 @@ struct SegmentationReaderTests {
         #expect(read.hasStatedStep)
     }
 
+    @Test("frames of one plane stay on it, however small a step is stated", arguments: [0.003, 1e-30])
+    func tinyStep(stated: Double) throws {
+        var object = TestSegmentation()
+        object.frames = [(1, 0, random(1, below: 2)), (2, 0.004, random(2, below: 2))]
+        object.stated = stated
+        let read = try read(object.file)
+        #expect(read.geometry.shape.z == 1 && read.hasStatedStep)
+    }
+
     static let hostile: [(name: String, change: @Sendable (inout DICOMDataSet) -> Void)] = [
         ("no kind", { $0.remove(0x0062_0001) }),
         ("no frames", { $0.text(0x0028_0008, "IS", "0") }),

@@ -129,6 +129,9 @@ struct TilePlanTests {
             try TilePlan(imageShape: GridZYX(1 << 30, 1, 1), patch: GridZYX(1, 1, 1), step: 1e-9)
         }
         #expect(throws: TilePlanError.tooManyTiles) {
+            try TilePlan(imageShape: GridZYX(2, 2, 1 << 31), patch: GridZYX(2, 2, 64), step: 0.5)
+        }
+        #expect(throws: TilePlanError.tooManyTiles) {
             try TilePlan(imageShape: GridZYX(1000, 1000, 1000), patch: GridZYX(1, 1, 1), step: 1)
         }
     }

@@ -204,6 +204,25 @@ struct ContourTests {
         #expect(loose.overwritten == 32)
     }
 
+    @Test("contours beyond all measure are left out and counted", arguments: [Double.nan, .infinity, 1e308, 1e12])
+    func endless(_ far: Double) throws {
+        let shape = VolumeShape(x: 8, y: 8, z: 3)
+        var filled = try VoxelBuffer<UInt16>(count: shape.count)
+        let account = try ContourRasterizer.fill(
+            [
+                [SIMD3(far, -far, 0), SIMD3(-far, far, 0), SIMD3(1, 1, 0)],
+                [SIMD3(1, 1, far), SIMD3(5, 1, far), SIMD3(5, 5, far)],
+                [SIMD3(1, 1, 1), SIMD3(5, 1, 1), SIMD3(5, 5, 1), SIMD3(1, 5, 1)],
+            ],
+            value: 4,
+            into: &filled,
+            geometry: VolumeGeometry(shape: shape, affine: .identity),
+            scope: .serial()
+        )
+        #expect(account.offSlices == 2 && account.tilted == 0 && account.voxelCount == 16)
+        #expect(account.notes(about: "liver") == ["liver: 2 contours left out, on no slice"])
+    }
+
     @Test("the flag stops tracing and filling")
     func cancelled() throws {
         let flag = CancellationFlag()

@@ -166,6 +166,33 @@ struct ExistingLabelsTests {
         #expect(String(decoding: data, as: UTF8.self).contains("not compared with ct.dcm"))
     }
 
+    @Test("A series whose window is beyond all numbers is found as one without a window")
+    func endlessWindow() throws {
+        let bench = try LabelBench(window: ("-1.7e308", "1.7e308"))
+        let request = DiscoveryRequest(inputs: [bench.batch.input])
+        let items = try bench.batch.recipe().discover(request, scope: .serial()).items
+        #expect(items.count == 1 && items.first?.problem == nil)
+        #expect(items.first?.source.contains("\"window\"") == false)
+        let usual = try LabelBench(window: ("40", "400"))
+        let others = try usual.batch.recipe().discover(DiscoveryRequest(inputs: [usual.batch.input]), scope: .serial())
+        #expect(others.items.first?.source.contains("\"window\"") == true)
+    }
+
+    @Test("A decoder is planned for by the size of the slices, on every thread")
+    func decoderOfLargeSlices() throws {
+        let bench = try LabelBench()
+        let recipe = try bench.batch.recipe()
+        let found = try recipe.discover(DiscoveryRequest(inputs: [bench.batch.input]), scope: .serial())
+        let source = try #require(found.items.first).source
+        func planned(_ source: String) throws -> Int? {
+            try recipe.plan(source: source, threads: 2, lean: false).buffers.first { $0.name == "decoder" }?.bytes
+        }
+        #expect(try planned(source) == 16 << 20)
+        let large = source.replacingOccurrences(of: "\"x\":20,\"y\":18", with: "\"x\":2000,\"y\":1500")
+        #expect(large != source)
+        #expect(try planned(large) == 2 * 12 * 2000 * 1500)
+    }
+
     @Test("An inspection shows segments, regions and the series they belong to")
     func inspection() throws {
         let bench = try LabelBench()

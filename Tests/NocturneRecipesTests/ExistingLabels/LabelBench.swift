@@ -15,7 +15,8 @@ struct LabelBench {
     let geometry: VolumeGeometry
 
     /// The CT has ones in the box that ``BatchBench/addBox(_:shape:at:edge:affine:)`` draws.
-    init() throws {
+    /// - Parameter window: what its slices state to be shown, as they write it.
+    init(window: (center: String, width: String)? = nil) throws {
         batch = try BatchBench()
         var paths: [String] = []
         for k in 0..<shape.z {
@@ -23,7 +24,7 @@ struct LabelBench {
             for j in 4..<12 {
                 for i in 4..<12 where (4..<12).contains(k) { pixels[j * shape.x + i] = 1 }
             }
-            paths.append(try batch.folder.write(Self.slice(k, pixels, shape), to: "in/ct/\(k).dcm").path)
+            paths.append(try batch.folder.write(Self.slice(k, pixels, shape, window), to: "in/ct/\(k).dcm").path)
         }
         let scan = try DICOMScanner.scan(paths: paths, scope: .serial())
         guard let series = scan.series.first, let geometry = series.geometry else { throw Missing() }
@@ -145,7 +146,12 @@ struct LabelBench {
 
     // MARK: Slices
 
-    private static func slice(_ k: Int, _ pixels: [UInt16], _ shape: VolumeShape) -> [UInt8] {
+    private static func slice(
+        _ k: Int,
+        _ pixels: [UInt16],
+        _ shape: VolumeShape,
+        _ window: (center: String, width: String)?
+    ) -> [UInt8] {
         func bytes<T: FixedWidthInteger>(_ value: T) -> [UInt8] {
             withUnsafeBytes(of: value.littleEndian) { Array($0) }
         }
@@ -169,6 +175,9 @@ struct LabelBench {
         file += short(0x0028_0002, 1) + text(0x0028_0004, "CS", "MONOCHROME2")
         file += short(0x0028_0010, shape.y) + short(0x0028_0011, shape.x) + text(0x0028_0030, "DS", "1\\1")
         file += short(0x0028_0100, 16) + short(0x0028_0101, 16) + short(0x0028_0102, 15) + short(0x0028_0103, 0)
+        if let window {
+            file += text(0x0028_1050, "DS", window.center) + text(0x0028_1051, "DS", window.width)
+        }
         return file + element(0x7FE0_0010, "OW", pixels.flatMap { bytes($0) })
     }
 }

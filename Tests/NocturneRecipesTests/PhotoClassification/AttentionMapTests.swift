@@ -25,6 +25,15 @@ struct AttentionMapTests {
         #expect(try !map([value, value, value, abs(value) * 2 + 1], 2, 2).isUniform)
     }
 
+    @Test(
+        "Maps whose values have no share of the largest, or no spread, are uniform",
+        arguments: [[0, 1e-40, 0, 1e-40], [-3e38, 3e38, 3e38, -3e38]] as [[Float]]
+    )
+    func extreme(_ values: [Float]) throws {
+        let map = try map(values, 2, 2)
+        #expect(map.isUniform && map.enlarged(to: 3) == [Float](repeating: 0, count: 9))
+    }
+
     @Test("Maps of other sizes and of values that are not numbers are refused")
     func refused() {
         #expect(throws: ClassScoreFault.self) { try map([1, .nan], 1, 2) }

@@ -72,6 +72,10 @@ struct ClassScoresTests {
                 try ClassScores(values: bad, settings: Self.settings(.probabilities))
             }
         }
+        let huge = #expect(throws: ClassScoreFault.self) {
+            try ClassScores(values: [3e38, 1, 0], settings: Self.settings(.probabilities))
+        }
+        #expect(huge?.detail.contains("they add up to") == true)
         #expect(throws: ClassScoreFault.self) { try ClassScores(values: [1, 2], settings: Self.settings()) }
     }
 
