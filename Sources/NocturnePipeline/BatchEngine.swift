@@ -28,7 +28,7 @@ public struct BatchEngine: Sendable {
         let room = DiskRoom(path: output.path, policy: options.onFull)
         let lock = try await room.whenThereIsRoom(control, progress) {
             try output.create()
-            return try BatchLock(output)
+            return try BatchLock(output, handedOn: options.lock)
         }
         control.onWait { lock.say($0) }
         defer { control.onWait(nil) }

@@ -47,6 +47,8 @@ public struct BatchOptions: Sendable {
     public var loadedBytes: Int
     /// Names the supervisor; nil without one. A death is laid only to what an engine of the same supervisor had in flight.
     public var supervisor: String?
+    /// The descriptor of the folder's lock, where the supervisor has kept it after an engine's death; nil otherwise.
+    public var lock: Int32?
     /// Resident bytes of the process before the run, which the budget has to cover too; nil to ask the system.
     public var processBytes: Int?
 
@@ -65,6 +67,7 @@ public struct BatchOptions: Sendable {
         previousDeath: String? = nil,
         loadedBytes: Int = 0,
         supervisor: String? = nil,
+        lock: Int32? = nil,
         processBytes: Int? = nil
     ) {
         self.output = output
@@ -81,6 +84,7 @@ public struct BatchOptions: Sendable {
         self.previousDeath = previousDeath
         self.loadedBytes = loadedBytes
         self.supervisor = supervisor
+        self.lock = lock
         self.processBytes = processBytes
     }
 }

@@ -55,7 +55,8 @@ enum EngineProcess {
             stall: try request.resources.stallPolicy(action: EngineProcess.endStalled),
             previousDeath: previousDeath,
             loadedBytes: loadedBytes,
-            supervisor: ProcessInfo.processInfo.environment[Supervisor.childVariable]
+            supervisor: ProcessInfo.processInfo.environment[Supervisor.childVariable],
+            lock: ProcessInfo.processInfo.environment[Supervisor.lockVariable].flatMap { Int32($0) }
         )
         let start = Date()
         let outcome: BatchOutcome

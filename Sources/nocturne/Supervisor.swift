@@ -10,6 +10,8 @@ enum Supervisor {
     /// Holds the supervisor's name in the child.
     static let childVariable = "NOCTURNE_ENGINE"
     static let deathVariable = "NOCTURNE_ENGINE_DEATH"
+    /// Holds the descriptor of the output folder's lock, in a child that follows a dead one.
+    static let lockVariable = "NOCTURNE_ENGINE_LOCK"
 
     /// Whether this process is the child.
     static var isEngine: Bool { ProcessInfo.processInfo.environment[childVariable] != nil }
@@ -18,11 +20,11 @@ enum Supervisor {
     ///
     /// - Returns: Whether it is: whether this is the engine. Elsewhere, false once another process goes on without this one
     ///   (`detach`); else this becomes the engine's supervisor, and nothing is returned.
-    /// - Parameter keepsInput: as in ``run(keepsInput:)``.
+    /// - Parameter keepsInput: as in ``run(on:keepsInput:)``.
     /// - Throws: as ``Detachment/start(_:)``; `ValidationError` for standard input that a detached process cannot have.
     static func begin(on output: OutputFolder, detach: Bool, keepsInput: Bool = false) throws -> Bool {
         if isEngine { return true }
-        if !detach { run(keepsInput: keepsInput) }
+        if !detach { run(on: output, keepsInput: keepsInput) }
         guard !keepsInput else {
             throw ValidationError("--detach leaves standard input behind: give --list a file")
         }
@@ -61,7 +63,7 @@ enum Supervisor {
     ///
     /// - Parameter keepsInput: whether the child reads standard input. It is then read whole once, for every child that
     ///   may have to be started; otherwise children read nothing.
-    private static func run(keepsInput: Bool) -> Never {
+    private static func run(on output: OutputFolder, keepsInput: Bool) -> Never {
         let state = Mutex(State())
         // Whoever ignores the ends of children hands that on, and nobody learns how the engine ended.
         signal(SIGCHLD, SIG_DFL)
@@ -78,12 +80,14 @@ enum Supervisor {
         }
         let name = "\(getpid()) since \(Date().timeIntervalSince1970)"
         var death: String?
+        // Between two engines the folder is still this run's.
+        var lock: BatchLock?
         var quickDeaths = 0
         while true {
             let start = Date()
             let killsBefore = MemoryReading.outOfMemoryKills()
             if let stop = state.withLock({ $0.stop }) { leave(after: stop) }
-            let pid = spawn(name: name, death: death, keepsInput: keepsInput)
+            let pid = spawn(name: name, death: death, lock: lock, keepsInput: keepsInput)
             guard pid > 0 else {
                 Terminal.error("the engine cannot be started: \(String(cString: strerror(-pid)))")
                 exit(NocturneExit.internalError.rawValue)
@@ -109,6 +113,8 @@ enum Supervisor {
             // Asked to stop before it listened to signals itself, maybe by the terminal and before this process heard of it.
             if let stop = stop ?? ([SIGINT, SIGTERM].contains(code) ? code : nil) { leave(after: stop) }
             death = describe(code, newKills: kills(since: killsBefore))
+            lock = lock ?? (try? BatchLock(output))
+            lock?.say(nil)
             quickDeaths = -start.timeIntervalSinceNow < 5 ? quickDeaths + 1 : 0
             if quickDeaths >= mostQuickDeaths {
                 Terminal.error("the engine dies again and again: \(death ?? "")")
@@ -148,11 +154,12 @@ enum Supervisor {
         close(file)
     }
 
-    private static func spawn(name: String, death: String?, keepsInput: Bool) -> pid_t {
+    private static func spawn(name: String, death: String?, lock: BatchLock?, keepsInput: Bool) -> pid_t {
         if keepsInput { lseek(0, 0, SEEK_SET) }
         var environment = ProcessInfo.processInfo.environment
         environment[childVariable] = name
         environment[deathVariable] = death
+        environment[lockVariable] = lock.map { "\($0.handOn())" }
         if ignoresHangUp { environment[hangUpVariable] = "1" }
         // A crash is told in one line; the back trace, with pieces of memory in it, only to who asks for it.
         environment["SWIFT_BACKTRACE"] = environment["SWIFT_BACKTRACE"] ?? "enable=no"

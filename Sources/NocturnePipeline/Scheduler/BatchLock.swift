@@ -8,8 +8,14 @@ import Foundation
 public final class BatchLock: Sendable {
     private let descriptor: Int32
 
+    /// - Parameter handedOn: the descriptor of a lock that the parent of this process holds, and has handed on to it.
     /// - Throws: ``BatchError`` with `outputInUse`, naming the holder's process id.
-    public init(_ output: OutputFolder) throws(BatchError) {
+    public init(_ output: OutputFolder, handedOn: Int32? = nil) throws(BatchError) {
+        if let handedOn {
+            descriptor = handedOn
+            say(nil)
+            return
+        }
         let descriptor = open(output.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw BatchError(.outputUnwritable, path: output.path, detail: "the lock cannot be made: \(errnoText())")
@@ -30,6 +36,13 @@ public final class BatchLock: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// Lets processes that are started from now on have the lock too; it is held until the last of them ends.
+    /// - Returns: the descriptor by which they know it.
+    public func handOn() -> Int32 {
+        fcntl(descriptor, F_SETFD, 0)
+        return descriptor
+    }
 
     /// Writes down what the run waits for, below its process id; nil for nothing.
     package func say(_ words: String?) {
