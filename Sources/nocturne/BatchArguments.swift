@@ -107,7 +107,7 @@ struct BatchArguments: ParsableArguments {
                 do {
                     text = String(decoding: try FileSystem.read(list, limit: 1 << 30), as: UTF8.self)
                 } catch {
-                    let detail = "the list cannot be read: \(errnoText(error.code))"
+                    let detail = "the list cannot be read: \(String(cString: strerror(error.code)))"
                     throw BatchError(.inputMissing, path: list, detail: detail)
                 }
             }

@@ -40,7 +40,7 @@ public final class BatchLock: Sendable {
     /// Lets processes that are started from now on have the lock too; it is held until the last of them ends.
     /// - Returns: the descriptor by which they know it.
     public func handOn() -> Int32 {
-        fcntl(descriptor, F_SETFD, 0)
+        _ = fcntl(descriptor, F_SETFD, 0)
         return descriptor
     }
 

@@ -27,7 +27,7 @@ struct AttentionMapTests {
 
     @Test(
         "Maps whose values have no share of the largest, or no spread, are uniform",
-        arguments: [[0, 1e-40, 0, 1e-40], [-3e38, 3e38, 3e38, -3e38]] as [[Float]]
+        arguments: [[0, .leastNonzeroMagnitude, 0, .leastNonzeroMagnitude], [-3e38, 3e38, 3e38, -3e38]] as [[Float]]
     )
     func extreme(_ values: [Float]) throws {
         let map = try map(values, 2, 2)
