@@ -28,7 +28,7 @@ extension BatchEngine {
         return false
     }
 
-    /// Deaths with an item in flight are that item's; those with none, three without any work in between, end the batch.
+    /// Deaths with an item in flight are that item's, and two at the same file that is looked at that file's; others, three without any work in between, end the batch.
     ///
     /// Settled before anything else is done, so that a death while inputs are looked at counts as one with none.
     func settleDeath(_ journal: Journal) async throws {
@@ -40,11 +40,16 @@ extension BatchEngine {
         if let supervisor = options.supervisor, !isOurs { try journal.setSetting("supervisor", supervisor) }
         let before = try journal.deathsOutsideItems()
         let isOutside = options.previousDeath != nil && (inFlight.isEmpty || !isOurs)
-        let deaths = isOutside ? before + 1 : 0
+        let looks = isOutside ? LookTrace.left(in: options.output.looks) : []
+        let deaths = isOutside ? try takeIn(looks, journal) ? 0 : before + 1 : 0
         if deaths != before { try journal.keep(deathsOutsideItems: deaths >= 3 ? 0 : deaths) }
         guard let death = options.previousDeath else { return }
         let names = inFlight.prefix(8).map(\.name).joined(separator: ", ") + (inFlight.count > 8 ? ", ..." : "")
-        await progress.note("The engine died: \(death). In flight: \(isOutside ? "nothing" : names).")
+        let looked = looks.compactMap(\.first).prefix(4).joined(separator: ", ")
+        await progress.note(
+            "The engine died: \(death). In flight: \(isOutside ? "nothing" : names)."
+                + (looked.isEmpty ? "" : " It may have been at: \(looked).")
+        )
         guard deaths < 3 else {
             throw BatchError(
                 .engineDied,
@@ -52,5 +57,14 @@ extension BatchEngine {
                 detail: "the engine died three times while no item was in flight, the last time of \(death)"
             )
         }
+    }
+
+    /// A file at which two engines died is found out, which is no death of nobody.
+    private func takeIn(_ looks: [[String]], _ journal: Journal) throws -> Bool {
+        guard let death = options.previousDeath, !looks.isEmpty else { return false }
+        var poison = try journal.poison()
+        let isFound = poison.take(looks, death: death)
+        try journal.keep(poison)
+        return isFound
     }
 }

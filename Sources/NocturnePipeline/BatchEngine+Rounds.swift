@@ -17,9 +17,18 @@ extension BatchEngine {
         let limits = try await room.whenThereIsRoom(control, progress) {
             try await settleDeath(journal)
             if options.previousDeath == nil, journal.silentPaths()?.isEmpty == false { try journal.keepSilent([]) }
+            if options.previousDeath == nil, try journal.setting("poison") != nil { try journal.keep(PoisonFiles()) }
             return try RunLimits(options, journal)
         }
-        var state = RunState(silent: silentFiles(journal), isChanged: changed)
+        let trace = LookTrace(folder: options.output.looks)
+        defer { trace.remove() }
+        let poison = options.previousDeath == nil ? PoisonFiles() : try journal.poison()
+        var state = RunState(
+            silent: silentFiles(journal, poison),
+            trace: trace,
+            looksOneByOne: !poison.suspects.isEmpty,
+            isChanged: changed
+        )
         let accounting = Accounting(
             recipes: recipes,
             journal: journal,
@@ -67,6 +76,9 @@ extension BatchEngine {
     /// What one round leaves to the next.
     private struct RunState {
         let silent: SilentFiles
+        let trace: LookTrace
+        /// So that a second death tells which file it was.
+        var looksOneByOne: Bool
         let isChanged: Bool
         var rounds = 0
         /// Rounds in a row that came to nothing.
@@ -104,7 +116,7 @@ extension BatchEngine {
         state.needsDiscovery = false
         state.look = nil
         let start = ContinuousClock.now
-        var discovery = try await discover(journal, pool, blocking, silent: state.silent, isFirst: isFirst)
+        var discovery = try await discover(journal, pool, blocking, state, isFirst: isFirst)
         state.look = ContinuousClock.now - start
         discovery.notes.removeAll { !state.told.insert($0).inserted }
         let stock = StockTaking(
@@ -115,7 +127,8 @@ extension BatchEngine {
             progress: progress,
             threads: options.threads,
             descriptionChanged: state.isChanged && isFirst,
-            tellsAll: isFirst
+            tellsAll: isFirst,
+            trace: state.trace
         )
         // What failed in this very run is not tried again.
         let planner = WorkPlanner(
@@ -125,6 +138,7 @@ extension BatchEngine {
         let queue = try await room.whenThereIsRoom(control, progress) { [discovery] in
             try await stock.run(discovery, planner: planner)
         }
+        state.looksOneByOne = false
         cposix_trim_heap()
         let process = state.processBytes ?? processBytes()
         state.processBytes = process
@@ -154,11 +168,12 @@ extension BatchEngine {
     }
 
     /// Files that an engine before this one was stuck in are known from the start.
-    private func silentFiles(_ journal: Journal) -> SilentFiles {
+    private func silentFiles(_ journal: Journal, _ poison: PoisonFiles) -> SilentFiles {
         // Whoever gives items their time, or has just been stuck, does not want to be stuck in reading headers.
         SilentFiles(
             patience: options.stall?.itemSeconds.map { min($0, 30) } ?? (options.previousDeath == nil ? nil : 30),
-            remembered: stuckFiles(journal)
+            remembered: stuckFiles(journal),
+            reasons: poison.reasons
         )
     }
 
@@ -170,10 +185,11 @@ extension BatchEngine {
         _ journal: Journal,
         _ pool: ComputePool,
         _ blocking: BlockingPool,
-        silent: SilentFiles,
+        _ state: RunState,
         isFirst: Bool
     ) async throws -> Discovery {
         let isNew = try journal.items().isEmpty
+        let silent = state.silent
         silent.beginAnew()
         let request = DiscoveryRequest(
             inputs: options.description.inputs,
@@ -182,14 +198,16 @@ extension BatchEngine {
             pruned: [options.output.path],
             toleratesMissing: !isNew || !isFirst,
             silent: silent,
+            trace: state.trace,
             identifiers: IdentifierPolicy(words: options.description.options)
         )
         let settled = Set(try journal.items().filter { $0.state == .failed }.map(\.path))
             .intersection(stuckFiles(journal))
         let flag = control.flag(for: "")
+        let looksOneByOne = state.looksOneByOne
         let routes = options.description.routes
         let discovery = try await blocking.run { [recipes, options] in
-            let scope = ComputeScope(pool: pool, flag: flag)
+            let scope = ComputeScope(pool: looksOneByOne ? nil : pool, flag: flag)
             var found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
             found.account(for: silent)
             // They have failed already, with a better reason.

@@ -9,6 +9,23 @@ import Testing
 
 @Suite("Stopping and going on")
 struct ResumeTests {
+    @Test("A file at which two engines died before there were items fails alone, and another run looks at it again")
+    func poison() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("good.nii")
+        try bench.output.create()
+        func dyingLook() { LookTrace(folder: bench.output.hidden + "/looks").look(at: [bench.input + "/poison.nii"]) }
+        dyingLook()
+        let first = try await bench.run(previousDeath: "signal 4", supervisor: "s")
+        #expect(first.counts.completed == 1 && first.counts.failed == 0)
+        try bench.addBox("poison.nii", at: 5)
+        dyingLook()
+        let second = try await bench.run(previousDeath: "signal 4", supervisor: "s")
+        #expect(second.counts.completed == 1 && second.counts.failed == 1)
+        #expect(try bench.reason("poison") == "the engine died twice when it was looked at: signal 4")
+        #expect(try await bench.run(retryFailed: true).counts.completed == 2)
+    }
+
     private func bench(items: Int) throws -> BatchBench {
         let bench = try BatchBench(model: "Models/classes-4")
         for index in 0..<items { try bench.addBox("v\(index).nii", shape: VolumeShape(x: 40, y: 40, z: 80 + index)) }

@@ -571,6 +571,18 @@ def computing_takes_long(lab: Lab) -> str:
     return f"3 without another engine: {next(iter(reasons.values()))}"
 
 
+def deadly_to_look_at(lab: Lab) -> str:
+    out = lab.work / "out"
+    night = lab.night(out, fault="input.look@v3.nii:1+:kill")
+    night.ends(3)
+    counts, reasons = lab.counts(out), lab.reasons(out)
+    reason = next(iter(reasons.values()))
+    expect(counts["completed"] == 7 and "died twice when it was looked at" in reason, f"{counts} {reasons}")
+    lab.night(out, verb="retry").ends(0)
+    lab.same(out)
+    return f"3, seven completed, {reason}; retry 0, same tree"
+
+
 def interrupted_while_it_hangs(lab: Lab) -> str:
     with share(lab) as served:
         out = lab.work / "out"
@@ -623,6 +635,7 @@ SITUATIONS: dict[str, Situation] = {
     "a file hangs from the start, --item-timeout": hangs_from_the_start,
     "a read hangs, --stall-limit": stalls,
     "inference takes long, --item-timeout": computing_takes_long,
+    "a file is the end of whoever looks at it": deadly_to_look_at,
     "SIGINT while a read hangs": interrupted_while_it_hangs,
 }
 

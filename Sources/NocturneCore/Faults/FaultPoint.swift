@@ -18,6 +18,8 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case itemExchange = "item.exchange"
     /// A file that is tried before it is read; known by its name.
     case inputAnswer = "input.answer"
+    /// Files that are looked at before there are items; known by the name of the first.
+    case inputLook = "input.look"
     case inputOpen = "input.open"
     case inputRead = "input.read"
     case checkpointWrite = "checkpoint.write"

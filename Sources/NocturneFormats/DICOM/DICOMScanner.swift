@@ -50,6 +50,7 @@ public enum DICOMScanner {
     ///   - corrects: whether stacks that lean or are uneven become volumes by resampling (``DICOMSeries/correction``).
     ///   - progress: called with the number of files read so far and of all, from any of the threads, each number once
     ///     but not always in order. A DICOMDIR may add to all.
+    ///   - looking: called with the paths of what is going to be read, or put together, from the thread that does it.
     ///   - admits: whether a file that a DICOMDIR names is wanted.
     /// - Throws: ``CancelledError`` once the scope's flag is raised. A file's own fault is no error but an entry.
     public static func scan(
@@ -57,18 +58,19 @@ public enum DICOMScanner {
         scope: ComputeScope,
         corrects: Bool = false,
         progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil,
+        looking: @escaping @Sendable (_ paths: [String]) -> Void = { _ in },
         admits: (_ path: String, _ directory: String) -> Bool = { _, _ in true }
     ) throws(CancelledError) -> DICOMScan {
         let paths = Set(paths).sorted()
-        let sightings = try look(at: paths, before: 0, scope: scope, progress: progress)
+        let sightings = try look(at: paths, before: 0, scope: scope, progress: progress, looking)
         let media = try directories(in: sightings, paths: paths, admits: admits, scope: scope)
         let named = Set(media.flatMap(\.added)).sorted()
         if !named.isEmpty {
-            let inner = try look(at: named, before: paths.count, scope: scope, progress: progress)
+            let inner = try look(at: named, before: paths.count, scope: scope, progress: progress, looking)
             let all = zip(paths + named, sightings + inner).sorted { $0.0 < $1.0 }
-            return try sorted(all, media: media, corrects: corrects, scope: scope)
+            return try sorted(all, media: media, corrects: corrects, scope: scope, looking)
         }
-        return try sorted(Array(zip(paths, sightings)), media: media, corrects: corrects, scope: scope)
+        return try sorted(Array(zip(paths, sightings)), media: media, corrects: corrects, scope: scope, looking)
     }
 
     /// The one series of exactly the slices named, as ``scan(paths:scope:corrects:progress:admits:)`` found them before.
@@ -84,7 +86,7 @@ public enum DICOMScanner {
         let paths = Set(names.map(\.path)).sorted()
         let sightings: [Sighting]
         do {
-            sightings = try look(at: paths, before: 0, scope: scope, progress: nil)
+            sightings = try look(at: paths, before: 0, scope: scope, progress: nil) { _ in }
         } catch {
             throw DICOMReadError(.cancelled, path: names.first?.path ?? "", detail: "cancelled")
         }
@@ -113,11 +115,13 @@ public enum DICOMScanner {
         at paths: [String],
         before: Int,
         scope: ComputeScope,
-        progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?
+        progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?,
+        _ looking: @escaping @Sendable (_ paths: [String]) -> Void
     ) throws(CancelledError) -> [Sighting] {
         let sightings = Mutex([Sighting](repeating: .notDICOM, count: paths.count))
         let done = Atomic<Int>(before)
         try scope.forEach(paths.count) { index in
+            looking([paths[index]])
             let sighting = look(at: paths[index])
             sightings.withLock { $0[index] = sighting }
             progress?(done.add(1, ordering: .relaxed).newValue, before + paths.count)
@@ -175,7 +179,8 @@ public enum DICOMScanner {
         _ files: [(path: String, sighting: Sighting)],
         media: [Medium],
         corrects: Bool,
-        scope: ComputeScope
+        scope: ComputeScope,
+        _ looking: @escaping @Sendable (_ paths: [String]) -> Void
     ) throws(CancelledError) -> DICOMScan {
         var objects: [DICOMObject] = []
         var scan = DICOMScan(series: [], setAside: [], notDICOM: [])
@@ -189,7 +194,7 @@ public enum DICOMScanner {
                 scan.setAside.append(.init(path: path, reason: reason))
             }
         }
-        scan.series = try SeriesTriage.series(of: objects, corrects: corrects, scope: scope)
+        scan.series = try SeriesTriage.series(of: objects, corrects: corrects, scope: scope, looking)
         for medium in media { for path in medium.added { scan.named[path] = medium.path } }
         return scan
     }

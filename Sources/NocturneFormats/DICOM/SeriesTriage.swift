@@ -20,7 +20,8 @@ enum SeriesTriage {
     static func series(
         of objects: [DICOMObject],
         corrects: Bool,
-        scope: ComputeScope
+        scope: ComputeScope,
+        _ looking: @escaping @Sendable (_ paths: [String]) -> Void
     ) throws(CancelledError) -> [DICOMSeries] {
         var groups: [[DICOMObject]] = []
         var placeOfKey: [String: Int] = [:]
@@ -37,6 +38,7 @@ enum SeriesTriage {
         let grouped = groups
         let series = Mutex([[DICOMSeries]](repeating: [], count: groups.count))
         try scope.forEach(groups.count) { index in
+            looking(grouped[index].map(\.path))
             let own = triaged(grouped[index], corrects: corrects, flag: scope.flag)
             series.withLock { $0[index] = own }
         }

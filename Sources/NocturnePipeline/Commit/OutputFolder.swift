@@ -18,6 +18,7 @@ public struct OutputFolder: Sendable {
     public var lock: String { hidden + "/lock" }
     public var requests: String { hidden + "/requests" }
     public var staging: String { hidden + "/staging" }
+    var looks: String { hidden + "/looks" }
     public var account: String { path + "/batch.json" }
     public var statistics: String { path + "/statistics.csv" }
     public var retryList: String { path + "/retry.txt" }

@@ -45,7 +45,7 @@ extension Discovery {
                     path: path,
                     fingerprint: ContentDigest.of(path + InputStamp(path).words),
                     inputs: [InputStamp(path)],
-                    problem: .refused(silent.words)
+                    problem: .refused(silent.words(of: path))
                 )
             )
         }

@@ -15,16 +15,23 @@ public final class SilentFiles: Sendable {
     /// Seconds that a file has; nil when nothing is tried, and all count as answering.
     public let patience: Int?
     private let known = Mutex<[String: Bool]>([:])
+    /// Of files that must not be touched.
+    private let reasons: [String: String]
     private static let width = 4
 
-    /// - Parameter remembered: files that are silent for sure, and not to be tried.
-    public init(patience: Int?, remembered: [String] = []) {
+    /// - Parameters:
+    ///   - remembered: files that are silent for sure, and not to be tried.
+    ///   - reasons: files that are not to be tried for other reasons.
+    public init(patience: Int?, remembered: [String] = [], reasons: [String: String] = [:]) {
         self.patience = patience
-        known.withLock { for path in remembered { $0[path] = true } }
+        self.reasons = reasons
+        known.withLock { for path in remembered + reasons.keys { $0[path] = true } }
     }
 
     /// What there is to say of such a file.
-    public var words: String { "did not answer for \(patience ?? 0) s when it was read" }
+    public func words(of path: String) -> String {
+        reasons[path] ?? "did not answer for \(patience ?? 0) s when it was read"
+    }
 
     /// The next look tries every file again but those that are still silent.
     func beginAnew() { known.withLock { known in known = known.filter(\.value) } }

@@ -31,6 +31,18 @@ extension Journal {
         }
     }
 
+    /// Files at which engines of this run died before there were items.
+    func poison() throws -> PoisonFiles {
+        let kept = try setting("poison").flatMap {
+            try? JSONDecoder().decode(PoisonFiles.self, from: Data($0.utf8))
+        }
+        return kept ?? PoisonFiles()
+    }
+
+    func keep(_ poison: PoisonFiles) throws {
+        try setSetting("poison", String(decoding: try JSONEncoder().encode(poison), as: UTF8.self))
+    }
+
     func keepSilent(_ paths: [String]) throws {
         try setSetting("silent", String(decoding: try JSONEncoder().encode(paths), as: UTF8.self))
     }

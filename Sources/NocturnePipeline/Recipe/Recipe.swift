@@ -89,6 +89,8 @@ public struct DiscoveryRequest: Sendable {
     public var toleratesMissing: Bool
     /// Files that do not answer, which are not to be read.
     public var silent: SilentFiles
+    /// Told of files before they are read, and of those that are put together before that is done.
+    public var trace: LookTrace
     /// What items may be called, and results may say of their sources.
     public var identifiers: IdentifierPolicy
 
@@ -99,6 +101,7 @@ public struct DiscoveryRequest: Sendable {
         pruned: [String] = [],
         toleratesMissing: Bool = false,
         silent: SilentFiles = SilentFiles(patience: nil),
+        trace: LookTrace = LookTrace(),
         identifiers: IdentifierPolicy = .hash
     ) {
         self.inputs = inputs
@@ -107,6 +110,7 @@ public struct DiscoveryRequest: Sendable {
         self.pruned = pruned
         self.toleratesMissing = toleratesMissing
         self.silent = silent
+        self.trace = trace
         self.identifiers = identifiers
     }
 }

@@ -15,6 +15,7 @@ struct StockTaking {
     let descriptionChanged: Bool
     /// Whether to tell again what the journal has known since before.
     let tellsAll: Bool
+    let trace: LookTrace
 
     /// Records what is new, and says what is to be worked on, suspects first.
     /// - Throws: `CancelledError` when the run is to stop; errors of the journal.
@@ -147,9 +148,11 @@ struct StockTaking {
         var steps = 0
         for work in queue {
             try check()
+            trace.look(at: work.inputs.map(\.path))
             let plan = try? recipes[work.recipe].plan(source: work.source, threads: threads, lean: false)
             steps += plan?.steps ?? 1
         }
+        trace.end()
         await progress.begin(
             total: counts.inputs - counts.skipped,
             alreadyDone: counts.inputs - counts.skipped - queue.count,

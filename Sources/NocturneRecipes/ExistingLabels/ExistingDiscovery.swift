@@ -24,6 +24,7 @@ struct ExistingDiscovery {
             let objects = LabelObject.objects(of: series)
             for object in objects {
                 guard let file = byPath[object.path] else { continue }
+                request.trace.look(at: [file.path])
                 items.append(try item(object, file, images, byPath, request.identifiers))
             }
             // The images of a series are told as one.
@@ -33,6 +34,7 @@ struct ExistingDiscovery {
                 items.append(stranger(first, request, isSeries: rest.count > 1))
             }
         }
+        request.trace.end()
         return Discovery(items: items.sorted { ($0.path, $0.key) < ($1.path, $1.key) }, notes: walk.notes)
     }
 

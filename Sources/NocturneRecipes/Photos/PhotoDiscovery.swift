@@ -42,6 +42,7 @@ struct PhotoDiscovery {
         let limits = limits
         try scope.forEach(files.count) { index in
             let facts: Result<PhotoFacts, PhotoError>
+            request.trace.look(at: [files[index].path])
             do throws(PhotoError) {
                 let header = try patiently(scope.flag) { () throws(PhotoError) in
                     try PhotoReader.readHeader(at: files[index].path, limits: limits)
@@ -53,6 +54,7 @@ struct PhotoDiscovery {
             let look = Look(file: files[index], facts: facts, stamp: files[index].stamp)
             found.withLock { $0[index] = look }
         }
+        request.trace.end()
         let rest = Discovery(items: models.flatMap(walk.unusable), notes: walk.notes)
         return (found.withLock { found in files.indices.compactMap { found[$0] } }, rest)
     }

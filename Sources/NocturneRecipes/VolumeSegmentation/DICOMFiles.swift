@@ -21,10 +21,12 @@ enum DICOMFiles {
             scope: scope,
             corrects: corrects,
             progress: progress,
+            looking: { request.trace.look(at: $0) },
             admits: { path, directory in
                 byPath[directory].map { request.admits(named(path, by: $0)) } ?? false
             }
         )
+        request.trace.end()
         for (path, directory) in scan.named {
             if let directory = byPath[directory] { byPath[path] = named(path, by: directory) }
         }

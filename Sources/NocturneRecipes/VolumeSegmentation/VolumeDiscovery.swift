@@ -28,8 +28,9 @@ struct VolumeDiscovery {
         nifti += zip(walk.silent, isSilentNIfTI).filter(\.1).map(\.0)
         nifti += ChannelCases.siblings(of: nifti, channels: models.map(\.channelCount).max() ?? 1)
         let others = zip(inputs, isNIfTI).filter { !$0.1 }.map(\.0)
-        found += try niftiVolumes(nifti, request.silent)
-        found += zip(walk.silent, isSilentNIfTI).filter { !$0.1 }.map { single($0.0, .refused(request.silent.words)) }
+        found += try niftiVolumes(nifti, request)
+        found += zip(walk.silent, isSilentNIfTI).filter { !$0.1 }
+            .map { single($0.0, .refused(request.silent.words(of: $0.0.path))) }
         found += try dicomVolumes(others, besides: Set(nifti.map(\.path)), request)
         found.sort { $0.order < $1.order }
         let unusable = models.flatMap { walk.unusable(model: $0.package.id) }
@@ -51,16 +52,18 @@ struct VolumeDiscovery {
         return name
     }
 
-    private func niftiVolumes(_ files: [FoundFile], _ silent: SilentFiles) throws -> [FoundVolume] {
+    private func niftiVolumes(_ files: [FoundFile], _ request: DiscoveryRequest) throws -> [FoundVolume] {
         // The rest of a header may be large.
         typealias Read = Result<(facts: VolumeFacts, data: String), Refusal>
         let headers = Mutex([Int: Read]())
         try scope.forEach(files.count) { index in
             let result: Read
             guard !files[index].isSilent else {
-                headers.withLock { $0[index] = .failure(Refusal(problem: .refused(silent.words))) }
+                let words = request.silent.words(of: files[index].path)
+                headers.withLock { $0[index] = .failure(Refusal(problem: .refused(words))) }
                 return
             }
+            request.trace.look(at: [files[index].path])
             do throws(NIfTIError) {
                 let header = try patiently(scope.flag) { () throws(NIfTIError) in
                     try NIfTIReader.readHeader(at: files[index].path)
@@ -71,6 +74,7 @@ struct VolumeDiscovery {
             }
             headers.withLock { $0[index] = result }
         }
+        request.trace.end()
         return headers.withLock { headers in
             files.indices.map { index in
                 let file = files[index]
