@@ -13,13 +13,13 @@ DEVIATION = (0.27, 0.27, 0.27)
 LONG_SIDE = 640
 MULTIPLE = 64
 SPLITTING = {
-    "foregroundThreshold": 0.78,
+    "foregroundThreshold": 0.7,
     "backgroundThreshold": 0.12,
     "seedThreshold": 0.45,
     "boundaryWeight": 4.0,
     "minimumSeedArea": 10,
     "minimumArea": 200,
-    "mergeBoundary": 0.75,
+    "mergeBoundary": 0.55,
     "minimumContact": 6,
 }
 
