@@ -13,7 +13,7 @@ import Synchronization
 public final class LookTrace: Sendable {
     /// Nil for no trace.
     private let folder: String?
-    /// The file of each thread.
+    /// The file of each thread that has looked at something since ``end()``: threads come and go.
     private let files = Mutex<[UInt: Int32]>([:])
 
     /// - Parameter folder: a folder of the trace's own, made anew; nil for no trace.
@@ -37,7 +37,15 @@ public final class LookTrace: Sendable {
     }
 
     /// No thread looks at anything any more: what comes now is no file's doing.
-    public func end() { files.withLock { for descriptor in $0.values { ftruncate(descriptor, 0) } } }
+    public func end() {
+        files.withLock { files in
+            for descriptor in files.values {
+                ftruncate(descriptor, 0)
+                close(descriptor)
+            }
+            files = [:]
+        }
+    }
 
     /// Takes it away, as nothing will be looked at any more.
     func remove() {
