@@ -1,4 +1,5 @@
 internal import CDCMTK
+import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc

@@ -1,6 +1,7 @@
 internal import CDCMTK
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// A label to be written as a segment.
 public struct DICOMSegment: Hashable, Sendable {

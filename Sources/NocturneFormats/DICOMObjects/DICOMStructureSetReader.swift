@@ -1,5 +1,6 @@
 internal import CDCMTK
-public import NocturneConcurrency
+import NocturneConcurrency
+public import NocturneSystem
 
 /// Reads DICOM structure sets (RTSTRUCT).
 public enum DICOMStructureSetReader {

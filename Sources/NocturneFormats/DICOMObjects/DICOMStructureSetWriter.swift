@@ -1,6 +1,7 @@
 internal import CDCMTK
-public import NocturneConcurrency
+import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// A region to be written: closed contours on the slices of the grid.
 public struct DICOMContouredRegion: Sendable {

@@ -1,6 +1,7 @@
 internal import CDCMTK
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// An object that is being built by the shim. Frees it at the end.
 struct ObjectBuilder: ~Copyable {

@@ -1,5 +1,6 @@
 internal import CDCMTK
 internal import NocturneCore
+import NocturneSystem
 
 /// An open segmentation: facts and frames. One thread at a time.
 struct SegmentationFile: ~Copyable {

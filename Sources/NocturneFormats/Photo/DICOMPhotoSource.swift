@@ -1,6 +1,7 @@
 internal import CDCMTK
 internal import CPhoto
 internal import NocturneConcurrency
+import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc

@@ -2,6 +2,7 @@ import CDCMTK
 import Foundation
 import NocturneConcurrency
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 import Synchronization
 import Testing
