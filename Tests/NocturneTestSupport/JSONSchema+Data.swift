@@ -1,5 +1,4 @@
 package import Foundation
-package import NocturneCore
 import NocturneSystem
 
 extension JSONSchema {
