@@ -123,18 +123,17 @@ public enum DICOMSegmentationWriter {
         do {
             try present.withUnsafeMutableBufferPointer { (present) throws(CancelledError) in
                 guard let base = present.baseAddress else { return }
-                let target = SharedPointer(base: base)
+                let target = ParallelBuffer(base)
                 let count = segments.count
-                try labels.voxels.withUnsafeBufferPointer { (voxels) throws(CancelledError) in
-                    let reader = SharedReader(base: voxels.baseAddress!)
+                try labels.voxels.withParallelReader { reader throws(CancelledError) in
                     try scope.forEach(shape.z) { k in
                         var last: UInt16 = 0
                         for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount {
-                            let value = reader.base[index]
+                            let value = reader[index]
                             if value == last { continue }
                             last = value
                             let place = table[Int(value)]
-                            if place >= 0 { target.base[k * count + Int(place)] = true }
+                            if place >= 0 { target[k * count + Int(place)] = true }
                         }
                     }
                 }
@@ -181,10 +180,9 @@ public enum DICOMSegmentationWriter {
         guard code == 0, let bytes, count == (frames.count * pixels + 7) / 8 else {
             throw DICOMWriteError(code, error, path: builder.path)
         }
-        let target = SharedPointer(base: bytes)
+        let target = ParallelBuffer(bytes)
         do {
-            try labels.voxels.withUnsafeBufferPointer { (voxels) throws(CancelledError) in
-                let reader = SharedReader(base: voxels.baseAddress!)
+            try labels.voxels.withParallelReader { reader throws(CancelledError) in
                 try scope.forEach((frames.count + 7) / 8) { group in
                     for index in group * 8..<min(group * 8 + 8, frames.count) {
                         let frame = frames[index]
@@ -192,7 +190,7 @@ public enum DICOMSegmentationWriter {
                         let start = index * pixels
                         for pixel in 0..<pixels where source[pixel] == frame.value {
                             let bit = start + pixel
-                            target.base[bit >> 3] |= 1 << UInt8(bit & 7)
+                            target[bit >> 3] |= 1 << UInt8(bit & 7)
                         }
                     }
                 }

@@ -53,14 +53,13 @@ struct FirstLabels {
         // Stored depths: the lower of the two other stored axes runs fastest.
         let (fast, slow) = along == 0 ? (1, 2) : along == 1 ? (0, 2) : (0, 1)
         var found = [Int32](repeating: -1, count: size[fast] * size[slow])
-        try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-            try found.withUnsafeMutableBufferPointer { found throws(CancelledError) in
-                nonisolated(unsafe) let (voxels, found) = (voxels, found)
+        try labels.voxels.withParallelReader { voxels throws(CancelledError) in
+            try found.withParallelBuffer { found throws(CancelledError) in
                 let (lower, size) = (lower, size)
                 try scope.forEach(size[slow]) { second in
-                    let line = found.baseAddress! + second * size[fast]
+                    let line = found + second * size[fast]
                     func row(_ j: Int, _ k: Int) -> UnsafePointer<UInt16> {
-                        voxels.baseAddress! + stored.offset(lower.x, lower.y + j, lower.z + k)
+                        voxels + stored.offset(lower.x, lower.y + j, lower.z + k)
                     }
                     if along == 0 {
                         for j in 0..<size.y {
