@@ -41,6 +41,12 @@ let benchmarked = [
     "NocturneMesh", "NocturnePictures",
 ]
 
+/// What a module with recipes may use.
+let recipe: [Target.Dependency] = [
+    "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
+    "NocturneInference", "NocturnePostprocess", "NocturnePictures", "NocturneBatch", "NocturneRecipeSupport",
+]
+
 let package = Package(
     name: "nocturne",
     products: [
@@ -136,20 +142,30 @@ let package = Package(
             ],
             embedded: "Schemas"
         ),
-        // The only place that ties formats, models and algorithms together.
+        // What recipes share: the walk over the inputs, sources, results, their inspection.
+        module(
+            "NocturneRecipeSupport",
+            [
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
+                "NocturneBatch",
+            ]
+        ),
+        // Recipes tie formats, models and algorithms together: those for volumes, and those for photos.
+        module("NocturneVolumes", recipe + ["NocturneMesh"], embedded: "Schemas"),
+        module("NocturnePhotos", recipe, embedded: "Schemas"),
+        // The only list of recipes.
         module(
             "NocturneRecipes",
             [
-                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
-                "NocturneInference",
-                "NocturnePostprocess", "NocturneMesh", "NocturnePictures", "NocturneBatch",
-            ],
-            embedded: "Schemas"
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
+                "NocturneBatch", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos",
+            ]
         ),
         .executableTarget(
             name: "nocturne",
             dependencies: [
-                "NocturneRecipes", "NocturneBatch", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
+                "NocturneRecipes", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos", "NocturneBatch",
+                "NocturneInference", "NocturneFormats", "NocturneConcurrency",
                 "NocturneSystem", "NocturneCore", "CPosix",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -169,8 +185,8 @@ let package = Package(
         .target(
             name: "NocturneFuzz",
             dependencies: [
-                "NocturneRecipes", "NocturneBatch", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
-                "NocturneSystem", "NocturneCore", "CZlib",
+                "NocturneVolumes", "NocturnePhotos", "NocturneBatch", "NocturneInference", "NocturneFormats",
+                "NocturneConcurrency", "NocturneSystem", "NocturneCore", "CZlib",
             ],
             path: "Tests/NocturneFuzz",
             swiftSettings: settings
@@ -186,7 +202,13 @@ let package = Package(
         tests(of: "NocturneMesh", ["NocturneSystem", "NocturneFormats"]),
         tests(of: "NocturnePictures", ["NocturneSystem", "NocturneFormats"]),
         tests(of: "NocturneBatch", ["NocturneSystem"]),
-        tests(of: "NocturneRecipes", ["NocturneSystem", "NocturneFormats", "NocturneInference"]),
+        tests(
+            of: "NocturneRecipes",
+            [
+                "NocturneVolumes", "NocturnePhotos", "NocturneRecipeSupport", "NocturneSystem", "NocturneFormats",
+                "NocturneInference",
+            ]
+        ),
         tests(of: "nocturne", ["NocturneFormats", "NocturneSystem", "NocturneCore", "CZlib"]),
     ],
     swiftLanguageModes: [.v6],

@@ -4,8 +4,10 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
+import NocturneVolumes
 
 /// The inputs, the models, and every option that can change a result.
 struct BatchArguments: ParsableArguments {

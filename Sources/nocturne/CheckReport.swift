@@ -2,8 +2,10 @@ import Foundation
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
+import NocturneVolumes
 
 /// What `models check` found out about a package.
 struct CheckReport: Encodable {

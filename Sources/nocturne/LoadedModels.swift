@@ -4,8 +4,10 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
+import NocturneVolumes
 
 /// From names on the command line, or from a journal's description, to models in memory.
 enum LoadedModels {

@@ -4,9 +4,11 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Synchronization
 
 /// A batch in a fresh folder: inputs to be written, runs to be made, results to be looked at.

@@ -4,9 +4,11 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Synchronization
 import Testing
 

@@ -2,9 +2,11 @@ import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Synchronization
 import Testing
 

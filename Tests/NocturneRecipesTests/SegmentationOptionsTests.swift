@@ -1,4 +1,6 @@
+import NocturnePhotos
 import NocturneRecipes
+import NocturneVolumes
 import Testing
 
 @Suite("Options that change results")

@@ -5,6 +5,7 @@ import NocturneConcurrency
 import NocturneFormats
 import NocturneRecipes
 import NocturneSystem
+import NocturneVolumes
 
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,10 +3,12 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturnePhotos
 import NocturnePostprocess
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 
 /// A folder with a CT series of 20 × 18 × 24 voxels, and objects that belong to it.
 struct LabelBench {

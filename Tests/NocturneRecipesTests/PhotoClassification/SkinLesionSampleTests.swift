@@ -4,9 +4,12 @@ import NocturneConcurrency
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
+import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("The sample package of skin lesions")

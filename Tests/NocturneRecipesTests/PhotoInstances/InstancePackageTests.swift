@@ -1,8 +1,10 @@
 import Foundation
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("Packages that take photos apart")

@@ -3,9 +3,11 @@ import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("Photos taken apart")

@@ -4,9 +4,11 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 
 /// A batch of drawn pictures, taken apart by a network that gives their red, green and blue as its maps.
 struct ShelfBench {

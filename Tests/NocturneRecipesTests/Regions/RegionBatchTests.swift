@@ -3,9 +3,11 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("Regions and references in a batch")

@@ -2,8 +2,10 @@ import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
+import NocturneVolumes
 
 /// A finished batch that is damaged on purpose and verified.
 struct VerifiedBatch {

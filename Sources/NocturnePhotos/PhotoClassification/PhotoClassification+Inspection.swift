@@ -1,0 +1,16 @@
+package import NocturneBatch
+import NocturneConcurrency
+import NocturneRecipeSupport
+package import NocturneSystem
+
+extension PhotoClassification {
+    /// Holds the files of a finished item against its `result.json`.
+    /// - Throws: `CancelledError`.
+    package static func inspect(
+        _ item: CommittedItem,
+        _ document: JSONValue,
+        flag: CancellationFlag
+    ) throws -> ResultFindings {
+        try PhotoClassificationResult.findings(of: item, document, schema: PhotoSchemas.classification, flag: flag)
+    }
+}
