@@ -128,12 +128,11 @@ let package = Package(
         module("NocturnePostprocess", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
         module("NocturneMesh", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
         module("NocturnePictures", ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "CNocturneKernels"]),
+        // The database: schema, records, queries. The only module that knows SQLite.
+        module("NocturneJournal", ["NocturneSystem", .product(name: "GRDB", package: "GRDB.swift")]),
         module(
             "NocturneBatch",
-            [
-                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CPosix",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
+            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal", "CPosix"],
             embedded: "Schemas"
         ),
         // The only place that ties formats, models and algorithms together.
@@ -142,15 +141,15 @@ let package = Package(
             [
                 "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
                 "NocturneInference",
-                "NocturnePostprocess", "NocturneMesh", "NocturnePictures", "NocturneBatch",
+                "NocturnePostprocess", "NocturneMesh", "NocturnePictures", "NocturneJournal", "NocturneBatch",
             ],
             embedded: "Schemas"
         ),
         .executableTarget(
             name: "nocturne",
             dependencies: [
-                "NocturneRecipes", "NocturneBatch", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
-                "NocturneSystem", "NocturneCore", "CPosix",
+                "NocturneRecipes", "NocturneBatch", "NocturneJournal", "NocturneInference", "NocturneFormats",
+                "NocturneConcurrency", "NocturneSystem", "NocturneCore", "CPosix",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             // What the commands print is held against them by the tests alone.
@@ -185,9 +184,10 @@ let package = Package(
         tests(of: "NocturnePostprocess", ["NocturneSystem"]),
         tests(of: "NocturneMesh", ["NocturneSystem", "NocturneFormats"]),
         tests(of: "NocturnePictures", ["NocturneSystem", "NocturneFormats"]),
-        tests(of: "NocturneBatch", ["NocturneSystem"]),
-        tests(of: "NocturneRecipes", ["NocturneSystem", "NocturneFormats", "NocturneInference"]),
-        tests(of: "nocturne", ["NocturneFormats", "NocturneSystem", "NocturneCore", "CZlib"]),
+        tests(of: "NocturneJournal", ["NocturneSystem", .product(name: "GRDB", package: "GRDB.swift")]),
+        tests(of: "NocturneBatch", ["NocturneSystem", "NocturneJournal"]),
+        tests(of: "NocturneRecipes", ["NocturneSystem", "NocturneJournal", "NocturneFormats", "NocturneInference"]),
+        tests(of: "nocturne", ["NocturneJournal", "NocturneFormats", "NocturneSystem", "NocturneCore", "CZlib"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu11,
