@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneJournal
 import NocturneSystem
 
 /// `result.json` of a segmentation or structure set: a function of it, its source images and the options, with nothing

@@ -1,5 +1,6 @@
-package import NocturneBatch
+import NocturneBatch
 import NocturneInference
+package import NocturneJournal
 package import NocturneSystem
 
 /// `result.json` of a classified photo: a function of input, model and options, with nothing of when and where, and of the

@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
 public import NocturneSystem
 
 /// Looks into the results of all recipes: `nocturne verify`. No model is needed.

@@ -4,6 +4,7 @@ public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+public import NocturneJournal
 import NocturneSystem
 
 /// CT and MR volumes in; label maps, surfaces and measurements out.
