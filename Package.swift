@@ -44,7 +44,8 @@ let benchmarked = [
 /// What a module with recipes may use.
 let recipe: [Target.Dependency] = [
     "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
-    "NocturneInference", "NocturnePostprocess", "NocturnePictures", "NocturneBatch", "NocturneRecipeSupport",
+    "NocturneInference", "NocturnePostprocess", "NocturnePictures", "NocturneJournal", "NocturneBatch",
+    "NocturneRecipeSupport",
 ]
 
 let package = Package(
@@ -134,12 +135,11 @@ let package = Package(
         module("NocturnePostprocess", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
         module("NocturneMesh", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
         module("NocturnePictures", ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "CNocturneKernels"]),
+        // The database: schema, records, queries. The only module that knows SQLite.
+        module("NocturneJournal", ["NocturneSystem", .product(name: "GRDB", package: "GRDB.swift")]),
         module(
             "NocturneBatch",
-            [
-                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CPosix",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
+            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal", "CPosix"],
             embedded: "Schemas"
         ),
         // What recipes share: the walk over the inputs, sources, results, their inspection.
@@ -147,7 +147,7 @@ let package = Package(
             "NocturneRecipeSupport",
             [
                 "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
-                "NocturneBatch",
+                "NocturneJournal", "NocturneBatch",
             ]
         ),
         // Recipes tie formats, models and algorithms together: those for volumes, and those for photos.
@@ -158,13 +158,14 @@ let package = Package(
             "NocturneRecipes",
             [
                 "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
-                "NocturneBatch", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos",
+                "NocturneJournal", "NocturneBatch", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos",
             ]
         ),
         .executableTarget(
             name: "nocturne",
             dependencies: [
                 "NocturneRecipes", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos", "NocturneBatch",
+                "NocturneJournal",
                 "NocturneInference", "NocturneFormats", "NocturneConcurrency",
                 "NocturneSystem", "NocturneCore", "CPosix",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -185,7 +186,8 @@ let package = Package(
         .target(
             name: "NocturneFuzz",
             dependencies: [
-                "NocturneVolumes", "NocturnePhotos", "NocturneBatch", "NocturneInference", "NocturneFormats",
+                "NocturneVolumes", "NocturnePhotos", "NocturneJournal", "NocturneBatch", "NocturneInference",
+                "NocturneFormats",
                 "NocturneConcurrency", "NocturneSystem", "NocturneCore", "CZlib",
             ],
             path: "Tests/NocturneFuzz",
@@ -201,15 +203,17 @@ let package = Package(
         tests(of: "NocturnePostprocess", ["NocturneSystem"]),
         tests(of: "NocturneMesh", ["NocturneSystem", "NocturneFormats"]),
         tests(of: "NocturnePictures", ["NocturneSystem", "NocturneFormats"]),
-        tests(of: "NocturneBatch", ["NocturneSystem"]),
+        tests(of: "NocturneJournal", ["NocturneSystem", .product(name: "GRDB", package: "GRDB.swift")]),
+        tests(of: "NocturneBatch", ["NocturneSystem", "NocturneJournal"]),
         tests(
             of: "NocturneRecipes",
             [
-                "NocturneVolumes", "NocturnePhotos", "NocturneRecipeSupport", "NocturneSystem", "NocturneFormats",
+                "NocturneVolumes", "NocturnePhotos", "NocturneRecipeSupport", "NocturneJournal", "NocturneSystem",
+                "NocturneFormats",
                 "NocturneInference",
             ]
         ),
-        tests(of: "nocturne", ["NocturneFormats", "NocturneSystem", "NocturneCore", "CZlib"]),
+        tests(of: "nocturne", ["NocturneJournal", "NocturneFormats", "NocturneSystem", "NocturneCore", "CZlib"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu11,

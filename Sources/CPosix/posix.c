@@ -209,3 +209,8 @@ int cposix_signals_next(int descriptor) {
 }
 
 int cposix_is_ignored(const struct sigaction *action) { return action->sa_handler == SIG_IGN ? 1 : 0; }
+
+static _Thread_local int thread_may_block;
+
+int cposix_thread_may_block(void) { return thread_may_block; }
+void cposix_thread_set_may_block(int may_block) { thread_may_block = may_block; }

@@ -1,6 +1,7 @@
 import CPosix
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 
 /// A round looks at the inputs, works off what is to be done, and accounts for it.
@@ -15,19 +16,16 @@ extension BatchEngine {
         changed: Bool
     ) async throws -> BatchOutcome {
         await progress.emit(BatchEvent(.batchStarted))
-        let limits = try await room.whenThereIsRoom(control, progress) {
-            try await settleDeath(journal)
-            if options.previousDeath == nil, journal.silentPaths()?.isEmpty == false { try journal.keepSilent([]) }
-            if options.previousDeath == nil, try journal.setting("poison") != nil { try journal.keep(CrashingFiles()) }
-            return try RunLimits(options, journal)
+        let (recovery, limits) = try await room.whenThereIsRoom(control, progress) {
+            (try await recover(journal, blocking), try await RunLimits(options, journal))
         }
-        let trace = DiscoveryTrace(folder: options.output.looks)
+        let trace = DiscoveryTrace(folder: options.output.discoveryTrace)
         defer { trace.remove() }
-        let poison = options.previousDeath == nil ? CrashingFiles() : try journal.poison()
         var state = RunState(
-            silent: silentFiles(journal, poison),
+            silent: unresponsiveFiles(recovery.discoveryLimits),
             trace: trace,
-            looksOneByOne: !poison.suspects.isEmpty,
+            recovery: recovery,
+            looksOneByOne: recovery.discoveryLimits.readsOneByOne,
             isChanged: changed
         )
         let accounting = BatchReportWriter(
@@ -35,6 +33,7 @@ extension BatchEngine {
             journal: journal,
             output: options.output,
             description: options.description,
+            blocking: blocking,
             control: control,
             progress: progress,
             room: room,
@@ -78,6 +77,7 @@ extension BatchEngine {
     private struct RunState {
         let silent: UnresponsiveFiles
         let trace: DiscoveryTrace
+        var recovery: CrashRecoveryStateMachine
         /// So that a second death tells which file it was.
         var looksOneByOne: Bool
         let isChanged: Bool
@@ -120,22 +120,21 @@ extension BatchEngine {
         var discovery = try await discover(journal, pool, blocking, state, isFirst: isFirst)
         state.look = ContinuousClock.now - start
         discovery.notes.removeAll { !state.told.insert($0).inserted }
+        var settings = Reconciliation.Options(threads: options.threads)
+        settings.descriptionChanged = state.isChanged && isFirst
+        settings.reportsAll = isFirst
+        settings.trace = state.trace
         let stock = Reconciliation(
             recipes: recipes,
             journal: journal,
             output: options.output,
+            blocking: blocking,
             control: control,
             progress: progress,
-            threads: options.threads,
-            descriptionChanged: state.isChanged && isFirst,
-            tellsAll: isFirst,
-            trace: state.trace
+            options: settings
         )
         // What failed in this very run is not tried again.
-        let planner = WorkPlanner(
-            retryFailed: isFirst && options.retryFailed,
-            previousDeath: isFirst ? options.previousDeath : nil
-        )
+        let planner = WorkPlanner(retryFailed: isFirst && options.retryFailed)
         let queue = try await room.whenThereIsRoom(control, progress) { [discovery] in
             try await stock.run(discovery, planner: planner)
         }
@@ -155,7 +154,7 @@ extension BatchEngine {
         )
         state.needsDiscovery = end.needsDiscovery
         state.peakLeasedBytes = max(state.peakLeasedBytes, end.peakLeasedBytes)
-        if !queue.isEmpty { try journal.forgetDeathsOutsideItems() }
+        if !queue.isEmpty, let action = state.recovery.itemsProcessed() { try await perform(action, journal) }
         state.counts = try await accounting.bringUpToDate()
         cposix_trim_heap()
     }
@@ -169,17 +168,13 @@ extension BatchEngine {
     }
 
     /// Files that an engine before this one was stuck in are known from the start.
-    private func silentFiles(_ journal: Journal, _ poison: CrashingFiles) -> UnresponsiveFiles {
+    private func unresponsiveFiles(_ limits: CrashRecoveryStateMachine.DiscoveryLimits) -> UnresponsiveFiles {
         // Whoever gives items their time, or has just been stuck, does not want to be stuck in reading headers.
         UnresponsiveFiles(
             patience: options.stall?.itemSeconds.map { min($0, 30) } ?? (options.previousDeath == nil ? nil : 30),
-            remembered: stuckFiles(journal),
-            reasons: poison.reasons
+            remembered: limits.unresponsiveFiles,
+            reasons: limits.excludedFiles
         )
-    }
-
-    private func stuckFiles(_ journal: Journal) -> [String] {
-        options.previousDeath == nil ? [] : journal.silentPaths() ?? []
     }
 
     private func discover(
@@ -189,7 +184,8 @@ extension BatchEngine {
         _ state: RunState,
         isFirst: Bool
     ) async throws -> Discovery {
-        let isNew = try journal.items().isEmpty
+        let known = try await journal.items()
+        let isNew = known.isEmpty
         let silent = state.silent
         silent.beginAnew()
         let request = DiscoveryRequest(
@@ -202,8 +198,8 @@ extension BatchEngine {
             trace: state.trace,
             identifiers: IdentifierPolicy(words: options.description.options)
         )
-        let settled = Set(try journal.items().filter { $0.state == .failed }.map(\.path))
-            .intersection(stuckFiles(journal))
+        let settled = Set(known.filter { $0.state == .failed }.map(\.path))
+            .intersection(state.recovery.discoveryLimits.unresponsiveFiles)
         let flag = control.flag(for: "")
         let looksOneByOne = state.looksOneByOne
         let routes = options.description.routes

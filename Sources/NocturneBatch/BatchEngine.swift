@@ -2,6 +2,7 @@ import CPosix
 import Foundation
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 
 /// The root of the tree of actors: builds it, owns the one task group, and takes it down.
@@ -34,10 +35,9 @@ public struct BatchEngine: Sendable {
         control.onWait { lock.say($0) }
         defer { control.onWait(nil) }
         let (journal, changed) = try await room.whenThereIsRoom(control, progress) {
-            let journal = try Journal(path: output.journal)
-            return (journal, try agree(with: journal))
+            let journal = try await Journal(path: output.journal)
+            return (journal, try await agree(with: journal))
         }
-        defer { journal.close() }
 
         let pool = ComputePool(width: options.threads)
         let blocking = BlockingPool(width: 4)
@@ -46,7 +46,14 @@ public struct BatchEngine: Sendable {
             pool.shutdown()
         }
         let health = OutputHealth(output: output, lock: lock)
-        return try await work(journal, pool, blocking, room: room, health: health, changed: changed)
+        do {
+            let outcome = try await work(journal, pool, blocking, room: room, health: health, changed: changed)
+            await journal.close()
+            return outcome
+        } catch {
+            await journal.close()
+            throw error
+        }
     }
 
     /// Builds the tree for a queue of items, lets it run to the last one, and takes it down.
@@ -122,7 +129,7 @@ public struct BatchEngine: Sendable {
                 itemLimit: stall.itemSeconds,
                 isPaused: { gate.level == .critical },
                 action: { stuck in
-                    journal.clear(of: stuck)
+                    recordStuckItems(stuck, in: journal, at: Timestamp.now())
                     stall.action(stuck.map(\.words).sorted().joined(separator: "; "))
                 }
             )

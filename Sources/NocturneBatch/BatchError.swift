@@ -10,7 +10,6 @@ public struct BatchError: SystemCallError, Sendable, CustomStringConvertible {
         case outputInUse
         case notABatch
         case optionsDiffer
-        case journalUnusable
         case nothingMatched
         case inputMissing
         case unknownItem

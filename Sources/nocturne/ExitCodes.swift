@@ -16,7 +16,7 @@ enum NocturneExit: Int32, Error {
         switch error.code {
         case .nothingMatched: self = .nothingMatched
         case .outputFull: self = .stoppedEarly
-        case .journalUnusable, .engineDied: self = .internalError
+        case .engineDied: self = .internalError
         case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .inputMissing, .unknownItem, .modelUnusable:
             self = .usage
         }

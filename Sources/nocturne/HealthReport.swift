@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneJournal
 import NocturneConcurrency
 import NocturneFormats
 import NocturneInference

@@ -2,6 +2,7 @@ import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 import NocturneTestSupport
 import Synchronization

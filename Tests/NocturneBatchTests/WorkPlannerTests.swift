@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 import Testing
 

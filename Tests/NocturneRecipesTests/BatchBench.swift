@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
 import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
@@ -128,15 +129,11 @@ final class BatchBench: Sendable {
     }
 
     /// The reason the account gives for an item that did not complete.
-    func reason(_ item: String) throws -> String? {
-        let journal = try Journal(path: output.journal)
-        defer { journal.close() }
-        return try journal.items().first { $0.name == item }?.reason
+    func reason(_ item: String) async throws -> String? {
+        try await Journal.with(path: output.journal) { try await $0.items() }.first { $0.name == item }?.reason
     }
 
-    func state(_ item: String) throws -> ItemState? {
-        let journal = try Journal(path: output.journal)
-        defer { journal.close() }
-        return try journal.items().first { $0.name == item }?.state
+    func state(_ item: String) async throws -> ItemState? {
+        try await Journal.with(path: output.journal) { try await $0.items() }.first { $0.name == item }?.state
     }
 }

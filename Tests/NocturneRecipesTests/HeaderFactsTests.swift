@@ -116,9 +116,7 @@ struct HeaderFactsTests {
         try Data(bytes).write(to: url)
         #expect(try await bench.run().counts.completed == 2)
         let note = "q-form and s-form disagree; the s-form is used"
-        let journal = try Journal(path: bench.output.journal)
-        defer { journal.close() }
-        for item in try journal.items() {
+        for item in try await Journal.with(path: bench.output.journal, { try await $0.items() }) {
             let isShifted = item.name == "shifted"
             #expect(item.notes.contains(note) == isShifted)
             let result = try String(contentsOfFile: bench.output.item(item.name) + "/result.json", encoding: .utf8)

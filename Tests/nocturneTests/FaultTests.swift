@@ -74,7 +74,7 @@ struct FaultTests {
             )
             #expect(tool.status == 3, "\(tool.errors)")
             let items = try account(bench)["items"] as? [[String: Any]] ?? []
-            let silent = items.filter { ($0["reason"] as? String)?.contains("did not answer for 1 s") == true }
+            let silent = items.filter { ($0["reason"] as? String)?.contains("did not respond within 1 s") == true }
             #expect(silent.map { $0["item"] as? String } == [name == "z.dcm" ? "z.dcm" : "stuck"])
             #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == completed)
             #expect(items.count == 3)
@@ -159,7 +159,7 @@ struct FaultTests {
         #expect(dying.errors.contains("three times while no item was in flight"), "\(dying.errors)")
         #expect(try Tool(command).status == 0)
         let events = try String(contentsOfFile: bench.output + "/events.jsonl", encoding: .utf8)
-        #expect(events.contains("The engine died: signal 9 (Killed)"))
+        #expect(events.contains("The engine crashed: signal 9 (Killed)"))
         #expect(events.contains("In flight: nothing."))
     }
 

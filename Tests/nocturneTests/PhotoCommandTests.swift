@@ -123,10 +123,10 @@ struct PhotoCommandTests {
         #expect((failed[0]["reason"] as? String)?.isEmpty == false)
 
         // As the journal is while p1 is in flight, and somebody is at work.
-        let journal = try Journal(path: output + "/.nocturne/journal.sqlite")
-        defer { journal.close() }
-        let second = try #require(try journal.items().first { $0.name == "p1" })
-        try journal.markStarted([second.id])
+        try await Journal.with(path: output + "/.nocturne/journal.sqlite") { journal in
+            let second = try #require(try await journal.items().first { $0.name == "p1" })
+            try await journal.markStarted([second.id])
+        }
         #expect(try parts().filter { $0["state"] as? String == "processing" }.isEmpty)
         let lock = try BatchLock(OutputFolder(output))
         defer { withExtendedLifetime(lock) {} }

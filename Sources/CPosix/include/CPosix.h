@@ -43,3 +43,7 @@ int cposix_signals_begin(const int *signals, int count);
 int cposix_signals_next(int descriptor);
 /* Whether a disposition is to ignore the signal. */
 int cposix_is_ignored(const struct sigaction *action);
+
+/* Whether the calling thread may wait for the disk or for other threads; 0 until it is set. */
+int cposix_thread_may_block(void);
+void cposix_thread_set_may_block(int may_block);

@@ -1,6 +1,7 @@
 import Foundation
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 import Synchronization
 

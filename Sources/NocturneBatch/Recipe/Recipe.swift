@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 import NocturneCore
+public import NocturneJournal
 public import NocturneSystem
 
 /// What to do for one kind of model, as synchronous functions, one per stage.

@@ -1,6 +1,12 @@
+public import NocturneJournal
 import NocturneSystem
 
-/// What the whole batch has in common: kept in the journal, and compared when a run comes back.
+extension JournalSetting<BatchDescription> {
+    /// What the batch was started with.
+    public static var batchDescription: Self { Self(json: "description") }
+}
+
+/// What the whole batch has in common: kept in the journal, and compared when a later run continues it.
 public struct BatchDescription: Sendable, Codable, Equatable {
     public struct Model: Sendable, Codable, Equatable {
         public var id: String
@@ -52,17 +58,17 @@ public struct BatchDescription: Sendable, Codable, Equatable {
     /// Which inputs go to which model.
     public var routes: InputRoutes { InputRoutes(only: only ?? [], inputs: inputs) }
 
-    /// What differs from an earlier run, in words; empty when it is the same batch.
+    /// What differs from an earlier run, for the user; empty when it is the same batch.
     public func differences(from earlier: BatchDescription) -> [String] {
         var result: [String] = []
         for key in Set(options.keys).union(earlier.options.keys).sorted() where options[key] != earlier.options[key] {
             result.append("--\(key) was \(earlier.options[key] ?? "not given"), now \(options[key] ?? "not given")")
         }
         if models != earlier.models {
-            let words: ([Model]) -> String = {
+            let text: ([Model]) -> String = {
                 $0.map { "\($0.id) \($0.version) (\($0.digest.prefix(8)))" }.joined(separator: ", ")
             }
-            result.append("the model was \(words(earlier.models)), now \(words(models))")
+            result.append("the model was \(text(earlier.models)), now \(text(models))")
         }
         if inputs != earlier.inputs {
             result.append(
@@ -72,8 +78,8 @@ public struct BatchDescription: Sendable, Codable, Equatable {
         if include != earlier.include { result.append("--include differs") }
         if exclude != earlier.exclude { result.append("--exclude differs") }
         if only != earlier.only {
-            let words: ([String]?) -> String = { $0?.joined(separator: ", ") ?? "not given" }
-            result.append("--only was \(words(earlier.only)), now \(words(only))")
+            let text: ([String]?) -> String = { $0?.joined(separator: ", ") ?? "not given" }
+            result.append("--only was \(text(earlier.only)), now \(text(only))")
         }
         return result
     }

@@ -1,6 +1,7 @@
 import Foundation
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 
 /// Decides what is done and when; the journal's only writer.
@@ -32,7 +33,7 @@ actor Scheduler {
     /// Whether a source changed while its item was worked on.
     private(set) var needsDiscovery = false
     private let deadline: ContinuousClock.Instant?
-    private var pace: LearnedPace
+    private var pace = LearnedPace()
     /// Steps of each item in flight.
     private var steps: [Int64: Int] = [:]
     /// Since when the machine works on what is in flight: the last end of an item, or the first start after a rest.
@@ -73,7 +74,6 @@ actor Scheduler {
         self.hours = hours
         self.watch = watch
         self.deadline = deadline
-        pace = (try? journal.pace()) ?? LearnedPace()
     }
 
     // MARK: Admitting
@@ -81,6 +81,7 @@ actor Scheduler {
     /// Admits items one after the other as memory allows, until none is left or the run is to stop.
     /// - Parameter requests: of each recipe's pipeline, in the order of the recipes.
     func admit(into requests: [BoundedChannel<StageMessage<Void>>]) async {
+        pace = (try? await journal.pace()) ?? LearnedPace()
         await admitAll(into: requests)
         guard leftForLater > 0, watch == nil, let time = hours.finishBy else { return }
         control.drain()
@@ -157,7 +158,7 @@ actor Scheduler {
     {
         sequence += 1
         let flag = control.flag(for: work.name)
-        try journal.markStarted([work.id])
+        try await journal.markStarted([work.id])
         if inFlight.isEmpty { busySince = .now }
         inFlight[work.id] = work
         steps[work.id] = plan.steps
@@ -224,7 +225,7 @@ actor Scheduler {
             fullDisks = 0
             hasLearned = true
             pace.learn(model: work.model, seconds: seconds, steps: report.item.plan.steps)
-            if deadline != nil { try? journal.keep(pace) }
+            if deadline != nil { try? await journal.keep(pace) }
             await progress.ended(
                 work.id,
                 BatchEvent(.itemCompleted, item: work.name, seconds: (seconds * 1000).rounded() / 1000)
@@ -272,20 +273,20 @@ actor Scheduler {
 
     /// It waits again, with the reason why.
     private func putBack(_ work: PendingItem, _ reason: String) async {
-        try? journal.settle([work.id], as: .pending, reason: reason, at: Timestamp.now())
+        try? await journal.settle([work.id], as: .pending, reason: reason, at: Timestamp.now())
         await progress.putBack(work.id, BatchEvent(.itemRetried, item: work.name, reason: reason))
     }
 
     /// Called by the committer for items whose files are in place.
-    func record(_ commits: [PendingCommit]) throws {
-        try journal.complete(commits.map { ($0.id, $0.product) }, at: Timestamp.now())
+    func record(_ commits: [PendingCommit]) async throws {
+        try await journal.complete(commits.map { (id: $0.id, product: $0.product) }, at: Timestamp.now())
         committed.formUnion(commits.map(\.id))
     }
 
     /// After everything has stopped: what was in flight and never reported goes back to waiting.
     func settleLeftovers() async {
         // Only a deadline makes it worth a transaction an item.
-        if hasLearned { try? journal.keep(pace) }
+        if hasLearned { try? await journal.keep(pace) }
         for work in inFlight.values where !committed.contains(work.id) {
             await settle(work, .pending, "interrupted", .itemInterrupted)
         }
@@ -299,7 +300,7 @@ actor Scheduler {
 
     private func settle(_ work: PendingItem, _ state: ItemState, _ reason: String, _ event: BatchEvent.Kind) async {
         do {
-            try journal.settle([work.id], as: state, reason: reason, at: Timestamp.now())
+            try await journal.settle([work.id], as: state, reason: reason, at: Timestamp.now())
         } catch {
             if control.givenUp == nil { await progress.note("\(error)") }
         }

@@ -109,19 +109,3 @@ public struct WorkingHours: Sendable, Hashable {
         return Int(local.tm_hour) * 3600 + Int(local.tm_min) * 60 + Int(local.tm_sec)
     }
 }
-
-/// How long items take, learned from those that were completed: seconds a tile, one figure for each model.
-struct LearnedPace: Codable, Sendable {
-    private var secondsPerStep: [String: Double] = [:]
-
-    /// Later items count as much as all before them together: machines change.
-    mutating func learn(model: String, seconds: Double, steps: Int) {
-        let new = seconds / Double(max(steps, 1))
-        secondsPerStep[model] = secondsPerStep[model].map { ($0 + new) / 2 } ?? new
-    }
-
-    /// Nil for a model of which nothing was completed yet.
-    func seconds(model: String, steps: Int) -> Double? {
-        secondsPerStep[model].map { $0 * Double(max(steps, 1)) }
-    }
-}

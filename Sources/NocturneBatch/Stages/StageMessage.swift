@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 import Synchronization
 

@@ -3,6 +3,7 @@ public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+public import NocturneJournal
 import NocturneNumerics
 import NocturneRecipeSupport
 public import NocturneSystem

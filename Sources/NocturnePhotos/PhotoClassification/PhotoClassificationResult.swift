@@ -1,5 +1,6 @@
-package import NocturneBatch
+import NocturneBatch
 import NocturneInference
+package import NocturneJournal
 package import NocturneRecipeSupport
 package import NocturneSystem
 

@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem

@@ -2,6 +2,7 @@ import Foundation
 import NocturneBatch
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem

@@ -1,7 +1,8 @@
 import Foundation
-package import NocturneBatch
+import NocturneBatch
 import NocturneCore
 package import NocturneInference
+package import NocturneJournal
 import NocturneSystem
 
 /// What the `result.json` of every recipe has in common: a function of input, model and options, with nothing of when

@@ -2,6 +2,7 @@ public import NocturneBatch
 public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+public import NocturneJournal
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem

@@ -2,6 +2,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem

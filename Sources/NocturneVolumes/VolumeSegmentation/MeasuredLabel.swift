@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneJournal
 import NocturneRecipeSupport
 
 /// A label of a map with its measures, whether a model made it or an object held it.

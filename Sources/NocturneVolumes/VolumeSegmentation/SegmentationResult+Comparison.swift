@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneInference
+import NocturneJournal
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem

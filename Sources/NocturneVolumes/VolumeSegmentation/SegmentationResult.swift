@@ -1,6 +1,7 @@
 import NocturneBatch
 import NocturneCore
 import NocturneInference
+import NocturneJournal
 import NocturneRecipeSupport
 import NocturneSystem
 

@@ -2,6 +2,7 @@ public import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
+public import NocturneJournal
 import NocturneMesh
 import NocturnePictures
 import NocturnePostprocess

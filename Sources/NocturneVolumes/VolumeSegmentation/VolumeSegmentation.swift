@@ -4,6 +4,7 @@ public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+public import NocturneJournal
 import NocturneRecipeSupport
 import NocturneSystem
 

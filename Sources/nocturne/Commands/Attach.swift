@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NocturneBatch
+import NocturneJournal
 import NocturneSystem
 
 struct Attach: AsyncParsableCommand {
@@ -13,9 +14,9 @@ struct Attach: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        _ = try ExistingBatch.description(of: folder)
+        _ = try await ExistingBatch.description(of: folder)
         guard BatchLock.holder(of: folder) != nil else {
-            return try end(folder, said: "No run is at work.")
+            return try await end(folder, said: "No run is at work.")
         }
         var offset = UInt64(max(0, (FileSystem.size(folder.events) ?? 0) - 4096))
         var rest = Data()
@@ -29,7 +30,7 @@ struct Attach: AsyncParsableCommand {
                 guard let event = try? JSONDecoder().decode(BatchEvent.self, from: line) else { continue }
                 if let text = EventText.line(event, ProgressStatus(of: event)) { Terminal.say(text) }
             }
-            if !isAtWork { return try end(folder, said: nil) }
+            if !isAtWork { return try await end(folder, said: nil) }
             try await Task.sleep(for: .milliseconds(500))
         }
     }
@@ -44,11 +45,9 @@ struct Attach: AsyncParsableCommand {
     }
 
     /// The account as it stands, and the exit code that the run has or had.
-    private func end(_ folder: OutputFolder, said: String?) throws {
+    private func end(_ folder: OutputFolder, said: String?) async throws {
         if let said { Terminal.say(said) }
-        let journal = try Journal(path: folder.journal)
-        defer { journal.close() }
-        let counts = BatchCounts(of: try journal.items())
+        let counts = BatchCounts(of: try await Journal.with(path: folder.journal) { try await $0.items() })
         Terminal.say(SummaryText.summary(counts, output: folder, seconds: nil))
         let code = NocturneExit(counts, mode: .draining, signal: nil)
         if code != .allCompleted { throw code }

@@ -1,9 +1,10 @@
 import ArgumentParser
 import Foundation
 import NocturneBatch
+import NocturneJournal
 import NocturneSystem
 
-struct Cancel: ParsableCommand {
+struct Cancel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Stop a run in another terminal, or single items of it."
     )
@@ -14,9 +15,9 @@ struct Cancel: ParsableCommand {
     @Argument(help: "Items to stop; none for the whole run.")
     var items: [String] = []
 
-    func run() throws {
+    func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        _ = try ExistingBatch.description(of: folder)
+        _ = try await ExistingBatch.description(of: folder)
         guard let process = BatchLock.holder(of: folder) else {
             throw BatchError(.notABatch, path: folder.path, detail: "no run is at work on this batch")
         }
@@ -25,9 +26,7 @@ struct Cancel: ParsableCommand {
             print("Process \(process) was asked to stop. Go on later with: nocturne resume \(folder.path)")
             return
         }
-        let journal = try Journal(path: folder.journal)
-        let known = Set(try journal.items().map(\.name))
-        journal.close()
+        let known = try await Journal.with(path: folder.journal) { Set(try await $0.items().map(\.name)) }
         for item in items where !known.contains(item) {
             throw BatchError(.unknownItem, path: folder.path, detail: "there is no item \(item)")
         }

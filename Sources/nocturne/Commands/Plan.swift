@@ -71,7 +71,7 @@ struct PlanReport {
                 try recipes.map { try $0.secondsPerStep(scope: scope) }
             )
         }
-        let decisions = WorkPlanner(retryFailed: false, previousDeath: nil).preview(discovery.items)
+        let decisions = WorkPlanner(retryFailed: false).preview(discovery.items)
         let items = decisions.items.map { entry -> Item in
             let problem = entry.item.problem.map { problem in
                 switch problem {

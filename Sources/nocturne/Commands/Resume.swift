@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NocturneBatch
+import NocturneJournal
 import NocturneSystem
 
 struct Resume: AsyncParsableCommand {
@@ -54,7 +55,7 @@ struct Retry: AsyncParsableCommand {
 /// A batch that is there already.
 enum ExistingBatch {
     /// What the batch was begun with.
-    static func description(of output: OutputFolder) throws -> BatchDescription {
+    static func description(of output: OutputFolder) async throws -> BatchDescription {
         guard output.holdsBatch else {
             throw BatchError(
                 .notABatch,
@@ -62,26 +63,20 @@ enum ExistingBatch {
                 detail: "holds no batch: there is no .nocturne/journal.sqlite"
             )
         }
-        let journal = try Journal(path: output.journal)
-        defer { journal.close() }
-        guard let description = try description(in: journal) else {
-            throw BatchError(.notABatch, path: output.path, detail: "the journal does not say what the batch is")
+        return try await Journal.with(path: output.journal) { journal in
+            guard let description = try await journal.value(of: .batchDescription) else {
+                throw BatchError(.notABatch, path: output.path, detail: "the journal has no description of the batch")
+            }
+            return description
         }
-        return description
     }
 
     /// What an engine that died has begun for this very command: lists may have been read to their ends, and files of options
     /// may be other ones by now. Nil for the first engine.
-    static func begunByThisRun(_ output: OutputFolder) throws -> BatchDescription? {
+    static func begunByThisRun(_ output: OutputFolder) async throws -> BatchDescription? {
         guard let supervisor = Supervisor.ofRestartedEngine, output.holdsBatch else { return nil }
-        let journal = try Journal(path: output.journal)
-        defer { journal.close() }
-        return try journal.setting("supervisor") == supervisor ? description(in: journal) : nil
-    }
-
-    private static func description(in journal: Journal) throws -> BatchDescription? {
-        try journal.setting("description").flatMap {
-            try? JSONDecoder().decode(BatchDescription.self, from: Data($0.utf8))
+        return try await Journal.with(path: output.journal) { journal in
+            try await journal.value(of: .supervisor) == supervisor ? journal.value(of: .batchDescription) : nil
         }
     }
 
@@ -93,7 +88,7 @@ enum ExistingBatch {
         failFast: Bool
     ) async throws {
         try resources.check()
-        let description = try description(of: output)
+        let description = try await description(of: output)
         guard try Supervisor.begin(on: output, detach: resources.detach) else { return }
         try await EngineProcess.run(
             EngineProcess.Request(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NocturneBatch
+import NocturneJournal
 import NocturneSystem
 
 struct Status: AsyncParsableCommand {
@@ -52,21 +53,20 @@ struct Status: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        _ = try ExistingBatch.description(of: folder)
+        _ = try await ExistingBatch.description(of: folder)
         while true {
-            let report = try report(folder)
+            let report = try await report(folder)
             if json { try Terminal.printJSON(report) } else { print(text(report, folder)) }
             guard follow, report.runningProcess != nil else { return }
             try await Task.sleep(for: .seconds(2))
         }
     }
 
-    private func report(_ folder: OutputFolder) throws -> Report {
-        let journal = try Journal(path: folder.journal)
-        defer { journal.close() }
-        let items = try journal.items()
+    private func report(_ folder: OutputFolder) async throws -> Report {
+        let (items, parts) = try await Journal.with(path: folder.journal) { journal in
+            (try await journal.items(), try await journal.parts())
+        }
         let holder = BatchLock.holder(of: folder)
-        let parts = try journal.parts()
         let isRunning = holder != nil
         return Report(
             output: folder.path,

@@ -36,7 +36,7 @@ struct Verify: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        _ = try ExistingBatch.description(of: folder)
+        _ = try await ExistingBatch.description(of: folder)
         if let process = BatchLock.holder(of: folder) {
             throw BatchError(.outputInUse, path: folder.path, detail: "process \(process) is working on this batch")
         }
@@ -49,14 +49,10 @@ struct Verify: AsyncParsableCommand {
         let pool = ComputePool(width: threads ?? ProcessInfo.processInfo.activeProcessorCount)
         defer { pool.shutdown() }
         let count = Terminal.isInteractive && !json ? CountOnTerminal("items read again") : nil
-        let verification = BatchVerification(folder, inspection: RecipeResults(), looksAtSources: sources)
+        let verification = BatchVerification(folder, inspection: RecipeResults(), checksSources: sources)
         let report: VerificationReport
         do {
-            report = try await pool.run {
-                try verification.run(scope: ComputeScope(pool: pool, flag: flag)) { done, all in
-                    count?.show(done, of: all)
-                }
-            }
+            report = try await verification.run(on: pool, flag: flag) { done, all in count?.show(done, of: all) }
             count?.clear()
         } catch is CancelledError {
             count?.clear()

@@ -39,7 +39,7 @@ struct Watch: AsyncParsableCommand {
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try ExistingBatch.begunByThisRun(folder) ?? batch.description(),
+                description: try await ExistingBatch.begunByThisRun(folder) ?? batch.description(),
                 resources: resources,
                 show: show,
                 overwrite: overwrite,

@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 
 /// What the engine does, and what is left of it when it ends.

@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
 import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
@@ -111,9 +112,8 @@ final class PhotoBench: Sendable {
     }
 
     /// States and reasons by item.
-    func account() throws -> [String: (state: ItemState, reason: String)] {
-        let journal = try Journal(path: output.journal)
-        defer { journal.close() }
-        return Dictionary(try journal.items().map { ($0.name, ($0.state, $0.reason ?? "")) }) { first, _ in first }
+    func account() async throws -> [String: (state: ItemState, reason: String)] {
+        let items = try await Journal.with(path: output.journal) { try await $0.items() }
+        return Dictionary(items.map { ($0.name, ($0.state, $0.reason ?? "")) }) { first, _ in first }
     }
 }

@@ -149,7 +149,7 @@ struct PhotoInstancesTests {
         )
         for item in ["shelf", "empty"] {
             let data = try Data(contentsOf: URL(fileURLWithPath: output.item(item) + "/result.json"))
-            #expect(try schema.faults(in: data) == [])
+            #expect(try await schema.faults(in: data) == [])
             let damaged = String(decoding: data, as: UTF8.self).replacingOccurrences(
                 of: "\"areaPixels\"",
                 with: "\"area\""

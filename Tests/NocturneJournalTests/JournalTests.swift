@@ -1,6 +1,7 @@
 import Foundation
 import NocturneBatch
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 import NocturneTestSupport
 import Testing

@@ -1,16 +1,16 @@
-/// A part of an item that is an entry of its own in a review queue: one thing on a photo.
+/// A part of an item that is an entry of its own in a review queue: one object on a photo.
 public struct ItemPart: Sendable, Hashable, Codable {
     public enum State: String, Sendable, Hashable, Codable {
-        /// Found, and its files are not there yet.
+        /// Found; its files do not exist yet.
         case processing
         case ready
-        /// Its files could not be made; the reason says why. The item's other parts are not concerned.
+        /// Its files could not be written; the reason says why. The item's other parts are not affected.
         case failed
     }
 
     /// From 1, in the item's own order.
     public var id: Int
-    /// What it is: the class.
+    /// Its class.
     public var kind: String
     public var state: State
     /// Relative to the item's folder; nil unless ready.

@@ -1,5 +1,5 @@
-/// One item as the journal knows it.
-public struct JournalItem: Sendable {
+/// One item as the journal has it.
+public struct JournalItem: Sendable, Hashable {
     public var id: Int64
     public var key: String
     public var name: String
@@ -7,13 +7,11 @@ public struct JournalItem: Sendable {
     public var fingerprint: String
     public var state: ItemState
     public var reason: String?
-    /// How often the engine died with this item in flight.
+    /// How often the engine crashed with this item in flight.
     public var deaths: Int
     public var notes: [String]
-    /// When its state last changed; nil for never.
+    /// When its state last changed, UTC; nil for never.
     public var changed: String?
-    /// Whether it is a picture, of which a review queue shows the parts.
-    public var isPhoto: Bool { key.hasPrefix(DiscoveredItem.photoKeyPrefix) }
 
     package init(
         id: Int64,
@@ -41,16 +39,37 @@ public struct JournalItem: Sendable {
 }
 
 /// A row to be written by ``Journal/record(_:)``.
-public struct JournalEntry: Sendable {
-    public var item: DiscoveredItem
+public struct JournalEntry: Sendable, Hashable {
+    /// Identifies the source, and the model where several work on it: the same in every run.
+    public var key: String
+    /// The folder of the item in the output.
     public var name: String
+    /// What the recipe needs to find the source again, in a form of its own.
+    public var source: String
+    /// The input as the user knows it.
+    public var path: String
+    /// Hexadecimal digits.
+    public var fingerprint: String
     public var state: ItemState
     public var reason: String?
+    /// How often the engine crashed with this item in flight.
     public var deaths: Int
 
-    public init(item: DiscoveredItem, name: String, state: ItemState, reason: String?, deaths: Int = 0) {
-        self.item = item
+    public init(
+        key: String,
+        name: String,
+        source: String,
+        path: String,
+        fingerprint: String,
+        state: ItemState,
+        reason: String? = nil,
+        deaths: Int = 0
+    ) {
+        self.key = key
         self.name = name
+        self.source = source
+        self.path = path
+        self.fingerprint = fingerprint
         self.state = state
         self.reason = reason
         self.deaths = deaths
