@@ -3,6 +3,7 @@ import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturneFormats
 import NocturneInference
 import NocturnePhotos
 import NocturneRecipes
@@ -51,7 +52,7 @@ struct BatchArguments: ParsableArguments {
     @Option(help: "Only these labels, separated by commas.")
     var labels: String?
 
-    @Option(help: "stl, obj or none.")
+    @Option(help: "\(MeshSelection.list).")
     var meshes = SegmentationOptions.Meshes.stl.rawValue
 
     @Option(help: "The frame of mesh coordinates: lps or ras.")
@@ -122,7 +123,7 @@ struct BatchArguments: ParsableArguments {
 
     func segmentationOptions() throws -> SegmentationOptions {
         guard let meshes = SegmentationOptions.Meshes(rawValue: meshes) else {
-            throw ValidationError("--meshes takes stl, obj or none, not \(meshes)")
+            throw ValidationError("--meshes takes \(MeshSelection.list), not \(meshes)")
         }
         guard let frame = PatientFrame(rawValue: frame) else {
             throw ValidationError("--frame takes lps or ras, not \(frame)")

@@ -77,20 +77,15 @@ public enum DICOMScanner {
     /// The one series of exactly the slices named, as ``scan(paths:scope:corrects:progress:admits:)`` found them before.
     ///
     /// Nothing is taken apart: which slices belong together is settled by their names. Reads the headers anew.
-    /// - Throws: ``DICOMReadError`` when a file cannot be read any more or has not the slice. Its code is
-    ///   ``DICOMReadError/Code/cancelled`` when the flag was raised.
+    /// - Throws: ``DICOMReadError`` when a file cannot be read any more or has not the slice; `CancelledError` when
+    ///   the flag was raised.
     public static func series(
         of names: [DICOMSliceName],
         corrects: Bool = false,
         scope: ComputeScope
-    ) throws(DICOMReadError) -> DICOMSeries {
+    ) throws -> DICOMSeries {
         let paths = Set(names.map(\.path)).sorted()
-        let sightings: [Sighting]
-        do {
-            sightings = try look(at: paths, before: 0, scope: scope, progress: nil) { _ in }
-        } catch {
-            throw DICOMReadError(.cancelled, path: names.first?.path ?? "", detail: "cancelled")
-        }
+        let sightings = try look(at: paths, before: 0, scope: scope, progress: nil) { _ in }
         var slices: [DICOMSliceName: DICOMSlice] = [:]
         for (path, sighting) in zip(paths, sightings) {
             switch sighting {

@@ -14,14 +14,14 @@ public enum DICOMSegmentationReader {
     /// - Parameters:
     ///   - grid: the grid of the masks, with the pixels of the frames, for instance that of the series which was
     ///     segmented. Nil for the planes from the first to the last frame.
-    /// - Throws: ``DICOMReadError``.
+    /// - Throws: ``DICOMReadError``; `CancelledError`.
     /// - Complexity: every frame is decoded twice where there is one for each segment. 2 bytes a voxel and mask volume.
     public static func read(
         path: String,
         on grid: VolumeGeometry? = nil,
         limits: DICOMObjectLimits = DICOMObjectLimits(),
         flag: CancellationFlag = CancellationFlag()
-    ) throws(DICOMReadError) -> DICOMSegmentation {
+    ) throws -> DICOMSegmentation {
         let file = try SegmentationFile(path: path, limits: limits)
         let facts = file.facts
         let (frames, planes) = try file.laid(on: grid, limits: limits, path: path)

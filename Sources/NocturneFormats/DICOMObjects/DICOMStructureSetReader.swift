@@ -16,7 +16,7 @@ public enum DICOMStructureSetReader {
         path: String,
         limits: DICOMObjectLimits = DICOMObjectLimits(),
         flag: CancellationFlag = CancellationFlag()
-    ) throws(DICOMReadError) -> DICOMStructureSet {
+    ) throws -> DICOMStructureSet {
         let file = try StructureFile(path: path, limits: limits)
         var images: [String] = []
         var known: Set<String> = []
@@ -30,7 +30,7 @@ public enum DICOMStructureSetReader {
             var (region, count) = try file.region(index)
             var left = LeftOut()
             for place in 0..<count {
-                guard !flag.isCancelled else { throw DICOMReadError(.cancelled, path: path, detail: "cancelled") }
+                try flag.check()
                 if let contour = try file.contour(place, of: index, &left) {
                     if !contour.imageUID.isEmpty, known.insert(contour.imageUID).inserted {
                         images.append(contour.imageUID)

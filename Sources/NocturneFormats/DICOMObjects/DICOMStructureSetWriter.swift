@@ -56,7 +56,7 @@ public enum DICOMStructureSetWriter {
         fingerprint: ContentDigest,
         to path: String,
         flag: CancellationFlag
-    ) throws(DICOMWriteError) -> Bool {
+    ) throws -> Bool {
         let kept = regions.filter { !$0.contours.isEmpty }
         guard !kept.isEmpty else { return false }
         let builder = try ObjectBuilder(
@@ -71,9 +71,9 @@ public enum DICOMStructureSetWriter {
         for region in kept {
             try add(region, to: builder)
             for contour in region.contours {
-                guard !flag.isCancelled else { throw DICOMWriteError(.cancelled, path: path, detail: "cancelled") }
+                try flag.check()
                 guard (0..<geometry.shape.z).contains(contour.slice) else {
-                    throw DICOMWriteError(.internalFault, path: path, detail: "a contour on slice \(contour.slice)")
+                    throw DICOMWriteError(.internalFault, path: path, "a contour on slice \(contour.slice)")
                 }
                 var coordinates: [Double] = []
                 coordinates.reserveCapacity(3 * contour.points.count)

@@ -20,12 +20,12 @@ struct ObjectBuilder: ~Copyable {
     ) throws(DICOMWriteError) {
         let shape = geometry.shape
         guard shape.x <= 65535, shape.y <= 65535 else {
-            throw DICOMWriteError(.tooLarge, path: path, detail: "\(shape) voxels are more than an object may have")
+            throw DICOMWriteError(.tooLarge, path: path, "\(shape) voxels are more than an object may have")
         }
         let lps = geometry.affine.flippedBetweenRASAndLPS
         let spacing = geometry.spacing
         guard geometry.affine.isFinite, spacing.min() > 0 else {
-            throw DICOMWriteError(.internalFault, path: path, detail: "the grid is flat or not finite")
+            throw DICOMWriteError(.internalFault, path: path, "the grid is flat or not finite")
         }
         let row = lps.columnI / spacing.x
         let column = lps.columnJ / spacing.y
@@ -73,19 +73,19 @@ struct ObjectBuilder: ~Copyable {
         _ sources: [DICOMSourceSlice],
         of geometry: VolumeGeometry,
         flag: CancellationFlag
-    ) throws(DICOMWriteError) {
+    ) throws {
         guard sources.count == geometry.shape.z else {
             throw DICOMWriteError(
                 .gridDiffers,
                 path: path,
-                detail: "\(geometry.shape.z) slices of voxels, but \(sources.count) source images"
+                "\(geometry.shape.z) slices of voxels, but \(sources.count) source images"
             )
         }
         let lps = geometry.affine.flippedBetweenRASAndLPS
         for (k, source) in sources.enumerated() {
-            guard !flag.isCancelled else { throw DICOMWriteError(.cancelled, path: path, detail: "cancelled") }
+            try flag.check()
             guard let frame = UInt32(exactly: source.frame) else {
-                throw DICOMWriteError(.internalFault, path: source.path, detail: "no frame \(source.frame)")
+                throw DICOMWriteError(.internalFault, path: source.path, "no frame \(source.frame)")
             }
             let place = lps(SIMD3(0, 0, Double(k)))
             let position = [place.x, place.y, place.z]

@@ -151,34 +151,23 @@ extension ModelPackage {
         flag: CancellationFlag,
         _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(ModelPackageError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
+        do {
+            let file = try FileDescriptor(reading: path)
+            try file.forEachPiece(of: 1 << 20) { piece throws(FileSystemError) in
+                guard !flag.isCancelled else { return false }
+                body(piece)
+                return true
+            }
+        } catch {
             throw ModelPackageError(
                 code: .unreadableFile,
                 file: path,
                 expected: "a readable file",
-                found: String(cString: strerror(errno))
+                found: errnoText(error.code)
             )
         }
-        defer { close(descriptor) }
-        let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 64)
-        defer { block.deallocate() }
-        while true {
-            if flag.isCancelled {
-                throw ModelPackageError(code: .cancelled, file: path, expected: "to be read", found: "a cancellation")
-            }
-            let count = Foundation.read(descriptor, block.baseAddress, block.count)
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else {
-                throw ModelPackageError(
-                    code: .unreadableFile,
-                    file: path,
-                    expected: "a readable file",
-                    found: String(cString: strerror(errno))
-                )
-            }
-            if count == 0 { return }
-            body(UnsafeRawBufferPointer(rebasing: block[..<count]))
+        if flag.isCancelled {
+            throw ModelPackageError(code: .cancelled, file: path, expected: "to be read", found: "a cancellation")
         }
     }
 

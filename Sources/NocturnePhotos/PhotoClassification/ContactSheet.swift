@@ -109,8 +109,7 @@ public enum ContactSheet {
         let place = PDFRectangle(x: x, y: y, width: side, height: side)
         do {
             page.image(try PhotoReader.read(at: entry.folder + "/thumbnail.png").image, in: place)
-        } catch {
-            if error.isTransient { throw error }
+        } catch let error as PhotoError where !error.isTransient {
             page.outline(place, ReportParts.quiet)
         }
         if let level = entry.level {

@@ -24,26 +24,22 @@ extension PhotoClassification {
         let preprocessing = PhotoPreprocessing(try model(source.photo.model).settings)
         let part = PixelRectangle.centreSquare(width: source.photo.width, height: source.photo.height)
         var resize = try preprocessing.rowResize(part: part)
-        do {
-            let facts = try PhotoReader.readBands(
-                at: source.photo.path,
-                flag: context.scope.flag,
-                part: { facts throws(PhotoError) in
-                    guard facts.uprightWidth == source.photo.width, facts.uprightHeight == source.photo.height else {
-                        throw PhotoError(.corrupt, path: source.photo.path, "the file changed since it was found")
-                    }
-                    return PhotoPart(
-                        columns: part.x..<part.x + part.width,
-                        rows: part.y..<part.y + part.height
-                    )
-                },
-                { resize.add($0.samples, stride: $0.stride, count: $0.rows.count) }
-            )
-            let picture = try resize.finish(flag: context.scope.flag)
-            return LoadedPhoto(source: source, facts: facts, part: part, picture: picture)
-        } catch let error as PhotoError where error.code == .cancelled {
-            throw CancelledError()
-        }
+        let facts = try PhotoReader.readBands(
+            at: source.photo.path,
+            flag: context.scope.flag,
+            part: { facts throws(PhotoError) in
+                guard facts.uprightWidth == source.photo.width, facts.uprightHeight == source.photo.height else {
+                    throw PhotoError(.corrupt, path: source.photo.path, "the file changed since it was found")
+                }
+                return PhotoPart(
+                    columns: part.x..<part.x + part.width,
+                    rows: part.y..<part.y + part.height
+                )
+            },
+            { resize.add($0.samples, stride: $0.stride, count: $0.rows.count) }
+        )
+        let picture = try resize.finish(flag: context.scope.flag)
+        return LoadedPhoto(source: source, facts: facts, part: part, picture: picture)
     }
 
     /// What the classifier sees, and what is said of how it came about.

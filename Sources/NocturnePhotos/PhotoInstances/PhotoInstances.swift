@@ -89,16 +89,11 @@ public struct PhotoInstances: Recipe {
 
     public func load(_ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
         let record = try PhotoRecord(item.source)
-        do throws(PhotoError) {
-            let photo = try PhotoReader.read(at: record.path, limits: limits, flag: context.scope.flag)
-            guard photo.image.width == record.width, photo.image.height == record.height else {
-                throw PhotoError(.corrupt, path: record.path, "changed since it was found")
-            }
-            return LoadedPhoto(record: record, photo: photo)
-        } catch {
-            if error.code == .cancelled { throw CancelledError() }
-            throw error
+        let photo = try PhotoReader.read(at: record.path, limits: limits, flag: context.scope.flag)
+        guard photo.image.width == record.width, photo.image.height == record.height else {
+            throw PhotoError(.corrupt, path: record.path, "changed since it was found")
         }
+        return LoadedPhoto(record: record, photo: photo)
     }
 
     /// A picture and what the network sees of it.

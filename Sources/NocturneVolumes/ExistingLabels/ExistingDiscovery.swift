@@ -73,7 +73,7 @@ struct ExistingDiscovery {
             fingerprint: ContentDigest.of(key),
             inputs: [InputStamp(file.path)]
         )
-        do throws(DICOMReadError) {
+        do {
             let found: Found
             switch object.kind {
             case .segmentation: found = try segmentation(file, images)
@@ -93,8 +93,7 @@ struct ExistingDiscovery {
             do { item.source = try source.encoded } catch {
                 item.problem = .refused("its facts cannot be written down: \(error)")
             }
-        } catch {
-            if error.code == .cancelled { throw CancelledError() }
+        } catch let error as DICOMReadError {
             item.problem = .refused(error.detail)
         }
         return item
@@ -168,7 +167,7 @@ struct ExistingDiscovery {
         )
     }
 
-    private func structureSet(_ file: FoundFile, _ images: SourceImages) throws(DICOMReadError) -> Found {
+    private func structureSet(_ file: FoundFile, _ images: SourceImages) throws -> Found {
         let set = try DICOMStructureSetReader.read(path: file.path, limits: ExistingSource.limits, flag: scope.flag)
         let frame =
             set.frameOfReferenceUID.isEmpty

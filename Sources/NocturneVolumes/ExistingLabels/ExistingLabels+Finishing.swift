@@ -124,16 +124,17 @@ extension ExistingLabels {
         _ context: StageContext
     ) throws -> MeshedLabels {
         let folder = context.staging + "/meshes"
-        guard options.meshes != .none else {
+        guard let format = options.meshes.format else {
             return MeshedLabels(measured: finished, folder: folder, meshes: [:], notes: [])
         }
         try FileSystem.makeFolder(context.staging)
         FileSystem.remove(folder)
         try FileSystem.makeFolder(folder)
-        let writer = SurfaceWriter(options: options.surfaces, folder: folder)
+        let writer = SurfaceWriter(format, frame: options.frame, folder: folder, scope: context.scope)
         let (meshes, notes) =
             finished.maps.source.kind == .structureSet
             ? try extruded(finished, writer, context.scope) : try extracted(finished, writer, context.scope)
+        try writer.finish()
         return MeshedLabels(measured: finished, folder: folder, meshes: meshes, notes: notes)
     }
 
@@ -163,11 +164,7 @@ extension ExistingLabels {
                 scope: scope
             ) { value, surface in
                 guard !surface.isEmpty, let index = places[value] else { return }
-                surfaces.meshes[index] = try writer.write(
-                    surface,
-                    name: maps.labels[index].fileName,
-                    scope: scope
-                )
+                surfaces.meshes[index] = try writer.write(surface, of: maps.labels[index])
             }
             for index in own where !isSmall(index) {
                 surfaces.notes.append(
@@ -200,7 +197,7 @@ extension ExistingLabels {
                 surfaces.notes.append("\(label.name): contours cross each other in \(made.crossedPlanes) planes")
             }
             guard !made.mesh.isEmpty else { continue }
-            surfaces.meshes[index] = try writer.write(made.mesh, name: label.fileName, scope: scope)
+            surfaces.meshes[index] = try writer.write(made.mesh, of: label)
         }
         return surfaces
     }
@@ -212,5 +209,12 @@ extension ExistingLabels {
         _ context: StageContext
     ) throws -> ItemProduct {
         try ExistingLabelsWriter(options: options, meshed: meshed, item: item).write(into: folder, scope: context.scope)
+    }
+}
+
+extension SurfaceWriter {
+    fileprivate func write(_ surface: SurfaceMesh, of label: ExistingLabel) throws -> SegmentationResult.Mesh {
+        let color = label.shownColor
+        return try write(surface, name: label.fileName, color: SIMD3(color.red, color.green, color.blue))
     }
 }

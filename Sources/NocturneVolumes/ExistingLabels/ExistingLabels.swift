@@ -52,32 +52,27 @@ public struct ExistingLabels: Recipe {
         let source = try ExistingSource(item.source)
         let content: LoadedLabels.Content
         var notes = source.notes
-        do throws(DICOMReadError) {
-            switch source.kind {
-            case .segmentation:
-                let read = try DICOMSegmentationReader.read(
-                    path: source.path,
-                    on: source.image == nil ? nil : source.geometry,
-                    limits: source.limits,
-                    flag: context.scope.flag
-                )
-                guard read.geometry.matches(source.geometry) else {
-                    throw DICOMReadError(.gridDiffers, path: source.path, detail: "changed since it was found")
-                }
-                notes += read.notes
-                content = .segmentation(read)
-            case .structureSet:
-                let read = try DICOMStructureSetReader.read(
-                    path: source.path,
-                    limits: source.limits,
-                    flag: context.scope.flag
-                )
-                notes += read.notes
-                content = .structureSet(read)
+        switch source.kind {
+        case .segmentation:
+            let read = try DICOMSegmentationReader.read(
+                path: source.path,
+                on: source.image == nil ? nil : source.geometry,
+                limits: source.limits,
+                flag: context.scope.flag
+            )
+            guard read.geometry.matches(source.geometry) else {
+                throw DICOMReadError(.gridDiffers, path: source.path, detail: "changed since it was found")
             }
-        } catch {
-            if error.code == .cancelled { throw CancelledError() }
-            throw error
+            notes += read.notes
+            content = .segmentation(read)
+        case .structureSet:
+            let read = try DICOMStructureSetReader.read(
+                path: source.path,
+                limits: source.limits,
+                flag: context.scope.flag
+            )
+            notes += read.notes
+            content = .structureSet(read)
         }
         let (image, faults) = try self.image(of: source, context.scope)
         return LoadedLabels(source: source, content: content, image: image, notes: notes + faults)
@@ -86,7 +81,7 @@ public struct ExistingLabels: Recipe {
     /// The source images, or why they cannot be looked at: the labels are as good without.
     private func image(of source: ExistingSource, _ scope: ComputeScope) throws -> (Volume?, [String]) {
         guard let names = source.image?.sliceNames else { return (nil, []) }
-        do throws(DICOMReadError) {
+        do {
             let series = try DICOMScanner.series(of: names, scope: scope)
             if let problem = series.problem { throw problem }
             guard let geometry = series.geometry, geometry.matches(source.geometry) else {
@@ -95,11 +90,10 @@ public struct ExistingLabels: Recipe {
             var oddities: [String] = []
             let volume = try DICOMReader.readVolume(series, scope: scope) { oddities.append($0) }
             return (volume, oddities)
-        } catch {
+        } catch let error as DICOMReadError {
             let ofPixels: Set<DICOMReadError.Code> = [
                 .decoderFailed, .wrongPixelLength, .missingPixelData, .unsupportedPixels,
             ]
-            if error.code == .cancelled { throw CancelledError() }
             guard ofPixels.contains(error.code) else { throw error }
             return (nil, ["intensities are not measured: the source images cannot be read: \(error.detail)"])
         }

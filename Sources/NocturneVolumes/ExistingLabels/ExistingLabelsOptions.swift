@@ -1,17 +1,18 @@
 public import NocturneCore
+public import NocturneFormats
 import NocturneRecipeSupport
 import NocturneSystem
 
 /// The options of a batch that takes segmentations and structure sets as items.
 public struct ExistingLabelsOptions: Sendable, Hashable {
-    public var meshes: SegmentationOptions.Meshes
+    public var meshes: MeshSelection
     /// Of mesh coordinates.
     public var frame: PatientFrame
 
     /// The word that asks for this recipe among the options of a batch.
     public static let word = "existing-labels"
 
-    public init(meshes: SegmentationOptions.Meshes = .stl, frame: PatientFrame = .lps) {
+    public init(meshes: MeshSelection = .stl, frame: PatientFrame = .lps) {
         self.meshes = meshes
         self.frame = frame
     }
@@ -25,10 +26,8 @@ public struct ExistingLabelsOptions: Sendable, Hashable {
     public init?(words: [String: String]) {
         guard words[Self.word] != nil else { return nil }
         self.init(
-            meshes: words["meshes"].flatMap(SegmentationOptions.Meshes.init) ?? .stl,
+            meshes: words["meshes"].flatMap(MeshSelection.init) ?? .stl,
             frame: words["frame"].flatMap(PatientFrame.init) ?? .lps
         )
     }
-
-    var surfaces: SegmentationOptions { SegmentationOptions(meshes: meshes, frame: frame) }
 }

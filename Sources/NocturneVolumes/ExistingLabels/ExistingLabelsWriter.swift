@@ -34,7 +34,7 @@ struct ExistingLabelsWriter {
         written.append("preview.png")
         if !meshed.meshes.isEmpty {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
-            written += meshed.meshes.values.map(\.file).sorted()
+            written += meshed.meshes.values.fileNames
         }
         let geometry = maps.source.geometry
         let spacing = geometry.spacing

@@ -8,13 +8,12 @@ import NocturneSystem
 extension InputInspection {
     /// - Throws: `CancelledError`.
     func entry(_ object: LabelObject, of series: DICOMSeries, in scan: DICOMScan) throws -> Entry {
-        do throws(DICOMReadError) {
+        do {
             switch object.kind {
             case .segmentation: return try segmentation(object.path, series, scan)
             case .structureSet: return try structureSet(object.path, series, scan)
             }
-        } catch {
-            if error.code == .cancelled { throw CancelledError() }
+        } catch let error as DICOMReadError {
             return labelEntry(object, series, nil, [], [], [], problem: error.detail)
         }
     }
@@ -60,7 +59,7 @@ extension InputInspection {
         _ path: String,
         _ series: DICOMSeries,
         _ scan: DICOMScan
-    ) throws(DICOMReadError) -> Entry {
+    ) throws -> Entry {
         let set = try DICOMStructureSetReader.read(path: path, limits: ExistingSource.limits, flag: scope.flag)
         let labels = set.regions.map {
             Label(

@@ -1,26 +1,31 @@
 import NocturneCore
 import NocturneFormats
+import NocturneInference
 import NocturneRecipeSupport
 
 extension ItemInspection {
-    /// Reads a surface and holds it against what `result.json` says: triangles, frame, area, volume, that it is closed, and
-    /// that it lies where its label does.
-    /// - Parameter box: of the label's voxels; nil where only the volume's is known.
+    /// Reads a surface through its format and checks it against `result.json`: triangles, frame, colour, area, volume, that
+    /// it is closed, and that it lies where its label does.
+    /// - Parameters:
+    ///   - color: of the label, as "#rrggbb"; nil where it has none of its own.
+    ///   - box: of the label's voxels; nil where only the volume's is known.
     mutating func inspect(
         _ mesh: SegmentationResult.Mesh,
         of name: String,
+        color: String?,
         within box: SegmentationResult.Box?,
         _ geometry: VolumeGeometry,
         margin: Double
     ) throws {
         try inspect(mesh.file) { look, path in
-            let frame: PatientFrame?
-            let surface: SurfaceMesh
-            if mesh.file.hasSuffix(".obj") {
-                (frame, surface) = try OBJReader.read(at: path)
-            } else {
-                let contents = try STLReader.read(at: path)
-                (frame, surface) = (contents.frame, contents.mesh)
+            guard let format = MeshFormats.format(of: mesh.file), (format.layout == .scene) == (mesh.node != nil) else {
+                look.add(mesh.file, "is not a mesh file of a known format")
+                return
+            }
+            let contents = try format.read(mesh.node ?? name, at: path)
+            let (frame, surface) = (contents.frame, contents.mesh)
+            if format.hasColors, let color, let found = contents.color.map({ LabelColor($0) }), found.description != color {
+                look.add(mesh.file, "shows \(mesh.node ?? name) in \(found), result.json says \(color)")
             }
             if frame?.rawValue.uppercased() != mesh.frame {
                 look.add(
@@ -80,6 +85,10 @@ struct SurfaceSums {
         word ^= word >> 31
         return from < to ? word : 0 &- word
     }
+}
+
+extension LabelColor {
+    fileprivate init(_ color: SIMD3<UInt8>) { self.init(red: color.x, green: color.y, blue: color.z) }
 }
 
 extension SurfaceMesh {

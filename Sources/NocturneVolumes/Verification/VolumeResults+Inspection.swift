@@ -15,8 +15,15 @@ extension SegmentationResult: InspectableResult {
         try look.inspect(stated)
         for label in labels {
             guard let mesh = label.mesh else { continue }
-            // A face lies half a voxel outside, and what smoothing takes from a thin thing is given back around it.
-            try look.inspect(mesh, of: label.name, within: label.boundingBox, stated.geometry, margin: 2)
+            // A face lies half a voxel outside, and what smoothing takes from a thin part is given back around it.
+            try look.inspect(
+                mesh,
+                of: label.name,
+                color: label.color,
+                within: label.boundingBox,
+                stated.geometry,
+                margin: 2
+            )
         }
         try look.inspectSegmentationObject(stated.labels, on: stated.geometry)
         try look.inspectStructureSet(stated.labels, on: stated.geometry)
@@ -56,7 +63,7 @@ extension ExistingLabelsResult: InspectableResult {
         for label in labels {
             guard let mesh = label.mesh else { continue }
             // Contours lie where the object has them, between voxels too, and their slabs reach half a plane further.
-            try look.inspect(mesh, of: label.name, within: nil, geometry, margin: 2)
+            try look.inspect(mesh, of: label.name, color: label.color, within: nil, geometry, margin: 2)
         }
         try look.inspectPicture("preview.png")
     }

@@ -69,7 +69,7 @@ struct ClinicalObjects {
         }
     }
 
-    private static func isForReaders(_ code: DICOMWriteError.Code) -> Bool {
+    private static func isForReaders(_ code: DICOMWriteErrorCode) -> Bool {
         [.missingElement, .sourcesDiffer, .gridDiffers, .tooLarge].contains(code)
     }
 
@@ -152,7 +152,7 @@ struct ClinicalObjects {
             throw DICOMWriteError(
                 .tooLarge,
                 path: path,
-                detail: "the contours take up to \(bytes) bytes, more than the memory planned can hold"
+                "the contours take up to \(bytes) bytes, more than the memory planned can hold"
             )
         }
     }

@@ -115,7 +115,7 @@ struct ReferenceComparison {
             }
         }
         let reference: LabelVolume
-        do throws(NIfTIError) {
+        do {
             let geometry = try NIfTIReader.readHeader(at: path).geometry
             guard geometry.shape == labels.geometry.shape else {
                 let (own, other) = (words(labels.geometry.shape), words(geometry.shape))
@@ -125,12 +125,8 @@ struct ReferenceComparison {
                 return (nil, note("its voxels lie elsewhere in the patient, by more than 0.001 mm"))
             }
             reference = try NIfTIReader.readLabels(at: path, scope: scope).labels
-        } catch {
-            switch error.code {
-            case .cancelled: throw CancelledError()
-            case .outOfMemory: throw error
-            default: return (nil, note(error.detail))
-            }
+        } catch let error as NIfTIError where error.code != .outOfMemory {
+            return (nil, note(error.detail))
         }
         let compared = try LabelComparer.compare(
             labels: labels,

@@ -1,10 +1,11 @@
 public import NocturneCore
+public import NocturneFormats
 import NocturneRecipeSupport
 import NocturneSystem
 
 /// The options of a run that change what comes out.
 public struct SegmentationOptions: Sendable, Hashable {
-    public enum Meshes: String, Sendable, CaseIterable { case stl, obj, none }
+    public typealias Meshes = MeshSelection
 
     /// The labels to keep, by name; nil for all.
     public var labels: [String]?

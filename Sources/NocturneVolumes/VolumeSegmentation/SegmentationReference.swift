@@ -33,19 +33,15 @@ enum SegmentationReference {
         scope: ComputeScope
     ) throws -> Result<Found, Fault> {
         let read: DICOMSegmentation
-        do throws(DICOMReadError) {
+        do {
             read = try DICOMSegmentationReader.read(
                 path: path,
                 on: geometry,
                 limits: DICOMObjectLimits(volumes: mostVolumes),
                 flag: scope.flag
             )
-        } catch {
-            switch error.code {
-            case .cancelled: throw CancelledError()
-            case .tooLarge: throw error
-            default: return .failure(Fault(detail: error.detail))
-            }
+        } catch let error as DICOMReadError where error.code != .tooLarge {
+            return .failure(Fault(detail: error.detail))
         }
         let (values, notes) = matches(read.segments, wanted)
         guard !values.isEmpty else {

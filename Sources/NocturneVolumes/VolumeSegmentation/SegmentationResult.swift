@@ -43,6 +43,8 @@ struct SegmentationResult: ItemResult {
 
     struct Mesh: Codable {
         let file: String
+        /// The node in the scene; nil where the file holds this surface alone.
+        let node: String?
         let frame: String
         let triangles: Int
         let areaMm2: Double

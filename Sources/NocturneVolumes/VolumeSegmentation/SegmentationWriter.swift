@@ -39,7 +39,7 @@ struct SegmentationWriter {
         }
         if !meshed.meshes.isEmpty {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
-            written += meshed.meshes.values.map(\.file).sorted()
+            written += meshed.meshes.values.fileNames
         }
         let files = try written.map { try ItemFile($0, in: folder) }
         let notes = notes() + clinical.notes

@@ -1,6 +1,7 @@
 public import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturneFormats
 import NocturneInference
 public import NocturneJournal
 import NocturneMesh
@@ -118,19 +119,19 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> MeshedVolume {
         let folder = context.staging + "/meshes"
-        let writer = SurfaceWriter(options: options, folder: folder)
-        guard options.meshes != .none else {
+        guard let format = options.meshes.format else {
             return MeshedVolume(finished: finished, folder: folder, meshes: [:], notes: [])
         }
         let present = finished.measurements.filter { $0.voxelCount > 0 }.map(\.value)
         let bytes = VolumeMemory.surfaceBytes(finished.labels.geometry.shape)
         let forecast = try SurfaceForecast(of: finished.labels, scope: context.scope)
-        let names = try Dictionary(
-            uniqueKeysWithValues: model(finished.source.model).package.labels.map { ($0.value, $0.name) }
+        let labels = try Dictionary(
+            uniqueKeysWithValues: model(finished.source.model).package.labels.map { ($0.value, $0) }
         )
         try FileSystem.makeFolder(context.staging)
         FileSystem.remove(folder)
         try FileSystem.makeFolder(folder)
+        let writer = SurfaceWriter(format, frame: options.frame, folder: folder, scope: context.scope)
         var meshes: [UInt16: SegmentationResult.Mesh] = [:]
         try SurfaceExtractor.forEachSurface(
             of: present.filter { forecast.workingBytes(of: $0) <= bytes },
@@ -139,12 +140,14 @@ extension VolumeSegmentation {
             forecast: forecast,
             scope: context.scope
         ) { value, surface in
-            guard !surface.isEmpty else { return }
-            meshes[value] = try writer.write(surface, name: names[value] ?? "\(value)", scope: context.scope)
+            guard !surface.isEmpty, let label = labels[value] else { return }
+            let color = SIMD3(label.color.red, label.color.green, label.color.blue)
+            meshes[value] = try writer.write(surface, name: label.name, color: color)
         }
+        try writer.finish()
         let tooLarge = present.filter { forecast.workingBytes(of: $0) > bytes }
         let notes = tooLarge.map { value in
-            "no surface of \(names[value] ?? "\(value)"): it would have about \(forecast.vertexCount(of: value)) corners, "
+            "no surface of \(labels[value]?.name ?? "\(value)"): it would have about \(forecast.vertexCount(of: value)) corners, "
                 + "more than the memory planned for surfaces can hold"
         }
         return MeshedVolume(finished: finished, folder: folder, meshes: meshes, notes: notes)
