@@ -41,7 +41,7 @@ STORED = {
 
 
 def main() -> None:
-    argparse.ArgumentParser(description="Draw the sample photos of lesions.").parse_args()
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     rows = ["image,age_approx,sex,anatom_site_general"]
     for name, kind, seed, orientation in PHOTOS:
@@ -51,8 +51,8 @@ def main() -> None:
             picture = picture.transpose(STORED[orientation])
             exif[0x0112] = orientation
         picture.save(FOLDER / f"{name}.jpg", quality=82, exif=exif)
-        somebody = person(kind, np.random.default_rng(seed))
-        facts = [somebody.age, somebody.sex, somebody.site]
+        patient = person(kind, np.random.default_rng(seed))
+        facts = [patient.age, patient.sex, patient.site]
         rows.append(",".join([name] + ["" if fact is None else str(fact) for fact in facts]))
     (FOLDER / "metadata.csv").write_text("\n".join(rows) + "\n")
 

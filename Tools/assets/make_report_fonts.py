@@ -45,7 +45,7 @@ def make(source: Path, target: Path, style: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Make the fonts of reports.")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fonts", type=Path, required=True, help="folder with DejaVuSans.ttf and DejaVuSans-Bold.ttf")
     folder = parser.parse_args().fonts
     make(folder / "DejaVuSans.ttf", TARGET / "NocturneSans-Regular.ttf", "Regular")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.command import no_arguments
 from nocturne_tools.paths import SAMPLES
 from nocturne_tools.phantoms.anatomy import draw
 from nocturne_tools.phantoms.phantom import make_grid, render, save_nifti
@@ -31,7 +32,7 @@ class Sample:
     spacing: tuple[float, float, float]
     orientation: str
     tilt: tuple[float, float, float]
-    what: str
+    about: str
     dicom: SeriesOptions | None = None
 
 
@@ -105,6 +106,7 @@ MODELS = """
 
 
 def main() -> None:
+    no_arguments(__doc__)
     shutil.rmtree(VOLUMES, ignore_errors=True)
     rows = []
     for sample in VOLUME_SAMPLES:
@@ -118,7 +120,7 @@ def main() -> None:
             save_nifti(path, hu, affine)
             size = path.stat().st_size
         rows.append(
-            f"| `{sample.name}` | {sample.what} | {sample.seed} | {' x '.join(map(str, shape))} "
+            f"| `{sample.name}` | {sample.about} | {sample.seed} | {' x '.join(map(str, shape))} "
             f"| {' x '.join(map(str, sample.spacing))} | {size / 1e6:.1f} MB |"
         )
     (SAMPLES / "README.md").write_text(README.format(rows="\n".join(rows), models=MODELS))

@@ -12,6 +12,7 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.command import no_arguments
 from nocturne_tools.paths import SAMPLES
 from nocturne_tools.shelves.picture import draw_shelf
 
@@ -20,6 +21,7 @@ SHELVES = {"one-row": (9011, 10), "rows": (9002, 22), "few": (9003, 5)}
 
 
 def main() -> None:
+    no_arguments(__doc__)
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, (seed, books) in SHELVES.items():
         shelf = draw_shelf(seed, books, scale=1.6)

@@ -126,7 +126,7 @@ def draw_surfaces(axes: Axes, meshes: dict[str, NDArray], colors: dict[str, str]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Picture of a volume with its segmentation and surfaces.")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("volume", type=Path, help="the volume, .nii.gz")
     parser.add_argument("result", type=Path, help="folder with segmentation.nii.gz and meshes/*.stl")
     parser.add_argument("--package", type=Path, default=PACKAGE, help="model package with names and colours")

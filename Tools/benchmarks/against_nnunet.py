@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Nocturne against nnU-Net v2 on the processor: the same weights, the same cohort, side by side in one call.
+"""Compares Nocturne with nnU-Net v2 on the processor: the same weights, the same cohort, in turns in one call.
 
-    python Tools/Benchmarks/against_nnunet.py NOCTURNE [--rounds 3] [--work DIR] [--save]
+    python Tools/benchmarks/against_nnunet.py NOCTURNE [--rounds 3] [--work DIR] [--save]
 
 Makes a cohort of CT-like phantoms (160 to 220 voxels a side, about 1 mm) and a trained 3d_fullres folder: nnU-Net's
 plain U-Net of five stages from 32 features, patch 96x96x96, spacing 1.5 mm. Then runs, in turn in every round,
 `nnUNetv2_predict_from_modelfolder -device cpu --disable_tta` with its default workers, and `nocturne run` in float32
 and in bfloat16. Prints wall time, processor time, the peak of memory summed over the process tree (PSS, sampled every
 250 ms) and the agreement of the labels; medians over the rounds. --save appends to RESULTS.md beside this file.
-The cohort and the folder stay in --work for the next call.
+The cohort and the folder remain in --work for the next call.
 """
 
 from __future__ import annotations
@@ -37,24 +37,20 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.benchmark import append_results
+from nocturne_tools.machine import memory_gib, processor
 from nocturne_tools.nnunet import shapes
 from nocturne_tools.nnunet.make_folder import FolderSpec, make_folder
 from nocturne_tools.nnunet.package import Options, write
-from nocturne_tools.nnunet.process_tree import CommandFailed, Usage, measure
+from nocturne_tools.processes import CommandFailed, Usage, measure
 
 MODEL = "nnUNetTrainer__nnUNetPlans__3d_fullres"
 PROGRAM = "nnUNetv2_predict_from_modelfolder"
 BODY = 150.0  # mm
 
 
-def processor() -> str:
-    with open("/proc/cpuinfo") as file:
-        lines = (line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
-        return next(lines, platform.processor())
-
-
 def prepare(work: Path, cases: int, patch: int, features: int) -> None:
-    """Volumes, trained folder and package, unless they are there."""
+    """Makes volumes, trained folder and package where they are missing."""
     for number in range(cases):
         path = work / "volumes" / f"case{number}_0000.nii.gz"
         if path.exists():
@@ -103,9 +99,82 @@ def agreement(work: Path, found: str, cases: int) -> tuple[float, dict[int, floa
     return equal / voxels, {value: 2 * overlap[value] / sizes[value] for value in range(1, 256) if sizes[value]}
 
 
+class Comparison:
+    """The programs' commands, and their usage in every round."""
+
+    def __init__(self, options: argparse.Namespace, work: Path) -> None:
+        self.options, self.work = options, work
+        beside = Path(sys.executable).parent / PROGRAM
+        program = str(beside) if beside.exists() else PROGRAM
+        self.commands = {
+            "nnunet": [program, "-i", str(work / "volumes"), "-o", str(work / "nnunet"), "-m", str(work / MODEL)]
+            + ["-f", "0", "-device", "cpu", "--disable_tta"]
+        }
+        for precision in options.precisions:
+            run = [*options.nocturne.split(), "run", str(work / "volumes"), "--model", str(work / "package")]
+            run += ["--output", str(work / precision), "--meshes", "none", "--quiet", "--disable-tta"]
+            run += ["--precision", precision, "--engine", options.engine, "-j", str(options.threads)]
+            self.commands[precision] = run
+        self.usages: dict[str, list[Usage]] = {name: [] for name in self.commands}
+        self.failed: set[str] = set()
+
+    def round(self, number: int) -> None:
+        """Runs every program once; one that failed is left out afterwards."""
+        threads = str(self.options.threads)
+        for name, command in self.commands.items():
+            if name in self.failed:
+                continue
+            shutil.rmtree(self.work / name, ignore_errors=True)
+            try:
+                environment = {"nnUNet_def_n_proc": threads, "OMP_NUM_THREADS": threads}
+                used = measure(command, environment, self.work / f"{name}.log")
+            except CommandFailed as failure:
+                print(failure, file=sys.stderr, flush=True)
+                self.failed.add(name)
+                continue
+            self.usages[name].append(used)
+            figures = f"{used.wall:.1f} s, processor {used.processor:.1f} s, {used.peak / 2**20:.0f} MiB"
+            print(f"round {number + 1} {name}: {figures}", file=sys.stderr, flush=True)
+
+    def median(self, name: str, key: str) -> float:
+        return statistics.median(getattr(used, key) for used in self.usages[name])
+
+    def row(self, name: str) -> str:
+        cells = ["nnU-Net" if name == "nnunet" else f"Nocturne {name}"]
+        for key, unit, digits in (("wall", 1, 1), ("processor", 1, 1), ("peak", 2**20, 0)):
+            ratio = self.median("nnunet", key) / self.median(name, key)
+            cells += [f"{self.median(name, key) / unit:.{digits}f}", "1" if name == "nnunet" else f"{ratio:.2f}"]
+        if name == "nnunet":
+            cells += ["", ""]
+        else:
+            equal, dice = agreement(self.work, name, self.options.cases)
+            cells += [f"{100 * equal:.4f}", ", ".join(f"{value}: {score:.5f}" for value, score in dice.items())]
+        return "| " + " | ".join(cells) + " |"
+
+    def report(self, load: float) -> str:
+        options = self.options
+        version = subprocess.run([*options.nocturne.split(), "--version"], capture_output=True, text=True).stdout.strip()
+        rounds = "one round" if options.rounds == 1 else f"medians of {options.rounds} rounds"
+        lines = [
+            f"## {datetime.date.today()}: a cohort of {options.cases} against nnU-Net, {options.threads} threads",
+            "",
+            f"{processor()}, {os.cpu_count()} cores, {memory_gib():.0f} GiB, {platform.system()}; nnunetv2"
+            f" {importlib.metadata.version('nnunetv2')}, PyTorch {torch.__version__}; Nocturne {version or 'unknown'}.",
+            f"Plain U-Net, five stages from {options.features} features, patch {options.patch}³, 1.5 mm, one fold,"
+            f" mirroring off; CT-like volumes of 160 to 220 voxels a side. {rounds.capitalize()}, in turn. Load average"
+            f" {load:.1f} before and {os.getloadavg()[0]:.1f} after.",
+            "",
+            "| program | wall s | times as fast | processor s | times less | peak MiB | times less | equal % | Dice |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+            *(self.row(name) for name in self.commands if name not in self.failed),
+            "",
+        ]
+        return "\n".join(lines)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("nocturne")
+    parser.add_argument("nocturne", help="the built program")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--cases", type=int, default=8)
     parser.add_argument("--threads", type=int, default=2)
@@ -116,81 +185,21 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "nocturne-against-nnunet")
     parser.add_argument("--save", action="store_true", help="append to RESULTS.md")
     options = parser.parse_args()
-    load = os.getloadavg()
+    load = os.getloadavg()[0]
     torch.set_num_threads(options.threads)
-    # Another network or cohort has its own folder.
+    # Each network and each cohort has its own folder.
     work = options.work / f"{options.cases}-cases-{options.features}-features-patch-{options.patch}"
     prepare(work, options.cases, options.patch, options.features)
-    beside = Path(sys.executable).parent / PROGRAM
-    program = str(beside) if beside.exists() else PROGRAM
-    commands = {
-        "nnunet": [program, "-i", str(work / "volumes"), "-o", str(work / "nnunet"), "-m", str(work / MODEL)]
-        + ["-f", "0", "-device", "cpu", "--disable_tta"]
-    }
-    for precision in options.precisions:
-        run = [*options.nocturne.split(), "run", str(work / "volumes"), "--model", str(work / "package")]
-        run += ["--output", str(work / precision), "--meshes", "none", "--quiet", "--disable-tta"]
-        commands[precision] = [*run, "--precision", precision, "--engine", options.engine, "-j", str(options.threads)]
-    environment = {"nnUNet_def_n_proc": str(options.threads), "OMP_NUM_THREADS": str(options.threads)}
-    usages: dict[str, list[Usage]] = {name: [] for name in commands}
-    failed: set[str] = set()
+    comparison = Comparison(options, work)
     for number in range(options.rounds):
-        for name, command in commands.items():
-            if name in failed:
-                continue
-            shutil.rmtree(work / name, ignore_errors=True)
-            try:
-                used = measure(command, environment, work / f"{name}.log")
-            except CommandFailed as failure:
-                print(failure, file=sys.stderr, flush=True)
-                failed.add(name)
-                continue
-            usages[name].append(used)
-            figures = f"{used.wall:.1f} s, processor {used.processor:.1f} s, {used.peak / 2**20:.0f} MiB"
-            print(f"round {number + 1} {name}: {figures}", file=sys.stderr, flush=True)
-
-    if "nnunet" in failed:
+        comparison.round(number)
+    if "nnunet" in comparison.failed:
         return 1
-
-    def median(name: str, key: str) -> float:
-        return statistics.median(getattr(used, key) for used in usages[name])
-
-    rows = []
-    for name in [name for name in commands if name not in failed]:
-        cells = ["nnU-Net" if name == "nnunet" else f"Nocturne {name}"]
-        for key, unit, digits in (("wall", 1, 1), ("processor", 1, 1), ("peak", 2**20, 0)):
-            ratio = median("nnunet", key) / median(name, key)
-            cells += [f"{median(name, key) / unit:.{digits}f}", "1" if name == "nnunet" else f"{ratio:.2f}"]
-        if name == "nnunet":
-            cells += ["", ""]
-        else:
-            equal, dice = agreement(work, name, options.cases)
-            cells += [f"{100 * equal:.4f}", ", ".join(f"{value}: {score:.5f}" for value, score in dice.items())]
-        rows.append("| " + " | ".join(cells) + " |")
-    version = subprocess.run([*options.nocturne.split(), "--version"], capture_output=True, text=True).stdout.strip()
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    rounds = "one round" if options.rounds == 1 else f"medians of {options.rounds} rounds"
-    text = "\n".join(
-        [
-            f"## {datetime.date.today()}: a cohort of {options.cases} against nnU-Net, {options.threads} threads",
-            "",
-            f"{processor()}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}; nnunetv2"
-            f" {importlib.metadata.version('nnunetv2')}, PyTorch {torch.__version__}; Nocturne {version or 'unknown'}.",
-            f"Plain U-Net, five stages from {options.features} features, patch {options.patch}³, 1.5 mm, one fold,"
-            f" mirroring off; CT-like volumes of 160 to 220 voxels a side. {rounds.capitalize()}, in turn. Load average"
-            f" {load[0]:.1f} before and {os.getloadavg()[0]:.1f} after.",
-            "",
-            "| program | wall s | times as fast | processor s | times less | peak MiB | times less | equal % | Dice |",
-            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-            *rows,
-            "",
-        ]
-    )
+    text = comparison.report(load)
     print(text)
     if options.save:
-        with (Path(__file__).resolve().parent / "RESULTS.md").open("a") as file:
-            file.write("\n" + text)
-    return 1 if failed else 0
+        append_results(text)
+    return 1 if comparison.failed else 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Nocturne's scan of DICOM headers, and its conversion of series, against dcm2niix and pydicom, taking turns.
+"""Compares Nocturne's scan of DICOM headers and its conversion of series with dcm2niix and pydicom, taking turns.
 
-    python dicom_scan.py [--files 10000] [--size 256] [--rounds 5] [--threads 2] [--bench PATH]
+    python Tools/benchmarks/dicom_scan.py [--files 10000] [--size 256] [--rounds 5] [--threads 2] [--bench PATH]
 
-Builds `Series/` beside this file unless --bench names the built program. Writes a CT series of noise over a slope with
+Builds `Series/` beside this file unless --bench names the built program. Writes a CT series of noise over a ramp with
 pydicom, copies it with new UIDs until there are enough files, and times whole processes on warm caches:
 
 - scan: Nocturne groups all files into series; `dcm2niix -n -1`, which lists series and converts none; pydicom's
@@ -16,13 +16,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -31,7 +28,11 @@ import numpy as np
 from pydicom.dataset import FileDataset, FileMetaDataset
 from pydicom.uid import CTImageStorage, ExplicitVRLittleEndian, generate_uid
 
-HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from nocturne_tools.benchmark import built, in_turns
+from nocturne_tools.machine import architecture
+
 SLICES = 100
 
 
@@ -50,7 +51,7 @@ def write_series(folder: Path, number: int, size: int, pixels: list[bytes]) -> N
         data.ImageType = ["ORIGINAL", "PRIMARY", "AXIAL"]
         data.StudyDate = data.SeriesDate = data.ContentDate = "20200101"
         data.StudyTime, data.ContentTime = "101500", f"1015{index % 60:02}"
-        data.Modality, data.Manufacturer = "CT", "Nobody"
+        data.Modality, data.Manufacturer = "CT", "Benchmark"
         data.SeriesDescription, data.ProtocolName = "bench", "bench"
         data.PatientName, data.PatientID = "Bench^Mark", str(number)
         data.KVP, data.SliceThickness, data.ConvolutionKernel = 120, 1.5, "B30f"
@@ -69,8 +70,8 @@ def write_series(folder: Path, number: int, size: int, pixels: list[bytes]) -> N
 
 def pixels_of_series(size: int) -> list[bytes]:
     rng = np.random.default_rng(5)
-    slope = np.add.outer(np.arange(size), np.arange(size)) - size
-    return [(slope + k + rng.integers(-50, 50, (size, size))).astype("<i2").tobytes() for k in range(SLICES)]
+    ramp = np.add.outer(np.arange(size), np.arange(size)) - size
+    return [(ramp + k + rng.integers(-50, 50, (size, size))).astype("<i2").tobytes() for k in range(SLICES)]
 
 
 def seconds(command: list[str]) -> float:
@@ -79,19 +80,8 @@ def seconds(command: list[str]) -> float:
     return time.perf_counter() - start
 
 
-def take_turns(tasks: dict[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """The median of each task, which take turns; a first round that is not counted warms the caches."""
-    times: dict[str, list[float]] = {name: [] for name in tasks}
-    for round_ in range(rounds + 1):
-        for name, task in tasks.items():
-            elapsed = task()
-            if round_:
-                times[name].append(elapsed)
-    return {name: statistics.median(values) for name, values in times.items()}
-
-
 def world_difference(one: Path, other: Path) -> float:
-    """The largest difference of voxels at the same place: both brought into canonical order first."""
+    """The largest difference of voxels at the same position, after both are brought into canonical order."""
     left, right = (nibabel.as_closest_canonical(nibabel.load(path)) for path in (one, other))
     if left.shape != right.shape or not np.allclose(left.affine, right.affine, atol=1e-3):
         return float("inf")
@@ -114,10 +104,7 @@ def main() -> None:
     parser.add_argument("--bench", type=Path, help="the built series-bench")
     parser.add_argument("--dcm2niix", default="dcm2niix")
     arguments = parser.parse_args()
-    bench = arguments.bench
-    if bench is None:
-        subprocess.run(["swift", "build", "-c", "release"], cwd=HERE / "Series", check=True)
-        bench = HERE / "Series/.build/release/series-bench"
+    bench = arguments.bench or built("Series", "series-bench")
     threads = str(arguments.threads)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -134,12 +121,12 @@ def main() -> None:
         listing = [arguments.dcm2niix, "-n", "-1", "-f", "%s", "-o", str(folder / "listed"), tree]
         theirs = [arguments.dcm2niix, "-b", "n", "-z", "n", "-w", "1", "-f", "out", "-o", str(folder / "theirs"), series]
         print(
-            f"{platform.processor() or platform.machine()}, {arguments.threads} threads; pydicom {version('pydicom')}; "
+            f"{architecture()}, {arguments.threads} threads; pydicom {version('pydicom')}; "
             + subprocess.run([arguments.dcm2niix, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
         )
         table(
             f"Headers of {max(1, arguments.files // SLICES) * SLICES} files",
-            take_turns(
+            in_turns(
                 {
                     "nocturne": lambda: seconds([str(bench), "scan", tree, threads]),
                     "dcm2niix -n -1": lambda: seconds(listing),
@@ -150,7 +137,7 @@ def main() -> None:
         )
         table(
             f"A series of {SLICES} slices of {arguments.size}×{arguments.size} to NIfTI",
-            take_turns(
+            in_turns(
                 {
                     "nocturne": lambda: seconds([str(bench), "convert", series, threads, str(folder / "ours" / "out")]),
                     "dcm2niix": lambda: seconds(theirs),

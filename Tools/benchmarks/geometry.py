@@ -1,9 +1,9 @@
-"""Nocturne's geometry and gzip against cc3d, VTK and nibabel, taking turns on the same data.
+"""Compares Nocturne's geometry and gzip with cc3d, VTK and nibabel, taking turns on the same data.
 
-    python geometry.py [--rounds 7] [--threads 2] [--size 256 256 256] [--only components surface] [--bench PATH]
+    python Tools/benchmarks/geometry.py [--rounds 7] [--threads 2] [--size 256 256 256] [--only components surface]
 
 Builds `Geometry/` beside this file unless --bench names the built program, draws a multi-label map (warped blobs with
-rough borders, and specks) and a phantom CT from a fixed seed, and prints a Markdown table of medians and ratios. The
+rough borders, and speckles) and a phantom CT from a fixed seed, and prints a Markdown table of medians and ratios. The
 peers are called as their users call them. Needs cc3d, vtk, nibabel, SimpleITK, scipy.
 """
 
@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import os
-import platform
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -32,10 +29,9 @@ from numpy.typing import NDArray
 from scipy.ndimage import zoom
 from vtk.util.numpy_support import numpy_to_vtk
 
-HERE = Path(__file__).resolve().parent
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.benchmark import LineProgram, built, machine_line, timed
 from nocturne_tools.phantoms.anatomy import FIELD_OF_VIEW, draw
 from nocturne_tools.phantoms.phantom import make_grid, render
 
@@ -44,7 +40,7 @@ Labels = NDArray[np.uint16]  # (i, j, k), i fastest
 
 
 def draw_labels(size: Size, count: int, seed: int) -> Labels:
-    """`count` blobs, label 1 much the largest, and specks: one to eight voxels of any label."""
+    """`count` blobs, label 1 by far the largest, and speckles: one to eight voxels of any label."""
     rng = np.random.default_rng(seed)
     labels = np.zeros(size, np.uint16, order="F")
     for value in range(1, count + 1):
@@ -75,29 +71,8 @@ def draw_image(size: Size, seed: int) -> NDArray[np.int16]:
     return fitted
 
 
-class Ours:
-    """The built program, waiting for lines."""
-
-    def __init__(self, program: str, size: Size, labels: Path, image: Path, threads: int) -> None:
-        command = [program, *map(str, size), str(labels), str(image), str(threads)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, line: str) -> dict[str, float]:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-
-def timed(work: Callable[[], dict[str, float]]) -> dict[str, float]:
-    start, begin = time.perf_counter(), time.process_time()
-    facts = work()
-    seconds = {"seconds": time.perf_counter() - start, "processorSeconds": time.process_time() - begin}
-    return {**seconds, **facts}
-
-
 def vtk_image(labels: Labels) -> vtk.vtkImageData:
-    """The label map with a border of background, which closes surfaces as ours are."""
+    """The label map with a border of background, which closes surfaces as Nocturne does."""
     padded = np.pad(labels, 1)
     image = vtk.vtkImageData()
     image.SetDimensions(*padded.shape)
@@ -111,7 +86,7 @@ def vtk_surface(image: vtk.vtkImageData, value: int, smooth: bool) -> dict[str, 
     edges.SetValue(0, value)
     last: vtk.vtkPolyDataAlgorithm = edges
     if smooth:
-        # As many steps as ours makes, and the pass band that 3D Slicer takes for its middle setting.
+        # As many steps as Nocturne makes, and the pass band of 3D Slicer's middle setting.
         last = vtk.vtkWindowedSincPolyDataFilter()
         last.SetInputConnection(edges.GetOutputPort())
         last.SetNumberOfIterations(20)
@@ -130,17 +105,65 @@ def nibabel_save(array: NDArray, path: Path) -> dict[str, float]:
 
 
 def check_readable(path: Path, array: NDArray) -> None:
-    """That nibabel and ITK read the file that Nocturne wrote, whole and right."""
+    """Ends the program unless nibabel and ITK read the same values from the file that Nocturne wrote."""
     if not np.array_equal(np.asanyarray(nibabel.load(path).dataobj), array):
         sys.exit(f"nibabel reads something else from {path.name}")
     if not np.array_equal(SimpleITK.GetArrayFromImage(SimpleITK.ReadImage(path)).T, array):
         sys.exit(f"SimpleITK reads something else from {path.name}")
 
 
-def processor() -> str:
-    with open("/proc/cpuinfo") as file:
-        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    return names[0] if names else platform.processor()
+@dataclass
+class Task:
+    """A line for Nocturne's program, a title, the peer's call, and the files to compare in size."""
+
+    line: str
+    title: str
+    peer: Callable[[], dict[str, float]]
+    array: NDArray | None = None
+
+
+def tasks(folder: Path, labels: Labels, image: NDArray) -> dict[str, Task]:
+    narrow = labels.astype(np.uint8 if labels.max() < 256 else np.uint16)
+    grid = vtk_image(labels)
+
+    def components() -> dict[str, float]:
+        return {"components": int(cc3d.connected_components(labels, connectivity=26, return_N=True)[1])}
+
+    def saved(name: str, title: str, array: NDArray) -> Task:
+        peer = folder / f"peer-{name}.nii.gz"
+        return Task(f"{name} {folder / f'ours-{name}.nii.gz'}", title, lambda: nibabel_save(array, peer), array)
+
+    return {
+        "components": Task("components 26", "connected components, 26, painted; cc3d", components),
+        "surface": Task(
+            "surface 1 0", "closed surface; vtkDiscreteFlyingEdges3D", lambda: vtk_surface(grid, 1, False)
+        ),
+        "smooth": Task("surface 1 20", "the same, smoothed; + windowed sinc", lambda: vtk_surface(grid, 1, True)),
+        "image": saved("image", "int16 CT to .nii.gz; nibabel.save", image),
+        "labels": saved("labels", "labels to .nii.gz; nibabel.save", narrow),
+    }
+
+
+def row(name: str, task: Task, ours: LineProgram, folder: Path, rounds: int) -> str:
+    """One line of the table: medians over the rounds, after one that is not counted."""
+    ours.ask(task.line), timed(task.peer)
+    pairs = [(ours.ask(task.line), timed(task.peer)) for _ in range(rounds)]
+    mine, theirs, my_work, their_work = (
+        statistics.median(pair[side][clock] for pair in pairs)
+        for clock in ("seconds", "processorSeconds")
+        for side in (0, 1)
+    )
+    first = pairs[0]
+    shared = [key for key in first[0] if key in first[1] and not key.lower().endswith("seconds")]
+    notes = [f"{key} {first[0][key]} / {first[1][key]}" for key in shared]
+    if task.array is not None:
+        mine_bytes, peer_bytes = ((folder / f"{side}-{name}.nii.gz").stat().st_size for side in ("ours", "peer"))
+        notes = [f"bytes {mine_bytes} / {peer_bytes} = {mine_bytes / peer_bytes:.3f}"]
+        check_readable(folder / f"ours-{name}.nii.gz", task.array)
+    return (
+        f"| {task.title} | {mine:.4f} | {theirs:.4f} | {theirs / mine:.2f} | {my_work:.4f} | {their_work:.4f} "
+        f"| {'; '.join(notes)} |"
+    )
 
 
 def main() -> None:
@@ -154,66 +177,21 @@ def main() -> None:
     parser.add_argument("--bench", help="the built program; built when not given")
     options = parser.parse_args()
     size: Size = tuple(options.size)
-    if not options.bench:
-        build = ["swift", "build", "-c", "release", "--package-path", str(HERE / "Geometry")]
-        subprocess.run(build, check=True, stdout=sys.stderr)
-        shown = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True)
-        options.bench = str(Path(shown.stdout.strip()) / "geometry-bench")
+    program = options.bench or built("Geometry", "geometry-bench")
     vtk.vtkSMPTools.Initialize(options.threads)
-
     labels = draw_labels(size, options.labels, options.seed)
     image = draw_image(size, options.seed)
-    narrow = labels.astype(np.uint8 if labels.max() < 256 else np.uint16)
     load = os.getloadavg()
-    with tempfile.TemporaryDirectory() as folder:
-        at = Path(folder)
-        labels.ravel(order="F").tofile(at / "labels.raw")
-        image.ravel(order="F").tofile(at / "image.raw")
-        ours = Ours(options.bench, size, at / "labels.raw", at / "image.raw", options.threads)
-        grid = vtk_image(labels)
-        tasks: dict[str, tuple[str, str, Callable[[], dict[str, float]]]] = {
-            "components": (
-                "components 26",
-                "connected components, 26, painted; cc3d",
-                lambda: {"components": int(cc3d.connected_components(labels, connectivity=26, return_N=True)[1])},
-            ),
-            "surface": ("surface 1 0", "closed surface; vtkDiscreteFlyingEdges3D", lambda: vtk_surface(grid, 1, False)),
-            "smooth": ("surface 1 20", "the same, smoothed; + windowed sinc", lambda: vtk_surface(grid, 1, True)),
-            "image": (
-                f"image {at / 'ours-image.nii.gz'}",
-                "int16 CT to .nii.gz; nibabel.save",
-                lambda: nibabel_save(image, at / "peer-image.nii.gz"),
-            ),
-            "labels": (
-                f"labels {at / 'ours-labels.nii.gz'}",
-                "labels to .nii.gz; nibabel.save",
-                lambda: nibabel_save(narrow, at / "peer-labels.nii.gz"),
-            ),
-        }
-        rows = []
-        for name, (line, title, peer) in tasks.items():
-            if name not in options.only:
-                continue
-            ours.ask(line), timed(peer)
-            pairs = [(ours.ask(line), timed(peer)) for _ in range(options.rounds)]
-            mine, theirs, my_work, their_work = (
-                statistics.median(pair[side][clock] for pair in pairs)
-                for clock in ("seconds", "processorSeconds")
-                for side in (0, 1)
-            )
-            first = pairs[0]
-            shared = [key for key in first[0] if key in first[1] and not key.lower().endswith("seconds")]
-            notes = [f"{key} {first[0][key]} / {first[1][key]}" for key in shared]
-            if name in ("image", "labels"):
-                mine_bytes, peer_bytes = ((at / f"{side}-{name}.nii.gz").stat().st_size for side in ("ours", "peer"))
-                notes = [f"bytes {mine_bytes} / {peer_bytes} = {mine_bytes / peer_bytes:.3f}"]
-                check_readable(at / f"ours-{name}.nii.gz", image if name == "image" else narrow)
-            rows.append(
-                f"| {title} | {mine:.4f} | {theirs:.4f} | {theirs / mine:.2f} | {my_work:.4f} | {their_work:.4f} "
-                f"| {'; '.join(notes)} |"
-            )
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        labels.ravel(order="F").tofile(folder / "labels.raw")
+        image.ravel(order="F").tofile(folder / "image.raw")
+        inputs = [str(folder / "labels.raw"), str(folder / "image.raw")]
+        ours = LineProgram([program, *map(str, size), *inputs, str(options.threads)])
+        given = tasks(folder, labels, image)
+        rows = [row(key, task, ours, folder, options.rounds) for key, task in given.items() if key in options.only]
     print(f"## {datetime.date.today()}: geometry and gzip, {'×'.join(map(str, size))}, {options.threads} threads\n")
-    print(f"{processor()}, {os.cpu_count()} cores, {platform.system()}; cc3d {version('connected-components-3d')},")
+    print(f"{machine_line()}; cc3d {version('connected-components-3d')},")
     print(f"VTK {vtk.vtkVersion().GetVTKVersion()} ({vtk.vtkSMPTools.GetBackend()}), nibabel {nibabel.__version__}.")
     print(f"Medians of {options.rounds}, taking turns. Load {load[0]:.1f} before, {os.getloadavg()[0]:.1f} after.\n")
     columns = ["task; peer", "Nocturne s", "peer s", "times as fast", "Nocturne processor s", "peer processor s"]

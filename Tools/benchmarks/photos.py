@@ -1,28 +1,25 @@
-"""From a JPEG to a classifier's input: Nocturne against Pillow and NumPy, taking turns on the same pictures.
+"""Compares the preparation of photos by Nocturne with Pillow and NumPy, taking turns on the same pictures.
 
-    python photos.py [--rounds 7] [--bench PATH] [PICTURE ...]
+    python Tools/benchmarks/photos.py [--rounds 7] [--bench PATH] [PICTURE ...]
 
-Builds `Photos/` beside this file unless --bench names the built program, and draws pictures of three sizes from a fixed
-seed unless some are given. The peer is `Tools/photo_reference.py`, which is what training code does, and the same
-arithmetic without its detours (no conversion of what is RGB, sixth powers of 256 levels instead of every pixel, one table
-look-up for the rest). Both sides are run on one thread and on two at once (Pillow gives up the interpreter's lock while it
-decodes and resizes). Prints a Markdown table of medians: milliseconds a picture by the clock, and ratios. Needs Pillow and
-NumPy.
+From a JPEG to a classifier's input. Builds `Photos/` beside this file unless --bench names the built program, and draws
+pictures of four sizes from a fixed seed unless some are given. The peers are `nocturne_tools/photo_reference.py`, which
+does what training code does, and the same arithmetic written for speed (no conversion of RGB pictures, sixth powers of 256
+levels instead of every pixel, one table for the rest). All are run on one thread and on two at once (Pillow releases the
+interpreter's lock while it decodes and resizes). Prints a Markdown table of medians: milliseconds per picture, and ratios.
+Needs Pillow and NumPy.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,11 +27,10 @@ import numpy as np
 from PIL import Image, features
 from PIL import __version__ as pillow_version
 
-HERE = Path(__file__).resolve().parent
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools import photo_reference as reference
+from nocturne_tools.benchmark import LineProgram, built, machine_line, timed
 
 SIZES = [(600, 450), (1024, 768), (2048, 1536), (4032, 3024)]
 SIDE = 380
@@ -42,12 +38,12 @@ LEVELS = np.arange(256, dtype=np.float64)
 
 
 def direct(path: Path) -> np.ndarray:
-    """The reference's values for an upright RGB photo, without its detours."""
+    """The reference's values for an upright RGB photo, computed by the shortest way."""
     image = Image.open(path)
     side = min(image.size)
     left, top = (int(round((length - side) / 2)) for length in image.size)
     box = (left, top, left + side, top + side)
-    # Resizing with a box would take in pixels beside it, so the crop cannot be spared.
+    # Resizing with a box would include pixels outside it, so the crop is needed.
     picture = np.asarray(image.crop(box).resize((SIDE, SIDE), Image.Resampling.BILINEAR))
     counts = [np.bincount(picture[..., channel].ravel(), minlength=256) for channel in range(3)]
     sixth = LEVELS**reference.POWER
@@ -66,24 +62,13 @@ def as_trained(path: Path) -> np.ndarray:
     return reference.prepare(reference.load(path), SIDE).values
 
 
-class Ours:
-    """The built program, waiting for lines."""
-
-    def __init__(self, program: str) -> None:
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, threads: int, repeats: int, path: Path) -> dict[str, float]:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(f"{threads} {repeats} {path}\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def values(self, path: Path) -> np.ndarray:
-        self.ask(0, 1, path)
-        return np.fromfile(f"{path}.values", np.float32).reshape(3, SIDE, SIDE)
+def prepared_by(ours: LineProgram, path: Path) -> np.ndarray:
+    """The values that Nocturne's program writes beside the picture."""
+    ours.ask(f"0 1 {path}")
+    return np.fromfile(f"{path}.values", np.float32).reshape(3, SIDE, SIDE)
 
 
-def timed(work: Callable[[Path], np.ndarray], threads: int, repeats: int, path: Path) -> dict[str, float]:
+def on_threads(work: Callable[[Path], np.ndarray], threads: int, repeats: int, path: Path) -> None:
     """As many pictures on each thread, all at once."""
 
     def loop() -> None:
@@ -91,12 +76,10 @@ def timed(work: Callable[[Path], np.ndarray], threads: int, repeats: int, path: 
             work(path)
 
     workers = [threading.Thread(target=loop) for _ in range(threads)]
-    start, begin = time.perf_counter(), time.process_time()
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    return {"seconds": time.perf_counter() - start, "processorSeconds": time.process_time() - begin}
 
 
 def draw(path: Path, width: int, height: int) -> None:
@@ -112,16 +95,10 @@ def draw(path: Path, width: int, height: int) -> None:
     Image.fromarray(np.clip(picture, 0, 255).astype(np.uint8)).save(path, quality=88)
 
 
-def processor() -> str:
-    with open("/proc/cpuinfo") as file:
-        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    return names[0] if names else platform.processor()
-
-
-def row(ours: Ours, path: Path, threads: int, rounds: int) -> str:
+def row(ours: LineProgram, path: Path, threads: int, rounds: int) -> str:
     """One line of the table; ends the program where the values are not the reference's."""
     expected = as_trained(path)
-    for name, found in (("ours", ours.values(path)), ("the direct peer's", direct(path))):
+    for name, found in (("ours", prepared_by(ours, path)), ("the direct peer's", direct(path))):
         worst = float(np.abs((found - expected) * reference.DEVIATION[:, None, None]).max() * 255)
         if worst > 2:
             sys.exit(f"{path.name}: {name} values differ by {worst:.2f} levels")
@@ -129,9 +106,9 @@ def row(ours: Ours, path: Path, threads: int, rounds: int) -> str:
         width, height = image.size
     repeats = max(2, 12_000_000 // (width * height))
     sides: list[Callable[[], dict[str, float]]] = [
-        lambda: ours.ask(threads, repeats, path),
-        lambda: timed(as_trained, threads, repeats, path),
-        lambda: timed(direct, threads, repeats, path),
+        lambda: ours.ask(f"{threads} {repeats} {path}"),
+        lambda: timed(lambda: on_threads(as_trained, threads, repeats, path)),
+        lambda: timed(lambda: on_threads(direct, threads, repeats, path)),
     ]
     found = [[side() for side in sides] for _ in range(rounds + 1)][1:]
     count = threads * repeats
@@ -152,11 +129,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--bench", help="the built program; built when not given")
     options = parser.parse_args()
-    if not options.bench:
-        build = ["swift", "build", "-c", "release", "--package-path", str(HERE / "Photos")]
-        subprocess.run(build, check=True, stdout=sys.stderr)
-        shown = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True)
-        options.bench = str(Path(shown.stdout.strip()) / "photos-bench")
+    program = options.bench or built("Photos", "photos-bench")
     load = os.getloadavg()
     with tempfile.TemporaryDirectory() as folder:
         paths = []
@@ -166,10 +139,10 @@ def main() -> None:
         for width, height in [] if options.pictures else SIZES:
             paths.append(Path(folder) / f"{width}.jpg")
             draw(paths[-1], width, height)
-        ours = Ours(options.bench)
+        ours = LineProgram([program])
         rows = [row(ours, path, threads, options.rounds) for path in paths for threads in (1, 2)]
     print(f"## {datetime.date.today()}: from a JPEG to a classifier's input of {SIDE}×{SIDE}\n")
-    print(f"{processor()}, {os.cpu_count()} cores, {platform.system()}; Pillow {pillow_version} with libjpeg-turbo")
+    print(f"{machine_line()}; Pillow {pillow_version} with libjpeg-turbo")
     print(f"{features.version('libjpeg_turbo')}, NumPy {np.__version__}, Python {platform.python_version()}.")
     print(f"Medians of {options.rounds}, taking turns. Load {load[0]:.1f} before, {os.getloadavg()[0]:.1f} after.\n")
     columns = [

@@ -1,13 +1,13 @@
-"""Nocturne's resampling against scikit-image and nnU-Net, on the same values, in turns.
+"""Compares Nocturne's resampling with scikit-image and nnU-Net, on the same values, in turns.
 
-    swift build -c release --package-path Tools/Benchmarks/Kernels
-    python resampling.py [--kernels Kernels/.build/release/KernelBenchmarks] [--rounds 5] [--threads 2] [--save]
+    swift build -c release --package-path Tools/benchmarks/Kernels
+    python Tools/benchmarks/resampling.py [--kernels PROGRAM] [--rounds 5] [--threads 2] [--save]
 
 1. Cubic: an image of 256³ to 171³, against `skimage.transform.resize` as nnU-Net calls it.
 2. Labels: 4 classes of logits from 171³ to 256³ and the arg-max, against `resample_data_or_seg_to_shape` on float16 and
    NumPy's argmax; Nocturne in float32, and rounding to float16 as nnU-Net does.
 
-The peers run in one process, as their users have them; reading and writing of files is not counted. Prints medians,
+The peers run in one process, as in their users' programs; reading and writing of files is not counted. Prints medians,
 ratios and how many results differ; --save appends them to RESULTS.md beside this file.
 """
 
@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -31,15 +32,13 @@ from nnunetv2.preprocessing.resampling.default_resampling import resample_data_o
 from scipy.ndimage import gaussian_filter
 from skimage.transform import resize
 
-HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from nocturne_tools.benchmark import FOLDER, append_results
+from nocturne_tools.machine import processor
+
 FINE, COARSE = 256, 171
-
-
-def processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
+HEAD = ["| | median s | processor s | times as fast | by processor time | other results |", "| --- " * 6 + "|"]
 
 
 def smooth(random: np.random.Generator, edge: int, sigma: float, scale: float, noise: float) -> np.ndarray:
@@ -60,90 +59,132 @@ def labels(logits: np.ndarray) -> np.ndarray:
     return fine.argmax(0).astype(np.uint16)
 
 
-def timed(function: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> tuple[np.ndarray, float, float]:
-    start, begin = time.perf_counter(), time.process_time()
-    result = function(values)
-    return result, time.perf_counter() - start, time.process_time() - begin
+@dataclass
+class Timings:
+    """Seconds of wall and processor time of every round, and the last result."""
+
+    walls: list[float] = field(default_factory=list)
+    works: list[float] = field(default_factory=list)
+    result: np.ndarray | None = None
+
+    def add(self, wall: float, work: float, result: np.ndarray) -> None:
+        self.walls.append(wall)
+        self.works.append(work)
+        self.result = result
+
+    @property
+    def medians(self) -> tuple[float, float]:
+        return statistics.median(self.walls), statistics.median(self.works)
+
+
+@dataclass
+class Peer:
+    """A function of a library, and what it is given."""
+
+    function: Callable[[np.ndarray], np.ndarray]
+    values: np.ndarray
+    timings: Timings = field(default_factory=Timings)
+
+    def run(self) -> None:
+        start, begin = time.perf_counter(), time.process_time()
+        result = self.function(self.values)
+        self.timings.add(time.perf_counter() - start, time.process_time() - begin, result)
+
+
+@dataclass
+class Ours:
+    """A command of the kernels' program, and the peer that it is compared with."""
+
+    peer: Peer
+    command: list[str]
+    kind: type
+    files: tuple[str, str]
+    timings: Timings = field(default_factory=Timings)
+
+    def run(self) -> None:
+        done = subprocess.run([*self.command, *self.files], check=True, capture_output=True, text=True)
+        wall, work, _ = (float(part) for part in done.stdout.split())
+        self.timings.add(wall, work, np.fromfile(self.files[1], self.kind))
+
+
+def row(name: str, runs: Peer | Ours) -> str:
+    wall, work = runs.timings.medians
+    if isinstance(runs, Peer):
+        return f"| {name} | {wall:.3f} | {work:.3f} | | | |"
+    peer = runs.peer.timings
+    by_wall, by_work = peer.medians[0] / wall, peer.medians[1] / work
+    different = int((runs.timings.result != peer.result.ravel()).sum())
+    return f"| {name} | {wall:.3f} | {work:.3f} | {by_wall:.1f} | {by_work:.1f} | {different} of {peer.result.size} |"
+
+
+def programs(options: argparse.Namespace, folder: Path) -> dict[str, Peer | Ours]:
+    """Peers first, then Nocturne, by name; writes Nocturne's inputs."""
+    random = np.random.default_rng(0)
+    image = smooth(random, FINE, 1.2, 300, 20)
+    logits = np.stack([smooth(random, COARSE, 3, 4, 0) for _ in range(4)]).astype(np.float16)
+    cubic_peer, label_peer = Peer(cubic, image), Peer(labels, logits)
+    fine, coarse, threads = [str(FINE)] * 3, [str(COARSE)] * 3, str(options.threads)
+
+    def ours(name: str, peer: Peer, arguments: list[str], kind: type) -> Ours:
+        files = (str(folder / f"{name}.in"), str(folder / f"{name}.out"))
+        peer.values.astype(np.float32).tofile(files[0])
+        return Ours(peer, [str(options.kernels), *arguments], kind, files)
+
+    return {
+        "scikit-image": cubic_peer,
+        "nnU-Net": label_peer,
+        "Nocturne": ours("cubic", cubic_peer, ["resample", "3", *fine, *coarse, threads], np.float32),
+        "Nocturne, float32": ours(
+            "single", label_peer, ["label", "single", "4", *coarse, *fine, threads], np.uint16
+        ),
+        "Nocturne, float16 at the end": ours(
+            "half", label_peer, ["label", "half", "4", *coarse, *fine, threads], np.uint16
+        ),
+    }
+
+
+def report(options: argparse.Namespace, load: float, found: dict[str, Peer | Ours]) -> str:
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("scikit-image", "scipy", "nnunetv2"))
+    lines = [
+        f"## {datetime.date.today()}: resampling, {options.threads} threads",
+        "",
+        f"{processor()}, {platform.system()}; {versions}; numpy {np.__version__}.",
+        f"{options.rounds} rounds, in turns. Load average {load:.1f} before and {os.getloadavg()[0]:.1f} after, on"
+        f" {os.cpu_count()} cores.",
+        "",
+        f"Cubic, {FINE}³ to {COARSE}³:",
+        "",
+        *HEAD,
+        *(row(name, found[name]) for name in ("scikit-image", "Nocturne")),
+        "",
+        f"Logits of 4 classes, {COARSE}³ to {FINE}³, and their labels:",
+        "",
+        *HEAD,
+        *(row(name, found[name]) for name in ("nnU-Net", "Nocturne, float32", "Nocturne, float16 at the end")),
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernels", type=Path, default=HERE / "Kernels/.build/release/KernelBenchmarks")
+    parser.add_argument("--kernels", type=Path, default=FOLDER / "Kernels/.build/release/KernelBenchmarks")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--save", action="store_true", help="append to RESULTS.md")
     options = parser.parse_args()
-    load = os.getloadavg()
-    random = np.random.default_rng(0)
-    image = smooth(random, FINE, 1.2, 300, 20)
-    logits = np.stack([smooth(random, COARSE, 3, 4, 0) for _ in range(4)]).astype(np.float16)
-    fine, coarse = [str(FINE)] * 3, [str(COARSE)] * 3
-    threads = str(options.threads)
-    peers = {"scikit-image": (cubic, image), "nnU-Net": (labels, logits)}
-    ours = {
-        "Nocturne": ("scikit-image", ["resample", "3", *fine, *coarse, threads], image, np.float32),
-        "Nocturne, float32": ("nnU-Net", ["label", "single", "4", *coarse, *fine, threads], logits, np.uint16),
-        "Nocturne, float16 at the end": ("nnU-Net", ["label", "half", "4", *coarse, *fine, threads], logits, np.uint16),
-    }
-    walls: dict[str, list[float]] = {name: [] for name in [*peers, *ours]}
-    works: dict[str, list[float]] = {name: [] for name in walls}
-    results: dict[str, np.ndarray] = {}
+    load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
-        for name, (_, _, values, _) in ours.items():
-            values.astype(np.float32).tofile(Path(folder) / f"{name}.in")
+        found = programs(options, Path(folder))
         for number in range(options.rounds):
-            for name, (function, values) in peers.items():
-                results[name], wall, work = timed(function, values)
-                walls[name].append(wall)
-                works[name].append(work)
-            for name, (_, words, _, kind) in ours.items():
-                files = [str(Path(folder) / f"{name}.{end}") for end in ("in", "out")]
-                run = subprocess.run([options.kernels, *words, *files], check=True, capture_output=True, text=True)
-                wall, work, _ = (float(word) for word in run.stdout.split())
-                walls[name].append(wall)
-                works[name].append(work)
-                results[name] = np.fromfile(files[1], kind)
-            print(f"round {number + 1}: {[f'{name} {wall[-1]:.3f}' for name, wall in walls.items()]}", file=sys.stderr)
-
-    def row(name: str) -> str:
-        wall, work = statistics.median(walls[name]), statistics.median(works[name])
-        if name in peers:
-            return f"| {name} | {wall:.3f} | {work:.3f} | | | |"
-        peer = ours[name][0]
-        by_wall, by_work = (statistics.median(times[peer]) / own for times, own in ((walls, wall), (works, work)))
-        different = int((results[name] != results[peer].ravel()).sum())
-        size = results[peer].size
-        return f"| {name} | {wall:.3f} | {work:.3f} | {by_wall:.1f} | {by_work:.1f} | {different} of {size} |"
-
-    head = ["| | median s | processor s | times as fast | by processor time | other results |", "| --- " * 6 + "|"]
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("scikit-image", "scipy", "nnunetv2"))
-    text = "\n".join(
-        [
-            f"## {datetime.date.today()}: resampling, {options.threads} threads",
-            "",
-            f"{processor()}, {platform.system()}; {versions}; numpy {np.__version__}.",
-            f"{options.rounds} rounds, in turns. Load average {load[0]:.1f} before and"
-            f" {os.getloadavg()[0]:.1f} after, on {os.cpu_count()} cores.",
-            "",
-            f"Cubic, {FINE}³ to {COARSE}³:",
-            "",
-            *head,
-            row("scikit-image"),
-            row("Nocturne"),
-            "",
-            f"Logits of 4 classes, {COARSE}³ to {FINE}³, and their labels:",
-            "",
-            *head,
-            row("nnU-Net"),
-            row("Nocturne, float32"),
-            row("Nocturne, float16 at the end"),
-            "",
-        ]
-    )
+            for runs in found.values():
+                runs.run()
+            last = [f"{name} {runs.timings.walls[-1]:.3f}" for name, runs in found.items()]
+            print(f"round {number + 1}: {last}", file=sys.stderr)
+    text = report(options, load, found)
     print(text)
     if options.save:
-        with open(HERE / "RESULTS.md", "a") as file:
-            file.write("\n" + text)
+        append_results(text)
 
 
 if __name__ == "__main__":

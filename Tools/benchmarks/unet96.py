@@ -1,10 +1,10 @@
-"""Nocturne against PyTorch and OpenVINO on nnU-Net's plain 3-D U-Net: five stages from 32 features, patch 96x96x96.
+"""Compares Nocturne with PyTorch and OpenVINO on nnU-Net's plain 3-D U-Net: five stages from 32 features, patch 96x96x96.
 
-    python unet96.py --nocturne ../../.build/release/nocturne [--rounds 5] [--threads 2] [--patch 96] [--save]
+    python Tools/benchmarks/unet96.py --nocturne .build/release/nocturne [--rounds 5] [--threads 2] [--patch 96] [--save]
 
 Exports the network (random weights) to ONNX, then runs PyTorch in float32 and with bfloat16 autocast, OpenVINO (where
 its wheel is installed) in float32 and bfloat16, and `nocturne models bench` in both precisions, one after the other in every
-round, so that a busy machine hurts them all, and prints a table, which --save appends to RESULTS.md beside this file.
+round, so that other load affects all of them, and prints a table, which --save appends to RESULTS.md beside this file.
 Needs torch and onnx.
 `--nocturne` is the command up to `models bench`; `--bench` replaces all of it ("{onnx}", "{patch}", "{threads}",
 "{precision}" and "{repeats}" are filled in).
@@ -32,6 +32,8 @@ except ImportError:
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.benchmark import append_results
+from nocturne_tools.machine import processor
 from nocturne_tools.onnx_fixtures.networks import PlainUNet
 
 BENCH = (
@@ -47,16 +49,8 @@ PAIRS = [
 ]
 
 
-def processor() -> str:
-    with open("/proc/cpuinfo") as file:
-        for line in file:
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor()
-
-
 class Timings:
-    """Seconds of wall and of processor time, a pair a run."""
+    """Seconds of wall and of processor time, one pair per run."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -189,8 +183,7 @@ def main() -> None:
     text = report(options, timings, before)
     print(text)
     if options.save:
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "RESULTS.md"), "a") as file:
-            file.write("\n" + text)
+        append_results(text)
 
 
 if __name__ == "__main__":

@@ -215,7 +215,7 @@ def manifest(options: argparse.Namespace, names: list[str], sites: list[str]) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Export a PyTorch classifier to a Nocturne package.")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--model", help="import path of what creates the module, such as torchvision.models:resnet18")
     source.add_argument("--script", type=Path, help="a TorchScript file")

@@ -43,7 +43,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--id", dest="identifier", help="default: data set and configuration")
     parser.add_argument("--name", help="title, for people")
     parser.add_argument("--version", default="1.0.0")
-    parser.add_argument("--licence", help="of the weights; default: what dataset.json says")
+    parser.add_argument("--licence", help="of the weights; default: that of dataset.json")
     parser.add_argument("--tile-step", type=float, default=0.5, help="of the patch, above 0 and at most 1")
     parser.add_argument("--no-postprocessing", dest="postprocessing", action="store_false")
     parser.add_argument("--trust-checkpoint", dest="trust", action="store_true", help="run code that its pickle may contain")

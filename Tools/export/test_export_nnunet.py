@@ -84,7 +84,7 @@ class Hostile:
 
 
 def old_plans(folder: Path) -> None:
-    """The keys of plans before `architecture` was written."""
+    """The keys of older plans, which have no `architecture`."""
     path = folder / "plans.json"
     plans = json.loads(path.read_text())
     configuration = plans["configurations"]["3d_fullres"]
@@ -107,7 +107,7 @@ def steps(*given: Any) -> str:
 
 ARCHITECTURE = ("architecture", "arch_kwargs")
 REFUSED: list[tuple[Change, list[str], str]] = [
-    (lambda folder: (folder / "plans.json").unlink(), [], "plans.json: there is no such file"),
+    (lambda folder: (folder / "plans.json").unlink(), [], "plans.json: no such file"),
     (write("dataset.json", "{"), [], "dataset.json: cannot be read as JSON"),
     (plan("architecture", "network_class_name", value="a.b.SwinUNETR"), [], "unknown network class a.b.SwinUNETR"),
     (plan(*ARCHITECTURE, "nonlin", value="os.system"), [], "unknown nonlin os.system"),
@@ -128,7 +128,7 @@ REFUSED: list[tuple[Change, list[str], str]] = [
     (edit("plans.json", "image_reader_writer", value="NaturalImage2DIO"), [], "image_reader_writer 'NaturalImage2DIO'"),
     (edit("plans.json", "label_manager", value="MyLabels"), [], "unknown label manager 'MyLabels'"),
     (edit("plans.json", "transpose_forward", value=[0, 0, 1]), [], "transpose_forward"),
-    (edit("dataset.json", "labels", "core", value=[1, 3]), [], "regions_class_order must hold"),
+    (edit("dataset.json", "labels", "core", value=[1, 3]), [], "regions_class_order must have"),
     (edit("dataset.json", "labels", "background"), [], "labels.background must be 0"),
     (edit("dataset.json", "labels", "ignore", value=2), [], "labels.ignore is 2"),
     (
@@ -142,10 +142,10 @@ REFUSED: list[tuple[Change, list[str], str]] = [
     (lambda folder: shutil.rmtree(folder / "fold_0"), [], "no fold_*/checkpoint_final.pth"),
     (lambda folder: None, ["--folds", "0", "3"], "fold 3 is missing; found: 0"),
     (lambda folder: None, ["--checkpoint", "checkpoint_best.pth"], "no fold_*/checkpoint_best.pth"),
-    (write("fold_0/checkpoint_final.pth", b"\0" * 100), [], "checkpoint_final.pth: is no"),
-    (write("fold_0/checkpoint_final.pth", b""), [], "checkpoint_final.pth: is no"),
+    (write("fold_0/checkpoint_final.pth", b"\0" * 100), [], "checkpoint_final.pth: is not a"),
+    (write("fold_0/checkpoint_final.pth", b""), [], "checkpoint_final.pth: is not a"),
     (checkpoint(lambda content: content.pop("network_weights")), [], "network_weights is missing"),
-    (checkpoint(lambda content: content.update(network_weights={"a": 3})), [], "entries that are no tensors"),
+    (checkpoint(lambda content: content.update(network_weights={"a": 3})), [], "entries that are not tensors"),
     (checkpoint(lambda content: content["network_weights"].popitem()), [], "weights missing"),
     (checkpoint(lambda content: content.update(init_args={})), [], "init_args.configuration is missing"),
     (checkpoint(lambda content: content.update(more=Hostile())), [], "--trust-checkpoint"),
@@ -155,7 +155,7 @@ REFUSED: list[tuple[Change, list[str], str]] = [
     (write("postprocessing.json", '{"postprocessing_fns": ["f"], "postprocessing_kwargs": [{}]}'), [], "function 'f'"),
 ]
 SETTINGS = "volumeSegmentation"
-TAKEN: list[tuple[Change, list[str], str, Callable[[dict[str, Any]], Any], Any]] = [
+ACCEPTED: list[tuple[Change, list[str], str, Callable[[dict[str, Any]], Any], Any]] = [
     (old_plans, [], "plans without architecture", lambda full: len(full["files"]), 1),
     (
         plan("resampling_fn_data_kwargs", value={}),
@@ -231,23 +231,23 @@ def main() -> int:
             shutil.copytree(made, place / NAME)
             change(place / NAME)
             out = place / "out"
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
                 code = export_nnunet.main([str(place / NAME), str(out), "--threads", "2", *arguments])
-            return code, said.getvalue(), out, [path.name for path in place.iterdir() if path.name != NAME]
+            return code, output.getvalue(), out, [path.name for path in place.iterdir() if path.name != NAME]
 
         for change, arguments, fact in REFUSED:
-            code, said, _, left = export(change, arguments)
-            if code != 2 or fact not in said or left or "it ran\n" in said:
+            code, output, _, left = export(change, arguments)
+            if code != 2 or fact not in output or left or "it ran\n" in output:
                 failures += 1
-                print(f"FAILED to refuse with {fact!r}: exit {code}, left {left}\n{said[-2000:]}")
-        for change, arguments, title, found, expected in TAKEN:
-            code, said, out, left = export(change, arguments)
+                print(f"FAILED to refuse with {fact!r}: exit {code}, left {left}\n{output[-2000:]}")
+        for change, arguments, title, found, expected in ACCEPTED:
+            code, output, out, left = export(change, arguments)
             full = json.loads((out / "model.json").read_text()) if code == 0 else None
             if full is None or found(full) != expected or left != ["out"]:
                 failures += 1
-                print(f"FAILED {title}: {full and found(full)}, expected {expected}\n{said[-2000:]}")
-    print(f"{len(REFUSED)} refusals and {len(TAKEN)} accepted changes, {failures} failures")
+                print(f"FAILED {title}: {full and found(full)}, expected {expected}\n{output[-2000:]}")
+    print(f"{len(REFUSED)} refusals and {len(ACCEPTED)} accepted changes, {failures} failures")
     return 1 if failures else 0
 
 

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-/// The driver of `../fuzz.py`, which gives the flags of the sanitizers. A package of its own, so that nobody else builds it.
+/// The driver of `fuzz.py`, which passes the flags of the sanitizers. A separate package, so that only fuzzing builds it.
 let package = Package(
     name: "nocturne-fuzz",
     dependencies: [.package(name: "nocturne", path: "../..")],

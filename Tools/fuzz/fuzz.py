@@ -1,17 +1,19 @@
-"""Coverage-guided fuzzing of all that Nocturne reads: builds the driver, gathers seeds, runs libFuzzer, prints a table.
+"""Coverage-guided fuzzing of all readers: builds the driver, collects seeds, runs libFuzzer, prints a table.
 
-Each target of `Tests/NocturneFuzz` is run for the executions or minutes asked for. The driver is built with the address
-sanitizer and coverage of Swift, C and C++ alike, C and C++ with the undefined-behaviour sanitizer too. An input that
-crashes, takes longer than `--seconds`, or has more memory allocated at once than `--allocation` is kept under `--keep`,
-and the target goes on. Exit code 1 when there was any.
+    Tools/fuzz/fuzz.py --runs 200000 --seeds FOLDER      # all targets
+    Tools/fuzz/fuzz.py onnx jpeg --minutes 5             # two of them
+    Tools/fuzz/fuzz.py png --again FILE                  # one input again, with the sanitizer's report
 
-Seeds are the project's own fixtures and samples, and whatever lies below the folders given with `--seeds`; each target
-takes what looks like its kind. The corpus stays in the work folder, so that the next call goes on where this one ended.
+Each target of `Tests/NocturneFuzz` is run for the given executions or minutes. The driver is built with the address
+sanitizer and coverage of Swift, C and C++, and for C and C++ with the undefined-behaviour sanitizer too. An input that
+crashes, takes longer than `--seconds`, or allocates more memory at once than `--allocation` is kept under `--keep`, and
+the target continues. Exit code 1 when there was any.
 
-    fuzz.py --runs 200000 --seeds FOLDER                   # all targets
-    fuzz.py onnx jpeg --minutes 5                          # two of them
-    fuzz.py png --again FILE                               # one input once more, with the sanitizer's report
+Seeds are the project's own fixtures and samples, and the files below the folders given with `--seeds`; each target takes
+the files of its kind, recognised by content. The corpus remains in the work folder, where the next call continues.
 """
+
+from __future__ import annotations
 
 import argparse
 import hashlib
@@ -26,9 +28,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-FIXTURES = ROOT / "Tests/Fixtures/Fuzz"
-DICTIONARIES = ROOT / "Tools/Fuzz/dictionaries"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from nocturne_tools.paths import FIXTURES, ROOT, SAMPLES, TOOLS
+
+FUZZ = TOOLS / "fuzz"
+SEEDS = FIXTURES / "Fuzz"
+DICTIONARIES = FUZZ / "dictionaries"
 
 
 def is_dicom(head: bytes) -> bool:
@@ -41,11 +47,11 @@ def has_class(prefix: bytes) -> Callable[[bytes], bool]:
 
 @dataclass
 class Kind:
-    """What a target is given: the most bytes of an input, and which files are seeds by their content."""
+    """The inputs of a target: their largest size, which files are seeds by content, and a dictionary."""
 
     largest: int
     takes: Callable[[bytes], bool]
-    words: str | None = None
+    dictionary: str | None = None
 
 
 def is_json(head: bytes) -> bool:
@@ -74,34 +80,34 @@ KINDS = {
 
 
 def build(scratch: Path) -> Path:
-    """The driver, built where something changed."""
+    """Builds the driver where something has changed; its path."""
     facts = json.loads(subprocess.run(["swiftc", "-print-target-info"], capture_output=True, check=True).stdout)
     runtime = Path(facts["paths"]["runtimeResourcePath"]) / "clang/lib/linux/libclang_rt.fuzzer_no_main-x86_64.a"
-    words = ["swift", "build", "-c", "release", "--package-path", str(ROOT / "Tools/Fuzz")]
-    words += ["--scratch-path", str(scratch), "--product", "nocturne-fuzz", "--disable-dead-strip"]
-    words += ["--sanitize", "address", "-Xswiftc", "-sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp"]
+    command = ["swift", "build", "-c", "release", "--package-path", str(FUZZ), "--scratch-path", str(scratch)]
+    command += ["--product", "nocturne-fuzz", "--disable-dead-strip", "--sanitize", "address"]
+    command += ["-Xswiftc", "-sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp"]
     for flag in ["-fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp,indirect-calls", "-fsanitize=undefined",
                  "-fno-sanitize=vptr,function", "-fno-sanitize-recover=undefined"]:
-        words += ["-Xcc", flag]
-    words += ["-Xlinker", str(runtime), "-Xlinker", "-lstdc++"]
-    made = subprocess.run(words, capture_output=True, text=True)
+        command += ["-Xcc", flag]
+    command += ["-Xlinker", str(runtime), "-Xlinker", "-lstdc++"]
+    made = subprocess.run(command, capture_output=True, text=True)
     if made.returncode != 0:
         sys.exit("the driver cannot be built:\n" + "\n".join((made.stdout + made.stderr).splitlines()[-30:]))
     return scratch / "release/nocturne-fuzz"
 
 
 def gather(names: list[str], folders: list[Path], work: Path) -> None:
-    """Puts every file that looks like a target's kind into the target's folder of seeds."""
+    """Copies every file of a target's kind into the target's folder of seeds."""
     for name in names:
         (work / "seeds" / name).mkdir(parents=True, exist_ok=True)
         (work / "corpus" / name).mkdir(parents=True, exist_ok=True)
-        for file in sorted((FIXTURES / name).glob("*")):
+        for file in sorted((SEEDS / name).glob("*")):
             data = file.read_bytes()
             (work / "seeds" / name / hashlib.sha1(data).hexdigest()).write_bytes(data)
     largest = max(KINDS[name].largest for name in names)
-    for folder in [ROOT / "Tests/Fixtures", ROOT / "Samples", *folders]:
+    for folder in [FIXTURES, SAMPLES, *folders]:
         for file in sorted(folder.rglob("*")):
-            if not file.is_file() or FIXTURES in file.parents or file.stat().st_size > largest:
+            if not file.is_file() or SEEDS in file.parents or file.stat().st_size > largest:
                 continue
             data = file.read_bytes()
             for name in names:
@@ -109,28 +115,28 @@ def gather(names: list[str], folders: list[Path], work: Path) -> None:
                     (work / "seeds" / name / hashlib.sha1(data).hexdigest()).write_bytes(data)
 
 
-def surroundings() -> dict[str, str]:
-    # Symbols are looked up afterwards, by again(): the sanitizers' own way can take minutes.
+def environment() -> dict[str, str]:
+    # Symbols are resolved afterwards, by run_again(): the sanitizers' own way can take minutes.
     return os.environ | {
-        # The libraries may ask for much; they then get nothing. libFuzzer's own limit is lower.
+        # Libraries that request too much memory get none. libFuzzer's own limit is lower.
         "ASAN_OPTIONS": "allocator_may_return_null=1:detect_stack_use_after_return=0:detect_leaks=1:symbolize=0",
         "UBSAN_OPTIONS": "print_stacktrace=1:symbolize=0",
-        "LSAN_OPTIONS": f"suppressions={ROOT / 'Tools/Fuzz/leaks.txt'}:print_suppressions=0",
+        "LSAN_OPTIONS": f"suppressions={FUZZ / 'leaks.txt'}:print_suppressions=0",
         "SWIFT_BACKTRACE": "enable=no",
     }
 
 
-def again(name: str, driver: Path, file: Path, options: argparse.Namespace) -> int:
-    """One input, with the places in the source of every frame of a report."""
-    words = [str(driver), name, *limits(options), str(file)]
-    run = subprocess.run(words, capture_output=True, text=True, errors="replace", env=surroundings())
+def run_again(name: str, driver: Path, file: Path, options: argparse.Namespace) -> int:
+    """Runs one input and prints the output, with the source location of every frame of a report."""
+    command = [str(driver), name, *limits(options), str(file)]
+    run = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment())
     for line in run.stderr.splitlines():
-        place = re.search(r"#\d+ 0x\w+ .*\(" + re.escape(str(driver)) + r"\+(0x\w+)\)", line)
-        if place:
-            found = ["addr2line", "-f", "-C", "-e", str(driver), place.group(1)]
-            said = subprocess.run(found, capture_output=True, text=True).stdout.splitlines()
-            name = subprocess.run(["swift", "demangle", "-compact", said[0]], capture_output=True, text=True).stdout
-            line = f"{line.split()[0]:>5} {name.strip()[:160]} {said[1]}"
+        frame = re.search(r"#\d+ 0x\w+ .*\(" + re.escape(str(driver)) + r"\+(0x\w+)\)", line)
+        if frame:
+            resolve = ["addr2line", "-f", "-C", "-e", str(driver), frame.group(1)]
+            symbol, location = subprocess.run(resolve, capture_output=True, text=True).stdout.splitlines()[:2]
+            shown = subprocess.run(["swift", "demangle", "-compact", symbol], capture_output=True, text=True).stdout
+            line = f"{line.split()[0]:>5} {shown.strip()[:160]} {location}"
         print(line)
     return run.returncode
 
@@ -154,26 +160,32 @@ def last(pattern: str, text: str) -> int:
     return int(found[-1]) if found else 0
 
 
+def command_of(name: str, driver: Path, work: Path, options: argparse.Namespace) -> list[str]:
+    """libFuzzer's command, without limits of executions and time."""
+    kind = KINDS[name]
+    command = [str(driver), name, *limits(options), f"-max_len={kind.largest}"]
+    command += [f"-artifact_prefix={options.keep / name}/", "-print_final_stats=1", "-reload=0", "-detect_leaks=0"]
+    dictionary = DICTIONARIES / f"{kind.dictionary}.dict"
+    if kind.dictionary and dictionary.exists():
+        command.append(f"-dict={dictionary}")
+    return [*command, str(work / "corpus" / name), str(work / "seeds" / name)]
+
+
 def fuzz(name: str, driver: Path, work: Path, options: argparse.Namespace) -> Result:
-    """Runs one target to its end; each finding ends a process, and another goes on."""
-    kind, result, begin = KINDS[name], Result(), time.monotonic()
+    """Runs one target to its end; each finding ends a process, and another one continues."""
+    result, start = Result(), time.monotonic()
     keep = options.keep / name
     keep.mkdir(parents=True, exist_ok=True)
-    dictionary = DICTIONARIES / f"{kind.words}.dict"
     while result.found <= options.findings:
-        words = [str(driver), name, *limits(options), f"-max_len={kind.largest}", f"-artifact_prefix={keep}/",
-                 "-print_final_stats=1", "-reload=0", "-detect_leaks=0"]
+        command = command_of(name, driver, work, options)
         if options.runs:
-            words.append(f"-runs={options.runs - result.executions}")
+            command.insert(2, f"-runs={options.runs - result.executions}")
         if options.minutes:
-            words.append(f"-max_total_time={max(1, int(60 * options.minutes - (time.monotonic() - begin)))}")
-        if kind.words and dictionary.exists():
-            words.append(f"-dict={dictionary}")
-        words += [str(work / "corpus" / name), str(work / "seeds" / name)]
+            command.insert(2, f"-max_total_time={max(1, int(60 * options.minutes - (time.monotonic() - start)))}")
         before = set(keep.iterdir())
-        run = subprocess.run(words, capture_output=True, text=True, errors="replace", env=surroundings(), cwd=work)
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment(), cwd=work)
         (work / f"{name}.log").write_text(run.stderr[-200_000:])
-        # After a crash there are no final figures, but the line of the last pulse.
+        # After a crash there are no final figures, but the last status line.
         done = last(r"stat::number_of_executed_units: (\d+)", run.stderr) or last(r"(?m)^#(\d+)\s", run.stderr)
         result.executions += done
         result.edges = max(result.edges, last(r" cov: (\d+)", run.stderr))
@@ -186,41 +198,46 @@ def fuzz(name: str, driver: Path, work: Path, options: argparse.Namespace) -> Re
         if run.returncode != 0 and not new:
             print(f"  {name}: exit {run.returncode}: " + " / ".join(run.stderr.splitlines()[-3:]), flush=True)
         ended = options.runs and result.executions >= options.runs
-        if run.returncode == 0 or ended or (options.minutes and time.monotonic() - begin >= 60 * options.minutes):
+        if run.returncode == 0 or ended or (options.minutes and time.monotonic() - start >= 60 * options.minutes):
             break
-    result.seconds = time.monotonic() - begin
+    result.seconds = time.monotonic() - start
     return result
 
 
-def main() -> int:
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", choices=[[], *KINDS], metavar="TARGET", help=", ".join(KINDS))
-    parser.add_argument("--runs", type=int, default=0, help="executions of each target")
-    parser.add_argument("--minutes", type=float, default=0, help="most minutes for each target")
-    parser.add_argument("--jobs", type=int, default=1, help="targets at a time")
+    parser.add_argument("--runs", type=int, default=0, help="executions of each target; default: 200,000")
+    parser.add_argument("--minutes", type=float, default=0, help="time limit of each target")
+    parser.add_argument("--jobs", type=int, default=1, help="targets in parallel")
     parser.add_argument("--seeds", nargs="*", type=Path, default=[], help="folders with more seeds")
-    parser.add_argument("--seconds", type=int, default=10, help="most seconds for one input")
-    parser.add_argument("--resident", type=int, default=2048, help="most MiB resident")
-    parser.add_argument("--allocation", type=int, default=256, help="most MiB allocated at once")
-    parser.add_argument("--findings", type=int, default=20, help="a target is given up after so many")
-    parser.add_argument("--work", type=Path, default=ROOT / ".build/fuzz", help="seeds, corpus and logs")
-    parser.add_argument("--build", type=Path, help="folder of the driver; without it, one of the work folder")
-    parser.add_argument("--keep", type=Path, help="what was found; without it, a folder of the work folder")
-    parser.add_argument("--built", action="store_true", help="take the driver as it is, beside another call")
-    parser.add_argument("--again", type=Path, help="run the target on this file only, and show what happens")
+    parser.add_argument("--seconds", type=int, default=10, help="time limit of one input")
+    parser.add_argument("--resident", type=int, default=2048, help="limit of resident MiB")
+    parser.add_argument("--allocation", type=int, default=256, help="limit of MiB allocated at once")
+    parser.add_argument("--findings", type=int, default=20, help="a target ends after so many")
+    parser.add_argument("--work", type=Path, default=ROOT / ".build/fuzz", help="folder for seeds, corpus and logs")
+    parser.add_argument("--build", type=Path, help="folder of the driver; default: in the work folder")
+    parser.add_argument("--keep", type=Path, help="folder for findings; default: in the work folder")
+    parser.add_argument("--built", action="store_true", help="use the driver without building it, beside another call")
+    parser.add_argument("--again", type=Path, help="run the target on this file only, and print the output")
     options = parser.parse_args()
-    names = options.targets or list(KINDS)
     options.work = options.work.resolve()
     options.keep = (options.keep or options.work / "found").resolve()
+    if not options.runs and not options.minutes:
+        options.runs = 200_000
+    return options
+
+
+def main() -> int:
+    options = parse()
+    names = options.targets or list(KINDS)
     scratch = (options.build or options.work / "build").resolve()
     driver = scratch / "release/nocturne-fuzz" if options.built else build(scratch)
     known = subprocess.run([str(driver)], capture_output=True, text=True, check=True).stdout.split()
     if set(known) != set(KINDS):
-        sys.exit(f"the driver and this script know other targets: {sorted(set(known) ^ set(KINDS))}")
+        sys.exit(f"the targets of driver and script differ: {sorted(set(known) ^ set(KINDS))}")
     if options.again:
-        return again(names[0], driver, options.again, options)
-    if not options.runs and not options.minutes:
-        options.runs = 200_000
+        return run_again(names[0], driver, options.again, options)
     gather(names, options.seeds, options.work)
 
     def row(name: str) -> tuple[str, Result]:
@@ -230,7 +247,7 @@ def main() -> int:
 
     with ThreadPoolExecutor(options.jobs) as pool:
         rows = list(pool.map(row, names))
-    print("| target | executions | a second | edges | corpus | found |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| target | executions | per second | edges | corpus | found |\n| --- | ---: | ---: | ---: | ---: | ---: |")
     for name, result in rows:
         speed = result.executions / max(result.seconds, 1e-3)
         figures = f"{result.executions:,} | {speed:,.0f} | {result.edges:,} | {result.corpus} | {result.found}"

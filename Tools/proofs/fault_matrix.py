@@ -105,7 +105,7 @@ def selected(passes: int, most: int) -> list[int]:
     """The first, the last, and some evenly spaced between."""
     if passes <= most:
         return list(range(1, passes + 1))
-    return sorted({1 + round(index * (passes - 1) / (most - 1)) for index in range(most)})
+    return sorted({1 + round(index * (passes - 1) / max(1, most - 1)) for index in range(most)})
 
 
 def try_fault(batch: Batch, out: Path, fault: str, expected: Expectation) -> list[str]:
@@ -163,6 +163,8 @@ class Matrix:
                     self.passes[point], self.companions[point] = count, "," + companion
         self.reached = set(self.passes)
         if only:
+            if unknown := set(only.split(",")) - self.reached:
+                raise SystemExit(f"never passed: {', '.join(sorted(unknown))}; passed: {', '.join(sorted(self.reached))}")
             self.passes = collections.Counter({point: self.passes[point] for point in only.split(",")})
 
     def row(self, point: str, most: int, expected: Expectation) -> Row:

@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--within", type=float, default=10, help="the latest instant, in seconds after the start")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    chance = random.Random(arguments.seed)
+    generator = random.Random(arguments.seed)
     folder = Path(tempfile.mkdtemp(prefix="interrupt-"))
     out = folder / "out"
     slowest = 0.0
@@ -34,7 +34,7 @@ def main() -> None:
         models = [part for model in arguments.model for part in ("--model", model)]
         command = [arguments.nocturne, "run", *arguments.input, *models, "--output", str(out), "--quiet"]
         process = subprocess.Popen(command, stderr=subprocess.PIPE)
-        moment = chance.uniform(0.1, arguments.within)
+        moment = generator.uniform(0.1, arguments.within)
         time.sleep(moment)
         start = time.monotonic()
         process.send_signal(signal.SIGINT)

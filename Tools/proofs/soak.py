@@ -49,7 +49,7 @@ class Soak:
     def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
         self.arguments, self.folder = arguments, folder
         self.nocturne = str(Path(arguments.nocturne).resolve())
-        self.chance = random.Random(arguments.seed)
+        self.random = random.Random(arguments.seed)
         self.input, self.out = folder / "in", folder / "out"
         self.input.mkdir()
         self.models = [part for model in MODELS for part in ("--model", str(model))]
@@ -76,16 +76,16 @@ class Soak:
             temporary = self.folder / "part"
             # One in forty is a photo: it takes as long as forty of the volumes.
             if number % 40 == 0:
-                content = self.chance.choice(self.photos).read_bytes()
-                temporary.write_bytes(content + self.chance.randbytes(8))
+                content = self.random.choice(self.photos).read_bytes()
+                temporary.write_bytes(content + self.random.randbytes(8))
                 temporary.rename(self.input / f"item{number:05}.jpg")
             else:
-                write_volume(temporary, self.chance.choice([12, 16, 24]), self.chance.randint(1, 9))
+                write_volume(temporary, self.random.choice([12, 16, 24]), self.random.randint(1, 9))
                 temporary.rename(self.input / f"item{number:05}.nii")
             self.counts["inputs written"] += 1
 
     def cancel(self) -> None:
-        name = f"item{self.chance.randrange(self.arguments.pool):05}"
+        name = f"item{self.random.randrange(self.arguments.pool):05}"
         done = subprocess.run([self.nocturne, "cancel", str(self.out), name], capture_output=True)
         self.counts["items cancelled" if done.returncode == 0 else "cancels refused"] += 1
 
@@ -94,9 +94,9 @@ class Soak:
             if now >= self.stopped_until:
                 os.kill(engine, signal.SIGCONT)
                 self.stopped_until = 0
-        elif self.chance.random() < 0.04:
+        elif self.random.random() < 0.04:
             os.kill(engine, signal.SIGSTOP)
-            self.stopped_until = now + self.chance.uniform(0.5, 4)
+            self.stopped_until = now + self.random.uniform(0.5, 4)
             self.counts["pauses by SIGSTOP"] += 1
 
     def press(self, now: float) -> None:
@@ -106,13 +106,13 @@ class Soak:
         if self.hog:
             if now >= self.hog_until or self.hog.poll() is not None:
                 self.stop_hog()
-        elif self.chance.random() < 0.03:
+        elif self.random.random() < 0.03:
             limit = self.arguments.limit << 20
             used = 0
             for line in (self.group / "memory.stat").read_text().splitlines():
                 key, value = line.split()
                 used += int(value) if key in ("total_rss", "anon") else 0
-            left = self.chance.choice([0.1, 0.04])
+            left = self.random.choice([0.1, 0.04])
             size = max(1 << 20, int(limit * (1 - left)) - used)
             self.hog = self.spawn([sys.executable, "-c", HOG, str(size), "60"])
             try:
@@ -120,7 +120,7 @@ class Soak:
                 Path(f"/proc/{self.hog.pid}/oom_score_adj").write_text("1000")
             except OSError:
                 pass
-            self.hog_until = now + self.chance.uniform(3, 10)
+            self.hog_until = now + self.random.uniform(3, 10)
             self.counts["hogs of memory"] += 1
 
     def stop_hog(self) -> None:
@@ -144,7 +144,7 @@ class Soak:
                 sampler.take(engine)
                 self.pause(engine, now)
                 self.press(now)
-                if self.chance.random() < 0.05:
+                if self.random.random() < 0.05:
                     self.cancel()
                 side.step()
             self.write_inputs(self.arguments.rate)
@@ -231,7 +231,7 @@ class SideBatch:
         silent = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen([*command, "--quiet", "--threads", "1"], **silent)
         try:
-            self.process.wait(timeout=soak.chance.uniform(0.02, 0.6))
+            self.process.wait(timeout=soak.random.uniform(0.02, 0.6))
         except subprocess.TimeoutExpired:
             self.process.send_signal(signal.SIGINT)
             soak.counts["interrupts by SIGINT"] += 1

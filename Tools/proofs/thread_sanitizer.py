@@ -28,13 +28,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.package_graph import PackageGraph, Target
 from nocturne_tools.paths import ROOT
 
 
+TESTS = "NocturneConcurrencyTests"
 # Tests that use no threads, and tests of the build environment.
 LEFT_OUT = "StateMachine|NightTests"
 
-MANIFEST = """// swift-tools-version: 6.3
+MANIFEST = """// swift-tools-version: {tools}
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -44,27 +46,15 @@ let settings: [SwiftSetting] = [
 ]
 let package = Package(
     name: "sanitized",
-    dependencies: [.package(url: "https://github.com/apple/swift-collections", from: "1.6.0")],
+    dependencies: [
+{packages}
+    ],
     targets: [
-        .target(name: "CPosix"),
-        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto"),
-        .target(name: "NocturneCore", dependencies: ["CCrypto"], swiftSettings: settings),
-        .target(
-            name: "NocturneConcurrency",
-            dependencies: ["NocturneCore", "CPosix", .product(name: "DequeModule", package: "swift-collections")],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "NocturneTestSupport", dependencies: ["NocturneCore", "NocturneConcurrency"],
-            path: "Tests/NocturneTestSupport", swiftSettings: settings
-        ),
-        .testTarget(
-            name: "NocturneConcurrencyTests", dependencies: ["NocturneConcurrency", "NocturneTestSupport"],
-            swiftSettings: settings
-        ),
+{targets}
     ],
     swiftLanguageModes: [.v6],
-    cLanguageStandard: .gnu11
+    cLanguageStandard: .gnu11,
+    cxxLanguageStandard: .cxx17
 )
 """
 
@@ -161,23 +151,50 @@ struct SanitizerControl {
 """
 
 
+def declaration(target: Target) -> str:
+    """The target as a line of the manifest."""
+    if target.kind == "system":
+        return f'.systemLibrary(name: "{target.name}", pkgConfig: "{target.dump["pkgConfig"]}"),'
+    kind = "testTarget" if target.kind == "test" else "target"
+    dependencies = [f'"{name}"' for name in target.targets]
+    dependencies += [f'.product(name: "{name}", package: "{package}")' for name, package in target.products]
+    settings = "" if target.name.startswith("C") else ", swiftSettings: settings"
+    given = f'name: "{target.name}", dependencies: [{", ".join(dependencies)}], path: "{target.path}"'
+    return f".{kind}({given}{settings}),"
+
+
+def manifest(graph: PackageGraph, targets: list[Target]) -> str:
+    """A package of some targets alone, with the remote packages that they use."""
+    used = {package for target in targets for _, package in target.products}
+    packages = []
+    for dependency in graph.dump["dependencies"]:
+        source = dependency["sourceControl"][0]
+        if source["identity"] in used:
+            url = source["location"]["remote"][0]["urlString"]
+            version = source["requirement"]["range"][0]["lowerBound"]
+            packages.append(f'.package(url: "{url}", from: "{version}"),')
+    lines = {"packages": packages, "targets": [declaration(target) for target in targets]}
+    texts = {key: "\n".join(f"        {line}" for line in value) for key, value in lines.items()}
+    return MANIFEST.format(tools=graph.dump["toolsVersion"]["_version"].removesuffix(".0"), **texts)
+
+
 def make_package(folder: Path, futex: bool) -> None:
-    (folder / "Package.swift").write_text(MANIFEST)
+    """Writes the package of the tests, with the replaced locks in every Swift module."""
+    graph = PackageGraph.load()
+    targets = graph.closure(TESTS)
+    (folder / "Package.swift").write_text(manifest(graph, targets))
     if (ROOT / "Package.resolved").exists():
         shutil.copy(ROOT / "Package.resolved", folder)
-    modules = ["NocturneCore", "NocturneConcurrency"]
-    for name in ["CPosix", "CCrypto", *modules]:
-        shutil.copytree(ROOT / "Sources" / name, folder / "Sources" / name, dirs_exist_ok=True)
-    for name in ["NocturneTestSupport", "NocturneConcurrencyTests"]:
-        shutil.copytree(ROOT / "Tests" / name, folder / "Tests" / name, dirs_exist_ok=True)
-    tests = folder / "Tests/NocturneConcurrencyTests"
-    (tests / "SanitizerControl.swift").write_text(CONTROL)
-    targets = [folder / "Sources" / name for name in modules] + [tests]
     for target in targets:
+        shutil.copytree(ROOT / target.path, folder / target.path, dirs_exist_ok=True)
+    tests = folder / "Tests" / TESTS
+    (tests / "SanitizerControl.swift").write_text(CONTROL)
+    swift = [target for target in targets if not target.name.startswith("C")]
+    for place in [folder / target.path for target in swift if not target.is_test] + [tests]:
         if futex:
-            (target / "SanitizedLocks.swift").unlink(missing_ok=True)
+            (place / "SanitizedLocks.swift").unlink(missing_ok=True)
         else:
-            (target / "SanitizedLocks.swift").write_text(LOCK + (SEMAPHORE if target is tests else ""))
+            (place / "SanitizedLocks.swift").write_text(LOCK + (SEMAPHORE if place == tests else ""))
 
 
 def run(folder: Path, log: Path, *filters: str) -> tuple[int, dict[str, int], str]:

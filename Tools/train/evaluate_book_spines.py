@@ -55,7 +55,7 @@ def compared(shelf: Shelf, found: NDArray[np.int32]) -> tuple[int, list[float]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Evaluate book-spines.")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--package", type=Path, default=PACKAGE)
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument("--set", nargs="*", default=[], metavar="RULE=VALUE", help="other splitting rules")

@@ -97,7 +97,7 @@ def report(manifest: dict, scores: NDArray[np.float64], raw: NDArray[np.float64]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Evaluate urinary-tract-ct on unseen phantoms.")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--package", type=Path, default=PACKAGE)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--dry-run", action="store_true", help="print only, do not write REPORT.md")

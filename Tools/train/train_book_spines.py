@@ -159,29 +159,28 @@ def drawn(shelves: int, first: int, folder: Path) -> list[Path]:
     return paths
 
 
-def train(
-    shelves: int, steps: int, minutes: float, batch: int, rate: float, checkpoint: Path, start: Path | None, first: int
-) -> None:
-    """Writes a running mean of the weights to `checkpoint`; ends after `steps` or `minutes`, with the rate near zero."""
+def train(options: argparse.Namespace) -> None:
+    """Writes a running mean of the weights to the checkpoint; ends after `steps` or `minutes`, with the rate near zero."""
+    first, steps, rate, checkpoint = options.round, options.steps, options.rate, options.checkpoint
     torch.manual_seed(first + 7)
     rng = np.random.default_rng([0x7EA1, first])
     started = time.monotonic()
-    paths = drawn(shelves, FIRST_SEED + 10_000 * first, checkpoint.with_suffix(".shelves"))
-    print(f"{shelves} shelves in {time.monotonic() - started:.0f} s", flush=True)
+    paths = drawn(options.shelves, FIRST_SEED + 10_000 * first, checkpoint.with_suffix(".shelves"))
+    print(f"{options.shelves} shelves in {time.monotonic() - started:.0f} s", flush=True)
     model = SpineNet().to(memory_format=torch.channels_last)
-    if start is not None:
-        model.load_state_dict(torch.load(start, weights_only=True))
+    if options.start is not None:
+        model.load_state_dict(torch.load(options.start, weights_only=True))
     mean = torch.optim.swa_utils.AveragedModel(
         model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.99), use_buffers=True
     )
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=1e-4)
-    recent, step, begun, way = 0.0, 0, time.monotonic(), 0.0
-    while way < 1:
+    recent, step, begun, share = 0.0, 0, time.monotonic(), 0.0
+    while share < 1:
         step += 1
-        way = max(step / steps, (time.monotonic() - begun) / (60 * minutes))
+        share = max(step / steps, (time.monotonic() - begun) / (60 * options.minutes))
         for group in optimizer.param_groups:
-            group["lr"] = rate * min(way / 0.05, 1) * max(0.5 + 0.5 * np.cos(np.pi * min(way, 1)), 0.01)
-        crops = [training_crop(np.load(paths[n], mmap_mode="r"), rng) for n in rng.integers(0, shelves, batch)]
+            group["lr"] = rate * min(share / 0.05, 1) * max(0.5 + 0.5 * np.cos(np.pi * min(share, 1)), 0.01)
+        crops = [training_crop(np.load(paths[n], mmap_mode="r"), rng) for n in rng.integers(0, options.shelves, options.batch)]
         images = torch.stack([c[0] for c in crops]).permute(0, 3, 1, 2)  # channels last already
         targets = torch.stack([c[1] for c in crops])
         with torch.autocast("cpu", torch.bfloat16):
@@ -193,7 +192,7 @@ def train(
         optimizer.step()
         mean.update_parameters(model)
         recent = loss.item() if step == 1 else 0.97 * recent + 0.03 * loss.item()
-        if step % 100 == 0 or way >= 1 or step == 10:
+        if step % 100 == 0 or share >= 1 or step == 10:
             print(f"step {step} loss {recent:.4f} {time.monotonic() - started:.0f} s", flush=True)
             torch.save(mean.module.state_dict(), checkpoint)
 
@@ -219,7 +218,7 @@ def export(checkpoint: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Train and export book-spines.")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shelves", type=int, default=2500)
     parser.add_argument("--steps", type=int, default=11_000)
     parser.add_argument("--minutes", type=float, default=1e6, help="ends after this time, even before all steps")
@@ -233,16 +232,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     if not options.export_only:
-        train(
-            options.shelves,
-            options.steps,
-            options.minutes,
-            options.batch,
-            options.rate,
-            options.checkpoint,
-            options.start,
-            options.round,
-        )
+        train(options)
     export(options.checkpoint)
 
 

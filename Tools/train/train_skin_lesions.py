@@ -82,7 +82,7 @@ def train(per_class: int, steps: int, size: int, rate: float, checkpoint: Path) 
         if len(order) < size:
             order = np.concatenate([order, rng.permutation(len(classes))])
         picks, order = order[:size], order[size:]
-        # Every fourth picture comes without data, so that the network can do without.
+        # Every fourth picture has no metadata, so that the network learns to work without.
         hidden = torch.from_numpy(rng.random(size) < 0.25)[:, None]
         logits, _ = model.halved(batch(pictures, picks, rng), torch.where(hidden, unknown, people[picks]))
         loss = loss_of(logits, classes[picks])
@@ -101,7 +101,7 @@ def train(per_class: int, steps: int, size: int, rate: float, checkpoint: Path) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Train and export skin-lesions-demo.")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--per-class", type=int, default=550, help="training pictures of each class")
     parser.add_argument("--steps", type=int, default=1300)
     parser.add_argument("--batch", type=int, default=16)

@@ -169,37 +169,29 @@ def cached_volume(seed: int, folder: Path) -> tuple[NDArray[np.float16], NDArray
         return stored["image"], stored["labels"]
 
 
-def train(
-    steps: int,
-    batch: int,
-    phantoms: int,
-    checkpoint: Path,
-    start: Path | None,
-    rate: float,
-    hard: float | None,
-    focus: int,
-) -> None:
-    """Trains from scratch, or continues from the weights of `start`; writes a running mean of the weights to `checkpoint`.
+def train(options: argparse.Namespace) -> None:
+    """Trains from scratch, or continues from the weights of `start`; writes a running mean of the weights.
 
-    `rate` is the highest learning rate, `hard` the share of phantoms with a dark ureter (None: as they come) and
-    `focus` how many more times than another label a dark ureter is drawn as the middle of a patch.
+    `rate` is the highest learning rate, `hard` the share of phantoms with a dark ureter (None: as drawn) and `focus` how
+    many more times than another label a dark ureter is drawn as the middle of a patch.
     """
+    steps, phantoms, checkpoint = options.steps, options.phantoms, options.checkpoint
     torch.manual_seed(20)
     rng = np.random.default_rng(20)
     started = time.monotonic()
-    seeds = training_seeds(phantoms, hard)
+    seeds = training_seeds(phantoms, options.hard)
     volumes = [cached_volume(seed, checkpoint.with_suffix(".phantoms")) for seed in seeds]
-    around = [list(LABELS.values()) + dark_ureters(draw(seed)) * focus for seed in seeds]
+    around = [list(LABELS.values()) + dark_ureters(draw(seed)) * options.focus for seed in seeds]
     print(f"{phantoms} phantoms in {time.monotonic() - started:.0f} s", flush=True)
     model = UNet()
-    if start is not None:
-        model.load_state_dict(torch.load(start, weights_only=True))
+    if options.start is not None:
+        model.load_state_dict(torch.load(options.start, weights_only=True))
     mean = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.98))
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.08)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, options.rate, total_steps=steps, pct_start=0.08)
     recent = 0.0
     for step in range(1, steps + 1):
-        picks = rng.integers(0, phantoms, batch)
+        picks = rng.integers(0, phantoms, options.batch)
         patches = [training_patch(*volumes[n], around[n], rng) for n in picks]
         images, targets = torch.stack([p[0] for p in patches]), torch.stack([p[1] for p in patches])
         with torch.autocast("cpu", torch.bfloat16):
@@ -253,7 +245,7 @@ def export(checkpoint: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Train and export urinary-tract-ct.")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--phantoms", type=int, default=200)
@@ -268,16 +260,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     torch.use_deterministic_algorithms(True)
     if not options.export_only:
-        train(
-            options.steps,
-            options.batch,
-            options.phantoms,
-            options.checkpoint,
-            options.start,
-            options.rate,
-            options.hard,
-            options.focus,
-        )
+        train(options)
     export(options.checkpoint)
 
 

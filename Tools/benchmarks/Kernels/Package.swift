@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// A package of its own, so that nobody who builds Nocturne builds its benchmarks.
+// A separate package, so that building Nocturne does not build its benchmarks.
 let package = Package(
     name: "kernel-benchmarks",
     dependencies: [.package(name: "nocturne", path: "../../..")],

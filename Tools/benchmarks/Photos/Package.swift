@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-/// Nocturne's side of `../photos.py`. A package of its own, so that nobody else builds it.
+/// Nocturne's part of `../photos.py`. A separate package, so that only this benchmark builds it.
 let package = Package(
     name: "photos-bench",
     dependencies: [.package(name: "nocturne", path: "../../..")],

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-/// How long the pictures of a volume take. A package of its own, so that nobody else builds it.
+/// Times the pictures of a volume. A separate package, so that only this benchmark builds it.
 let package = Package(
     name: "picture-bench",
     dependencies: [.package(name: "nocturne", path: "../../..")],

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-/// Nocturne's side of `../dicom_scan.py`. A package of its own, so that nobody else builds it.
+/// Nocturne's part of `../dicom_scan.py`. A separate package, so that only this benchmark builds it.
 let package = Package(
     name: "series-bench",
     dependencies: [.package(name: "nocturne", path: "../../..")],

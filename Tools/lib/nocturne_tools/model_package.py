@@ -48,7 +48,7 @@ def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -
 
 
 def spline(order: int, order_z: int, separate_z: str, threshold: float = 3) -> dict[str, Any]:
-    """A rule of `resampling`: splines of degree `order`, of `order_z` along the axis that `separate_z` sets apart.
+    """A rule of `resampling`: splines of degree `order`, and of `order_z` along an axis that is treated separately.
 
     `separate_z` is "auto" (where the spacings differ by more than `threshold` times), "always" or "never".
     """

@@ -1,10 +1,10 @@
-"""What training code does to a photo before a classifier sees it, in Pillow and NumPy.
+"""The preparation of a photo for a classifier as training code does it, in Pillow and NumPy.
 
-    python Tools/photo_reference.py PICTURE... [--size 380] [--no-constancy] [--time 10]
+    python Tools/lib/nocturne_tools/photo_reference.py PICTURE... [--size 380] [--no-constancy] [--time 10]
 
-Nocturne's PhotoReader and PhotoPreprocessing must give the same; Tools/make_photo_fixtures.py writes the cases that
-check it. Run by itself it prints the mean of each channel, or with --time the median milliseconds of processor time that
-one picture takes from file to input.
+Nocturne's PhotoReader and PhotoPreprocessing must give the same values; Tools/fixtures/make_photo_fixtures.py writes the
+cases that check it. Run by itself it prints the mean of each channel, or with --time the median milliseconds of processor time that
+one picture takes from the file to the classifier's input.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TURNS = {
 
 @dataclass(frozen=True)
 class Prepared:
-    """The model's input and how it came about; `picture` is [size, size, 3] of uint8 before colours were touched."""
+    """The model's input and how it was computed; `picture` is [size, size, 3] of uint8 before colours were changed."""
 
     values: np.ndarray
     picture: np.ndarray
@@ -50,7 +50,7 @@ def load(path: Path) -> Image.Image:
     image.load()
     turn = TURNS.get(image.getexif().get(274, 1))
     if image.mode.startswith("I;16"):
-        # Pillow would cut off at 255; the high byte is what it takes of 16-bit colours.
+        # Pillow would clip at 255; of 16-bit colours it keeps the high byte, as done here.
         image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     if image.has_transparency_data:
         above = image.convert("RGBA")
@@ -67,7 +67,7 @@ def centre_square(image: Image.Image) -> Image.Image:
 
 
 def shades_of_gray(picture: np.ndarray) -> tuple[np.ndarray, str | None]:
-    """What to multiply red, green and blue by, or why they are left as they are."""
+    """The factors for red, green and blue, or the reason why they stay 1."""
     values = picture.reshape(-1, 3).astype(np.float64)
     if np.ptp(values, axis=0).max() <= 2:
         return np.ones(3), "flat"

@@ -42,10 +42,11 @@ class Grid:
         linear = FLIP[:, None] * self.direction * self.spacing
         return np.hstack([linear, (FLIP * self.image.GetOrigin())[:, None]]).tolist()
 
-    def axis(self, word: str) -> int:
-        if word in "ijk":
-            return "ijk".index(word)
-        return int(np.argmax(np.abs(self.direction[{"sagittal": 0, "coronal": 1, "axial": 2}[word]])))
+    def axis(self, name: str) -> int:
+        """The grid's axis for i, j, k or an anatomical plane."""
+        if name in "ijk":
+            return "ijk".index(name)
+        return int(np.argmax(np.abs(self.direction[{"sagittal": 0, "coronal": 1, "axial": 2}[name]])))
 
 
 def summary(values: np.ndarray, rule: dict) -> dict:

@@ -1,8 +1,8 @@
-"""A folder shown through FUSE that is slow, fails or hangs on purpose, as a file server does that is overloaded or gone.
+"""A folder served through FUSE that is slow, fails or hangs on purpose, like an overloaded or unreachable file server.
 
-The kernel's protocol is spoken directly on /dev/fuse, so that nothing but Python and root is needed. Only reading is
-possible, and only of the files of one folder. `Share.troubles` says what happens to reads of files by name:
-a number of seconds that each read waits, "EIO" and the like, or "hang" until the trouble is taken away.
+The kernel's protocol is implemented directly on /dev/fuse, so that only Python and root are needed. The files of one
+folder can be read, and nothing else. `Share.troubles` gives the trouble of reads by file name: a number of seconds that
+each read waits, an error such as "EIO", or "hang" until the trouble is removed.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Share:
             _, operation, unique, node = struct.unpack_from("<IIQQ", request)
             if operation in NEEDS_NO_ANSWER:
                 continue
-            if operation == READ:  # may wait, so it must not hold up the others
+            if operation == READ:  # may wait, and must not delay the other requests
                 threading.Thread(target=self._answer, args=(operation, unique, node, request[40:]), daemon=True).start()
             else:
                 self._answer(operation, unique, node, request[40:])

@@ -1,7 +1,7 @@
-"""Analytic fixtures: one-convolution networks on a periodic image, with the label maps nnU-Net's predictor gives.
+"""Analytic fixtures: one-convolution networks on a periodic image, with the label maps of nnU-Net's predictor.
 
 Channel 0 of a network is a constant b, channel 1 is s and channel 2 is -s, where s is the input ("plain") or the input
-moved one voxel towards higher x ("shift"), so that every label follows from the arithmetic around the network alone.
+moved one voxel towards higher x ("shift"), so that every label depends only on the arithmetic around the network.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STATISTICS |= {"percentile_00_5": -4.0, "percentile_99_5": 4.0}
 
 @dataclass
 class Case:
-    """Everything in (z, y, x), or in the transposed order where nnU-Net has it so."""
+    """Everything in (z, y, x), or in the transposed order where nnU-Net uses that."""
 
     name: str
     about: str
@@ -87,9 +87,9 @@ class Case:
         }
         for part, (is_seg, order) in parts.items():
             name = "resample_torch_fornnunet" if self.torch_resampling else "resample_data_or_seg_to_shape"
-            order_words = {} if self.torch_resampling else {"order": order, "order_z": 0}
+            order_given = {} if self.torch_resampling else {"order": order, "order_z": 0}
             configuration[f"resampling_fn_{part}"] = name
-            configuration[f"resampling_fn_{part}_kwargs"] = {"is_seg": is_seg, "force_separate_z": None, **order_words}
+            configuration[f"resampling_fn_{part}_kwargs"] = {"is_seg": is_seg, "force_separate_z": None, **order_given}
         configurations = {self.configuration_name(): configuration}
         if self.previous is not None:
             configuration["previous_stage"] = "3d_lowres"
@@ -108,7 +108,7 @@ class Case:
     def weights(self, constant: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Kernel (3, inputs, ...) and bias of the one convolution.
 
-        A second channel is taken from the first; a stage before adds half for the label it gave.
+        A second channel is subtracted from the first; a previous stage adds half for its label.
         """
         inputs = self.channels + (2 if self.previous else 0)
         dimension = len(self.patch)
@@ -171,7 +171,7 @@ CASES = [
         border=2,
         mirroring=(0, 2),
     ),
-    Case("N", "label values are not written, their places are", value=3),
+    Case("N", "label values are not written, their positions are", value=3),
 ]
 CASES.append(
     Case(
@@ -192,7 +192,7 @@ class Prediction:
 
 
 def predict(case: Case) -> Prediction:
-    """What nnU-Net's predictor gives."""
+    """The result of nnU-Net's predictor."""
     manager, dataset = PlansManager(case.plans()), case.dataset()
     configuration = manager.get_configuration(case.configuration_name())
     network = case.network()

@@ -23,7 +23,7 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text())
     except FileNotFoundError:
-        raise Refusal(path, "there is no such file; a trained nnU-Net folder has one") from None
+        raise Refusal(path, "no such file; a trained nnU-Net folder has one") from None
     except (OSError, ValueError) as error:
         raise Refusal(path, f"cannot be read as JSON ({error})") from None
     if not isinstance(content, dict):
@@ -33,7 +33,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What an export needs of one `checkpoint_*.pth`; mirroring axes are in the network's order."""
+    """The parts of one `checkpoint_*.pth` that an export needs; mirroring axes are in the network's order."""
 
     path: Path
     weights: dict[str, Tensor]
@@ -49,7 +49,7 @@ class Folder:
         self.path = path
         self.plans_file, self.dataset_file = path / "plans.json", path / "dataset.json"
         if not path.is_dir():
-            raise Refusal(path, "there is no such folder")
+            raise Refusal(path, "no such folder")
         self.plans, self.dataset = read_json(self.plans_file), read_json(self.dataset_file)
         self.checkpoint_name, self.trust = checkpoint, trust
         self.folds = folds or self._found()
@@ -94,7 +94,7 @@ def _steps(file: Path) -> list[Any]:
             try:
                 names, arguments = _Names(stream).load()
             except (pickle.UnpicklingError, ValueError, TypeError, EOFError) as error:
-                raise Refusal(file, f"is no list of postprocessing steps ({error})") from None
+                raise Refusal(file, f"is not a list of postprocessing steps ({error})") from None
     if not isinstance(names, list) or not isinstance(arguments, list) or len(names) != len(arguments):
         raise Refusal(file, "expected as many postprocessing_kwargs as postprocessing_fns")
     for name, given in zip(names, arguments):
@@ -107,7 +107,7 @@ def _steps(file: Path) -> list[Any]:
 
 
 class _Names(pickle.Unpickler):
-    """Reads lists, numbers and texts, and the one function as its name: a pickle may hold nothing that runs."""
+    """Reads lists, numbers and texts, and the one function as its name: nothing in the pickle is run."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module.startswith("nnunetv2.postprocessing.") and name == COMPONENT_FUNCTION:
@@ -120,7 +120,7 @@ class _Names(pickle.Unpickler):
 
 
 def read_checkpoint(path: Path, trust: bool) -> Checkpoint:
-    """Reads a checkpoint without running what its pickle may name, unless `trust` says to."""
+    """Reads a checkpoint without running code that its pickle may name, unless `trust` is set."""
     scalar = np._core.multiarray.scalar
     kinds = {type(np.dtype(kind)) for kind in (bool, "i4", "i8", "u1", "f2", "f4", "f8", "S1", "U1")}
     safe = [np.dtype, scalar, (scalar, "numpy.core.multiarray.scalar"), *kinds]
@@ -129,17 +129,17 @@ def read_checkpoint(path: Path, trust: bool) -> Checkpoint:
             content = torch.load(path, map_location="cpu", weights_only=not trust)
     except pickle.UnpicklingError as error:
         fact = str(error).replace("WeightsUnpickler error: ", "").split("Please ")[0].split(". Check")[0].strip()
-        hint = "nnU-Net would load it; --trust-checkpoint does too, if its source is trusted"
-        raise Refusal(path, f"is no checkpoint of weights alone ({' '.join(fact.split())[-200:]}); {hint}") from None
-    except Exception as error:  # torch raises many kinds for a file that is none of its own
-        raise Refusal(path, f"is no PyTorch checkpoint ({type(error).__name__}: {str(error)[:120]})") from None
+        hint = "nnU-Net would load it; --trust-checkpoint does too, if you trust its source"
+        raise Refusal(path, f"is not a checkpoint of weights alone ({' '.join(fact.split())[-200:]}); {hint}") from None
+    except Exception as error:  # torch raises many kinds of errors for files of other kinds
+        raise Refusal(path, f"is not a PyTorch checkpoint ({type(error).__name__}: {str(error)[:120]})") from None
     if not isinstance(content, dict):
         raise Refusal(path, f"expected a dictionary with network_weights, found {type(content).__name__}")
     weights = content.get("network_weights")
     if not isinstance(weights, dict) or not weights:
-        raise Refusal(path, f"holds no network: network_weights is missing (found {listed(content) or 'nothing'})")
+        raise Refusal(path, f"contains no network: network_weights is missing (found {listed(content) or 'nothing'})")
     if not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in weights.items()):
-        raise Refusal(path, "holds no network: network_weights has entries that are no tensors")
+        raise Refusal(path, "contains no network: network_weights has entries that are not tensors")
     for name, value in weights.items():
         if value.is_floating_point() and not bool(torch.isfinite(value).all()):
             raise Refusal(path, f"weight {name} is not finite")

@@ -10,7 +10,7 @@ from nocturne_tools.model_package import label
 
 from .refusal import Refusal, listed
 
-# Okabe and Ito's colours without black, then the same darker and lighter: told apart with any colour vision.
+# Okabe and Ito's colours without black, then the same darker and lighter: distinct with any colour vision.
 CYCLE = ["#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"]
 LARGEST_LABEL = 65535
 
@@ -38,7 +38,7 @@ def safe_names(names: list[str]) -> list[str]:
 
 
 class Labels:
-    """The labels of a data set as nnU-Net's label manager understands them."""
+    """The labels of a data set as nnU-Net's label manager interprets them."""
 
     def __init__(self, file: Path, dataset: dict[str, Any]) -> None:
         self.file = file
@@ -53,9 +53,9 @@ class Labels:
             raise Refusal(file, f"labels.ignore is {ignored}; it must be one more than the highest other label")
         names, values = self._regions(dataset) if self.regions else self._classes()
         if not names:
-            raise Refusal(file, "labels: there is none beside the background")
+            raise Refusal(file, "labels: none beside the background")
         if not all(0 < value <= LARGEST_LABEL for value in values):
-            raise Refusal(file, f"the label value {max(values)} is none of 1...{LARGEST_LABEL}")
+            raise Refusal(file, f"the label value {max(values)} is outside 1...{LARGEST_LABEL}")
         self.entries = [label(v, n, color(i)) for i, (v, n) in enumerate(zip(values, safe_names(names)))]
         self.outputs = len(names) if self.regions else len(names) + 1
 
@@ -66,7 +66,7 @@ class Labels:
         return values
 
     def _classes(self) -> tuple[list[str], list[int]]:
-        """nnU-Net writes the index of the winning output, whatever value the label was given."""
+        """nnU-Net writes the index of the winning output, whatever the value of the label."""
         names = []
         for value in self.foreground:
             names.append(next(name for name, values in self._declared.items() if values == [value]))
@@ -76,7 +76,7 @@ class Labels:
         names = [name for name, values in self._declared.items() if set(values) != {0}]
         order = dataset.get("regions_class_order")
         if not isinstance(order, list) or len(order) != len(names) or not all(isinstance(one, int) for one in order):
-            raise Refusal(self.file, f"regions_class_order must hold one number for each of {listed(names)}")
+            raise Refusal(self.file, f"regions_class_order must have one number for each of {listed(names)}")
         if len(set(order)) != len(order):
             raise Refusal(self.file, f"regions_class_order {order} writes one value for two regions")
         return names, order
@@ -114,15 +114,15 @@ def channel_names(file: Path, dataset: dict[str, Any]) -> list[str]:
 
 
 def modalities(channels: list[str]) -> list[str]:
-    """DICOM modalities that all channels stand for; empty, which means any, where a name says nothing."""
+    """DICOM modalities that all channels stand for; empty, which means any, where a name has no known meaning."""
     found = set()
     for name in channels:
-        word = re.split(r"[^a-z0-9]", name.lower())[0]
-        if word in ("ct", "cta", "cect"):
+        first = re.split(r"[^a-z0-9]", name.lower())[0]
+        if first in ("ct", "cta", "cect"):
             found.add("CT")
-        elif word in ("mr", "mri", "t1", "t1w", "t1c", "t1ce", "t1gd", "t2", "t2w", "flair", "adc", "dwi", "pd"):
+        elif first in ("mr", "mri", "t1", "t1w", "t1c", "t1ce", "t1gd", "t2", "t2w", "flair", "adc", "dwi", "pd"):
             found.add("MR")
-        elif word in ("pet", "pt", "suv"):
+        elif first in ("pet", "pt", "suv"):
             found.add("PT")
         else:
             return []

@@ -52,7 +52,7 @@ class FolderSpec:
     def architecture(self) -> dict[str, Any]:
         dimension, stages = len(self.patch), len(self.features)
         strides = self.strides or [[1] * dimension] + [[2] * dimension] * (stages - 1)
-        coarse = np.cumprod(strides, axis=0)  # a kernel does not cross slices that no stage before has joined
+        coarse = np.cumprod(strides, axis=0)  # a kernel does not span slices that no earlier stage has merged
         kernels = [[1 if step == 1 and step < max(row) else 3 for step in row] for row in coarse.tolist()]
         blocks = (
             {"n_blocks_per_stage": [1] + [2] * (stages - 1)} if self.residual else {"n_conv_per_stage": [2] * stages}
@@ -220,23 +220,23 @@ def _training_volumes(
                 torch.from_numpy(np.maximum(marked[0], 0).astype(np.int64)),
             )
             patch = spec.patch if len(spec.patch) == 3 else [1, *spec.patch]
-            room = [max(0, t - n) for n, t in zip(label.shape, patch)]
-            padding = [side for r in reversed(room) for side in (r // 2, r - r // 2)]
+            missing = [max(0, t - n) for n, t in zip(label.shape, patch)]
+            padding = [side for r in reversed(missing) for side in (r // 2, r - r // 2)]
             volumes.append((functional.pad(image, padding), functional.pad(label, padding)))
     return volumes
 
 
 def _patch(spec: FolderSpec, image: Tensor, label: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """A random patch, half of them around a labelled voxel; the labels of a stage before are the shifted truth."""
+    """A random patch, half of them around a labelled voxel; the labels of a previous stage are the shifted truth."""
     flat = len(spec.patch) == 2
     size = spec.training_patch or spec.patch
     patch = [1, *size] if flat else size
-    room = np.array(label.shape) - patch
-    start = rng.integers(0, room + 1)
+    slack = np.array(label.shape) - patch
+    start = rng.integers(0, slack + 1)
     if rng.random() < 0.5:
         voxels = torch.nonzero(label)
         if len(voxels):
-            start = np.clip(voxels[rng.integers(0, len(voxels))].numpy() - np.array(patch) // 2, 0, room)
+            start = np.clip(voxels[rng.integers(0, len(voxels))].numpy() - np.array(patch) // 2, 0, slack)
     cut = tuple(slice(int(s), int(s) + t) for s, t in zip(start, patch))
     data, truth = image[(slice(None), *cut)], label[cut]
     if spec.previous_stage is not None:
@@ -252,11 +252,11 @@ def _loss(spec: FolderSpec, logits: Tensor, truth: Tensor) -> Tensor:
     if spec.regions_class_order is not None:
         parts = [value if isinstance(value, list) else [value] for name, value in spec.labels.items() if value != 0]
         target = torch.stack([torch.isin(truth, torch.tensor(part)) for part in parts], dim=1).float()
-        chance, entropy = torch.sigmoid(logits), functional.binary_cross_entropy_with_logits(logits, target)
+        share, entropy = torch.sigmoid(logits), functional.binary_cross_entropy_with_logits(logits, target)
     else:
         target = functional.one_hot(truth, logits.shape[1]).movedim(-1, 1)[:, 1:].float()
-        chance, entropy = torch.softmax(logits, dim=1)[:, 1:], functional.cross_entropy(logits, truth)
-    overlap, total = (chance * target).sum(axes), (chance + target).sum(axes)
+        share, entropy = torch.softmax(logits, dim=1)[:, 1:], functional.cross_entropy(logits, truth)
+    overlap, total = (share * target).sum(axes), (share + target).sum(axes)
     return entropy + 1 - ((2 * overlap + 1) / (total + 1)).mean()
 
 

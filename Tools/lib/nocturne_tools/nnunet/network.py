@@ -1,4 +1,4 @@
-"""nnU-Net's networks: built by its own code, loaded strictly, written as ONNX and compared with what was written."""
+"""nnU-Net's networks: built by its own code, loaded strictly, exported to ONNX and compared with the export."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .settings import Configuration
 KNOWN_NETWORKS = ("PlainConvUNet", "ResidualEncoderUNet")
 KNOWN_PARTS = ("Conv2d", "Conv3d", "InstanceNorm2d", "InstanceNorm3d", "BatchNorm2d", "BatchNorm3d", "LeakyReLU")
 KNOWN_PARTS += ("ReLU", "Dropout", "Dropout2d", "Dropout3d")
-# Trainers of nnU-Net whose networks are not those of the plans.
+# nnU-Net's trainers whose networks differ from the plans.
 BATCH_NORM_TRAINERS = ("nnUNetTrainerBN",)
 OTHER_NETWORK_TRAINERS = ("Primus", "Primus_")
 LARGEST_DIFFERENCE = 1e-4  # of the largest output
@@ -40,7 +40,7 @@ def build(configuration: Configuration, trainer: str, inputs: int, outputs: int)
     values = deepcopy(configuration.values)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # old plans are announced
+            warnings.simplefilter("ignore")  # about old plans
             architecture = ConfigurationManager(values).configuration["architecture"]
         name, arguments = architecture["network_class_name"], dict(architecture["arch_kwargs"])
     except KeyError as error:
@@ -59,7 +59,7 @@ def build(configuration: Configuration, trainer: str, inputs: int, outputs: int)
         arguments["norm_op_kwargs"] = {"eps": 1e-5, "affine": True}
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # classes that moved are searched for and announced
+            warnings.simplefilter("ignore")  # about classes that were moved
             network = get_network_from_plans(name, arguments, required, inputs, outputs, False, False)
     except Exception as error:  # the constructors' own checks are assertions
         raise configuration.refusal(f"{name} cannot be built ({type(error).__name__}: {error})") from None
@@ -67,7 +67,7 @@ def build(configuration: Configuration, trainer: str, inputs: int, outputs: int)
 
 
 def trainer_note(trainer: str) -> str | None:
-    """A remark where the trainer is none of nnU-Net's own, so that its network is taken from the plans on trust."""
+    """A note for a trainer that is not nnU-Net's own: its network is assumed to be that of the plans."""
     if trainer in {known.__name__ for known in _trainers(nnUNetTrainer)}:
         return None
     return f"trainer {trainer or '(unnamed)'} is not nnU-Net's own; its weights fit the network of the plans"
@@ -91,7 +91,7 @@ def load(network: nn.Module, checkpoint: Checkpoint) -> None:
     own, given = network.state_dict(), checkpoint.weights
     missing, unknown = [k for k in own if k not in given], [k for k in given if k not in own]
     if missing or unknown:
-        fact = f"weights missing: {listed(missing) or 'none'}; weights too many: {listed(unknown) or 'none'}"
+        fact = f"weights missing: {listed(missing) or 'none'}; unexpected weights: {listed(unknown) or 'none'}"
         raise Refusal(checkpoint.path, f"does not fit the network of the plans: {fact}")
     for name, value in own.items():
         if value.shape != given[name].shape:

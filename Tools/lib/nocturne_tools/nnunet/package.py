@@ -22,7 +22,7 @@ from .settings import Configuration
 
 @dataclass
 class Options:
-    """What the package says of itself, and how its files are read."""
+    """The package's own description, and how the trained files are read."""
 
     folds: list[str] = field(default_factory=list)
     checkpoint: str = "checkpoint_final.pth"
@@ -91,7 +91,7 @@ class Stage:
             figures = f"largest difference {found.largest:.1e}, relative RMS {found.root_mean_square:.1e}"
             self._say(f"{name}: ONNX against PyTorch {figures} of the output's scale")
             if not found.largest <= networks.LARGEST_DIFFERENCE:
-                raise Refusal(checkpoint.path, f"its export differs: {figures}, allowed {networks.LARGEST_DIFFERENCE}")
+                raise Refusal(checkpoint.path, f"its export differs: {figures}, limit {networks.LARGEST_DIFFERENCE}")
             files.append(name)
         note = networks.trainer_note(self.trainer)
         if note:
@@ -106,7 +106,7 @@ class Stage:
 
 
 def previous_folder(stage: Stage, options: Options) -> Path:
-    """Where the stage before was trained: as given, or beside with the same trainer and plans."""
+    """The folder of the previous stage: as given, or the one beside it with the same trainer and plans."""
     wanted = stage.configuration.previous
     if options.previous_stage is not None:
         return options.previous_stage
@@ -129,7 +129,7 @@ def _previous(stage: Stage, options: Options, say: Callable[[str], None]) -> Sta
         fact = f"is of configuration {before.configuration.name}, the cascade follows {stage.configuration.previous}"
         raise Refusal(folder, fact)
     if before.configuration.previous is not None:
-        raise Refusal(folder, "is a cascade itself; a package holds two stages")
+        raise Refusal(folder, "is a cascade itself; a package has at most two stages")
     if before.channels != stage.channels:
         raise Refusal(before.folder.dataset_file, "its channels are not those of the cascade")
     if before.labels.entries != stage.labels.entries or before.labels.regions != stage.labels.regions:
@@ -138,9 +138,9 @@ def _previous(stage: Stage, options: Options, say: Callable[[str], None]) -> Sta
 
 
 def write(model: Path, out: Path, options: Options, say: Callable[[str], None]) -> dict[str, Any]:
-    """Writes the package of a trained folder; `out` appears whole or not at all. Returns `model.json`."""
+    """Writes the package of a trained folder; `out` appears completely or not at all. Returns `model.json`."""
     if out.exists() and not options.replace:
-        raise Refusal(out, "is there already; --replace overwrites it")
+        raise Refusal(out, "exists already; --replace overwrites it")
     stage = Stage(Folder(model, options.folds, options.checkpoint, options.trust), options, say)
     recipe = stage.recipe()
     before = None if stage.configuration.previous is None else _previous(stage, options, say)
@@ -180,7 +180,7 @@ def _manifest(stage: Stage, recipe: dict[str, Any], options: Options) -> dict[st
     title = str(stage.folder.plans.get("dataset_name") or dataset.get("name") or stage.folder.path.parent.name)
     safe = re.sub(r"[^a-z0-9]+", "-", f"{title}-{configuration}".lower()).strip("-")[:100]
     folds = f"fold{'s' if len(stage.folder.folds) > 1 else ''} {', '.join(stage.folder.folds)}"
-    said = str(dataset.get("description") or "").strip()
+    text = str(dataset.get("description") or "").strip()
     channels = [
         {"name": name, "normalization": normalization}
         for name, normalization in zip(stage.channels, stage.normalizations)
@@ -188,7 +188,7 @@ def _manifest(stage: Stage, recipe: dict[str, Any], options: Options) -> dict[st
     return {
         "id": options.identifier or safe or "nnunet",
         "name": options.name or f"{title} {configuration}",
-        "description": f"{said + ' ' if said else ''}nnU-Net v2, {configuration}, {folds}, {stage.trainer}.",
+        "description": f"{text + ' ' if text else ''}nnU-Net v2, {configuration}, {folds}, {stage.trainer}.",
         "version": options.version,
         "licence": options.licence or str(dataset.get("licence") or dataset.get("license") or "not stated"),
         "modalities": modalities(stage.channels),

@@ -1,4 +1,4 @@
-"""The cases in which Nocturne is held against nnU-Net's own predictor: what was trained, and on what it is used."""
+"""The cases in which Nocturne is compared with nnU-Net's own predictor: the training, and the volumes predicted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SLABS = Grid((72, 72, 14), (0.9, 0.9, 5.0))
 
 @dataclass(frozen=True)
 class ProofCase:
-    """A trained folder and the grids of the volumes that it is used on; `before` is the stage before of a cascade."""
+    """A trained folder and the grids of the volumes to predict; `before` is the previous stage of a cascade."""
 
     name: str
     spec: FolderSpec

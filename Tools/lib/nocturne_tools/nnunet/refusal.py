@@ -1,4 +1,4 @@
-"""The error for what an export does not know or does not find."""
+"""The error for what an export does not support or does not find."""
 
 from __future__ import annotations
 

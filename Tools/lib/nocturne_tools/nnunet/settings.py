@@ -1,4 +1,4 @@
-"""The rules of a configuration of `plans.json`, in the words of `model.json`."""
+"""The rules of a configuration of `plans.json`, in the terms of `model.json`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SCHEMES = {
     "NoNormalization": "none",
 }
 SEPARATE = {None: "auto", True: "always", False: "never"}
-# Of the functions, for arguments that the plans leave out.
+# Defaults of the functions, for arguments that are missing in the plans.
 SPLINE_DEFAULTS = {"is_seg": False, "order": 3, "order_z": 0, "force_separate_z": False}
 TORCH_DEFAULTS = {"is_seg": False, "force_separate_z": None, "mode": "linear", "aniso_axis_mode": "nearest-exact"}
-TORCH_IGNORED = {"num_threads", "device", "memefficient_seg_resampling"}  # another speed, or labels' own rule
+TORCH_IGNORED = {"num_threads", "device", "memefficient_seg_resampling"}  # these change the speed, or have a rule of their own for labels
 
 
 class Configuration:
-    """One configuration with what it inherits, checked key by key."""
+    """One configuration with its inherited values, checked key by key."""
 
     def __init__(self, file: Path, plans: dict[str, Any], name: str) -> None:
         self.file, self.plans, self.name = file, plans, name
@@ -100,7 +100,7 @@ class Configuration:
         return {"scheme": "ct", "lowerBound": lower, "upperBound": upper, "mean": mean, "standardDeviation": deviation}
 
     def resampling(self) -> dict[str, Any]:
-        """The rules for images, logits and labels; the last only where there is a stage before."""
+        """The rules for images, logits and labels; the last only where there is a previous stage."""
         parts = {"image": "resampling_fn_data", "logits": "resampling_fn_probabilities"}
         if self.previous is not None:
             parts["labels"] = "resampling_fn_seg"
@@ -134,7 +134,7 @@ class Configuration:
             if values["mode"] != "linear" or values["aniso_axis_mode"] != "nearest-exact":
                 raise self.refusal(f"{key}_kwargs: known are mode linear and aniso_axis_mode nearest-exact")
             if labels and values.get("memefficient_seg_resampling"):
-                raise self.refusal(f"{key}_kwargs: memefficient_seg_resampling is not known for a cascade's labels")
+                raise self.refusal(f"{key}_kwargs: memefficient_seg_resampling is not supported for a cascade's labels")
             return {"method": "torch", "order": 1, "orderZ": 0, **rule}
         for name in ("order", "order_z"):
             if values[name] not in (0, 1, 3):
@@ -143,7 +143,7 @@ class Configuration:
 
 
 def resolve(file: Path, plans: dict[str, Any], name: str) -> dict[str, Any]:
-    """The configuration `name`, its keys laid over those that it inherits."""
+    """The configuration `name`; its keys override those that it inherits."""
     configurations = plans.get("configurations")
     if not isinstance(configurations, dict):
         raise Refusal(file, "configurations is missing")

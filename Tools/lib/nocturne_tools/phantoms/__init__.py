@@ -1,1 +1,1 @@
-"""Synthetic CT torsos ("phantoms"): invented anatomy, no patient data, no medical use."""
+"""Synthetic CT torsos ("phantoms"): artificial anatomy, no patient data, no medical use."""

@@ -1,4 +1,4 @@
-"""Draws one invented torso from a seed: sizes, positions, shapes and intensities.
+"""Draws one synthetic torso from a seed: sizes, positions, shapes and intensities.
 
 World coordinates are RAS+ millimetres: +x to the patient's right, +y to the front, +z to the head. The left kidney
 therefore has a smaller x than the right one. The origin is the middle of the field of view. Intensities are Hounsfield

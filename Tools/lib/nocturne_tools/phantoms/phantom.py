@@ -1,9 +1,9 @@
 """Renders a phantom on any grid: HU as int16 and a label map as uint8.
 
 Arrays are indexed (i, j, k) and stored with i fastest, as NIfTI does; a 4x4 affine maps voxel (i, j, k) to RAS+ mm.
-The anatomy is analytic, so one seed looks the same on every spacing and orientation.
+The anatomy is analytic, so one seed gives the same body for every spacing and orientation.
 
-    python -m phantoms.phantom --seed 7 --spacing 3 3 5 --orientation LPS --output volume.nii.gz --labels labels.nii.gz
+    PYTHONPATH=Tools/lib python -m nocturne_tools.phantoms.phantom --seed 7 --spacing 3 3 5 --orientation LPS --output volume.nii.gz --labels labels.nii.gz
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Render one phantom to NIfTI.")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--spacing", type=float, nargs=3, default=(3.0, 3.0, 4.5), help="mm along i, j, k")
-    parser.add_argument("--orientation", default="RAS", help="where i, j and k grow, such as LPS")
+    parser.add_argument("--orientation", default="RAS", help="directions in which i, j and k grow, such as LPS")
     parser.add_argument("--tilt", type=float, nargs=3, default=(0.0, 0.0, 0.0), help="degrees about x, y, z")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--labels", type=Path)

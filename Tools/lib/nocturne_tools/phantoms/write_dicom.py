@@ -1,8 +1,8 @@
 """Writes a phantom as a DICOM CT series: one CT Image Storage object a slice, shuffled file names.
 
-Patient, dates and UIDs are invented and derived from the seed, so the same input gives the same bytes.
+Patient, dates and UIDs are artificial and derived from the seed, so the same input gives the same bytes.
 
-    python -m phantoms.write_dicom --seed 7 --spacing 3 3 5 --orientation LPS --syntax rle --output series
+    PYTHONPATH=Tools/lib python -m nocturne_tools.phantoms.write_dicom --seed 7 --spacing 3 3 5 --orientation LPS --syntax rle --output series
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class SeriesOptions:
     """How a series is written.
 
     `signed`: stored values are HU as signed 16-bit; otherwise HU + 1024 as unsigned 16-bit with intercept -1024.
-    `syntax`: "explicit", "implicit" (both little endian) or "rle". `number` tells series of one patient apart.
+    `syntax`: "explicit", "implicit" (both little endian) or "rle". `number` distinguishes series of one patient.
     """
 
     seed: int
@@ -141,7 +141,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write one phantom as a DICOM CT series.")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--spacing", type=float, nargs=3, default=(3.0, 3.0, 5.0), help="mm along i, j, k")
-    parser.add_argument("--orientation", default="LPS", help="where i, j and k grow, such as LPS or LIP")
+    parser.add_argument("--orientation", default="LPS", help="directions in which i, j and k grow, such as LPS or LIP")
     parser.add_argument("--tilt", type=float, nargs=3, default=(0.0, 0.0, 0.0), help="degrees about x, y, z")
     parser.add_argument("--syntax", choices=sorted(_SYNTAXES), default="explicit")
     parser.add_argument("--unsigned", action="store_true")

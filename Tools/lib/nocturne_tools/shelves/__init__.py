@@ -1,1 +1,1 @@
-"""Synthetic bookshelves with exact masks, and the reference for taking such pictures apart into instances."""
+"""Synthetic bookshelves with exact masks, and the reference for separating such pictures into instances."""

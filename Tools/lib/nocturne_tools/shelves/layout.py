@@ -1,4 +1,4 @@
-"""Where the books of a synthetic shelf stand: rows, gaps, leaning books, lying stacks. All lengths are pixels of the canvas."""
+"""The positions of the books of a synthetic shelf: rows, gaps, leaning books, stacks. Lengths are pixels of the canvas."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ class Book:
     corners: NDArray[np.float64]
     thickness: float
     height: float
-    style: int  # books of one style look like volumes of one set
+    style: int  # books of one style resemble volumes of one set
     seed: int
     depth: float = 0.0  # 0 stands at the front edge, 1 is pushed far back and darker
 
 
 @dataclass
 class Row:
-    """One shelf board: its extent, where books stand (floor) and where the board above ends (ceiling)."""
+    """One shelf board: its extent, the bottom of its books, and the lower edge of the board above."""
 
     left: float
     right: float
-    ceiling: float
-    floor: float
+    top: float
+    bottom: float
     board: float  # thickness of the board below
     books: list[Book] = field(default_factory=list)
 
@@ -43,26 +43,26 @@ def rectangle(left: float, bottom: float, width: float, height: float, angle: fl
 
 
 def lying(left: float, bottom: float, length: float, thickness: float, flipped: bool) -> NDArray[np.float64]:
-    """Corners of a spine that lies on its side; its head points right, or left when flipped."""
+    """Corners of a horizontal spine; its head points right, or left when flipped."""
     a, b = (left, bottom - thickness), (left + length, bottom - thickness)
     c, d = (left + length, bottom), (left, bottom)
     return np.array([d, a, b, c] if flipped else [b, c, d, a], dtype=np.float64)
 
 
 def split(rng: np.random.Generator, count: int, parts: int) -> list[int]:
-    """`count` in `parts` pieces of at least one each."""
+    """`count` divided into `parts` numbers of at least one each."""
     return list(1 + rng.multinomial(count - parts, rng.dirichlet([4.0] * parts))) if count >= parts else [count]
 
 
 def row_count(rng: np.random.Generator, books: int, portrait: bool) -> int:
-    """How many rows a shelf of that many books has."""
+    """The number of rows for a number of books."""
     if books < 4:
         return 1
     most = 4 if books > 14 else 3 if books > 8 else 2
-    chances = np.array([0.5, 0.28, 0.14, 0.08][:most])
+    weights = np.array([0.5, 0.28, 0.14, 0.08][:most])
     if portrait:
-        chances = chances[::-1]
-    return int(rng.choice(np.arange(1, most + 1), p=chances / chances.sum()))
+        weights = weights[::-1]
+    return int(rng.choice(np.arange(1, most + 1), p=weights / weights.sum()))
 
 
 def draw_layout(rng: np.random.Generator, books: int, width: float, height: float) -> list[Row]:
@@ -74,15 +74,15 @@ def draw_layout(rng: np.random.Generator, books: int, width: float, height: floa
     pitch = (height - top - bottom) / rows
     shelf = []
     for index, count in enumerate(split(rng, books, rows) if books else [0]):
-        ceiling = top + index * pitch
-        shelf.append(Row(margin[0], width - margin[1], ceiling, ceiling + pitch - board, board))
+        start = top + index * pitch
+        shelf.append(Row(margin[0], width - margin[1], start, start + pitch - board, board))
         fill_row(rng, shelf[-1], count)
     return shelf
 
 
 def fill_row(rng: np.random.Generator, row: Row, count: int) -> None:
     """Puts `count` books into the row, from left to right."""
-    room, tall = row.right - row.left, row.floor - row.ceiling
+    width, tall = row.right - row.left, row.bottom - row.top
     stacked = int(rng.integers(2, min(count, 5) + 1)) if count >= 2 and rng.random() < 0.25 else 0
     standing = count - stacked
     base = rng.uniform(0.55, 0.95)
@@ -104,7 +104,7 @@ def fill_row(rng: np.random.Generator, row: Row, count: int) -> None:
     if stack_first:
         x = stack(rng, row, sizes[:stacked], x, blocks) + crack * gaps[count]
     for index, (thick, high, kind) in enumerate(sizes[stacked : count - leaning]):
-        bottom = row.floor - (rng.uniform(0, 0.01) * tall if rng.random() < 0.1 else 0)
+        bottom = row.bottom - (rng.uniform(0, 0.01) * tall if rng.random() < 0.1 else 0)
         corners = rectangle(x, bottom, thick, high, rng.normal(0, 0.004))
         blocks.append(Book(corners, thick, high, kind, int(rng.integers(1 << 30))))
         x += thick + crack * gaps[index]
@@ -114,10 +114,10 @@ def fill_row(rng: np.random.Generator, row: Row, count: int) -> None:
     if not blocks:
         return
     extent = max(b.corners[:, 0].max() for b in blocks)
-    narrow = min(1.0, 0.985 * room / extent)
-    if standing == count and extent < room and rng.random() < 0.6:
-        narrow = min(room / extent * 0.985, 1.5)  # a full row, of thicker books
-    start = row.left + rng.uniform(0, room - extent * narrow)
+    narrow = min(1.0, 0.985 * width / extent)
+    if standing == count and extent < width and rng.random() < 0.6:
+        narrow = min(width / extent * 0.985, 1.5)  # a full row, of thicker books
+    start = row.left + rng.uniform(0, width - extent * narrow)
     for book in blocks:
         book.corners[:, 0] = start + book.corners[:, 0] * narrow
         book.thickness *= narrow if book.corners[0, 1] != book.corners[3, 1] else 1
@@ -128,7 +128,7 @@ def fill_row(rng: np.random.Generator, row: Row, count: int) -> None:
 def lean(
     rng: np.random.Generator, row: Row, sizes: list[tuple[float, float, int]], x: float, blocks: list[Book]
 ) -> float:
-    """Appends books that lean to the left on what stands before them; gives the place after them."""
+    """Appends books that lean to the left against the ones before them; returns the position after them."""
     angle = float(rng.uniform(0.05, 0.38))
     if not sizes:
         return x
@@ -136,9 +136,9 @@ def lean(
     contact = min(sizes[0][1], support / np.cos(angle))
     x += contact * np.sin(angle) if blocks else sizes[0][1] * np.sin(angle)
     for thick, high, kind in sizes:
-        # Turned to the left it stands on its lower left corner; the right one is lifted.
-        high = min(high, (row.floor - row.ceiling) * 0.97 - thick * np.sin(angle))
-        corners = rectangle(x, row.floor, thick, high, angle)
+        # Rotated to the left it stands on its lower left corner; the right one is raised.
+        high = min(high, (row.bottom - row.top) * 0.97 - thick * np.sin(angle))
+        corners = rectangle(x, row.bottom, thick, high, angle)
         blocks.append(Book(corners, thick, high, kind, int(rng.integers(1 << 30))))
         x += thick / np.cos(angle) + rng.uniform(0, 0.02) * thick
     return x
@@ -147,12 +147,12 @@ def lean(
 def stack(
     rng: np.random.Generator, row: Row, sizes: list[tuple[float, float, int]], x: float, blocks: list[Book]
 ) -> float:
-    """Appends books that lie on one another; gives the place after them."""
-    tall = row.floor - row.ceiling
+    """Appends a stack of horizontal books; returns the position after them."""
+    tall = row.bottom - row.top
     total = sum(s[0] for s in sizes)
     flat = min(1.0, 0.9 * tall / total)
     longest = max(s[1] for s in sizes)
-    bottom = row.floor
+    bottom = row.bottom
     for thick, high, kind in sizes:
         length = high * rng.uniform(0.92, 1.0)
         offset = rng.uniform(0, longest - length)

@@ -1,4 +1,4 @@
-"""The maps a network is trained to give, from exact instances."""
+"""The maps that a network is trained to predict, from exact instances."""
 
 from __future__ import annotations
 

@@ -7,7 +7,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent.parent.parent / "Samples" / "Models" / "book-spines"
+from nocturne_tools.paths import SAMPLE_MODELS
+
+PACKAGE = SAMPLE_MODELS / "book-spines"
 MEAN = (0.45, 0.43, 0.40)
 DEVIATION = (0.27, 0.27, 0.27)
 LONG_SIDE = 640
@@ -25,7 +27,7 @@ SPLITTING = {
 
 
 def write_book_spines(write_network: Callable[[Path], None]) -> None:
-    """Lets `write_network` write the ONNX file, then writes `model.json` beside it."""
+    """Calls `write_network` for the ONNX file, then writes `model.json` beside it."""
     PACKAGE.mkdir(parents=True, exist_ok=True)
     network = PACKAGE / "network.onnx"
     write_network(network)

@@ -1,4 +1,4 @@
-"""Draws a synthetic shelf: a picture as a camera gives it, and the exact mask of every book."""
+"""Draws a synthetic shelf: a picture like a camera's, and the exact mask of every book."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHAPES = ((640, 480), (640, 480), (480, 640), (640, 400), (560, 560), (640, 360)
 
 @dataclass
 class Shelf:
-    """A picture (height, width, 3) and its instances (height, width): 0 is no book, books count from 1."""
+    """A picture (height, width, 3) and its instances (height, width): 0 is background, books count from 1."""
 
     image: NDArray[np.uint8]
     instances: NDArray[np.uint8]
@@ -43,7 +43,7 @@ def mapped(points: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[
 
 
 def camera(rng: np.random.Generator, rows: list[Row], width: float, height: float) -> NDArray[np.float64]:
-    """A view of the shelf from somewhat aside, with every book in the frame."""
+    """A perspective from slightly beside the shelf, with every book in the picture."""
     corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], dtype=np.float64)
     strength = rng.uniform(0, 0.07) if rng.random() < 0.7 else 0.005
     moved = corners + rng.uniform(-strength, strength, (4, 2)) * [width, height]
@@ -59,16 +59,16 @@ def camera(rng: np.random.Generator, rows: list[Row], width: float, height: floa
         scale = float(min(1.0, *(inner / np.maximum(high - low, 1))))
         if rng.random() < 0.25:
             scale *= rng.uniform(0.6, 1.0)  # from further away
-        room = np.maximum(np.array([width, height]) - (high - low) * scale, 0)
-        start = np.clip(low * scale + center * (1 - scale), room * 0.05, room * 0.95)
+        slack = np.maximum(np.array([width, height]) - (high - low) * scale, 0)
+        start = np.clip(low * scale + center * (1 - scale), slack * 0.05, slack * 0.95)
         moved = (moved - low) * scale + start
     return homography(corners, moved)
 
 
 def background(rng: np.random.Generator, rows: list[Row], width: int, height: int, scale: float) -> Image.Image:
-    """Wall, boards, posts and what else stands there, seen from the front."""
+    """Wall, boards, posts and other objects, from the front."""
     wall = np.array(color(rng), dtype=np.float32)
-    wall = (wall.mean() + (wall - wall.mean()) * rng.uniform(0, 0.6)) * rng.uniform(0.4, 1.1)  # rooms are muted
+    wall = (wall.mean() + (wall - wall.mean()) * rng.uniform(0, 0.6)) * rng.uniform(0.4, 1.1)  # walls are muted
     value = np.broadcast_to(wall, (height, width, 3)).copy()
     value += (grain(rng, width, height, 60) * rng.uniform(0, 14) + grain(rng, width, height, 3) * rng.uniform(0, 5))[..., None]
     if rng.random() < 0.08:  # boards or wallpaper behind
@@ -80,7 +80,7 @@ def background(rng: np.random.Generator, rows: list[Row], width: int, height: in
     wood = np.array(color(rng), dtype=np.float32) * rng.uniform(0.5, 1.0)
     plain = tuple(int(v) for v in wood)
     for row in rows:
-        box = (0, row.floor * scale, width, (row.floor + row.board) * scale)
+        box = (0, row.bottom * scale, width, (row.bottom + row.board) * scale)
         pen.rectangle(box, fill=plain)
         pen.line((0, box[1], width, box[1]), fill=tuple(int(v * 0.6) for v in wood), width=max(1, int(scale)))
     if rng.random() < 0.5:
@@ -88,11 +88,11 @@ def background(rng: np.random.Generator, rows: list[Row], width: int, height: in
     if rng.random() < 0.5:
         pen.rectangle((rows[0].right * scale + 2, 0, width + 4, height), fill=plain)
     for row in rows:
-        if rng.random() < 0.35:  # a vase, a ball, a plate: round, so no book
-            size = rng.uniform(0.15, 0.6) * (row.floor - row.ceiling) * scale
+        if rng.random() < 0.35:  # a vase, a ball, a plate: round, so not a book
+            size = rng.uniform(0.15, 0.6) * (row.bottom - row.top) * scale
             x = rng.uniform(row.left, row.right) * scale
             slim = size * rng.uniform(0.5, 1.2)
-            pen.ellipse((x, row.floor * scale - size, x + slim, row.floor * scale), fill=color(rng))
+            pen.ellipse((x, row.bottom * scale - size, x + slim, row.bottom * scale), fill=color(rng))
     return picture
 
 
@@ -173,7 +173,7 @@ def draw_shelf(seed: int, books: int, scale: float = 1.0) -> Shelf:
     front = background(rng, rows, w, h, fine)
     shift = np.diag([fine, fine, 1.0])
     back = np.linalg.inv(shift @ view @ np.linalg.inv(shift))
-    # What lies outside the drawn wall repeats its edge colour.
+    # Beyond the drawn wall its edge colour is repeated.
     edge = tuple(int(v) for v in np.asarray(front)[2, 2])
     canvas = front.transform((w, h), Image.Transform.PERSPECTIVE, tuple((back / back[2, 2]).reshape(-1)[:8]), Image.Resampling.BILINEAR, fillcolor=edge)
     ids = Image.new("L", (w, h), 0)

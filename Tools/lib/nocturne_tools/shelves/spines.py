@@ -1,4 +1,4 @@
-"""What a spine looks like: colour, cloth, bands, labels and text-like marks, drawn upright."""
+"""The appearance of a spine: colour, cloth, bands, labels and text-like marks, drawn upright."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def font(size: int) -> ImageFont.FreeTypeFont:
     return ImageFont.load_default(size)
 
 
-def words(rng: np.random.Generator, longest: int) -> str:
-    """Something like a title."""
+def title(rng: np.random.Generator, longest: int) -> str:
+    """Random letters in the form of a title."""
     count = int(rng.integers(1, 5))
     parts = ["".join(rng.choice(LETTERS, int(rng.integers(2, 9)))) for _ in range(count)]
     text = " ".join(parts)[:longest]
@@ -60,11 +60,11 @@ def grain(rng: np.random.Generator, width: int, height: int, coarse: int) -> NDA
 
 
 def text_strip(rng: np.random.Generator, width: int, height: int, ink: Color) -> Image.Image:
-    """Words along the spine, reading downwards or upwards, on transparency."""
+    """A title along the spine, reading downwards or upwards, on transparency."""
     size = max(5, int(width * rng.uniform(0.35, 0.75)))
     strip = Image.new("RGBA", (height, width), (0, 0, 0, 0))
     pen = ImageDraw.Draw(strip)
-    text = words(rng, max(2, int(height / (size * 0.55))))
+    text = title(rng, max(2, int(height / (size * 0.55))))
     lines = 2 if size < width * 0.42 and rng.random() < 0.3 else 1
     for line in range(lines):
         top = (width - lines * size * 1.1) / 2 + line * size * 1.1
@@ -89,7 +89,7 @@ def spine(style: int, seed: int, width: int, height: int) -> Image.Image:
     for _ in range(int(rng.integers(0, 5)) if rng.random() < 0.6 else 0):
         at, thick = rng.uniform(0.02, 0.97) * height, rng.uniform(0.003, 0.03) * height
         pen.rectangle((0, at, width, at + thick), fill=contrast(rng, ground))
-    if rng.random() < 0.2:  # lines along the spine, which are no edges
+    if rng.random() < 0.2:  # lines along the spine that are not edges
         inset = width * rng.uniform(0.06, 0.2)
         for x in (inset, width - inset):
             pen.line((x, 0, x, height), fill=ink, width=max(1, int(width * 0.02)))
@@ -107,7 +107,7 @@ def spine(style: int, seed: int, width: int, height: int) -> Image.Image:
         picture.paste(strip, (0, int(start * height)), strip)
     if rng.random() < 0.4 and width > 12:  # across: an author, a number
         size = max(5, int(width * rng.uniform(0.2, 0.5)))
-        pen.text((width * 0.1, rng.uniform(0.02, 0.9) * height), words(own, max(1, int(width / size * 1.5))), font=font(size), fill=ink)
+        pen.text((width * 0.1, rng.uniform(0.02, 0.9) * height), title(own, max(1, int(width / size * 1.5))), font=font(size), fill=ink)
     return shaded(rng, own, picture)
 
 

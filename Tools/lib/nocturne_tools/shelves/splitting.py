@@ -1,6 +1,6 @@
-"""The reference for taking maps apart into instances: SciPy's components and scikit-image's watershed.
+"""The reference for splitting maps into instances: SciPy's components and scikit-image's watershed.
 
-Nocturne's own splitter does the same; where several orders of equal pixels are possible, the two may differ there.
+Nocturne's own splitter does the same; the two may differ where equal pixels can be processed in several orders.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from skimage.segmentation import watershed
 
 
 def elevation(maps: NDArray[np.float32], rules: dict[str, Any]) -> NDArray[np.uint8]:
-    """Where water stands last: at boundaries and far from centres; 0...255. maps: (3, y, x) foreground, boundary, centre."""
+    """The watershed's landscape, highest at boundaries and far from centres; 0...255.
+
+    maps: (3, y, x) foreground, boundary, centre.
+    """
     weight = np.float32(rules["boundaryWeight"])
     maps = np.clip(maps, 0, 1)
     height = ((1 - maps[2]) + weight * maps[1]) / (1 + weight)
@@ -47,7 +50,7 @@ def seeds_of(maps: NDArray[np.float32], rules: dict[str, Any], height: NDArray[n
 
 
 def merged(labels: NDArray[np.int32], boundary: NDArray[np.float32], rules: dict[str, Any]) -> NDArray[np.int32]:
-    """Joins neighbours whose contact the boundary map hardly marks, the weakest contact first."""
+    """Joins neighbours with a low boundary map along their contact, the lowest first."""
     contacts: dict[tuple[int, int], list[float]] = {}
     for first, second in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
         a, b = labels[first], labels[second]
@@ -62,11 +65,11 @@ def merged(labels: NDArray[np.int32], boundary: NDArray[np.float32], rules: dict
         weak = [(s / n, pair) for pair, (n, s) in contacts.items() if n >= rules["minimumContact"] and s / n < rules["mergeBoundary"]]
         if not weak:
             return target[labels]
-        keep, gone = min(weak)[1]
-        target[target == gone] = keep
+        keep, joining = min(weak)[1]
+        target[target == joining] = keep
         joined: dict[tuple[int, int], list[float]] = {}
         for (a, b), (n, s) in contacts.items():
-            a, b = (keep if a == gone else a), (keep if b == gone else b)
+            a, b = (keep if a == joining else a), (keep if b == joining else b)
             if a != b:
                 entry = joined.setdefault((min(a, b), max(a, b)), [0, 0.0])
                 entry[0] += n
@@ -75,13 +78,13 @@ def merged(labels: NDArray[np.int32], boundary: NDArray[np.float32], rules: dict
 
 
 def split(maps: NDArray[np.float32], rules: dict[str, Any]) -> NDArray[np.int32]:
-    """Labels from 1 in the order of their first pixel; 0 is no instance."""
+    """Labels from 1 in the order of their first pixel; 0 is background."""
     foreground = maps[0] >= np.float32(rules["foregroundThreshold"])
     height = elevation(maps, rules)
     seeds = seeds_of(maps, rules, height)
     limit = rules["backgroundThreshold"]
     if limit > 0:
-        # What is surely background floods too, up to the edges that the boundary map shows.
+        # Certain background is flooded too, up to the edges in the boundary map.
         outside = int(seeds.max()) + 1
         seeds[(seeds == 0) & (maps[0] < np.float32(limit))] = outside
         labels = watershed(height.astype(np.int32), seeds, connectivity=1)
@@ -100,7 +103,7 @@ def split(maps: NDArray[np.float32], rules: dict[str, Any]) -> NDArray[np.int32]
 
 
 def filled(labels: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Holes that one instance alone encloses become part of it."""
+    """Fills holes that are enclosed by a single instance."""
     holes, count = ndimage.label(labels == 0)
     result = labels.copy()
     padded = np.pad(labels, 1, constant_values=-1)

@@ -1,4 +1,4 @@
-"""A picture in the making: coordinates, smooth noise, blending and the marks that lesions are drawn with."""
+"""A picture being drawn: coordinates, smooth noise, blending and the marks of which lesions consist."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Canvas:
         self.rgb *= np.clip(1 + amount, 0, 2)[..., None]
 
     def warped(self, strength: float, cells: float) -> tuple[Field, Field]:
-        """The coordinates, bent."""
+        """The coordinates, distorted."""
         return self.u + strength * self.noise(cells), self.v + strength * self.noise(cells)
 
     def honeycomb(self, cells: float, disorder: float) -> Field:

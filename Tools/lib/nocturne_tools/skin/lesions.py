@@ -1,4 +1,4 @@
-"""Lesions of the seven classes, drawn with what dermoscopy books name for each. None of it is a real picture."""
+"""Lesions of the seven classes, drawn with the features that dermoscopy textbooks name. None is a real picture."""
 
 from __future__ import annotations
 

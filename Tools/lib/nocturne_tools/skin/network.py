@@ -11,12 +11,12 @@ from torch import Tensor, nn
 
 SIZE = 380
 MAPS = 160
-# Expansion, output channels, repeats, stride, kernel. The halving and the stem have brought 380 to 48 by then.
+# Expansion, output channels, repeats, stride, kernel. The halving and the stem reduce 380 to 48 before.
 STAGES = [(2, 24, 1, 1, 3), (4, 40, 2, 2, 5), (4, 80, 2, 2, 3), (4, 112, 1, 1, 5)]
 
 
 class Squeeze(nn.Module):
-    """Weights channels by what the whole picture holds."""
+    """Weights channels by the content of the whole picture."""
 
     def __init__(self, channels: int, hidden: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The outline of a lesion: a circle bent by harmonics."""
+"""The outline of a lesion: a circle deformed by harmonics."""
 
 from __future__ import annotations
 

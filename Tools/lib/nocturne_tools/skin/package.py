@@ -24,7 +24,7 @@ TITLES = {
     "df": "dermatofibroma",
     "vasc": "vascular lesion",
 }
-COLORS = {  # Okabe-Ito, which colour-blind readers can tell apart
+COLORS = {  # Okabe-Ito, distinct for colour-blind readers
     "mel": "#D55E00", "nv": "#009E73", "bcc": "#CC79A7", "akiec": "#E69F00",
     "bkl": "#56B4E9", "df": "#0072B2", "vasc": "#999999",
 }  # fmt: skip

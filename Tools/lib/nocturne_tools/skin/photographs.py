@@ -1,4 +1,4 @@
-"""From a drawn lesion to a photograph of it: hair, light, lens, camera; and a person's data that go with it."""
+"""From a drawn lesion to a photograph of it: hair, light, lens, camera; and metadata of a person."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SITES = [
     "upper extremity",
     "unknown",
 ]
-# Mean and deviation of the age, and how likely each of the sites is: a hint for the network, not a fact of medicine.
+# Mean and deviation of the age, and the weights of the sites: a hint for the network, not a medical fact.
 AGES = {
     "mel": (61, 15), "nv": (41, 15), "bcc": (66, 12), "akiec": (68, 11),
     "bkl": (63, 13), "df": (48, 13), "vasc": (50, 18),
@@ -40,7 +40,7 @@ SITE_WEIGHTS = {
 
 @dataclass
 class Person:
-    """What is known of the person: None where it is not."""
+    """Metadata of a person; None where unknown."""
 
     age: int | None
     sex: str | None
@@ -54,7 +54,7 @@ class Person:
 
 
 def person(name: str, rng: np.random.Generator) -> Person:
-    """Somebody with a lesion of that class; one in eight facts is missing."""
+    """A random person with a lesion of that class; one in eight values is missing."""
     age = int(np.clip(round(rng.normal(*AGES[name]) / 5) * 5, 5, 95))
     sex = str(rng.choice(["male", "female"], p=[0.55, 0.45]))
     weights = np.array(SITE_WEIGHTS[name])

@@ -1,6 +1,6 @@
-"""What Nocturne does to a photo before a classifier sees it, for drawings that are square already.
+"""Nocturne's preparation of a photo for a classifier, for drawings that are square already.
 
-For photographs see `photo_reference.py`, whose colour constancy this uses.
+For photographs see `photo_reference.py`, whose colour constancy is used here.
 """
 
 from __future__ import annotations

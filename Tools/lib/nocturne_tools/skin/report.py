@@ -35,7 +35,7 @@ def held_out(per_class: int) -> list[tuple[int, NDArray[np.float32], list[float]
 
 
 def write_report(folder: Path, per_class: int, attention_error: float, options: str) -> str:
-    """Runs the classifier on unseen pictures, with and without data; writes what came out, returns a line of it."""
+    """Runs the classifier on unseen pictures, with and without data; writes REPORT.md and returns a line of it."""
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = 2
     session = onnxruntime.InferenceSession(folder / "classifier.onnx", settings, providers=["CPUExecutionProvider"])
@@ -46,9 +46,9 @@ def write_report(folder: Path, per_class: int, attention_error: float, options: 
         logits = session.run(["logits"], {"image": image[None], "metadata": np.array([data], np.float32)})[0][0]
         seconds.append(time.perf_counter() - started)
         confusion[kind, int(logits.argmax())] += 1
-        chances = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
-        high = max(chances[CLASSES.index("mel")], chances[CLASSES.index("bcc")]) >= 0.30
-        moderate = max(chances[CLASSES.index(name)] for name in MALIGNANT) >= 0.10
+        shares = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+        high = max(shares[CLASSES.index("mel")], shares[CLASSES.index("bcc")]) >= 0.30
+        moderate = max(shares[CLASSES.index(name)] for name in MALIGNANT) >= 0.10
         malignant = CLASSES[kind] in MALIGNANT
         risky[2 * malignant + (high or moderate)] += 1
         blank = session.run(["logits"], {"image": image[None], "metadata": np.array([UNKNOWN], np.float32)})[0][0]
@@ -63,25 +63,25 @@ def write_report(folder: Path, per_class: int, attention_error: float, options: 
     (folder / "REPORT.md").write_text(
         f"""# Skin lesions, synthetic demonstration
 
-Synthetic, for demonstration, no medical use. The model was trained on drawings only (`Tools/train_skin_lesions.py`,
-`Tools/skin`) and tells nothing about real skin. The drawings are far easier than photographs: a high figure here says
-that the chain from picture to result works, and nothing about medicine.
+Synthetic, for demonstration, no medical use. The model was trained on drawings only
+(`Tools/train/train_skin_lesions.py`, `nocturne_tools/skin`) and is not valid for real skin. The drawings are far easier
+than photographs: high figures here show that the chain from picture to result works, and nothing about medicine.
 
 {total} unseen drawings of 600 x 450 as JPEG, through the whole preparation, ONNX Runtime: **{right / total:.3f}**
-right with metadata, {right_without / total:.3f} with none given. Rows are what was drawn, columns what was found:
+right with metadata, {right_without / total:.3f} with none given. Rows are the classes drawn, columns the classes predicted:
 
 | | {" | ".join(CLASSES)} | recall |
 | --- | {" | ".join("---" for _ in CLASSES)} | --- |
 {chr(10).join(rows)}
 
-Of {risky[2] + risky[3]} drawings of malignant classes {risky[3]} came out at moderate or high risk; of
-{risky[0] + risky[1]} others, {risky[1]} did.
+Of {risky[2] + risky[3]} drawings of malignant classes {risky[3]} were rated moderate or high risk; of
+{risky[0] + risky[1]} others, {risky[1]} were.
 
 - Attention graph against Grad-CAM by autograd: largest difference {attention_error:.1e} of a map's largest value.
-- Both graphs together: {size} bytes. ONNX Runtime, 2 threads, median {milliseconds:.1f} ms a picture.
+- Both graphs together: {size} bytes. ONNX Runtime, 2 threads, median {milliseconds:.1f} ms per picture.
 - Versions: Python {platform.python_version()}, NumPy {np.__version__}, Pillow {Image.__version__}, ONNX Runtime
   {onnxruntime.__version__}.
-- Training: `python Tools/train_skin_lesions.py {options}`, on 1 thread of a shared CPU.
+- Training: `python Tools/train/train_skin_lesions.py {options}`, on 1 thread of a shared CPU.
 """
     )
     return f"{right} of {total} right, {right_without} without metadata; attention within {attention_error:.1e}"

@@ -5,13 +5,13 @@ import NocturneFormats
 import NocturneMesh
 import NocturnePostprocess
 
-/// Does what it is told a line at a time, so that `geometry.py` can take turns with the peer:
+/// Runs one task for each line of input, so that `geometry.py` can alternate with the peer:
 ///
 ///     geometry-bench WIDTH HEIGHT DEPTH LABELS.raw IMAGE.raw THREADS
 ///
-/// The files hold uint16 labels and int16 intensities, i fastest, of WIDTH × HEIGHT × DEPTH voxels of 1 mm. Lines:
-/// `components CONNECTIVITY`, `surface VALUE ROUNDS`, `image PATH`, `labels PATH`. Each is answered by one line of JSON
-/// with the seconds it took, those of all threads together, and what came out.
+/// The files contain uint16 labels and int16 intensities, i fastest, of WIDTH × HEIGHT × DEPTH voxels of 1 mm. Lines:
+/// `components CONNECTIVITY`, `surface VALUE ROUNDS`, `image PATH`, `labels PATH`. The answer is one line of JSON
+/// with wall seconds, processor seconds of all threads, and the figures of the result.
 @main
 struct GeometryBench {
     let labels: LabelVolume
@@ -37,42 +37,42 @@ struct GeometryBench {
             pool: ComputePool(width: threads)
         )
         while let line = readLine() {
-            let words = line.split(separator: " ").map(String.init)
-            guard words.count > 1 else { continue }
-            let answer = try await bench.pool.run { () throws -> String in try bench.answer(words) }
+            let arguments = line.split(separator: " ").map(String.init)
+            guard arguments.count > 1 else { continue }
+            let answer = try await bench.pool.run { () throws -> String in try bench.answer(arguments) }
             print(answer)
             fflush(nil)
         }
     }
 
-    private func answer(_ words: [String]) throws -> String {
+    private func answer(_ arguments: [String]) throws -> String {
         let scope = ComputeScope(pool: pool, flag: CancellationFlag())
         var facts: [String: Int] = [:]
         let workBefore = clock()
         let time = try ContinuousClock().measure {
-            switch words[0] {
+            switch arguments[0] {
             case "components":
                 let found = try ConnectedComponents(
                     of: labels,
-                    connectivity: Connectivity(rawValue: Int(words[1]) ?? 26) ?? .corners,
+                    connectivity: Connectivity(rawValue: Int(arguments[1]) ?? 26) ?? .corners,
                     scope: scope
                 )
                 let painted = try found.painted(scope: scope)
                 facts = ["components": found.components.count, "voxels": painted.count]
             case "surface":
-                var options = SurfaceOptions(smoothingRounds: Int(words[2]) ?? 0)
+                var options = SurfaceOptions(smoothingRounds: Int(arguments[2]) ?? 0)
                 options.restoresVolume = options.smoothingRounds > 0
                 let mesh = try SurfaceExtractor.surface(
-                    of: UInt16(words[1]) ?? 1,
+                    of: UInt16(arguments[1]) ?? 1,
                     in: labels,
                     options: options,
                     scope: scope
                 )
                 facts = ["vertices": mesh.vertices.count, "triangles": mesh.triangles.count]
             case "image":
-                try NIfTIWriter.writeVolume(image, as: .int16, to: words[1], compressed: true, scope: scope)
+                try NIfTIWriter.writeVolume(image, as: .int16, to: arguments[1], compressed: true, scope: scope)
             default:
-                try NIfTIWriter.writeLabels(labels, names: [], codes: nil, to: words[1], compressed: true, scope: scope)
+                try NIfTIWriter.writeLabels(labels, names: [], codes: nil, to: arguments[1], compressed: true, scope: scope)
             }
         }
         let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
@@ -81,7 +81,7 @@ struct GeometryBench {
         return "{\"seconds\": \(seconds), \"processorSeconds\": \(work)\(fields)}"
     }
 
-    /// A file of so many numbers, as they lie in memory.
+    /// A file of so many numbers in memory order.
     private static func read<Element>(_ path: String, count: Int) throws -> VoxelBuffer<Element> {
         let data = try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
         guard data.count == count * MemoryLayout<Element>.stride else {

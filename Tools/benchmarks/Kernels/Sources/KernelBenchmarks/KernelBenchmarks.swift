@@ -3,34 +3,34 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneNumerics
 
-/// One timed run of a kernel on values from a file: what `resampling.py` calls and compares.
+/// One timed run of a kernel on values from a file, called by `resampling.py`.
 ///
 ///     KernelBenchmarks resample ORDER nx ny nz mx my mz THREADS INPUT OUTPUT
 ///     KernelBenchmarks label single|half CLASSES nx ny nz mx my mz THREADS INPUT OUTPUT
 ///
-/// Files hold little-endian numbers, x fastest: float32 images and `[class][z][y][x]` logits in, float32 images or
-/// uint16 labels out. Prints the seconds of the kernel, its processor seconds, and the most memory the process held in
+/// Files contain little-endian numbers, x fastest: float32 images and `[class][z][y][x]` logits in, float32 images or
+/// uint16 labels out. Prints the seconds of the kernel, its processor seconds, and the peak memory of the process in
 /// KiB.
 @main
 struct KernelBenchmarks {
     static func main() async throws {
-        var words = Array(CommandLine.arguments.dropFirst())
-        guard words.count >= 11 else {
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        guard arguments.count >= 11 else {
             print("usage: see the head of KernelBenchmarks.swift")
             exit(2)
         }
-        let output = URL(fileURLWithPath: words.removeLast())
-        let input = try values(of: URL(fileURLWithPath: words.removeLast()))
-        let numbers = words.compactMap { Int($0) }
+        let output = URL(fileURLWithPath: arguments.removeLast())
+        let input = try values(of: URL(fileURLWithPath: arguments.removeLast()))
+        let numbers = arguments.compactMap { Int($0) }
         let threads = numbers[numbers.count - 1]
         let shapes = Array(numbers.dropLast().suffix(6))
         let source = VolumeShape(x: shapes[0], y: shapes[1], z: shapes[2])
         let target = VolumeShape(x: shapes[3], y: shapes[4], z: shapes[5])
         let pool = ComputePool(width: threads)
         defer { pool.shutdown() }
-        let isLabelling = words[0] == "label"
+        let isLabelling = arguments[0] == "label"
         let order = ResamplingOrder(rawValue: numbers[0]) ?? .cubic
-        let rounding: LogitRounding = words[1] == "half" ? .half : .single
+        let rounding: LogitRounding = arguments[1] == "half" ? .half : .single
         let (bytes, seconds, processorSeconds) = try await pool.run {
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())
             return isLabelling

@@ -4,8 +4,8 @@ import NocturneCore
 import NocturneFormats
 import NocturneNumerics
 
-/// Waits for lines `THREADS REPEATS PICTURE`, prepares the picture so often on so many threads at once, and answers with
-/// one line of JSON: seconds, processor seconds and pictures.
+/// Waits for lines `THREADS REPEATS PICTURE`, prepares the picture REPEATS times on each of THREADS threads at once, and answers
+/// with one line of JSON: seconds, processor seconds and pictures.
 @main
 enum PhotosBench {
     /// From the file to a classifier's input, as the recipe does it.
@@ -37,9 +37,9 @@ enum PhotosBench {
 
     static func main() throws {
         while let line = readLine() {
-            let words = line.split(separator: " ", maxSplits: 2)
-            guard words.count == 3, let threads = Int(words[0]), let repeats = Int(words[1]) else { continue }
-            let path = String(words[2])
+            let arguments = line.split(separator: " ", maxSplits: 2)
+            guard arguments.count == 3, let threads = Int(arguments[0]), let repeats = Int(arguments[1]) else { continue }
+            let path = String(arguments[2])
             if threads == 0 {
                 // The values themselves, to be compared.
                 let values = try prepare(path).values

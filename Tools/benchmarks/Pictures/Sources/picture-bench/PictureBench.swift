@@ -4,11 +4,11 @@ import NocturneCore
 import NocturneFormats
 import NocturnePictures
 
-/// Draws the pictures of a volume and says how long that took:
+/// Draws the pictures of a volume and prints the times:
 ///
 ///     picture-bench THREADS ROUNDS FOLDER [IMAGE.nii LABELS.nii]
 ///
-/// Without files, of a made-up CT of 512×512×300 voxels with six labels. The pictures stay in the folder. One line of
+/// Without files, of a synthetic CT of 512×512×300 voxels with six labels. The pictures remain in the folder. One line of
 /// JSON: medians of the rounds in seconds.
 @main
 struct PictureBench {

@@ -2,7 +2,7 @@ import Foundation
 import NocturneConcurrency
 import NocturneFormats
 
-/// What `../dicom_scan.py` times: the whole process, as it does with the others.
+/// Nocturne's part of `../dicom_scan.py`, which times whole processes.
 ///
 ///     series-bench scan FOLDER THREADS            prints the number of series and of files
 ///     series-bench convert FOLDER THREADS OUTPUT  writes OUTPUT_1.nii and so on, one for each volume
