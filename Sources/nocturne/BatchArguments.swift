@@ -43,7 +43,7 @@ struct BatchArguments: ParsableArguments {
     )
     var only: [String] = []
 
-    @Option(help: "auto, builtin or openvino.")
+    @Option(help: "\(EngineChoice.list).")
     var engine = "auto"
 
     @Option(help: "exact, float32 or bfloat16.")
@@ -205,8 +205,8 @@ struct BatchArguments: ParsableArguments {
         guard InferencePrecision(rawValue: precision) != nil else {
             throw ValidationError("--precision takes exact, float32 or bfloat16, not \(precision)")
         }
-        guard ["auto", "builtin", "openvino"].contains(engine) else {
-            throw ValidationError("--engine takes auto, builtin or openvino, not \(engine)")
+        guard EngineChoice(rawValue: engine) != nil else {
+            throw ValidationError("--engine takes \(EngineChoice.list), not \(engine)")
         }
         let packages = try model.map { try LoadedModels.package($0) }
         var words = try words(for: Set(packages.map(\.task)))

@@ -113,11 +113,14 @@ struct HealthReport: Encodable {
 
     // MARK: Engines and models
 
-    mutating func examineOpenVINO() {
-        do {
-            add("OpenVINO", try OpenVINOEngine(environment: ProcessInfo.processInfo.environment).version)
-        } catch {
-            add("OpenVINO", "not there, and not needed by networks that the builtin engine runs")
+    /// The engines that use other software.
+    mutating func examineEngines() {
+        for kind in InferenceEngines.all.kinds where kind.needsInstallation {
+            do {
+                add(kind.title, try kind.make(environment: ProcessInfo.processInfo.environment).version ?? "available")
+            } catch {
+                add(kind.title, "not installed; networks that the builtin engine runs do not need it")
+            }
         }
     }
 

@@ -6,6 +6,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case nifti
     case niftiGzip = "nifti-gzip"
     case stl
+    case mesh
     case onnx
     case model
     case jpeg
@@ -29,6 +30,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .nifti: FuzzVolumes.nifti(bytes, name: "input.nii")
         case .niftiGzip: FuzzVolumes.nifti(bytes, name: "input.nii.gz")
         case .stl: FuzzVolumes.stl(bytes)
+        case .mesh: FuzzVolumes.mesh(bytes)
         case .onnx: FuzzModels.network(bytes)
         case .model: FuzzModels.package(bytes)
         case .jpeg: FuzzPhotos.jpeg(bytes)

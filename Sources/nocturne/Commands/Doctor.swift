@@ -28,7 +28,7 @@ struct Doctor: AsyncParsableCommand {
         report.examineClock()
         report.examineLibraries()
         report.examineDisk(absolutePath(output))
-        report.examineOpenVINO()
+        report.examineEngines()
         try await report.examineModels(one: model)
         if json { try Terminal.printJSON(report) } else { print(report.text) }
         if report.hasFault { throw NocturneExit.internalError }

@@ -8,6 +8,18 @@ public struct BuiltinEngine: InferenceEngine {
     /// What ``load(onnx:precision:)`` takes.
     public static let precisions: [InferencePrecision] = [.exact, .float32, .bfloat16]
 
+    public var precisions: [InferencePrecision] { Self.precisions }
+    public var distinguishesExact: Bool { true }
+
+    public func lack(for network: String) throws -> String? {
+        do {
+            let missing = GraphBinder.unsupportedOperators(try ONNXReader.read(network))
+            return missing.isEmpty ? nil : "does not have \(missing.joined(separator: ", "))"
+        } catch ModelFormatError.externalData {
+            return "does not follow weights into other files"
+        }
+    }
+
     /// ONNX operators this engine has, sorted.
     public static var operators: [String] { GraphBinder.handlers.keys.sorted() }
 

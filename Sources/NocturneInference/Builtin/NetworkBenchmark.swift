@@ -84,35 +84,8 @@ public enum NetworkBenchmark {
             throw ModelFormatError.shapeMismatch(network: path, reason: "there is no output")
         }
         let loaded = clock.now
-        var noise = try VoxelBuffer<Float>(count: shape.reduce(1, *))
-        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
-        for index in 0..<noise.count {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            noise[index] = Float(state >> 40) / 8_388_608 - 1
-        }
-        var output = try VoxelBuffer<Float>(count: result.reduce(1, *))
-        var seconds: [Double] = []
-        var processorSeconds: [Double] = []
-        var steps: [Step] = []
-        for _ in 0..<repeats {
-            builtin.stepSeconds = []
-            let begin = clock.now
-            let processorBegin = processorTime()
-            try noise.withUnsafeBufferPointer { input in
-                try output.withUnsafeMutableBufferPointer { output in
-                    try session.run(input: input, output: output, scope: scope)
-                }
-            }
-            seconds.append(begin.duration(to: clock.now) / .seconds(1))
-            processorSeconds.append(processorTime() - processorBegin)
-            let times = builtin.stepSeconds ?? []
-            if steps.isEmpty {
-                steps = zip(builtin.stepTitles, times).map { Step(title: $0, seconds: $1) }
-            } else {
-                for (index, time) in times.enumerated() { steps[index].seconds = min(steps[index].seconds, time) }
-            }
-        }
-        let best = seconds.min() ?? 0
+        let runs = try Runs(of: builtin, shape, result, repeats: repeats, scope: scope)
+        let best = runs.seconds.min() ?? 0
         return Timings(
             engine: engine.name,
             precision: precision,
@@ -120,15 +93,61 @@ public enum NetworkBenchmark {
             threads: scope.width,
             patch: patch,
             loadSeconds: start.duration(to: loaded) / .seconds(1),
-            seconds: seconds,
-            processorSeconds: processorSeconds,
+            seconds: runs.seconds,
+            processorSeconds: runs.processorSeconds,
             bestSeconds: best,
             convolutionOperations: builtin.convolutionOperations,
             gigaflopsPerSecond: best > 0 ? builtin.convolutionOperations / best / 1e9 : 0,
             workspaceBytes: session.workspaceBytes,
             weightBytes: network.weightBytes,
-            steps: steps
+            steps: runs.steps
         )
+    }
+
+    /// What was measured over some runs.
+    private struct Runs {
+        private(set) var seconds: [Double] = []
+        private(set) var processorSeconds: [Double] = []
+        private(set) var steps: [Step] = []
+
+        /// Runs a session on noise of the input's shape.
+        init(of session: BuiltinSession, _ input: [Int], _ output: [Int], repeats: Int, scope: ComputeScope) throws {
+            let noise = try NetworkBenchmark.noise(count: input.reduce(1, *))
+            var result = try VoxelBuffer<Float>(count: output.reduce(1, *))
+            let clock = ContinuousClock()
+            for _ in 0..<repeats {
+                session.stepSeconds = []
+                let begin = clock.now
+                let processorBegin = processorTime()
+                try noise.withUnsafeBufferPointer { input in
+                    try result.withUnsafeMutableBufferPointer { output in
+                        try session.run(input: input, output: output, scope: scope)
+                    }
+                }
+                seconds.append(begin.duration(to: clock.now) / .seconds(1))
+                processorSeconds.append(processorTime() - processorBegin)
+                keepFastest(of: session.stepTitles, session.stepSeconds ?? [])
+            }
+        }
+
+        private mutating func keepFastest(of titles: [String], _ times: [Double]) {
+            if steps.isEmpty {
+                steps = zip(titles, times).map { Step(title: $0, seconds: $1) }
+            } else {
+                for (index, time) in times.enumerated() { steps[index].seconds = min(steps[index].seconds, time) }
+            }
+        }
+    }
+
+    /// Values between -1 and 1 from a fixed seed.
+    private static func noise(count: Int) throws -> VoxelBuffer<Float> {
+        var noise = try VoxelBuffer<Float>(count: count)
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        for index in 0..<noise.count {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            noise[index] = Float(state >> 40) / 8_388_608 - 1
+        }
+        return noise
     }
 
     private static func processorTime() -> Double {

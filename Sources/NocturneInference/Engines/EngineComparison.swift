@@ -2,7 +2,7 @@ public import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// The same patch through every engine and precision there is, against the builtin engine's exact arithmetic.
+/// Runs the same patch through every engine and precision, and compares with the builtin engine's exact arithmetic.
 public enum EngineComparison {
     /// One engine with one precision.
     public struct Row: Sendable, Codable {
@@ -58,11 +58,13 @@ public enum EngineComparison {
         scope: ComputeScope
     ) throws -> Report {
         var absent: [Absence] = []
-        var engines: [any InferenceEngine] = [BuiltinEngine()]
-        do {
-            engines.append(try OpenVINOEngine(environment: environment))
-        } catch {
-            absent.append(Absence(engine: "openvino", precision: nil, reason: "\(error)"))
+        var engines: [any InferenceEngine] = []
+        for kind in InferenceEngines.all.kinds {
+            do {
+                engines.append(try kind.make(environment: environment))
+            } catch {
+                absent.append(Absence(engine: kind.name, precision: nil, reason: "\(error)"))
+            }
         }
         let patch = smoothPatch(shape)
         let more = others.mapValues { Tensor(shape: $0, values: smoothPatch($0)) }
@@ -70,7 +72,7 @@ public enum EngineComparison {
         var rows: [Row] = []
         var firstError: (any Error)?
         for engine in engines {
-            for precision in InferencePrecision.allCases where engine.name == "builtin" || precision != .exact {
+            for precision in InferencePrecision.allCases where engine.distinguishesExact || precision != .exact {
                 do {
                     let network = try engine.load(onnx: path, precision: precision)
                     let result = try timed(network, patch, shape, more, max(repeats, 1), scope)

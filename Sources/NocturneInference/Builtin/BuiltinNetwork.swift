@@ -33,7 +33,7 @@ final class BuiltinNetwork: LoadedNetwork {
     }
 
     func outputShapes(inputShapes: [String: [Int]]) throws -> [String: [Int]] {
-        Dictionary(try plan(inputShapes).outputs.map { ($0.name, $0.shape) }, uniquingKeysWith: { first, _ in first })
+        TensorBinding.shapes(try plan(inputShapes).outputs)
     }
 
     var sharesMemory: Bool { true }
