@@ -203,7 +203,10 @@ let package = Package(
         tests(of: "NocturnePostprocess", ["NocturneSystem"]),
         tests(of: "NocturneMesh", ["NocturneSystem", "NocturneFormats"]),
         tests(of: "NocturnePictures", ["NocturneSystem", "NocturneFormats"]),
-        tests(of: "NocturneJournal", ["NocturneSystem", .product(name: "GRDB", package: "GRDB.swift")]),
+        tests(
+            of: "NocturneJournal",
+            ["NocturneSystem", "NocturneCore", "NocturneBatch", .product(name: "GRDB", package: "GRDB.swift")]
+        ),
         tests(of: "NocturneBatch", ["NocturneSystem", "NocturneJournal"]),
         tests(
             of: "NocturneRecipes",
