@@ -81,8 +81,13 @@ let package = Package(
         .target(name: "CTIFF", dependencies: ["CPhoto"], linkerSettings: [.linkedLibrary("tiff")]),
         // Loops over eight-bit pixels.
         .target(name: "CPhotoKernels"),
+        // DICOM data sets, read by the project's own parser: files are not trusted, headers are read by the tens of
+        // thousands, and pixels stay in the file (CDICOMParser.h has the reasons in full).
+        .target(name: "CDICOMParser", linkerSettings: [.linkedLibrary("z")]),
+        // DCMTK: compressed frames, segmentations and structure sets, and the files that the parser does not understand.
         .target(
             name: "CDCMTK",
+            dependencies: ["CDICOMParser"],
             linkerSettings: [
                 // By name: dcmtk.pc asks for packages that need not be installed.
                 .linkedLibrary("dcmjpeg"), .linkedLibrary("dcmjpls"), .linkedLibrary("dcmimage"),
@@ -118,7 +123,8 @@ let package = Package(
         module(
             "NocturneFormats",
             [
-                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CDCMTK", "CZlib", "CNocturneDeflate",
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CDICOMParser", "CDCMTK", "CZlib",
+                "CNocturneDeflate",
                 "CPhoto", "CTIFF",
                 "CCairo", "CReportFonts",
             ]
@@ -198,7 +204,7 @@ let package = Package(
         tests(of: "NocturneCore", ["NocturneSystem"]),
         tests(of: "NocturneConcurrency", ["NocturneSystem"]),
         tests(of: "NocturneNumerics", ["NocturneSystem"]),
-        tests(of: "NocturneFormats", ["NocturneSystem", "CDCMTK", "NocturneNumerics"]),
+        tests(of: "NocturneFormats", ["NocturneSystem", "CDICOMParser", "CDCMTK", "NocturneNumerics"]),
         tests(of: "NocturneInference", ["NocturneSystem", "CNocturneKernels"]),
         tests(of: "NocturnePostprocess", ["NocturneSystem"]),
         tests(of: "NocturneMesh", ["NocturneSystem", "NocturneFormats"]),

@@ -104,7 +104,7 @@ struct DiskSpaceMonitor: Sendable {
             guard descriptor >= 0 else { return DiskSpaceMonitor.outOfRoom(errno) }
             defer { close(descriptor) }
             // Not posix_fallocate, which writes all the bytes where the file system cannot set them apart.
-            if index == 0, let code = DiskSpaceMonitor.outOfRoom(cposix_set_apart(descriptor, Int64(bytes))) {
+            if index == 0, let code = DiskSpaceMonitor.outOfRoom(cposix_fallocate(descriptor, Int64(bytes))) {
                 return code
             }
         }

@@ -47,7 +47,8 @@ public enum EngineComparison {
     /// - Parameters:
     ///   - shape: of the first input (N, C, …).
     ///   - others: shapes of other inputs by name; they get values of the same kind.
-    ///   - environment: where OpenVINO is looked for; see ``OpenVINOEngine/init(environment:)``.
+    ///   - environment: the configuration of both engines; see ``BuiltinEngine/init(environment:)`` and
+    ///     ``OpenVINOEngine/init(environment:)``.
     /// - Throws: `CancelledError`; ``ModelFormatError`` when no engine runs the network.
     public static func run(
         onnx path: String,
