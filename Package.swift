@@ -34,7 +34,7 @@ func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target 
     )
 }
 
-/// What the packages in Tools/Benchmarks measure.
+/// What the packages in Tools/benchmarks measure.
 let benchmarked = [
     "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats", "NocturnePostprocess", "NocturneMesh",
     "NocturnePictures",
@@ -63,7 +63,7 @@ let package = Package(
             dependencies: ["COpenBLAS"]
         ),
         // Deflate for voxels: libdeflate on two threads is 1.8 times as fast as nibabel with the same size, and 4 was asked
-        // for (Tools/Benchmarks/geometry.py). Reading is zlib's.
+        // for (Tools/benchmarks/geometry.py). Reading is zlib's.
         .target(name: "CNocturneDeflate"),
         // OpenVINO's C interface, looked up at run time: nothing of it is needed to build.
         .target(name: "COpenVINO"),
@@ -157,7 +157,7 @@ let package = Package(
             path: "Tests/NocturneTestSupport",
             swiftSettings: settings
         ),
-        // Every reader as a function of bytes, for Tools/fuzz.py and for the files it found.
+        // Every reader as a function of bytes, for Tools/fuzz/fuzz.py and for the files it found.
         .target(
             name: "NocturneFuzz",
             dependencies: [

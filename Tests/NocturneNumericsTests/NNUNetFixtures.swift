@@ -3,7 +3,7 @@ import NocturneCore
 import NocturneNumerics
 import NocturneTestSupport
 
-/// What nnU-Net's own functions made of small arrays: Tools/make_resampling_fixtures.py.
+/// What nnU-Net's own functions made of small arrays: Tools/fixtures/make_resampling_fixtures.py.
 struct NNUNetFixtures: Decodable, Sendable {
     struct Case: Decodable, Sendable {
         let method: ResamplingRule.Method

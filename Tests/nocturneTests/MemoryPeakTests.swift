@@ -2,7 +2,7 @@ import Foundation
 import NocturneTestSupport
 import Testing
 
-/// The built tool, one item alone in its process; Tools/Proofs/memory_peaks.py does it with all sizes and outputs.
+/// The built tool, one item alone in its process; Tools/proofs/memory_peaks.py does it with all sizes and outputs.
 @Suite("Peaks of memory", .serialized)
 struct MemoryPeakTests {
     /// One way to work on a volume.

@@ -6,7 +6,7 @@ import NocturnePostprocess
 import NocturneTestSupport
 import Testing
 
-/// What SimpleITK, SciPy and NumPy measured: Tools/make_roi_fixtures.py.
+/// What SimpleITK, SciPy and NumPy measured: Tools/fixtures/make_roi_fixtures.py.
 private struct RegionFixtures: Decodable, Sendable {
     struct Grid: Decodable, Sendable {
         let shape: [Int]
