@@ -98,7 +98,7 @@ let package = Package(
         room("NocturneCore", ["CCrypto"]),
         room(
             "NocturneConcurrency",
-            ["NocturneCore", "CPosix", .product(name: "DequeModule", package: "swift-collections")]
+            ["CPosix", .product(name: "DequeModule", package: "swift-collections")]
         ),
         // First floor: seven rooms that do not know each other.
         room("NocturneNumerics", ["NocturneCore", "NocturneConcurrency", "CNocturneKernels", "CPhotoKernels"]),
@@ -184,3 +184,12 @@ let package = Package(
     cLanguageStandard: .gnu11,
     cxxLanguageStandard: .cxx17
 )
+
+// Warnings are errors where this is set, as in .ci/run, and nowhere else: a newer compiler must not break a user's build.
+if Context.environment["NOCTURNE_STRICT"] == "1" {
+    for target in package.targets where target.type != .system {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
+        target.cSettings = (target.cSettings ?? []) + [.treatAllWarnings(as: .error)]
+        target.cxxSettings = (target.cxxSettings ?? []) + [.treatAllWarnings(as: .error)]
+    }
+}
