@@ -34,7 +34,7 @@ func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target 
     )
 }
 
-/// What the packages in Tools/Benchmarks measure.
+/// What the packages in Tools/benchmarks measure.
 let benchmarked = [
     "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
     "NocturnePostprocess",
@@ -71,7 +71,7 @@ let package = Package(
             dependencies: ["COpenBLAS"]
         ),
         // Deflate for voxels: libdeflate on two threads is 1.8 times as fast as nibabel with the same size, and 4 was asked
-        // for (Tools/Benchmarks/geometry.py). Reading is zlib's.
+        // for (Tools/benchmarks/geometry.py). Reading is zlib's.
         .target(name: "CNocturneDeflate"),
         // OpenVINO's C interface, looked up at run time: nothing of it is needed to build.
         .target(name: "COpenVINO"),
@@ -188,7 +188,7 @@ let package = Package(
             path: "Tests/NocturneTestSupport",
             swiftSettings: settings
         ),
-        // Every reader as a function of bytes, for Tools/fuzz.py and for the files it found.
+        // Every reader as a function of bytes, for Tools/fuzz/fuzz.py and for the files it found.
         .target(
             name: "NocturneFuzz",
             dependencies: [
@@ -228,3 +228,12 @@ let package = Package(
     cLanguageStandard: .gnu11,
     cxxLanguageStandard: .cxx17
 )
+
+// Warnings are errors where this is set, as in .ci/run, and nowhere else: a newer compiler must not break a user's build.
+if Context.environment["NOCTURNE_STRICT"] == "1" {
+    for target in package.targets where target.type != .system {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
+        target.cSettings = (target.cSettings ?? []) + [.treatAllWarnings(as: .error)]
+        target.cxxSettings = (target.cxxSettings ?? []) + [.treatAllWarnings(as: .error)]
+    }
+}

@@ -1,7 +1,7 @@
 /// What Nocturne reads from outside, each as a function of bytes.
 ///
-/// `Tools/fuzz.py` drives them with libFuzzer, and the tests with every file of `Tests/Fixtures/Fuzz`. A reader may throw
-/// whatever it likes; it may not crash, hang, or take memory that the input does not justify.
+/// `Tools/fuzz/fuzz.py` drives them with libFuzzer, and the tests with every file of `Tests/Fixtures/Fuzz`. A reader may
+/// throw any error; it must not crash, hang, or take memory that the input does not justify.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     case nifti
     case niftiGzip = "nifti-gzip"

@@ -3,7 +3,7 @@ import NocturneSystem
 import NocturneTestSupport
 import Testing
 
-/// The tool made to die and to fail on purpose; Tools/Proofs/fault_matrix.py does it at every point.
+/// The tool made to die and to fail on purpose; Tools/proofs/fault_matrix.py does it at every point.
 @Suite("Faults on purpose")
 struct FaultTests {
     private func account(_ bench: ToolBench) throws -> [String: Any] {

@@ -71,7 +71,7 @@ VOLUME_SAMPLES = [
         (3.2, 3.2, 5.0),
         "LPS",
         (4, -3, 5),
-        "stored L, P, S and turned by 4, -3 and 5 degrees about x, y and z",
+        "stored L, P, S and rotated by 4, -3 and 5 degrees about x, y and z",
     ),
     Sample(
         "nifti-las-anisotropic.nii.gz",
@@ -86,22 +86,32 @@ VOLUME_SAMPLES = [
 README = """# Sample volumes
 
 Synthetic torsos for demonstration, no medical use. No patient was scanned: the anatomy is drawn from a seed by
-`Tools/lib/nocturne_tools/phantoms`, in a field of view of 330 x 250 x 330 mm from above the kidneys to below the bladder, in Hounsfield
-units with noise. Left kidney, right kidney, both ureters and the bladder are in every volume. Licence: Apache-2.0.
+`Tools/lib/nocturne_tools/phantoms`, in a field of view of 330 x 250 x 330 mm from above the kidneys to below the bladder,
+in Hounsfield units with noise. Left kidney, right kidney, both ureters and the bladder are in every volume. Licence:
+Apache-2.0.
 
 All files are written by `python Tools/assets/make_samples.py`; the same script gives the same bytes.
 
-| Volume | What it is | Seed | Voxels (i, j, k) | Spacing (mm) | Size |
+| Volume | Description | Seed | Voxels (i, j, k) | Spacing (mm) | Size |
 | --- | --- | --- | --- | --- | --- |
 {rows}
 
-`Volumes/` has three DICOM series (a folder each, one file a slice, file names in shuffled order, patient
+`Volumes/` has three DICOM series (a folder each, one file per slice, file names in shuffled order, patient
 `PHANTOM^SYNTHETIC`) and three NIfTI-1 files. i, j, k are the stored axes: in DICOM i runs along a row and j down a
 column; in NIfTI i is fastest on disk. The seeds are not among those the demonstration model was trained on.
-{models}"""
 
-MODELS = """
 `Models/urinary-tract-ct` is the demonstration model with its own `REPORT.md`.
+
+# Sample photos
+
+`Photos/lesions` has eight drawings (600 x 450, JPEG) of the seven classes of `Models/skin-lesions-demo`, and
+`metadata.csv` with artificial people. Four are stored rotated, with the EXIF orientation. No photograph of a person is
+among them; no medical use. They are written by `python Tools/assets/make_lesion_samples.py`, from seeds the model was not
+trained on. Licence: Apache-2.0.
+
+`Photos/shelves` has three drawn bookshelves, written by `python Tools/assets/make_shelf_samples.py`. Licence: Apache-2.0.
+
+`Models/skin-lesions-demo` and `Models/book-spines` are the demonstration models with their own `REPORT.md`.
 """
 
 
@@ -123,7 +133,7 @@ def main() -> None:
             f"| `{sample.name}` | {sample.about} | {sample.seed} | {' x '.join(map(str, shape))} "
             f"| {' x '.join(map(str, sample.spacing))} | {size / 1e6:.1f} MB |"
         )
-    (SAMPLES / "README.md").write_text(README.format(rows="\n".join(rows), models=MODELS))
+    (SAMPLES / "README.md").write_text(README.format(rows="\n".join(rows)))
     print("\n".join(rows))
 
 

@@ -74,7 +74,8 @@ public enum DICOMScanner {
         return try sorted(Array(zip(paths, sightings)), media: media, corrects: corrects, scope: scope, looking)
     }
 
-    /// The one series of exactly the slices named, as ``scan(paths:scope:corrects:progress:admits:)`` found them before.
+    /// The one series of exactly the slices named, as ``scan(paths:scope:corrects:progress:looking:admits:)`` found them
+    /// before.
     ///
     /// Nothing is taken apart: which slices belong together is settled by their names. Reads the headers anew.
     /// - Throws: ``DICOMReadError`` when a file cannot be read any more or has not the slice; `CancelledError` when

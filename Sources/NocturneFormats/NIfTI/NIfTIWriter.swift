@@ -11,7 +11,7 @@ import NocturneSystem
 /// Memory: at most ``compressionBytes`` besides the input. Compression is Nocturne's own (``CNocturneDeflate``), in
 /// chunks of 1 MiB on all idle threads. There are no levels: against zlib's level 1, which nibabel takes, a CT comes out
 /// 1 to 19 % smaller and a label map a third, for 0.37 and 0.47 of the processor time (256³, Zen 5, see
-/// `Tools/Benchmarks/geometry.py`); float32 noise comes out 4 % larger.
+/// `Tools/benchmarks/geometry.py`); float32 noise comes out 4 % larger.
 public enum NIfTIWriter {
     /// The most memory that compressing takes, whatever the input and the number of threads.
     public static let compressionBytes = ParallelGzip.workingBytes

@@ -7,7 +7,7 @@ public struct BuiltinEngineKind: InferenceEngineKind {
     public var needsInstallation: Bool { false }
     public var memory: String { "planned to the byte before a session is made, and shared by sessions of an ensemble" }
 
-    public func make(environment: [String: String]) -> any InferenceEngine { BuiltinEngine() }
+    public func make(environment: [String: String]) -> any InferenceEngine { BuiltinEngine(environment: environment) }
 }
 
 extension EngineChoice {

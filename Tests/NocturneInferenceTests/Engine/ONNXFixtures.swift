@@ -2,7 +2,7 @@ import Foundation
 import NocturneInference
 import NocturneTestSupport
 
-/// The cases that Tools/make_onnx_fixtures.py wrote: networks, inputs, and what ONNX Runtime made of them.
+/// The cases that Tools/fixtures/make_onnx_fixtures.py wrote: networks, inputs, and what ONNX Runtime made of them.
 struct ONNXFixtures {
     struct Entry: Decodable {
         var name: String

@@ -5,7 +5,7 @@ import NocturneSystem
 import NocturneTestSupport
 import Testing
 
-/// Whole networks beside the same in float64, from Tools/make_float64_fixtures.py.
+/// Whole networks beside the same in float64, from Tools/fixtures/make_float64_fixtures.py.
 @Suite("The engine's precisions")
 struct PrecisionTests {
     struct Entry: Decodable, Sendable, CustomTestStringConvertible {

@@ -72,7 +72,14 @@ struct GeometryBench {
             case "image":
                 try NIfTIWriter.writeVolume(image, as: .int16, to: arguments[1], compressed: true, scope: scope)
             default:
-                try NIfTIWriter.writeLabels(labels, names: [], codes: nil, to: arguments[1], compressed: true, scope: scope)
+                try NIfTIWriter.writeLabels(
+                    labels,
+                    names: [],
+                    codes: nil,
+                    to: arguments[1],
+                    compressed: true,
+                    scope: scope
+                )
             }
         }
         let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18

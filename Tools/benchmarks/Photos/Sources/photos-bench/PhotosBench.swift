@@ -38,7 +38,9 @@ enum PhotosBench {
     static func main() throws {
         while let line = readLine() {
             let arguments = line.split(separator: " ", maxSplits: 2)
-            guard arguments.count == 3, let threads = Int(arguments[0]), let repeats = Int(arguments[1]) else { continue }
+            guard arguments.count == 3, let threads = Int(arguments[0]), let repeats = Int(arguments[1]) else {
+                continue
+            }
             let path = String(arguments[2])
             if threads == 0 {
                 // The values themselves, to be compared.

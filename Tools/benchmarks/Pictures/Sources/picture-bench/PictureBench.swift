@@ -22,7 +22,7 @@ struct PictureBench {
         let pool = ComputePool(width: threads)
         let answer = try await pool.run { () throws -> String in
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())
-            let (volume, labels) = try files.map { try read($0.0, $0.1, scope) } ?? madeUp(scope)
+            let (volume, labels) = try files.map { try read($0.0, $0.1, scope) } ?? synthetic(scope)
             return try measure(volume, labels, rounds: rounds, folder: arguments[2], scope)
         }
         print(answer)
@@ -82,14 +82,15 @@ struct PictureBench {
     }
 
     /// A body with a spine, ribs and organs, and noise.
-    private static func madeUp(_ scope: ComputeScope) throws -> (Volume, LabelVolume) {
+    private static func synthetic(_ scope: ComputeScope) throws -> (Volume, LabelVolume) {
         let shape = VolumeShape(x: 512, y: 512, z: 300)
         var image = try VoxelBuffer<Float>(count: shape.count)
         var labels = try VoxelBuffer<UInt16>(count: shape.count)
         // Centre and half axes in voxels, and the value, of ellipsoids.
         let parts: [(SIMD3<Float>, SIMD3<Float>, Float)] = [
-            ([330, 270, 190], [90, 80, 60], 60), ([180, 300, 190], [45, 40, 45], 50), ([320, 340, 120], [28, 25, 50], 35),
-            ([190, 340, 120], [28, 25, 50], 35), ([256, 370, 150], [30, 30, 149], 400), ([256, 230, 60], [50, 40, 40], 10),
+            ([330, 270, 190], [90, 80, 60], 60), ([180, 300, 190], [45, 40, 45], 50),
+            ([320, 340, 120], [28, 25, 50], 35), ([190, 340, 120], [28, 25, 50], 35),
+            ([256, 370, 150], [30, 30, 149], 400), ([256, 230, 60], [50, 40, 40], 10),
         ]
         try image.withUnsafeMutableBufferPointer { image in
             try labels.withUnsafeMutableBufferPointer { labels in
