@@ -3,6 +3,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
