@@ -182,9 +182,10 @@ let package = Package(
         ),
 
         // Tests, one target a module; what they share is under Tests too.
+        .target(name: "CBlockingCalls", dependencies: ["CPosix"], path: "Tests/CBlockingCalls"),
         .target(
             name: "NocturneTestSupport",
-            dependencies: ["NocturneSystem", "NocturneCore", "NocturneConcurrency"],
+            dependencies: ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "CBlockingCalls"],
             path: "Tests/NocturneTestSupport",
             swiftSettings: settings
         ),

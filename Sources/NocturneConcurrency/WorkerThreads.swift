@@ -1,5 +1,6 @@
 internal import CPosix
 internal import DequeModule
+import NocturneSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -106,6 +107,7 @@ final class WorkerThreads: @unchecked Sendable {
     }
 
     private func work() {
+        ThreadRole.markMayBlock()
         while true {
             pthread_mutex_lock(mutex)
             while state.jobs.isEmpty && !state.closed { pthread_cond_wait(condition, mutex) }

@@ -98,11 +98,11 @@ struct ResumeTests {
         try await bench.run()
         let before = try bench.tree()
         FileSystem.remove(bench.output.item("v0") + "/segmentation.nii.gz")
-        #expect(try BatchVerification(bench.output, inspection: RecipeResults()).run().faults.count == 1)
+        #expect(try await BatchVerification(bench.output, inspection: RecipeResults()).run().faults.count == 1)
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 2)
         #expect(try bench.tree() == before)
-        #expect(try BatchVerification(bench.output, inspection: RecipeResults()).run().faults == [])
+        #expect(try await BatchVerification(bench.output, inspection: RecipeResults()).run().faults == [])
     }
 
     @Test("A changed source is done again, and only that one")

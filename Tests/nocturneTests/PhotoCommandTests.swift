@@ -2,6 +2,7 @@ import Foundation
 import NocturneBatch
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -101,7 +102,7 @@ struct PhotoCommandTests {
     }
 
     @Test("The status has every photo as an entry: what is in flight, what failed, what is ready, the newest first")
-    func queue() throws {
+    func queue() async throws {
         let folder = try TemporaryFolder("nocturne-queue")
         for index in 0..<4 { try picture(folder, "in/p\(index).png") }
         let whole = try Data(contentsOf: folder("in/p0.png"))

@@ -25,13 +25,16 @@ public struct BatchVerification: Sendable {
     /// - Parameter progress: called after each item, from several threads.
     /// - Throws: ``BatchError`` when the journal cannot be read; `CancelledError` soon after the scope's flag is raised.
     /// - Complexity: two reads of every file, the second from the system's memory; one item a thread at a time.
+    /// - Parameter pool: on which items are checked side by side; nil for one thread.
     public func run(
-        on pool: ComputePool,
+        on pool: ComputePool? = nil,
         flag: CancellationFlag = CancellationFlag(),
         progress: @escaping @Sendable (_ done: Int, _ all: Int) -> Void = { _, _ in }
     ) async throws -> VerificationReport {
         let contents = try await Journal.with(path: output.journal) { try await $0.contents() }
-        return try await pool.run { try check(contents, ComputeScope(pool: pool, flag: flag), progress) }
+        let used = pool ?? ComputePool(width: 1)
+        defer { if pool == nil { used.shutdown() } }
+        return try await used.run { try check(contents, ComputeScope(pool: used, flag: flag), progress) }
     }
 
     private func check(

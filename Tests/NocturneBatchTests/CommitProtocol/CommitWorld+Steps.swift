@@ -43,7 +43,7 @@ extension CommitWorld {
     private mutating func takeBack() {
         let knowsDeath = isRestart && (journalKnowsSupervisor || flaw == .blamesForOtherSupervisors)
         let death = knowsDeath && flaw != .forgetsDeaths ? "signal 9" : nil
-        for item in WorkPlanner(retryFailed: false, previousDeath: death).takenBack(journalItems()) {
+        for item in CrashRecoveryStateMachine.requeued(journalItems(), crash: death) {
             items[Int(item.id)].row.state = item.state
             items[Int(item.id)].row.deaths = item.deaths
         }
@@ -65,7 +65,7 @@ extension CommitWorld {
     mutating func takeStock() {
         let known = Dictionary(uniqueKeysWithValues: journalItems().map { ($0.key, $0) })
         let before = items
-        let decisions = WorkPlanner(retryFailed: false, previousDeath: nil)
+        let decisions = WorkPlanner(retryFailed: false)
             .decide(Self.sources, known: flaw == .doesAllAnew ? [:] : known, foreign: []) { item in
                 [.old, .new, .whole].contains(before[Int(item.id)].final)
             }

@@ -3,6 +3,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
 import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
@@ -22,7 +23,7 @@ struct ExistingLabelsTests {
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 2 && outcome.counts.inputs == 3)
         for item in ["seg", "rt"] {
-            #expect(try await bench.faults(item) == [])
+            #expect(try bench.faults(item) == [])
             let folder = bench.batch.output.item(item)
             let (_, read) = try NIfTIReader.readLabels(at: folder + "/segmentation.nii.gz", scope: .serial())
             #expect(read.geometry.matches(bench.geometry))
@@ -58,7 +59,7 @@ struct ExistingLabelsTests {
         let regions = try [(2, UInt16(1), 10), (5, UInt16(1), 10)].map { try bench.labels([$0]) }
         try bench.writeStructureSet([("outer", regions[0]), ("inner", regions[1])], to: "in/rt.dcm")
         try await bench.run(ExistingLabelsOptions(meshes: .none))
-        #expect(try await bench.faults("rt") == [])
+        #expect(try bench.faults("rt") == [])
         let labels = try bench.labels("rt")
         #expect(labels.map { $0["file"] as? String } == ["segmentation.nii.gz", "segmentation-2.nii.gz"])
         #expect(labels.map { $0["voxelCount"] as? Int } == [1000, 1000])
@@ -78,7 +79,7 @@ struct ExistingLabelsTests {
         let outcome = try await bench.run(inputs: [bench.batch.folder("alone").path])
         #expect(outcome.counts.completed == 2 && outcome.counts.inputs == 2)
         for item in ["seg", "rt"] {
-            #expect(try await bench.faults(item) == [])
+            #expect(try bench.faults(item) == [])
             let label = try #require(try bench.labels(item).first)
             let notes = try bench.result(item)["notes"] as? [String] ?? []
             #expect(notes.contains { $0.contains("the source images are not among the inputs") })
@@ -227,7 +228,7 @@ struct ExistingLabelsTests {
         let volume = try #require(try bench.labels("RS").first?["volumeMl"] as? Double)
         #expect(abs(volume / 53.300 - 1) < 0.01)
         for item in ["partial_overlaps", "liver", "sparse-labelmap-ppv5", "RS"] {
-            #expect(try await bench.faults(item) == [])
+            #expect(try bench.faults(item) == [])
         }
     }
 }

@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
 import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
@@ -165,9 +166,9 @@ struct PhotoBatchTests {
                 )
             )
             let data = try Data(contentsOf: URL(fileURLWithPath: bench.output.item("x") + "/result.json"))
-            #expect(try await schema.faults(in: data) == [])
+            #expect(try schema.faults(in: data) == [])
             let damaged = String(decoding: data, as: UTF8.self).replacing("\"leading\"", with: "\"leader\"")
-            #expect(try await schema.faults(in: Data(damaged.utf8)).count == 2)
+            #expect(try schema.faults(in: Data(damaged.utf8)).count == 2)
             #expect(!FileSystem.exists(bench.output.item("x") + "/report.pdf"))
         }
     }

@@ -94,14 +94,14 @@ struct BatchReportVerificationTests {
         try await journal.set(.isReportUpToDate, to: true)
         await journal.close()
         let verification = BatchVerification(batch.output, inspection: RecipeResults(), checksSources: true)
-        #expect(try verification.run().notes == [])
+        #expect(try await verification.run().notes == [])
         FileSystem.remove(bench.input + "/a.nii")
         let future = Date(timeIntervalSinceNow: 3600)
         try FileManager.default.setAttributes([.modificationDate: future], ofItemAtPath: bench.input + "/b.nii")
-        let report = try verification.run()
+        let report = try await verification.run()
         #expect(report.faults.isEmpty)
         #expect(report.notes.count == 2)
-        #expect(report.notes.first?.contains("is no longer there") == true)
+        #expect(report.notes.first?.contains("no longer exists") == true)
         #expect(report.notes.last?.contains("was changed after") == true)
     }
 
@@ -113,11 +113,11 @@ struct BatchReportVerificationTests {
         try await bench.run()
         #expect(try await bench.state("a") == .failed)
         #expect(try bench.tree().filter { $0.key.hasPrefix("a/") } == before)
-        let report = try BatchVerification(batch.output, inspection: RecipeResults()).run()
+        let report = try await BatchVerification(batch.output, inspection: RecipeResults()).run()
         #expect(report.faults.isEmpty, "\(report.faults)")
         #expect(report.notes == ["a: failed; its folder holds the result of an earlier source, model or options"])
         try batch.replace("a/result.json", "{", "")
-        #expect(try await batch.faults() == ["a: a result of an item that is not completed"])
+        #expect(try await batch.faults() == ["a: is a result of an item that is not completed"])
     }
 
     @Test("Faults come in one order for any number of threads, and a raised flag ends it")
@@ -131,8 +131,8 @@ struct BatchReportVerificationTests {
         for _ in 0..<20 { #expect(try await batch.faults(threads: pool) == alone) }
         let flag = CancellationFlag()
         flag.cancel()
-        #expect(throws: CancelledError.self) {
-            try BatchVerification(batch.output, inspection: RecipeResults()).run(scope: .serial(flag))
+        await #expect(throws: CancelledError.self) {
+            try await BatchVerification(batch.output, inspection: RecipeResults()).run(flag: flag)
         }
     }
 

@@ -39,7 +39,7 @@ struct BatchVerificationTests {
         let mesh = try label(batch).mesh
         let segmentation = "a/segmentation.nii.gz"
         let good = try FileSystem.read(batch.url(segmentation).path)
-        func only(_ path: String, _ fact: String, _ body: () async throws -> Void) throws {
+        func only(_ path: String, _ fact: String, _ body: () throws -> Void) async throws {
             let before = try FileSystem.read(batch.url(mesh).path)
             try body()
             let faults = try await batch.faults()
@@ -47,17 +47,17 @@ struct BatchVerificationTests {
             try FileSystem.write(batch.url(mesh).path, before)
             try FileSystem.write(batch.url(segmentation).path, good)
         }
-        try only(segmentation, "the content differs") { try batch.change(segmentation) { $0[$0.count / 2] ^= 1 } }
-        try only(segmentation, "bytes, ") { try batch.change(segmentation) { $0.removeLast() } }
-        try only(mesh, "is missing") { FileSystem.remove(batch.url(mesh).path) }
-        try only("a/spare.txt", "is not recorded") { try FileSystem.write(batch.url("a/spare.txt").path, [65]) }
+        try await only(segmentation, "the content differs") { try batch.change(segmentation) { $0[$0.count / 2] ^= 1 } }
+        try await only(segmentation, "bytes, ") { try batch.change(segmentation) { $0.removeLast() } }
+        try await only(mesh, "is missing") { FileSystem.remove(batch.url(mesh).path) }
+        try await only("a/spare.txt", "is not recorded") { try FileSystem.write(batch.url("a/spare.txt").path, [65]) }
         FileSystem.remove(batch.url("a/spare.txt").path)
-        try only("a/link", "is not recorded") {
+        try await only("a/link", "is not recorded") {
             try FileManager.default.createSymbolicLink(atPath: batch.url("a/link").path, withDestinationPath: "/etc")
         }
         FileSystem.remove(batch.url("a/link").path)
         try FileSystem.makeFolder(batch.url("c").path)
-        try only("c", "belongs to no item") { try FileSystem.write(batch.url("c/x").path, [65]) }
+        try await only("c", "belongs to no item") { try FileSystem.write(batch.url("c/x").path, [65]) }
         FileSystem.remove(batch.url("c").path)
         try FileSystem.makeFolder(batch.url("bad.nii").path)
         FileSystem.remove(batch.url("bad.nii").path)
@@ -114,24 +114,24 @@ struct BatchVerificationTests {
         }
         let file = "a/segmentation.nii.gz"
         let shape = labels.geometry.shape
-        try write(labels.geometry) { $0[shape.offset(5, 5, 5)] = 0 }
+        try await write(labels.geometry) { $0[shape.offset(5, 5, 5)] = 0 }
         #expect(try await batch.faults() == ["\(file): has 511 voxels of \(name) (1), result.json says 512"])
-        try write(labels.geometry) { voxels in
+        try await write(labels.geometry) { voxels in
             voxels[shape.offset(4, 4, 4)] = 0
             voxels[shape.offset(1, 1, 1)] = 1
         }
         #expect(try await batch.faults() == ["\(file): \(name) (1) does not lie in the box that result.json gives"])
-        try write(labels.geometry) { $0[0] = 7 }
+        try await write(labels.geometry) { $0[0] = 7 }
         #expect(try await batch.faults() == ["\(file): has 1 voxels of 7, a label that result.json does not know"])
         var moved = labels.geometry
         moved.affine.translation.x += 0.01
-        try write(moved) { _ in }
+        try await write(moved) { _ in }
         #expect(
             try await batch.faults() == ["\(file): its voxels lie elsewhere than result.json says, by more than 0.001 mm"]
         )
         var cut = labels.geometry
         cut.shape.z -= 1
-        try write(cut) { _ in }
+        try await write(cut) { _ in }
         #expect(try await batch.faults() == ["\(file): has 20×18×23 voxels, result.json says 20×18×24"])
         // Whole by its digest, and cut off within.
         try batch.change(file) { $0.removeLast(20) }
@@ -159,7 +159,7 @@ struct BatchVerificationTests {
         func put(_ value: Float, _ bytes: inout [UInt8], _ offset: Int) {
             withUnsafeBytes(of: value) { for index in 0..<4 { bytes[offset + index] = $0[index] } }
         }
-        let moved = try faults { bytes in
+        let moved = try await faults { bytes in
             for triangle in 0..<count {
                 for corner in 1...3 {
                     let offset = 84 + 50 * triangle + 12 * corner
@@ -168,21 +168,21 @@ struct BatchVerificationTests {
             }
         }
         #expect(moved.count == 1 && moved[0].contains("away from the voxels of \(name)"), "\(moved)")
-        let less = try faults { bytes in
+        let less = try await faults { bytes in
             bytes.removeLast(50)
             for index in 0..<4 { bytes[80 + index] = UInt8((count - 1) >> (8 * index) & 255) }
         }
         #expect(less.contains("\(mesh): is not closed"), "\(less)")
         #expect(less.contains("\(mesh): has \(count - 1) triangles, result.json says \(count)"), "\(less)")
         #expect(less.allSatisfy { $0.hasPrefix(mesh) }, "\(less)")
-        let hole = try faults { bytes in
+        let hole = try await faults { bytes in
             // One corner of one triangle.
             put(real(bytes, 84 + 12) + 0.01, &bytes, 84 + 12)
         }
         #expect(hole == ["\(mesh): is not closed"])
-        let longer = try faults { $0.append(0) }
+        let longer = try await faults { $0.append(0) }
         #expect(longer.count == 1 && longer[0].contains("triangles take"), "\(longer)")
-        let framed = try faults { bytes in
+        let framed = try await faults { bytes in
             let header = String(decoding: bytes[..<80], as: UTF8.self).replacing("SPACE=LPS", with: "SPACE=RAS")
             bytes.replaceSubrange(..<80, with: header.utf8)
         }

@@ -20,10 +20,8 @@ struct VerifiedBatch {
     }
 
     /// What is found, as paths below the output folder with the fact.
-    func faults(threads: Int = 1) async throws -> [String] {
-        let pool = ComputePool(width: threads)
-        defer { pool.shutdown() }
-        let report = try await BatchVerification(output, inspection: RecipeResults()).run(on: pool)
+    func faults(threads: ComputePool? = nil) async throws -> [String] {
+        let report = try await BatchVerification(output, inspection: RecipeResults()).run(on: threads)
         return report.faults.map { "\($0.path.dropFirst(output.path.count + 1)): \($0.detail)" }
     }
 
