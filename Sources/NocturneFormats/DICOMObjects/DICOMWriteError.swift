@@ -1,6 +1,5 @@
 internal import CDCMTK
 internal import CDICOMParser
-public import NocturneCore
 public import NocturneSystem
 
 /// Why a segmentation or a structure set was not written. The path is that of the source image at fault, otherwise of the

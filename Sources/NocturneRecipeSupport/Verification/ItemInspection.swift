@@ -1,3 +1,4 @@
+package import NocturneJournal
 import Foundation
 package import NocturneBatch
 package import NocturneConcurrency
