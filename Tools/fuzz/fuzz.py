@@ -62,6 +62,7 @@ KINDS = {
     "nifti": Kind(8192, lambda head: head[:4] in (b"\x5c\x01\0\0", b"\0\0\x01\x5c", b"\x1c\x02\0\0", b"\0\0\x02\x1c")),
     "nifti-gzip": Kind(8192, lambda head: head[:2] == b"\x1f\x8b"),
     "stl": Kind(4096, lambda head: head[:5] == b"solid"),
+    "mesh": Kind(4096, lambda head: head[:4] in (b"glTF", b"ply\n") or head[:8] == b"# SPACE="),
     "onnx": Kind(8192, lambda head: head[:1] == b"\x08" and not is_dicom(head), "onnx"),
     "model": Kind(8192, lambda head: is_json(head) and b"schemaVersion" in head and b"task" in head, "json"),
     "jpeg": Kind(8192, lambda head: head[:3] == b"\xff\xd8\xff", "jpeg"),

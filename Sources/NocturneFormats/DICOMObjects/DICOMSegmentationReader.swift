@@ -44,11 +44,11 @@ public enum DICOMSegmentationReader {
             }
         }
         if masks.count > 1 { notes.append("segments overlap: they are spread over \(masks.count) label volumes") }
-        if planes.hasStatedStep { notes.append("one slice, whose thickness is only stated") }
+        if planes.isSingleSlice { notes.append("one slice, whose thickness is only stated") }
         return DICOMSegmentation(
             kind: file.kind,
             geometry: planes.geometry,
-            hasStatedStep: planes.hasStatedStep,
+            isSingleSlice: planes.isSingleSlice,
             segments: segments,
             masks: masks.frozen(),
             studyInstanceUID: shimText(facts.study_uid),

@@ -70,6 +70,7 @@ public enum MeshFormats {
         STLFormat(),
         OBJFormat(),
         GLBFormat(),
+        PLYFormat(),
     ]
 
     /// The format with this name.

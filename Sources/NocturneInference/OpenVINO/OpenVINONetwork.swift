@@ -68,7 +68,9 @@ final class OpenVINONetwork: LoadedNetwork {
         if let known = plans.withLock({ $0.first { $0.key.shapes == TensorBinding.shapes(shapes) } }) {
             return TensorBinding.shapes(known.plan.outputs)
         }
-        return TensorBinding.shapes(try OpenVINOModel(library, path: path).reshape(shapes, outputs: outputs.map(\.name)))
+        return TensorBinding.shapes(
+            try OpenVINOModel(library, path: path).reshape(shapes, outputs: outputs.map(\.name))
+        )
     }
 
     var sharesMemory: Bool { false }

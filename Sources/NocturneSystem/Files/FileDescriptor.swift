@@ -14,7 +14,12 @@ public struct FileDescriptor: ~Copyable {
         var flush: FaultPoint? = .fileFlush
         var close: FaultPoint?
 
-        public init(open: FaultPoint? = nil, read: FaultPoint? = nil, write: FaultPoint? = nil, close: FaultPoint? = nil) {
+        public init(
+            open: FaultPoint? = nil,
+            read: FaultPoint? = nil,
+            write: FaultPoint? = nil,
+            close: FaultPoint? = nil
+        ) {
             self.open = open
             self.read = read
             self.write = write
@@ -219,7 +224,9 @@ public struct FileDescriptor: ~Copyable {
         var error: FileSystemError?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             do throws(FileSystemError) {
-                filled = try fill(UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count]))
+                filled = try fill(
+                    UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count])
+                )
             } catch let failure {
                 error = failure
             }

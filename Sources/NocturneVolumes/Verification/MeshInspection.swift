@@ -2,6 +2,7 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneRecipeSupport
+import NocturneSystem
 
 extension ItemInspection {
     /// Reads a surface through its format and checks it against `result.json`: triangles, frame, colour, area, volume, that
@@ -24,7 +25,9 @@ extension ItemInspection {
             }
             let contents = try format.read(mesh.node ?? name, at: path)
             let (frame, surface) = (contents.frame, contents.mesh)
-            if format.hasColors, let color, let found = contents.color.map({ LabelColor($0) }), found.description != color {
+            if format.hasColors, let color, let found = contents.color.map({ LabelColor($0) }),
+                found.description != color
+            {
                 look.add(mesh.file, "shows \(mesh.node ?? name) in \(found), result.json says \(color)")
             }
             if frame?.rawValue.uppercased() != mesh.frame {

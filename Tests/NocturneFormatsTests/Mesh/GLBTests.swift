@@ -34,13 +34,15 @@ struct GLBTests {
         }
     }
 
+    private struct Missing: Error {}
+
     private static func list(_ value: JSONValue?) throws -> [JSONValue] {
-        guard case .array(let elements)? = value else { throw JSONSyntaxError(offset: 0, detail: "no array") }
+        guard case .array(let elements)? = value else { throw Missing() }
         return elements
     }
 
     private static func number(_ value: JSONValue?) throws -> Double {
-        guard case .number(let number)? = value else { throw JSONSyntaxError(offset: 0, detail: "no number") }
+        guard case .number(let number)? = value else { throw Missing() }
         return number
     }
 
@@ -87,16 +89,17 @@ struct GLBTests {
             #expect(offset == end && offset % 4 == 0)
             end = offset + length
             if index % 2 == 1 {
-                #expect(try Self.number(accessor["componentType"]) == 5125 && length == 4 * count && count == 36)
-                #expect(accessor["type"]?.text == "SCALAR" && (try Self.number(view["target"])) == 34963)
+                #expect(accessor["componentType"] == .number(5125) && length == 4 * count && count == 36)
+                #expect(accessor["type"]?.text == "SCALAR" && view["target"] == .number(34963))
                 continue
             }
-            #expect(try Self.number(accessor["componentType"]) == 5126 && length == 12 * count && count == 8)
-            #expect(accessor["type"]?.text == "VEC3" && (try Self.number(view["target"])) == 34962)
+            #expect(accessor["componentType"] == .number(5126) && length == 12 * count && count == 8)
+            #expect(accessor["type"]?.text == "VEC3" && view["target"] == .number(34962))
             for axis in 0..<3 {
                 let values = (0..<count).map { chunks.float(offset + 12 * $0 + 4 * axis) }
-                #expect(Float(try Self.number(try Self.list(accessor["min"])[axis])) == values.min())
-                #expect(Float(try Self.number(try Self.list(accessor["max"])[axis])) == values.max())
+                let lower = try Self.number(try Self.list(accessor["min"])[axis])
+                let upper = try Self.number(try Self.list(accessor["max"])[axis])
+                #expect(Float(lower) == values.min() && Float(upper) == values.max())
             }
         }
         #expect(end == chunks.binary.count)
@@ -109,7 +112,10 @@ struct GLBTests {
         #expect(matrix.count == 16)
         func place(_ ras: SIMD3<Double>) -> [Double] {
             let stored = frame == .ras ? ras : SIMD3(-ras.x, -ras.y, ras.z)
-            return (0..<3).map { row in (0..<3).reduce(matrix[12 + row]) { $0 + matrix[4 * $1 + row] * stored[$1] } }
+            return (0..<3).map { (row: Int) -> Double in
+                let products: [Double] = (0..<3).map { matrix[4 * $0 + row] * stored[$0] }
+                return matrix[12 + row] + products[0] + products[1] + products[2]
+            }
         }
         #expect(place(SIMD3(1000, 0, 0)) == [-1, 0, 0], "to the patient's right")
         #expect(place(SIMD3(0, 1000, 0)) == [0, 0, 1], "to the front")

@@ -207,6 +207,46 @@ struct BatchVerificationTests {
         #expect(try await batch.faults().contains("\(mesh): is not closed"))
     }
 
+    @Test("Surfaces of every format are written and verified", arguments: MeshSelection.allCases)
+    func meshFormats(meshes: MeshSelection) async throws {
+        guard let format = meshes.format else { return }
+        let bench = try BatchBench()
+        try bench.addBox("a.nii")
+        var options = SegmentationOptions()
+        options.meshes = meshes
+        try await bench.run(options)
+        let batch = VerifiedBatch(output: bench.output, by: bench)
+        #expect(try batch.faults() == [])
+        let (name, mesh) = try label(batch)
+        #expect(mesh == (format.layout == .scene ? "a/meshes/labels.glb" : "a/meshes/\(name).\(format.fileExtension)"))
+        #expect(try format.read(name, at: batch.url(mesh).path).frame == .lps)
+        try batch.change(mesh) { $0.removeLast(20) }
+        try batch.recordAnew("a")
+        let faults = try batch.faults()
+        #expect(!faults.isEmpty && faults.allSatisfy { $0.hasPrefix(mesh + ": ") }, "\(faults)")
+    }
+
+    @Test("A scene in another colour is found")
+    func sceneColor() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("a.nii")
+        var options = SegmentationOptions()
+        options.meshes = .glb
+        try await bench.run(options)
+        let batch = VerifiedBatch(output: bench.output, by: bench)
+        let (name, mesh) = try label(batch)
+        try batch.change(mesh) { bytes in
+            let text = String(decoding: bytes[20..<bytes.count], as: UTF8.self)
+            guard let start = text.range(of: "baseColorFactor\":[0.") else { return }
+            // The first digit after the point of red.
+            let place = 20 + text.utf8.distance(from: text.startIndex, to: start.upperBound)
+            bytes[place] = bytes[place] == UInt8(ascii: "9") ? UInt8(ascii: "1") : UInt8(ascii: "9")
+        }
+        try batch.recordAnew("a")
+        let faults = try batch.faults()
+        #expect(faults.count == 1 && faults[0].hasPrefix("\(mesh): shows \(name) in #"), "\(faults)")
+    }
+
     @Test("DICOM objects of another volume are found")
     func clinicalObjects() async throws {
         let bench = try LabelBench()

@@ -114,7 +114,9 @@ struct GLBReader: ~Copyable {
         _ elementBytes: Int,
         _ name: String
     ) throws(MeshFileError) -> [UInt8] {
-        guard document.accessors.indices.contains(accessor) else { throw invalid("\(name) has no accessor \(accessor)") }
+        guard document.accessors.indices.contains(accessor) else {
+            throw invalid("\(name) has no accessor \(accessor)")
+        }
         let values = document.accessors[accessor]
         guard values.type == type, values.componentType == componentType, values.count >= 0,
             document.bufferViews.indices.contains(values.bufferView)
