@@ -206,7 +206,7 @@ extension BatchEngine {
         let discovery = try await blocking.run { [recipes, options] in
             let scope = ComputeScope(pool: looksOneByOne ? nil : pool, flag: flag)
             var found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
-            found.account(for: silent)
+            found.addFailures(of: silent)
             // They have failed already, with a better reason.
             found.items.removeAll { settled.contains($0.path) }
             return options.watch?.quiet(found) ?? found

@@ -1,3 +1,4 @@
+import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneJournal
