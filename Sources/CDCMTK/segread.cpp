@@ -100,7 +100,7 @@ int fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_facts &fact
     return CDICOM_OK;
 }
 
-void fill_code(DcmItem &item, const DcmTagKey &sequence, cdicom_coded_text &code) {
+void fill_code(DcmItem &item, const DcmTagKey &sequence, cdcmtk_coded_text &code) {
     DcmItem *member = cdcmtk::first_item(item, sequence);
     if (!member) return;
     copy(*member, DCM_CodingSchemeDesignator, code.scheme, sizeof code.scheme);

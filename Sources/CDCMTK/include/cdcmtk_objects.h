@@ -81,7 +81,7 @@ enum { CDCMTK_SEG_BINARY = 0, CDCMTK_SEG_FRACTIONAL = 1, CDCMTK_SEG_LABELMAP = 2
 
 typedef struct {
     char scheme[72], value[72], meaning[264];
-} cdicom_coded_text;
+} cdcmtk_coded_text;
 
 typedef struct {
     char sop_instance_uid[72], study_uid[72], series_uid[72], frame_of_reference_uid[72];
@@ -97,7 +97,7 @@ typedef struct {
     int32_t has_color;
     uint16_t lab[3];
     char label[264], description[264], algorithm_type[24], algorithm_name[264];
-    cdicom_coded_text category, type;
+    cdcmtk_coded_text category, type;
 } cdcmtk_segment_facts;
 
 typedef struct {
@@ -132,7 +132,7 @@ typedef struct {
     int32_t has_color;
     uint8_t color[3];
     char name[264], description[264], frame_of_reference_uid[72], algorithm[40], interpreted_type[40];
-    cdicom_coded_text code;
+    cdcmtk_coded_text code;
     size_t contours;
 } cdcmtk_region_facts;
 
