@@ -1,4 +1,4 @@
-internal import CDCMTK
+internal import CDICOMParser
 public import NocturneConcurrency
 internal import Synchronization
 
@@ -37,7 +37,7 @@ public struct DICOMScan: Sendable {
 public enum DICOMScanner {
     /// Whether the file begins like a DICOM object: "DICM" after the preamble, or a plausible first element without
     /// one. False too when it cannot be read, or is no regular file. Reads 132 bytes.
-    public static func looksLikeDICOM(_ path: String) -> Bool { cdcmtk_looks_like_dicom(path, nil) == 1 }
+    public static func looksLikeDICOM(_ path: String) -> Bool { cdicom_looks_like_dicom(path, nil) == 1 }
 
     /// Reads the headers of `paths`, which are files, and groups the objects into series.
     ///
@@ -206,11 +206,11 @@ public enum DICOMScanner {
     }
 
     private static func look(at path: String) -> Sighting {
-        var error = cdcmtk_error()
-        switch cdcmtk_looks_like_dicom(path, &error) {
+        var error = cdicom_error()
+        switch cdicom_looks_like_dicom(path, &error) {
         case 1: break
         case 0: return .notDICOM
-        default: return .fault(DICOMReadError(CDCMTK_NOT_OPENED, error, path: path))
+        default: return .fault(DICOMReadError(CDICOM_NOT_OPENED, error, path: path))
         }
         do {
             let object = try DICOMObject.readHeader(path: path)

@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 public import NocturneConcurrency
 public import NocturneCore
 
@@ -86,7 +87,7 @@ public enum DICOMSegmentationWriter {
         for (number, segment) in kept.enumerated() {
             try add(segments[segment], to: builder)
             for k in 0..<shape.z where present[k * segments.count + segment] {
-                var error = cdcmtk_error()
+                var error = cdicom_error()
                 let code = cdcmtk_segmentation_add_frame(builder.object, UInt32(number + 1), UInt32(k), &error)
                 guard code == 0 else { throw DICOMWriteError(code, error, path: path) }
                 frames.append(Frame(value: segments[segment].value, slice: k))
@@ -152,7 +153,7 @@ public enum DICOMSegmentationWriter {
             texts.append(asciiText(code.meaning, limit: 64))
         }
         let lab = segment.color.cieLab
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let object = builder.object
         let code = withCStrings(texts) { pointers in
             var plan = cdcmtk_segment()
@@ -172,7 +173,7 @@ public enum DICOMSegmentationWriter {
         _ builder: borrowing ObjectBuilder,
         _ scope: ComputeScope
     ) throws(DICOMWriteError) {
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         var bytes: UnsafeMutablePointer<UInt8>?
         var count = 0
         let code = cdcmtk_segmentation_pixels(builder.object, &bytes, &count, &error)

@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 public import NocturneConcurrency
 
 /// Reads DICOM structure sets (RTSTRUCT).
@@ -79,7 +80,7 @@ struct StructureFile: ~Copyable {
     init(path: String, limits: DICOMObjectLimits) throws(DICOMReadError) {
         var opened: OpaquePointer?
         var facts = cdcmtk_structure_facts()
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let (numbers, overflow) = limits.points.multipliedReportingOverflow(by: 3)
         let code = cdcmtk_structure_open(
             path,
@@ -100,7 +101,7 @@ struct StructureFile: ~Copyable {
 
     func image(_ index: Int) throws(DICOMReadError) -> String {
         var uid = [CChar](repeating: 0, count: 72)
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_structure_image(file, index, &uid, &error)
         guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
         return String(decoding: uid.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -108,7 +109,7 @@ struct StructureFile: ~Copyable {
 
     func region(_ index: Int) throws(DICOMReadError) -> (DICOMStructureSet.Region, contours: Int) {
         var facts = cdcmtk_region_facts()
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_structure_region(file, index, &facts, &error)
         guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
         let color = facts.color
@@ -132,7 +133,7 @@ struct StructureFile: ~Copyable {
         _ left: inout DICOMStructureSetReader.LeftOut
     ) throws(DICOMReadError) -> DICOMStructureSet.Contour? {
         var facts = cdcmtk_contour_facts()
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_structure_contour(file, region, index, &facts, &error)
         guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
         let type = shimText(facts.geometric_type)

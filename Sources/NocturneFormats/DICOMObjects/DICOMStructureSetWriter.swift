@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 public import NocturneConcurrency
 public import NocturneCore
 
@@ -80,7 +81,7 @@ public enum DICOMStructureSetWriter {
                     let place = lps(SIMD3(point.x, point.y, Double(contour.slice)))
                     coordinates.append(contentsOf: [place.x, place.y, place.z])
                 }
-                var error = cdcmtk_error()
+                var error = cdicom_error()
                 let code = cdcmtk_structure_add_contour(
                     builder.object,
                     UInt32(contour.slice),
@@ -106,7 +107,7 @@ public enum DICOMStructureSetWriter {
             ]
         }
         let color = [region.color.red, region.color.green, region.color.blue]
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let object = builder.object
         let code = withCStrings(texts) { pointers in
             let coded: [UnsafePointer<CChar>?] =

@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 public import NocturneCore
 
 /// Why a segmentation or a structure set was not written.
@@ -45,15 +46,15 @@ public struct DICOMWriteError: SystemFault, Sendable, Hashable, CustomStringConv
     public var description: String { "\(path): \(detail)" }
 
     /// The shim's code and words.
-    init(_ code: Int32, _ error: cdcmtk_error, path: String) {
+    init(_ code: Int32, _ error: cdicom_error, path: String) {
         let kind: Code =
             switch Int(code) {
             case Int(CDCMTK_MISSING_ELEMENT): .missingElement
             case Int(CDCMTK_SOURCES_DIFFER): .sourcesDiffer
             case Int(CDCMTK_GRID_DIFFERS): .gridDiffers
-            case Int(CDCMTK_TOO_MANY), Int(CDCMTK_NO_MEMORY.rawValue): .tooLarge
+            case Int(CDCMTK_TOO_MANY), Int(CDICOM_NO_MEMORY.rawValue): .tooLarge
             case Int(CDCMTK_NOT_WRITTEN): .notWritten
-            case Int(CDCMTK_INTERNAL.rawValue): .internalFault
+            case Int(CDICOM_INTERNAL.rawValue): .internalFault
             default: .sourceNotReadable
             }
         let systemCode = kind == .notWritten && error.condition != 0 ? Int32(clamping: error.condition) : nil

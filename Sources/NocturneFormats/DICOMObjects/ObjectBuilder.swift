@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 internal import NocturneConcurrency
 internal import NocturneCore
 
@@ -47,7 +48,7 @@ struct ObjectBuilder: ~Copyable {
             asciiText(maker.description, limit: 64),
         ]
         var made: OpaquePointer?
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = withCStrings(texts) { pointers in
             plan.series_uid = pointers[0]
             plan.instance_uid = pointers[1]
@@ -88,14 +89,14 @@ struct ObjectBuilder: ~Copyable {
             }
             let place = lps(SIMD3(0, 0, Double(k)))
             let position = [place.x, place.y, place.z]
-            var error = cdcmtk_error()
+            var error = cdicom_error()
             let code = cdcmtk_object_add_source(object, source.path, frame, position, &error)
             guard code == 0 else { throw DICOMWriteError(code, error, path: source.path) }
         }
     }
 
     func save() throws(DICOMWriteError) {
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_object_save(object, path, &error)
         guard code == 0 else { throw DICOMWriteError(code, error, path: path) }
     }

@@ -1,4 +1,6 @@
-#include "dataset.hpp"
+#include "cdicom/dataset.hpp"
+
+#include <algorithm>
 
 #include <charconv>
 #include <cmath>
@@ -18,7 +20,7 @@ T number_at(const char *bytes, bool big) {
 }
 
 template <typename T>
-std::vector<double> all_numbers(const cdcmtk::Value &value) {
+std::vector<double> all_numbers(const cdicom::Value &value) {
     std::vector<double> numbers;
     for (size_t at = 0; at + sizeof(T) <= value.bytes.size(); at += sizeof(T)) {
         const double number = static_cast<double>(number_at<T>(value.bytes.data() + at, value.big));
@@ -39,7 +41,7 @@ bool decimal(const char *start, const char *end, double &value) {
 
 }  // namespace
 
-namespace cdcmtk {
+namespace cdicom {
 
 std::string Value::text() const {
     // A zero inside a text ends it for every reader.
@@ -102,4 +104,4 @@ const Node *Node::item(uint32_t tag) const {
     return found == sequences.end() || found->second.empty() ? nullptr : &found->second.front();
 }
 
-}  // namespace cdcmtk
+}  // namespace cdicom

@@ -1,5 +1,8 @@
 #include "header.hpp"
 
+#include "cdicom/tags.hpp"
+
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -13,7 +16,8 @@ uint32_t u32(const std::string &bytes, size_t at) {
     return value;
 }
 
-/// The values of one tag of the scanner's own header (CSA, of the kinds with and without "SV10" in front).
+/// The values of one tag of the scanner's own header (CSA, of the kinds with and without "SV10" in front); empty when it
+/// is missing or damaged.
 ///
 /// A list of tags of 84 bytes, each followed by its items: 16 bytes, the second number of which is the length, and the
 /// text, filled up to a multiple of four.
@@ -27,7 +31,7 @@ std::vector<double> csa_numbers(const std::string &bytes, const char *wanted) {
         const std::string name(bytes.data() + at, strnlen(bytes.data() + at, 64));
         const uint32_t items = std::min<uint32_t>(u32(bytes, at + 76), 4096);
         at += 84;
-        cdcmtk::Value values;
+        cdicom::Value values;
         std::memcpy(values.vr, "DS", 2);
         for (uint32_t item = 0; item < items; item += 1) {
             if (at > bytes.size() || bytes.size() - at < 16) return {};
@@ -45,32 +49,43 @@ std::vector<double> csa_numbers(const std::string &bytes, const char *wanted) {
     return {};
 }
 
+/// A count of tiles, of which the first that makes sense is taken.
+void take_count(double count, cdicom_header &header) {
+    if (header.mosaic_tiles == 0 && count >= 1 && count <= 65536 && count == std::floor(count)) {
+        header.mosaic_tiles = static_cast<int32_t>(count);
+    }
+}
+
 }  // namespace
 
-void cdcmtk::find_mosaic(const Node &set, cdcmtk_header &header) {
-    if (set.text(0x00080008).find("MOSAIC") == std::string::npos) return;
-    const auto take_count = [&header](double count) {
-        if (header.mosaic_tiles == 0 && count >= 1 && count <= 65536 && count == std::floor(count)) {
-            header.mosaic_tiles = static_cast<int32_t>(count);
-        }
-    };
+void cdicom::find_mosaic(const Node &set, cdicom_header &header) {
+    if (set.text(tag::ImageType).find("MOSAIC") == std::string::npos) return;
     int64_t stated = 0;
-    if (set.text(0x00190010).compare(0, 7, "SIEMENS") == 0) {
-        if (set.integer(0x0019100A, stated)) take_count(static_cast<double>(stated));
-        if (const Value *times = set.find(0x00191029)) take_count(static_cast<double>(times->numbers().size()));
+    if (set.text(tag::PrivateCreator0019).compare(0, 7, "SIEMENS") == 0) {
+        if (set.integer(tag::SiemensNumberOfImagesInMosaic, stated)) take_count(static_cast<double>(stated), header);
+        if (const Value *times = set.find(tag::SiemensMosaicRefAcqTimes)) {
+            take_count(static_cast<double>(times->numbers().size()), header);
+        }
     }
-    for (uint32_t block = 0; block < 3; block += 1) {
-        if (set.text(0x00290010 + block).compare(0, 18, "SIEMENS CSA HEADER") != 0) continue;
-        const Value *scanner = set.find(0x00291010 + (block << 8));
+    const struct {
+        uint32_t creator, csa_header;
+    } blocks[] = {
+        {tag::PrivateCreator0029First, tag::CSAImageHeaderInfoFirst},
+        {tag::PrivateCreator0029Second, tag::CSAImageHeaderInfoSecond},
+        {tag::PrivateCreator0029Third, tag::CSAImageHeaderInfoThird},
+    };
+    for (const auto &block : blocks) {
+        if (set.text(block.creator).compare(0, 18, "SIEMENS CSA HEADER") != 0) continue;
+        const Value *scanner = set.find(block.csa_header);
         if (!scanner) continue;
         const std::vector<double> count = csa_numbers(scanner->bytes, "NumberOfImagesInMosaic");
-        if (!count.empty()) take_count(count[0]);
+        if (!count.empty()) take_count(count[0], header);
         const std::vector<double> times = csa_numbers(scanner->bytes, "MosaicRefAcqTimes");
-        take_count(static_cast<double>(times.size()));
+        take_count(static_cast<double>(times.size()), header);
         const std::vector<double> normal = csa_numbers(scanner->bytes, "SliceNormalVector");
         if (normal.size() == 3) {
             std::copy(normal.begin(), normal.end(), header.mosaic_normal);
-            header.present |= CDCMTK_HAS_MOSAIC_NORMAL;
+            header.present |= CDICOM_HAS_MOSAIC_NORMAL;
         }
     }
 }

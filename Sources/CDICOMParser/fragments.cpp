@@ -1,17 +1,14 @@
-#include "frames.hpp"
+#include "cdicom/frames.hpp"
 
 #include <cstring>
 
 namespace {
 
-using cdcmtk::Object;
-using cdcmtk::PixelElement;
+using cdicom::note_once;
+using cdicom::Object;
+using cdicom::PixelElement;
 
-void note_once(std::vector<std::string> &notes, const std::string &words) {
-    if (std::find(notes.begin(), notes.end(), words) == notes.end()) notes.push_back(words);
-}
-
-/// The first fragment of each frame by the offset table; empty when the table is none.
+/// The first fragment of each frame by the offset table; empty when the table does not fit the fragments.
 std::vector<size_t> by_table(const PixelElement &pixels, size_t frames) {
     std::vector<size_t> starts;
     if (pixels.offsets.size() != frames || pixels.fragments.empty()) return starts;
@@ -29,7 +26,7 @@ std::vector<size_t> by_table(const PixelElement &pixels, size_t frames) {
 }
 
 /// The fragments that begin like a JPEG, JPEG-LS or JPEG 2000 stream.
-std::vector<size_t> by_beginnings(Object &object) {
+std::vector<size_t> by_stream_starts(Object &object) {
     std::vector<size_t> starts;
     const std::vector<PixelElement::Piece> &fragments = object.pixels.fragments;
     for (size_t index = 0; index < fragments.size(); index += 1) {
@@ -45,10 +42,10 @@ std::vector<size_t> by_beginnings(Object &object) {
 }
 
 /// Which fragments begin a frame: by the table, by their number, or by what they look like.
-cdcmtk_code find_starts(Object &object, size_t frames, std::vector<std::string> &notes, cdcmtk_error *error) {
+cdicom_code find_starts(Object &object, size_t frames, std::vector<std::string> &notes, cdicom_error *error) {
     const size_t count = object.pixels.fragments.size();
     if (count < frames) {
-        return cdcmtk::fail(error, CDCMTK_WRONG_PIXEL_LENGTH,
+        return cdicom::fail(error, CDICOM_WRONG_PIXEL_LENGTH,
                             "the pixel data has " + std::to_string(count) + " fragments, " + std::to_string(frames)
                                 + " frames need at least as many");
     }
@@ -59,9 +56,9 @@ cdcmtk_code find_starts(Object &object, size_t frames, std::vector<std::string> 
         if (!object.pixels.offsets.empty()) note_once(notes, table + "each fragment was taken for a frame");
         for (size_t index = 0; index < count; index += 1) starts.push_back(index);
     } else if (starts.empty()) {
-        starts = by_beginnings(object);
+        starts = by_stream_starts(object);
         if (starts.size() != frames) {
-            return cdcmtk::fail(error, CDCMTK_WRONG_PIXEL_LENGTH,
+            return cdicom::fail(error, CDICOM_WRONG_PIXEL_LENGTH,
                                 std::to_string(count) + " fragments without a usable offset table cannot be told apart "
                                     + "into " + std::to_string(frames) + " frames: " + std::to_string(starts.size())
                                     + " of them begin a stream");
@@ -69,21 +66,21 @@ cdcmtk_code find_starts(Object &object, size_t frames, std::vector<std::string> 
         note_once(notes, table + "frames were found by the beginnings of their streams");
     }
     object.pixels.starts = std::move(starts);
-    return CDCMTK_OK;
+    return CDICOM_OK;
 }
 
 }  // namespace
 
-cdcmtk_code cdcmtk::gather(Object &object, const Layout &layout, uint32_t frame, std::vector<uint8_t> &stream,
-                           std::vector<std::string> &notes, cdcmtk_error *error) {
+cdicom_code cdicom::read_stream(Object &object, const Layout &layout, uint32_t frame, std::vector<uint8_t> &stream,
+                                std::vector<std::string> &notes, cdicom_error *error) {
     const std::vector<PixelElement::Piece> &fragments = object.pixels.fragments;
     const size_t frames = static_cast<size_t>(layout.frames), count = fragments.size();
-    if (count == 0) return fail(error, CDCMTK_NO_PIXEL_DATA, std::string("the pixel data is empty"));
+    if (count == 0) return fail(error, CDICOM_NO_PIXEL_DATA, "the pixel data is empty");
     size_t first = 0, end = count;
     if (frames > 1) {
         if (object.pixels.starts.empty()) {
-            const cdcmtk_code code = find_starts(object, frames, notes, error);
-            if (code != CDCMTK_OK) return code;
+            const cdicom_code code = find_starts(object, frames, notes, error);
+            if (code != CDICOM_OK) return code;
         }
         const std::vector<size_t> &starts = object.pixels.starts;
         first = starts[frame];
@@ -91,18 +88,18 @@ cdcmtk_code cdcmtk::gather(Object &object, const Layout &layout, uint32_t frame,
     }
     uint64_t length = 0;
     for (size_t index = first; index < end; index += 1) length += fragments[index].length;
-    if (length == 0) return fail(error, CDCMTK_NO_PIXEL_DATA, std::string("the pixel data is empty"));
+    if (length == 0) return fail(error, CDICOM_NO_PIXEL_DATA, "the pixel data is empty");
     if (length >= UINT32_MAX) {
-        return fail(error, CDCMTK_UNSUPPORTED_PIXELS, std::string("a compressed frame of 4 GiB or more"));
+        return fail(error, CDICOM_UNSUPPORTED_PIXELS, "a compressed frame of 4 GiB or more");
     }
     stream.resize(static_cast<size_t>(length));
     size_t at = 0;
     for (size_t index = first; index < end; index += 1) {
         const size_t piece = static_cast<size_t>(fragments[index].length);
         if (piece > 0 && !object.bytes->copy(fragments[index].at, piece, stream.data() + at)) {
-            return fail(error, CDCMTK_WRONG_PIXEL_LENGTH, std::string("the pixel data cannot be read"));
+            return fail(error, CDICOM_WRONG_PIXEL_LENGTH, "the pixel data cannot be read");
         }
         at += piece;
     }
-    return CDCMTK_OK;
+    return CDICOM_OK;
 }

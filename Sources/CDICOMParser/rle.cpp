@@ -1,4 +1,4 @@
-#include "codecs.hpp"
+#include "cdicom/frames.hpp"
 
 #include <cstring>
 
@@ -35,23 +35,23 @@ bool unpack(const uint8_t *bytes, size_t size, uint8_t *cells, size_t stride, si
 
 }  // namespace
 
-cdcmtk_code cdcmtk::decode_rle(const std::vector<uint8_t> &stream, const Layout &layout, Samples &samples,
-                               cdcmtk_error *error) {
+cdicom_code cdicom::decode_rle(const std::vector<uint8_t> &stream, const Layout &layout, Samples &samples,
+                               cdicom_error *error) {
     const size_t cell = layout.allocated / 8;
     const size_t pixel = cell * static_cast<size_t>(layout.samples);
     const size_t count = static_cast<size_t>(layout.pixels());
     const size_t segments = stream.size() < 64 ? 0 : little_endian(stream.data());
     if (cell == 0 || segments != pixel || segments > 15) {
-        return fail(error, CDCMTK_DECODER_FAILED,
+        return fail(error, CDICOM_DECODER_FAILED,
                     "the RLE stream has " + std::to_string(segments) + " segments, " + std::to_string(layout.samples)
                         + " sample(s) of " + std::to_string(layout.allocated) + " bits need " + std::to_string(pixel));
     }
     // Two bytes of a run make at most 128: no memory is taken for a picture the stream cannot hold.
     if (count * pixel > stream.size() * 64) {
-        return fail(error, CDCMTK_WRONG_PIXEL_LENGTH,
+        return fail(error, CDICOM_WRONG_PIXEL_LENGTH,
                     std::to_string(stream.size()) + " bytes of RLE cannot hold " + std::to_string(count) + " pixels");
     }
-    samples.take(cell == 1 ? Samples::u8 : cell == 2 ? Samples::u16 : Samples::u32, count * pixel);
+    samples.allocate(cell == 1 ? Samples::u8 : cell == 2 ? Samples::u16 : Samples::u32, count * pixel);
     uint8_t *bytes = samples.as<uint8_t>();
     for (size_t segment = 0; segment < segments; segment += 1) {
         const size_t start = little_endian(stream.data() + 4 + 4 * segment);
@@ -60,10 +60,10 @@ cdcmtk_code cdcmtk::decode_rle(const std::vector<uint8_t> &stream, const Layout 
         const size_t place = segment / cell * cell + (cell - 1 - segment % cell);
         if (start < 64 || start > end || end > stream.size()
             || !unpack(stream.data() + start, end - start, bytes + place, pixel, count)) {
-            return fail(error, CDCMTK_DECODER_FAILED,
+            return fail(error, CDICOM_DECODER_FAILED,
                         "RLE segment " + std::to_string(segment + 1) + " of " + std::to_string(segments)
                             + " ends before the picture does");
         }
     }
-    return CDCMTK_OK;
+    return CDICOM_OK;
 }

@@ -1,11 +1,12 @@
-#ifndef CDCMTK_DATASET_HPP
-#define CDCMTK_DATASET_HPP
+#ifndef CDICOM_DATASET_HPP
+#define CDICOM_DATASET_HPP
 
 #include "bytes.hpp"
+#include "syntax.hpp"
 
 #include <map>
 
-namespace cdcmtk {
+namespace cdicom {
 
 /// The most items that are kept of one sequence: frames, of which a series of images has a tenth of that.
 const size_t most_items = size_t(1) << 18;
@@ -18,25 +19,25 @@ struct Value {
 
     /// Without the padding of the standard.
     std::string text() const;
-    /// All of its numbers; empty when any of them is none, or not finite.
+    /// All of its numbers; empty when one of them is not a finite number.
     std::vector<double> numbers() const;
 };
 
-/// The elements of a data set, or of an item, that anything here asks for; no others are kept.
+/// The elements of a data set, or of an item, that are listed in kept.cpp.
 struct Node {
     std::map<uint32_t, Value> values;
     std::map<uint32_t, std::vector<Node>> sequences;
 
     const Value *find(uint32_t tag) const;
     std::string text(uint32_t tag) const;
-    /// `count` finite numbers, which are all there is unless more are allowed.
+    /// `count` finite numbers. The element must hold exactly these unless more are allowed.
     bool numbers(uint32_t tag, double *values, size_t count, bool more_allowed = false) const;
     bool integer(uint32_t tag, int64_t &value) const;
     /// The first item of a sequence.
     const Node *item(uint32_t tag) const;
 };
 
-/// Where the pixels of an object lie.
+/// Where the pixels of an object are.
 struct PixelElement {
     enum Kind { none = 0, cells = 1, floats = 2, doubles = 3 };
     struct Piece {
@@ -65,22 +66,26 @@ struct Object {
     /// What holds the bytes that `pixels` points into.
     std::unique_ptr<Bytes> bytes;
     int64_t file_size = 0;
+    /// As stated; `syntax` is null for one that is not known.
     std::string syntax_uid;
-    E_TransferSyntax syntax = EXS_Unknown;
+    const TransferSyntax *syntax = nullptr;
 };
 
-/// Reads what lies before the pixels, and where they are. Frames' functional groups are kept only if asked for.
+/// Reads what lies before the pixels, and where they are. The functional groups of frames are kept with `with_frames`,
+/// the fragments of compressed pixels are found without.
 ///
-/// Regular files are read by a walk of our own, which looks at element heads and skips the rest; anything odd is given
-/// to DCMTK's parser.
-cdcmtk_code read_object(const char *path, bool with_frames, Object &object, cdcmtk_error *error);
+/// CDICOM_NOT_UNDERSTOOD for a file that DCMTK should read; what `object` holds then is of no use but for `file_size`.
+cdicom_code read_object(const char *path, bool with_frames, Object &object, cdicom_error *error);
 
-/// The same by DCMTK.
-cdcmtk_code read_object_by_dcmtk(const char *path, bool with_pixels, Object &object, cdcmtk_error *error);
-
-/// The representation of a tag that is kept; null for all others.
+/// The representation of an element that is kept; null for all others.
 const char *kept_representation(uint32_t tag);
 
-}  // namespace cdcmtk
+/// Fills the caller's header from an object.
+void fill_header(const Object &object, cdicom_header &header);
+
+/// The frames of a multi-frame object, to be given to free(); none of any other.
+cdicom_code take_frames(const Node &set, cdicom_frame **frames, size_t *count, cdicom_error *error);
+
+}  // namespace cdicom
 
 #endif

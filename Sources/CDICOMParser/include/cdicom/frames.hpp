@@ -1,9 +1,11 @@
-#ifndef CDCMTK_FRAMES_HPP
-#define CDCMTK_FRAMES_HPP
+#ifndef CDICOM_FRAMES_HPP
+#define CDICOM_FRAMES_HPP
 
 #include "dataset.hpp"
 
-namespace cdcmtk {
+#include <algorithm>
+
+namespace cdicom {
 
 /// How the samples of every frame of an object lie, as its header says.
 struct Layout {
@@ -24,31 +26,41 @@ struct Samples {
     uint64_t per_pixel = 1;
     /// Whether YBR was made RGB by the decoder.
     bool is_rgb = false;
-    std::vector<uint64_t> words;
+    /// In words of eight bytes, so that cells of any kind are aligned.
+    std::vector<uint64_t> storage;
 
     template <typename T>
     T *as() {
-        return reinterpret_cast<T *>(words.data());
+        return reinterpret_cast<T *>(storage.data());
     }
     template <typename T>
     const T *as() const {
-        return reinterpret_cast<const T *>(words.data());
+        return reinterpret_cast<const T *>(storage.data());
     }
-    void take(Kind made, uint64_t bytes) {
-        kind = made;
-        words.assign(static_cast<size_t>(bytes / 8 + 1), 0);
+    /// Room for so many bytes of cells, all zero.
+    void allocate(Kind kind_of_cells, uint64_t bytes) {
+        kind = kind_of_cells;
+        storage.assign(static_cast<size_t>(bytes / 8 + 1), 0);
     }
 };
 
-cdcmtk_code read_layout(const Object &object, Layout &layout, cdcmtk_error *error);
+/// The layout that the header states, checked.
+cdicom_code read_layout(const Object &object, Layout &layout, cdicom_error *error);
 
-/// Decodes one frame. What was overcome goes to `notes`.
-cdcmtk_code decode_frame(Object &object, const Layout &layout, uint32_t frame, Samples &samples,
-                         std::vector<std::string> &notes, cdcmtk_error *error);
+/// Reads one frame of pixels that are not compressed. Oddities that were overcome go to `notes`.
+cdicom_code read_native_frame(Object &object, const Layout &layout, uint32_t frame, Samples &samples,
+                              std::vector<std::string> &notes, cdicom_error *error);
 
 /// The compressed bytes of one frame: by the order of the fragments, the offset table, or the starts of the streams.
-cdcmtk_code gather(Object &object, const Layout &layout, uint32_t frame, std::vector<uint8_t> &stream,
-                   std::vector<std::string> &notes, cdcmtk_error *error);
+cdicom_code read_stream(Object &object, const Layout &layout, uint32_t frame, std::vector<uint8_t> &stream,
+                        std::vector<std::string> &notes, cdicom_error *error);
+
+/// DCMTK's own RLE decoder takes a stream that ends early for a picture with a blank rest; here that is an error.
+cdicom_code decode_rle(const std::vector<uint8_t> &stream, const Layout &layout, Samples &samples,
+                       cdicom_error *error);
+
+/// Adds a note that is not there yet.
+void note_once(std::vector<std::string> &notes, const std::string &note);
 
 /// A table of a header (modality or palette): the first stored value, and the entries.
 struct Table {
@@ -62,6 +74,7 @@ struct Table {
     }
 };
 
+/// False when the table is missing or not usable. `descriptor` and `data` are the tags of its two elements.
 bool read_table(const Node &node, uint32_t descriptor, uint32_t data, bool is_signed, Table &table);
 
 /// A stored value: the stored bits alone, the highest of them the sign.
@@ -80,6 +93,6 @@ struct Bits {
     }
 };
 
-}  // namespace cdcmtk
+}  // namespace cdicom
 
 #endif

@@ -1,21 +1,23 @@
-#ifndef CDCMTK_BYTES_HPP
-#define CDCMTK_BYTES_HPP
+#ifndef CDICOM_BYTES_HPP
+#define CDICOM_BYTES_HPP
 
-#include "shim.hpp"
+#include "errors.hpp"
 
+#include <cstddef>
 #include <memory>
+#include <vector>
 
-namespace cdcmtk {
+namespace cdicom {
 
-/// The bytes of a data set, wherever they lie; nothing of them is trusted, and only what is asked for is read.
+/// The bytes of a data set, wherever they are stored. Only what is asked for is read.
 class Bytes {
   public:
     virtual ~Bytes() = default;
     /// Whether `count` bytes from `at` exist.
     virtual bool has(uint64_t at, uint64_t count) = 0;
-    /// Up to `count` bytes from `at`, valid until the next call; null when they do not exist.
+    /// `count` bytes from `at`, valid until the next call; null when they do not exist.
     virtual const uint8_t *view(uint64_t at, size_t count) = 0;
-    /// Copies bytes to where they are wanted.
+    /// Copies `count` bytes from `at`. False when they do not exist.
     virtual bool copy(uint64_t at, size_t count, void *target) = 0;
     /// How many bytes there are from `at` on.
     virtual uint64_t left(uint64_t at) = 0;
@@ -25,7 +27,7 @@ class Bytes {
 class FileBytes : public Bytes {
   public:
     ~FileBytes() override;
-    cdcmtk_code open(const char *path, cdcmtk_error *error);
+    cdicom_code open(const char *path, cdicom_error *error);
     uint64_t size() const { return size_; }
 
     bool has(uint64_t at, uint64_t count) override { return at <= size_ && count <= size_ - at; }
@@ -51,10 +53,14 @@ class MemoryBytes : public Bytes {
     uint64_t left(uint64_t at) override { return at < bytes.size() ? bytes.size() - at : 0; }
 };
 
+/// A raw deflate stream (RFC 1951) in a file. Defined in inflate.cpp.
+class InflateStream;
+
 /// The deflated rest of a file, inflated as far as it is asked for.
 class InflatedBytes : public Bytes {
   public:
-    InflatedBytes(const char *path, uint64_t start);
+    /// From byte `start` of the file on.
+    InflatedBytes(std::unique_ptr<FileBytes> file, uint64_t start);
     ~InflatedBytes() override;
     /// Whether more was asked for than any slice needs.
     bool too_large() const { return too_large_; }
@@ -67,11 +73,11 @@ class InflatedBytes : public Bytes {
   private:
     void inflate(uint64_t end);
 
-    std::unique_ptr<DcmInputFileStream> stream_;
+    std::unique_ptr<InflateStream> stream_;
     std::vector<uint8_t> bytes_;
     bool ended_ = false, too_large_ = false;
 };
 
-}  // namespace cdcmtk
+}  // namespace cdicom
 
 #endif

@@ -1,6 +1,6 @@
-#include "frames.hpp"
+#include "cdicom/frames.hpp"
 
-bool cdcmtk::read_table(const Node &node, uint32_t descriptor, uint32_t data, bool is_signed, Table &table) {
+bool cdicom::read_table(const Node &node, uint32_t descriptor, uint32_t data, bool is_signed, Table &table) {
     double facts[3];
     const Value *stored = node.find(data);
     if (!node.numbers(descriptor, facts, 3) || !stored) return false;
