@@ -1,7 +1,13 @@
 /// Networks of convolutions by Nocturne's own kernels: deterministic, bounded in memory, no library at run time but
 /// OpenBLAS.
 public struct BuiltinEngine: InferenceEngine {
-    public init() {}
+    private let limit: InstructionSetLimit
+
+    /// - Parameter environment: where `NOCTURNE_ISA` may name the highest instruction set to use (`baseline`, `avx2`,
+    ///   `avx512`, `avx512-bf16`, `amx`), for comparisons and tests; without it, the best one of this processor is used.
+    public init(environment: [String: String] = [:]) {
+        limit = InstructionSetLimit(environment: environment)
+    }
 
     public var name: String { "builtin" }
 
@@ -24,6 +30,6 @@ public struct BuiltinEngine: InferenceEngine {
         let graph = try ONNXReader.read(path)
         let missing = GraphBinder.unsupportedOperators(graph)
         guard missing.isEmpty else { throw ModelFormatError.unsupportedOperators(missing) }
-        return BuiltinNetwork(graph, precision: precision)
+        return BuiltinNetwork(graph, precision: precision, limit: limit)
     }
 }

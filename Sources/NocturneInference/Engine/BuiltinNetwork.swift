@@ -12,9 +12,9 @@ final class BuiltinNetwork: LoadedNetwork {
     private let plans = Mutex<[(shapes: [String: [Int]], plan: ExecutionPlan)]>([])
     let instructionSet: String
 
-    init(_ graph: NetworkGraph, precision: InferencePrecision) {
+    init(_ graph: NetworkGraph, precision: InferencePrecision, limit: InstructionSetLimit) {
         self.graph = graph
-        arithmetic = ConvolutionArithmetic(precision)
+        arithmetic = ConvolutionArithmetic(precision, limit: limit)
         instructionSet = arithmetic.instructionSet
     }
 

@@ -12,7 +12,8 @@ public enum EngineChoice: String, Codable, Sendable, CaseIterable {
     /// - Parameters:
     ///   - networks: paths of ONNX files.
     ///   - precision: what they are to be run with.
-    ///   - environment: where OpenVINO is looked for; see ``OpenVINOEngine/init(environment:)``.
+    ///   - environment: the configuration of both engines; see ``BuiltinEngine/init(environment:)`` and
+    ///     ``OpenVINOEngine/init(environment:)``.
     /// - Throws: ``OpenVINOError`` when `openvino` is asked for and cannot be had, ``EngineChoiceError`` when `auto`
     ///   finds none, ``ModelFormatError`` for files that are not networks.
     public static func engine(
@@ -22,10 +23,12 @@ public enum EngineChoice: String, Codable, Sendable, CaseIterable {
         environment: [String: String]
     ) throws -> any InferenceEngine {
         switch choice {
-        case .builtin: return BuiltinEngine()
+        case .builtin: return BuiltinEngine(environment: environment)
         case .openvino: return try OpenVINOEngine(environment: environment)
         case .auto:
-            guard let (network, lack) = try builtinLack(networks, precision) else { return BuiltinEngine() }
+            guard let (network, lack) = try builtinLack(networks, precision) else {
+                return BuiltinEngine(environment: environment)
+            }
             do {
                 let engine = try OpenVINOEngine(environment: environment)
                 guard engine.precisions.contains(precision) else {

@@ -46,7 +46,8 @@ public enum EngineComparison {
     /// - Parameters:
     ///   - shape: of the first input (N, C, …).
     ///   - others: shapes of other inputs by name; they get values of the same kind.
-    ///   - environment: where OpenVINO is looked for; see ``OpenVINOEngine/init(environment:)``.
+    ///   - environment: the configuration of both engines; see ``BuiltinEngine/init(environment:)`` and
+    ///     ``OpenVINOEngine/init(environment:)``.
     /// - Throws: `CancelledError`; ``ModelFormatError`` when no engine runs the network.
     public static func run(
         onnx path: String,
@@ -57,7 +58,7 @@ public enum EngineComparison {
         scope: ComputeScope
     ) throws -> Report {
         var absent: [Absence] = []
-        var engines: [any InferenceEngine] = [BuiltinEngine()]
+        var engines: [any InferenceEngine] = [BuiltinEngine(environment: environment)]
         do {
             engines.append(try OpenVINOEngine(environment: environment))
         } catch {

@@ -41,6 +41,7 @@ public enum NetworkBenchmark {
     ///   - precision: what the engine is asked for.
     ///   - threads: width of the pool that is made for it.
     ///   - repeats: how many runs; at least one is made.
+    ///   - environment: the engine's configuration; see ``BuiltinEngine/init(environment:)``.
     /// - Throws: ``ModelFormatError``, `CancelledError`.
     public static func run(
         onnx path: String,
@@ -48,17 +49,20 @@ public enum NetworkBenchmark {
         precision: InferencePrecision = .float32,
         threads: Int,
         repeats: Int,
+        environment: [String: String] = [:],
         flag: CancellationFlag = CancellationFlag()
     ) async throws -> Timings {
         let pool = ComputePool(width: max(threads, 1))
         defer { pool.shutdown() }
         let scope = ComputeScope(pool: pool, flag: flag)
         return try await pool.run { () throws -> Timings in
-            try measure(path, patch: patch, precision: precision, repeats: max(repeats, 1), scope: scope)
+            let engine = BuiltinEngine(environment: environment)
+            return try measure(engine, path, patch: patch, precision: precision, repeats: max(repeats, 1), scope: scope)
         }
     }
 
     private static func measure(
+        _ engine: BuiltinEngine,
         _ path: String,
         patch: [Int],
         precision: InferencePrecision,
@@ -67,7 +71,6 @@ public enum NetworkBenchmark {
     ) throws -> Timings {
         let clock = ContinuousClock()
         let start = clock.now
-        let engine = BuiltinEngine()
         let network = try engine.load(onnx: path, precision: precision)
         guard let input = network.inputs.first, input.shape.count == patch.count + 2, let channels = input.shape[1]
         else {

@@ -138,7 +138,8 @@ struct Models: ParsableCommand {
                 patch: extents,
                 precision: precision,
                 threads: try resources.width(),
-                repeats: repeats
+                repeats: repeats,
+                environment: ProcessInfo.processInfo.environment
             )
             try Terminal.printJSON(timings)
         }

@@ -55,6 +55,11 @@ extension ONNXFixtures.Case {
     }
 
     func load() throws -> any LoadedNetwork {
-        try BuiltinEngine().load(onnx: ONNXFixtures.path(name), precision: .float32)
+        try BuiltinEngine.ofTests.load(onnx: ONNXFixtures.path(name), precision: .float32)
     }
+}
+
+extension BuiltinEngine {
+    /// The engine of these tests: `NOCTURNE_ISA` chooses the instruction set that they run with.
+    static var ofTests: BuiltinEngine { BuiltinEngine(environment: ProcessInfo.processInfo.environment) }
 }
