@@ -89,7 +89,7 @@ void collect_native(DcmPixelData &data, DcmDataset &set, bool is_big_endian, std
     Uint16 allocated = 0;
     set.findAndGetUint16(DCM_BitsAllocated, allocated);
     if (allocated == 32 && is_big_endian) {
-        // Of a 32-bit cell the words are then the wrong way round.
+        // The two words of a 32-bit cell are then in the wrong order.
         for (size_t at = 0; at + 4 <= bytes.size(); at += 4) {
             std::swap(bytes[at], bytes[at + 2]);
             std::swap(bytes[at + 1], bytes[at + 3]);

@@ -10,8 +10,8 @@ using cdcmtk::fail;
 using cdicom::Layout;
 using cdicom::Samples;
 
-/// Checks the stream's own header before it is decoded: a stream smaller than the object's header states would leave part
-/// of the picture undefined.
+/// Checks the stream's own header before it is decoded: a stream smaller than the object's header states would leave
+/// part of the picture undefined.
 cdicom_code check(const cdcmtk::Codestream &facts, const Layout &layout, size_t bytes, bool is_ls,
                   cdicom_error *error) {
     if (facts.components != layout.samples || facts.rows != layout.rows || facts.columns != layout.columns) {

@@ -6,8 +6,8 @@
 
 namespace {
 
-/// DCMTK's parser recurses once for every sequence inside a sequence and has no limit of its own. Each level takes about
-/// 0.5 to 1.6 KiB of stack, so this is some hundreds of levels; real objects have fewer than twenty.
+/// DCMTK's parser recurses once for every sequence inside a sequence and has no limit of its own. Each level takes
+/// about 0.5 to 1.6 KiB of stack, so this is some hundreds of levels; real objects have fewer than twenty.
 const size_t stack_allowance = 1 << 20;
 
 /// A deflated data set can swell a thousandfold, and its values cannot stay in the file. One slice needs far less.
@@ -15,8 +15,8 @@ const offile_off_t inflated_allowance = offile_off_t(1) << 28;
 
 /// A file stream that reports an error once its reader has recursed too deep.
 ///
-/// The stack itself is measured, at every read. A scan of the file before it is parsed could be misled by a hostile file,
-/// and would not see the levels inside a deflated data set.
+/// The stack itself is measured, at every read. A scan of the file before it is parsed could be misled by a hostile
+/// file, and would not see the levels inside a deflated data set.
 class GuardedStream : public DcmInputFileStream {
   public:
     explicit GuardedStream(const char *path) : DcmInputFileStream(OFFilename(path)), start_(here()) {}

@@ -6,8 +6,9 @@
 
 #include <memory>
 
-// DCMTK's own dcmseg and dcmrt are not used: dcmseg of 3.6.7 has no label maps, needs all frames in memory and writes the
-// current date; dcmrt checks every element before it returns the few that are needed. Plain data sets take less code.
+// DCMTK's own dcmseg and dcmrt are not used: dcmseg of 3.6.7 has no label maps, needs all frames in memory and writes
+// the current date; dcmrt checks every element before it returns the few that are needed. Plain data sets take less
+// code.
 
 namespace cdcmtk {
 

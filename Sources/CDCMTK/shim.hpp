@@ -40,8 +40,8 @@ bool read_jpeg_frame_header(const std::vector<uint8_t> &stream, Codestream &fact
 /// Takes DCMTK's log off the console. Part of ``prepare``.
 void silence_log();
 
-/// Keeps, while it lives, the first warning of this thread's JPEG decoder that means damage: DCMTK itself returns such a
-/// picture without an error.
+/// Keeps, while it lives, the first warning of this thread's JPEG decoder that means damage: DCMTK itself returns such
+/// a picture without an error.
 struct DamageWarning {
     std::string text;
 

@@ -41,7 +41,7 @@ std::vector<size_t> by_stream_starts(Object &object) {
     return starts;
 }
 
-/// Which fragments begin a frame: by the table, by their number, or by what they look like.
+/// Finds the fragments that begin a frame: by the table, by their number, or by their first bytes.
 cdicom_code find_starts(Object &object, size_t frames, std::vector<std::string> &notes, cdicom_error *error) {
     const size_t count = object.pixels.fragments.size();
     if (count < frames) {

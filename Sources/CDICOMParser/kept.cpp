@@ -113,7 +113,7 @@ constexpr bool is_ordered() {
     }
     return true;
 }
-static_assert(is_ordered(), "kept_elements is searched by halves");
+static_assert(is_ordered(), "kept_elements is searched by bisection");
 
 }  // namespace
 

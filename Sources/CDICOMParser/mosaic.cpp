@@ -16,8 +16,8 @@ uint32_t u32(const std::string &bytes, size_t at) {
     return value;
 }
 
-/// The values of one tag of the scanner's own header (CSA, of the kinds with and without "SV10" in front); empty when it
-/// is missing or damaged.
+/// The values of one tag of the scanner's own header (CSA, of the kinds with and without "SV10" in front); empty when
+/// it is missing or damaged.
 ///
 /// A list of tags of 84 bytes, each followed by its items: 16 bytes, the second number of which is the length, and the
 /// text, filled up to a multiple of four.

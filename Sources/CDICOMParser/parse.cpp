@@ -55,7 +55,8 @@ cdicom_code report(Walk::Outcome outcome, cdicom_error *error) {
             return fail(error, CDICOM_NESTED_TOO_DEEP,
                         "sequences are nested hundreds of levels deep, which no real object does");
         case Walk::Outcome::too_much:
-            return fail(error, CDICOM_NOT_READABLE, "the header holds more items or bytes than that of any real object");
+            return fail(error, CDICOM_NOT_READABLE,
+                        "the header holds more items or bytes than that of any real object");
     }
     return CDICOM_INTERNAL;
 }

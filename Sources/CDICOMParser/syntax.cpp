@@ -64,7 +64,8 @@ constexpr TransferSyntax syntaxes[] = {
     compressed("1.2.840.10008.1.2.5", Compression::rle),
     // General Electric's own, implicit with big-endian pixels.
     {"1.2.840.113619.5.2", false, false, false, Compression::none},
-    // What DCMTK takes a missing UID for: implicit and big endian. Any other data set is not understood when read so.
+    // What DCMTK takes a missing UID for: implicit and big endian. A data set in another syntax is then not understood,
+    // and left to DCMTK, which guesses the syntax from the first elements.
     {"", false, true, false, Compression::none},
 };
 

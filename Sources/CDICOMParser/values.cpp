@@ -45,10 +45,10 @@ namespace cdicom {
 
 std::string Value::text() const {
     // A zero inside a text ends it for every reader.
-    std::string words = bytes.substr(0, bytes.find('\0'));
-    const size_t start = words.find_first_not_of(' ');
+    const std::string text = bytes.substr(0, bytes.find('\0'));
+    const size_t start = text.find_first_not_of(' ');
     if (start == std::string::npos) return "";
-    return words.substr(start, words.find_last_not_of(' ') - start + 1);
+    return text.substr(start, text.find_last_not_of(' ') - start + 1);
 }
 
 std::vector<double> Value::numbers() const {

@@ -17,17 +17,17 @@ static uint16_t reversed(unsigned code, int length) {
 /* How many symbols get a code of each length: those of Huffman's tree over `used` leaves, ascending by count, cut to
    `longest`. */
 static void count_lengths(const uint64_t *leaves, int used, int longest, int of_length[16]) {
-    /* Nodes 0..<used are leaves, then the joints in the order they are made, by weight ascending too. */
+    /* Nodes 0..<used are leaves, then the inner nodes in the order they are made, by weight ascending too. */
     uint64_t weight[2 * LITERALS];
     int parent[2 * LITERALS];
     int depth[2 * LITERALS];
     for (int i = 0; i < used; i++) weight[i] = leaves[i] >> 16;
-    int leaf = 0, joint = used;
+    int leaf = 0, inner = used;
     const int root = 2 * used - 2;
     for (int node = used; node <= root; node++) {
         uint64_t sum = 0;
         for (int child = 0; child < 2; child++) {
-            int lightest = leaf < used && (joint >= node || weight[leaf] <= weight[joint]) ? leaf++ : joint++;
+            int lightest = leaf < used && (inner >= node || weight[leaf] <= weight[inner]) ? leaf++ : inner++;
             sum += weight[lightest];
             parent[lightest] = node;
         }

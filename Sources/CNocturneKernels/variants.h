@@ -6,7 +6,7 @@
 #define NK_INLINE static inline __attribute__((always_inline))
 
 #if defined(__x86_64__)
-// AVX2 without FMA: even a compiler that forgets the pragma has nothing to contract into.
+// AVX2 without FMA: even a compiler that ignores the pragma cannot contract.
 #define NK_VARIANTS(result, name, parameters, arguments)                                                     \
     __attribute__((target("avx2"))) static result name##_avx2 parameters { return name##_body arguments; }   \
     static result name##_base parameters { return name##_body arguments; }                                   \

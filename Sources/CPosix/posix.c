@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Threads of dispatch may run at another niceness than the process was given. */
-static void be_as_nice_as_asked(void) {
+/* Sets the calling thread's niceness to that of the process: dispatch may run its threads at another one. */
+static void restore_priority(void) {
     errno = 0;
-    int asked = getpriority(PRIO_PROCESS, (id_t)getpid());
-    if (errno == 0) setpriority(PRIO_PROCESS, 0, asked);
+    int niceness = getpriority(PRIO_PROCESS, (id_t)getpid());
+    if (errno == 0) setpriority(PRIO_PROCESS, 0, niceness);
 }
 
 struct start {
@@ -30,7 +30,7 @@ struct start {
 static void *run_start(void *argument) {
     struct start start = *(struct start *)argument;
     free(argument);
-    be_as_nice_as_asked();
+    restore_priority();
     return start.body(start.context);
 }
 
@@ -66,7 +66,7 @@ int cposix_rename(const char *from, const char *to, int exchange) {
     return result == 0 ? 0 : errno;
 }
 
-int cposix_set_apart(int descriptor, int64_t bytes) { return fallocate(descriptor, 0, 0, bytes) == 0 ? 0 : errno; }
+int cposix_fallocate(int descriptor, int64_t bytes) { return fallocate(descriptor, 0, 0, bytes) == 0 ? 0 : errno; }
 
 int cposix_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
@@ -74,8 +74,8 @@ int cposix_syncfs(int descriptor) { return syncfs(descriptor) == 0 ? 0 : errno; 
 
 void cposix_trim_heap(void) { malloc_trim(0); }
 
-/* By itself the C library keeps eight arenas a core, and blocks of up to 32 MiB in them: what stays resident then grows
-   with the hours, though nothing is lost. */
+/* By default the C library keeps eight arenas a core, and blocks of up to 32 MiB in them: resident memory then grows
+   for hours, although nothing leaks. */
 void cposix_keep_heap_small(void) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     mallopt(M_ARENA_MAX, cores > 2 ? (int)cores : 2);
@@ -83,9 +83,9 @@ void cposix_keep_heap_small(void) {
     mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
-/* Should memory run out, the kernel is to take the child and leave the small parent, which starts another. Raising one's
-   own score needs no rights. Async-signal-safe. */
-static void be_the_first_victim(void) {
+/* When memory runs out, the kernel should kill the child rather than the small parent, which starts another child. A
+   process may raise its own score without privileges. Async-signal-safe. */
+static void raise_oom_score(void) {
     static const char file[] = "/proc/self/oom_score_adj";
     char text[16] = {0};
     int descriptor = open(file, O_RDONLY);
@@ -94,7 +94,8 @@ static void be_the_first_victim(void) {
     close(descriptor);
     if (length <= 0) return;
     int negative = text[0] == '-', score = 0;
-    for (const char *digit = text + negative; *digit >= '0' && *digit <= '9'; digit++) score = 10 * score + *digit - '0';
+    const char *digit = text + negative;
+    for (; *digit >= '0' && *digit <= '9'; digit++) score = 10 * score + *digit - '0';
     score = (negative ? -score : score) + 300;
     if (score > 1000) score = 1000;
     char *start = text + sizeof text;
@@ -111,7 +112,7 @@ static void be_the_first_victim(void) {
 
 pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int detach_input) {
     pid_t parent = getpid();
-    be_as_nice_as_asked();
+    restore_priority();
     pid_t child = fork();
     if (child < 0) return -errno;
     if (child > 0) {
@@ -122,12 +123,12 @@ pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
-    be_the_first_victim();
+    raise_oom_score();
     if (detach_input) {
         int null = open("/dev/null", O_RDONLY);
         if (null >= 0) dup2(null, 0);
     }
-    /* Wishes that are no end wait until the child listens; by themselves they would be its end. */
+    /* Block SIGUSR1 and SIGUSR2 until the child has installed its handlers; by default they would end it. */
     sigset_t kept;
     sigemptyset(&kept);
     sigaddset(&kept, SIGUSR1);
@@ -175,7 +176,7 @@ static int signal_pipe = -1, signal_source = -1;
 static void write_signal(int number) {
     int before = errno;
     unsigned char byte = (unsigned char)number;
-    /* A full pipe holds thousands of signals that nobody has read: one more says nothing new. */
+    /* A full pipe holds thousands of unread signals, so one more can be dropped. */
     ssize_t ignored = write(signal_pipe, &byte, 1);
     (void)ignored;
     errno = before;

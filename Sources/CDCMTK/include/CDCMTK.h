@@ -10,9 +10,9 @@
  * - decoding compressed frames;
  * - reading and writing segmentations and structure sets (cdcmtk_objects.h), and reading DICOMDIR.
  *
- * Every function returns a code and, unless that is CDICOM_OK, fills the caller's error. No exception leaves. No patient
- * name, identifier or birth date passes this interface. All functions may be called from several threads at once; a
- * decoder belongs to one thread at a time. Two MiB of free stack suffice for any file, however deep it nests.
+ * Every function returns a code and, unless that is CDICOM_OK, fills the caller's error. No exception leaves. No
+ * patient name, identifier or birth date passes this interface. All functions may be called from several threads at
+ * once; a decoder belongs to one thread at a time. Two MiB of free stack suffice for any file, however deep it nests.
  */
 
 #ifdef __cplusplus

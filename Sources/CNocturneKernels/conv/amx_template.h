@@ -2,9 +2,10 @@
 // TILE_LOAD(t, address, bytes between rows), TILE_PRODUCTS(sums, a, b) and TILE_STORE(t, address, bytes between rows),
 // where t is a number from 0 to 7, and the target attribute as a clang pragma, which has AVX-512.
 //
-// A tile has 16 rows of 64 bytes. Sixteen voxels of packed input, a block of words each, are one as they lie; so are 16
-// words of packed weights for 16 output channels. Up to 32 voxels times 32 output channels are four sums in tiles 0 to
-// 3. Tiles are always full: rows beyond the voxels there are read what follows in scratch memory, and are not written.
+// A tile has 16 rows of 64 bytes. Sixteen voxels of packed input, a block of words each, are one tile in memory; so are
+// 16 words of packed weights for 16 output channels. Up to 32 voxels times 32 output channels are four sums in tiles 0
+// to 3. Tiles are always full: rows beyond the voxels there are read what follows in scratch memory, and are not
+// written.
 
 enum { TILE_ROWS = 16 };
 

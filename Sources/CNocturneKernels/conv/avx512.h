@@ -104,6 +104,6 @@ VECTOR_FUNCTION void vector_sums_store(const vector_sums *from, double *sums, do
         {[0] = TILE_NAME(4, 1, 16, vectors), [1] = TILE_NAME(4, 2, 16, vectors), [2] = TILE_NAME(4, 3, 16, vectors)}, \
     }
 
-/// Of words that lie densely, and of the few channels of a first layer.
+/// The tiles of whole blocks of words, and those of the few channels of a first layer.
 #define TILES_OF_BLOCKS TILES_OF(16, 1) TILES_OF(16, 2) SHORT_OF(1) SHORT_OF(2)
 #define TILES_OF_FEW TILES_OF(4, 1) TILES_OF(4, 2) TILES_OF(1, 1) TILES_OF(1, 2)

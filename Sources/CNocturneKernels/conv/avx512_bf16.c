@@ -25,7 +25,7 @@ VECTOR_FUNCTION void vector_store_points(float *p, __m512 v) {
 
 TILES_OF_BLOCKS
 
-/// What is left of values when their bfloat16 parts are taken away; nothing where a part is no finite number.
+/// The rest of values without their bfloat16 parts; zero where a part is not finite.
 INLINE __m512 remainder_of(__m512 v, __m256i part) {
     const __m512 high = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(part), 16));
     const __m512 low = _mm512_sub_ps(v, high);

@@ -57,20 +57,21 @@ static layer_costs costs_of(const nk_conv_plan *plan) {
 }
 
 /// The cheapest division into ranges for the plan's box, of which the packed memory has been measured. In cycles of one
-/// core: products, copying the input, reading weights from far, resting sums, and threads that wait for the last chunk.
+/// core: products, copying the input, reading weights from memory, sums in the output between passes, and threads that
+/// wait for the last chunk.
 static double cost_of_box(const nk_conv_plan *plan, const layer_costs *costs, int *best_ranges) {
     const double block_bytes = (double)plan->block * 4;
     const double points = (double)plan->box[Z] * plan->box[Y] * plan->box[X];
     const double boxes =
         (double)ceil_div(plan->grid[Z], plan->box[Z]) * ceil_div(plan->grid[Y], plan->box[Y]) * plan->boxes[X];
-    double go = (CACHE_BYTES - 64 * 1024) / (block_bytes + costs->unit_weights);
+    double blocks = (CACHE_BYTES - 64 * 1024) / (block_bytes + costs->unit_weights);
     double crowd = 1;
-    if (go < 1) {
+    if (blocks < 1) {
         crowd = (block_bytes + costs->unit_weights) / CACHE_BYTES;
         crowd = crowd > 1 ? 1 + 0.5 * (crowd - 1) : 1;
-        go = 1;
+        blocks = 1;
     }
-    const double goes = go >= plan->block_count ? 1 : (double)plan->block_count / go;
+    const double passes = blocks >= plan->block_count ? 1 : (double)plan->block_count / blocks;
     double best = -1;
     for (int ranges = 1; ranges <= plan->unit_count && ranges <= 64; ranges++) {
         const int units = ceil_div(plan->unit_count, ranges);
@@ -81,7 +82,7 @@ static double cost_of_box(const nk_conv_plan *plan, const layer_costs *costs, in
         cycles += (double)plan->block * plan->block_count * groups / 16 * 6;
         cycles += 150.0 * plan->packed[Z] * plan->packed[Y] * plan->block_count * groups;
         cycles += costs->all_weights * share / 16;
-        cycles += (goes - 1) * points * plan->unit_count * share * 8;
+        cycles += (passes - 1) * points * plan->unit_count * share * 8;
         cycles += 3000;
         const double chunks = boxes * ranges;
         const double cost = cycles * chunks * nk_conv_waiting(chunks);
@@ -128,8 +129,8 @@ double nk_conv_choose_boxes(nk_conv_plan *plan) {
     const int per_range = ceil_div(plan->unit_count, best_ranges);
     plan->ranges = ceil_div(plan->unit_count, per_range);
     nk_conv_measure_packed(plan);
-    double go = (CACHE_BYTES - 64 * 1024) / ((double)plan->block * 4 + costs.unit_weights);
-    plan->go = go < 1 ? 1 : go > plan->block_count ? plan->block_count : (int)go;
-    plan->go = ceil_div(plan->block_count, ceil_div(plan->block_count, plan->go));
+    double blocks = (CACHE_BYTES - 64 * 1024) / ((double)plan->block * 4 + costs.unit_weights);
+    plan->pass_blocks = blocks < 1 ? 1 : blocks > plan->block_count ? plan->block_count : (int)blocks;
+    plan->pass_blocks = ceil_div(plan->block_count, ceil_div(plan->block_count, plan->pass_blocks));
     return best;
 }

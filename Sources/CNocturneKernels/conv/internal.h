@@ -28,7 +28,7 @@ typedef struct conv_tile {
     /// `last_words`: of a voxel in the last block.
     int tap_count, block_count, last_words;
     const float *weights;
-    /// Start values, or NULL to go on from what `output` holds.
+    /// Start values, or NULL to continue from what `output` holds.
     const float *bias;
     float *output;
     ptrdiff_t output_segment, output_step;
@@ -47,7 +47,7 @@ typedef struct conv_finish {
     double *sums, *squares;
 } conv_finish;
 
-/// A strip of voxels of one source on its way into the packed buffer: up to a block of channels of each.
+/// A strip of voxels of one source, to be copied into the packed buffer: up to a block of channels of each.
 typedef struct conv_strip {
     const float *source;
     /// float32 or bfloat16, as the function has it.
@@ -66,7 +66,7 @@ typedef struct conv_strip {
 
 typedef void conv_tile_function(const conv_tile *tile);
 
-/// Some rows of tiles of one plane and one block of channels, on their way to the points of minimal filtering.
+/// Some rows of tiles of one plane and one block of channels, to be transformed to the points of minimal filtering.
 typedef struct conv_minimal_input {
     /// Packed voxels, CONV_BLOCK apart, and the distance of rows.
     const float *input;
@@ -77,7 +77,7 @@ typedef struct conv_minimal_input {
     ptrdiff_t point;
 } conv_minimal_input;
 
-/// A row of tiles and one unit on their way back.
+/// A row of tiles of one unit, to be transformed back.
 typedef struct conv_minimal_output {
     const float *points;
     ptrdiff_t point;
@@ -161,14 +161,15 @@ struct nk_conv_plan {
     conv_unit *units;
     /// The grid, the boxes it is cut into, how many along each axis, and how many ranges of units.
     int grid[3], box[3], boxes[3], ranges;
-    /// Packed input: words between voxels, extents, words between things; `low` from high to low parts.
+    /// Packed input: words between voxels, extents, words between rows and between blocks; `low` from high to low
+    /// parts.
     int distance, packed[3], row_voxels;
     size_t row, block, low;
     int block_count, last_words;
     /// Cycles for a word of input and a vector of weights, against those of vector products.
     double product_cost;
-    /// Blocks of input channels a go.
-    int go;
+    /// Blocks of input channels in a pass.
+    int pass_blocks;
     /// Minimal filtering: planes of the output whose products are there at a time.
     int depth;
     /// Portable path: rows of the grid gathered for one product.
@@ -178,7 +179,7 @@ struct nk_conv_plan {
     size_t plan_bytes, scratch_bytes;
 };
 
-/// One chunk at work.
+/// A chunk that is being computed.
 typedef struct conv_job {
     const nk_conv_plan *plan;
     const nk_conv_source *sources;
@@ -241,13 +242,13 @@ void nk_conv_pack_box(const conv_job *job, int group, int block, int blocks);
 void nk_conv_pack_row(
     const conv_job *job, int group, int block, int blocks, int z, int y, float *target, size_t target_block);
 
-/// How much longer so many equal chunks take than if they could be divided at will.
+/// How much longer so many equal chunks take than if the work could be divided exactly among the threads.
 double nk_conv_waiting(double chunks);
 
-/// Chooses boxes for minimal filtering; returns the cost in cycles, or a negative number when the layer does not lend
-/// itself to it.
+/// Chooses boxes for minimal filtering; returns the cost in cycles, or a negative number for a layer that it does not
+/// fit.
 double nk_conv_minimal_choose(nk_conv_plan *plan);
-/// Weights and bias; the bfloat16 nearest to a value, ties to even, and its value as float32.
+/// The bfloat16 nearest to a value, ties to even, and its value as float32.
 uint16_t nk_conv_bfloat16(float value);
 float nk_conv_rounded(float value);
 /// Points of a tile; packed blocks of channels that make up a block of words; planes of input for so many of output.
@@ -261,6 +262,6 @@ void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights);
 size_t nk_conv_minimal_scratch_floats(const nk_conv_plan *plan);
 void nk_conv_minimal_run(const conv_job *job, int first, int end);
 
-/// Readies a plan without vector kernels; returns the floats of scratch memory its products need. Needs the box.
+/// Prepares a plan without vector kernels; returns the floats of scratch memory its products need. Needs the box.
 size_t nk_conv_portable_prepare(nk_conv_plan *plan);
 void nk_conv_portable_run(const conv_job *job, int first, int end);

@@ -1,7 +1,7 @@
 // Minimal filtering (Winograd) along y and x: a tile of 2 × 4 outputs of a 3 × 3 kernel from 4 × 6 = 24 products of
 // transformed inputs and weights instead of 72. Taps along z stay sums, so a 3 × 3 × 3 convolution needs a third of the
 // multiplications. A chunk transforms its input plane by plane, multiplies point by point with the same register tiles
-// as the direct form (a tile is a voxel there, a tap along z a tap), and transforms back on the way out. Tiles of 4 × 4
+// as the direct form (a tile is a voxel there, a tap along z a tap), and transforms back as it writes the output. Tiles of 4 × 4
 // would save another quarter but err three times as much; these err hardly more than the plain sum.
 
 #include "internal.h"
@@ -104,15 +104,15 @@ typedef struct minimal_inputs {
     ptrdiff_t plane, block_step, point;
 } minimal_inputs;
 
-/// Packs the voxels of the blocks plane by plane, and transforms them to points. `plane_floats`: of all packed blocks of
-/// a plane.
+/// Packs the voxels of the blocks plane by plane, and transforms them to points. `plane_floats`: of all packed blocks
+/// of a plane.
 static void transform_in(const conv_job *job, const minimal_inputs *inputs, size_t plane_floats) {
     const nk_conv_plan *plan = job->plan;
     const int each = nk_conv_minimal_plane_blocks(plan);
     // Of packed planes: of the last block's words, only those that have channels.
     const int plane_blocks =
         min_int(inputs->blocks * each, ceil_div(plan->desc.cin, CONV_BLOCK) - inputs->block * each);
-    const size_t plane_block = plane_floats / ((size_t)plan->go * each);
+    const size_t plane_block = plane_floats / ((size_t)plan->pass_blocks * each);
     for (int z = 0; z < inputs->planes; z++) {
         if (!plan->reads[Z][z % plan->in_stride[Z]]) continue;
         const int in_z = job->first[Z] * plan->in_stride[Z] + plan->lowest[Z] + z;
@@ -186,17 +186,17 @@ void nk_conv_minimal_run(const conv_job *job, int first, int end) {
     inputs.plane = (ptrdiff_t)(inputs.tiles_y * inputs.tiles_x) * CONV_BLOCK;
     inputs.block_step = inputs.planes * inputs.plane;
     float *products = inputs.points + floats[1];
-    const bool resting = plan->go < plan->block_count;
+    const bool keeps_products = plan->pass_blocks < plan->block_count;
     ptrdiff_t taps[16];
     for (int k = 0; k < d->kz; k++) taps[k] = (ptrdiff_t)k * d->dilation_z * inputs.plane;
 
-    for (int block = 0; block < plan->block_count; block += plan->go) {
+    for (int block = 0; block < plan->block_count; block += plan->pass_blocks) {
         inputs.block = block;
-        inputs.blocks = min_int(plan->go, plan->block_count - block);
+        inputs.blocks = min_int(plan->pass_blocks, plan->block_count - block);
         inputs.point = inputs.blocks * inputs.block_step;
         transform_in(job, &inputs, floats[0]);
         for (int u = first; u < end; u++) {
-            float *own = products + (resting ? (size_t)(u - first) * floats[2] : 0);
+            float *own = products + (keeps_products ? (size_t)(u - first) * floats[2] : 0);
             multiply_unit(job, &plan->units[u], &inputs, taps, own);
         }
     }

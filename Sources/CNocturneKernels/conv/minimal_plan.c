@@ -30,7 +30,7 @@ int nk_conv_minimal_planes(const nk_conv_plan *plan, int size) {
     return (size - 1) * plan->in_stride[Z] + plan->span[Z];
 }
 
-/// Whether a layer lends itself to minimal filtering.
+/// Whether minimal filtering fits a layer.
 static bool is_suitable(const nk_conv_plan *plan) {
     const nk_conv_desc *d = &plan->desc;
     // Matrix tiles multiply faster than anything could be transformed for them.
@@ -48,10 +48,10 @@ typedef struct minimal_layer {
     double points, plane_blocks, lanes, vectors, weight_bytes;
 } minimal_layer;
 
-/// A way to cut it: the box, in tiles, the units of a range, the blocks of a go, and the planes of products that are
-/// there at a time.
+/// A way to cut it: the box, in tiles, the units of a range, the blocks of a pass, and the planes of products that exist
+/// at a time.
 typedef struct minimal_cut {
-    int box_z, tiles_y, tiles_x, units, go, depth;
+    int box_z, tiles_y, tiles_x, units, pass_blocks, depth;
     /// In cycles; negative for none.
     double cost;
 } minimal_cut;
@@ -69,14 +69,14 @@ static double cycles_of(const minimal_layer *layer, const minimal_cut *cut) {
         ? (int)(tiles / ceil_div((int)tiles, plan->kernels->longest))
         : (int)tiles * (tiles * 2 <= plan->kernels->longest && box_z > 1 ? 2 : 1);
     const double filling = 1 + 0.6 / rows;
-    const double goes = ceil_div(plan->block_count, cut->go);
+    const double passes = ceil_div(plan->block_count, cut->pass_blocks);
     const double deep = (double)plan->desc.kz * words_of(plan) * plan->product_cost;
     double cycles = points * box_z * tiles * deep * vectors * share / 2 * filling;
     cycles += planes * tiles * layer->plane_blocks * points * 3 * 16 / lanes;
     const double row = 150 + (tiles_x * plan->minimal_x + 2) * 6.0 * 16 / lanes;
     cycles += planes * (tiles_y * MINIMAL_Y + 2) * row * layer->plane_blocks;
     cycles += box_z * tiles * vectors * share * (points * 3 + MINIMAL_Y * plan->minimal_x * 5);
-    cycles += (goes - 1) * points * box_z * tiles * vectors * share * 2;
+    cycles += (passes - 1) * points * box_z * tiles * vectors * share * 2;
     cycles += layer->weight_bytes * share / 16 + layer->weight_bytes * share * (ceil_div(box_z, cut->depth) - 1) / 32;
     cycles += 3000;
     return cycles;
@@ -89,14 +89,14 @@ static bool fit_cache(const minimal_layer *layer, minimal_cut *cut) {
     const double tiles = (double)cut->tiles_y * cut->tiles_x;
     const double block_bytes = planes * tiles * layer->points * CONV_BLOCK * 4;
     const double plane_bytes = layer->points * tiles * 2 * layer->lanes * 4;
-    cut->go = plan->block_count;
+    cut->pass_blocks = plan->block_count;
     cut->depth = depth_of(cut->box_z, tiles);
-    if (block_bytes * cut->go + plane_bytes * cut->depth <= POINT_BYTES) return true;
+    if (block_bytes * cut->pass_blocks + plane_bytes * cut->depth <= POINT_BYTES) return true;
     cut->depth = cut->box_z;
-    cut->go = (int)((POINT_BYTES - plane_bytes * cut->depth * cut->units) / block_bytes);
-    if (cut->go < 1) return false;
-    cut->go = min_int(cut->go, plan->block_count);
-    cut->go = ceil_div(plan->block_count, ceil_div(plan->block_count, cut->go));
+    cut->pass_blocks = (int)((POINT_BYTES - plane_bytes * cut->depth * cut->units) / block_bytes);
+    if (cut->pass_blocks < 1) return false;
+    cut->pass_blocks = min_int(cut->pass_blocks, plan->block_count);
+    cut->pass_blocks = ceil_div(plan->block_count, ceil_div(plan->block_count, cut->pass_blocks));
     return true;
 }
 
@@ -161,7 +161,7 @@ double nk_conv_minimal_choose(nk_conv_plan *plan) {
         plan->boxes[a] = ceil_div(plan->grid[a], plan->box[a]);
     }
     plan->ranges = ceil_div(plan->unit_count, best.units);
-    plan->go = best.go;
+    plan->pass_blocks = best.pass_blocks;
     plan->depth = best.depth;
     return best.cost;
 }
@@ -216,14 +216,15 @@ void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights) {
 void nk_conv_minimal_measure(const nk_conv_plan *plan, size_t floats[3]) {
     const size_t tiles = (size_t)plan->box[Y] / MINIMAL_Y * (plan->box[X] / plan->minimal_x);
     const size_t points = (size_t)nk_conv_minimal_points(plan), planes = nk_conv_minimal_planes(plan, plan->box[Z]);
-    floats[0] = plan->go * nk_conv_minimal_plane_blocks(plan) * round_up((size_t)plan->packed[Y] * plan->row, 16);
-    floats[1] = plan->go * planes * tiles * points * CONV_BLOCK;
+    const size_t plane_block = round_up((size_t)plan->packed[Y] * plan->row, 16);
+    floats[0] = plan->pass_blocks * nk_conv_minimal_plane_blocks(plan) * plane_block;
+    floats[1] = plan->pass_blocks * planes * tiles * points * CONV_BLOCK;
     floats[2] = plan->depth * tiles * points * 2 * plan->kernels->lanes;
 }
 
 size_t nk_conv_minimal_scratch_floats(const nk_conv_plan *plan) {
     size_t floats[3];
     nk_conv_minimal_measure(plan, floats);
-    const int units = plan->go == plan->block_count ? 1 : ceil_div(plan->unit_count, plan->ranges);
+    const int units = plan->pass_blocks == plan->block_count ? 1 : ceil_div(plan->unit_count, plan->ranges);
     return floats[0] + floats[1] + floats[2] * units;
 }

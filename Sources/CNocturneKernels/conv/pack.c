@@ -39,8 +39,8 @@ static void pack_plain(const conv_strip *strip) {
     }
 }
 
-/// The voxels of a line of packed memory that lie within the input: `count` of them from `values` on, of which the first
-/// is voxel `voxel` of the sources.
+/// The voxels of a line of packed memory that lie within the input: `count` of them from `values` on, of which the
+/// first is voxel `voxel` of the sources.
 typedef struct packed_line {
     float *values;
     int count;

@@ -8,8 +8,8 @@
 // A chunk is a box of the grid times a range of blocks of output channels. It copies its part of the input, padded and
 // with the prologue applied, into scratch memory: [block of 16 channels][z][y][x modulo stride][x / stride][channel],
 // so that voxels next to each other in the output are a fixed distance apart, whatever the layer. Register tiles then
-// walk over blocks of channels and taps. What does not fit the cache is done in several goes over the input channels,
-// the sums resting in the output meanwhile.
+// go over blocks of channels and taps. What does not fit the cache is computed in several passes over the input
+// channels, with the sums so far in the output.
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +125,7 @@ static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, 
     const double direct = nk_conv_choose_boxes(plan);
     const nk_conv_plan before = *plan;
     const double minimal = is_direct ? -1 : nk_conv_minimal_choose(plan);
-    // Transformed weights take more memory: every byte has to save a few cycles a run.
+    // Transformed weights take more memory: every byte has to save a few cycles of a run.
     const double extra =
         minimal < 0 ? 0 : 4 * ((double)nk_conv_minimal_weight_count(plan) - (double)plan->weight_count);
     *cost = minimal;
@@ -166,12 +166,12 @@ nk_conv_plan *nk_conv_plan_create(const nk_conv_desc *desc, const float *weights
         return NULL;
     }
 
-    size_t floats = round_up((size_t)plan->go * plan->block, 16);
+    size_t floats = round_up((size_t)plan->pass_blocks * plan->block, 16);
     if (plan->minimal_x) floats = nk_conv_minimal_scratch_floats(plan);
     if (!plan->kernels) floats += nk_conv_portable_prepare(plan);
-    // Matrix tiles read on after the last voxel.
+    // Matrix tiles read past the last voxel.
     if (plan->kernels && plan->kernels->matrix) floats += 2 * CONV_BLOCK * CONV_BLOCK;
-    // Statistics, then room to align.
+    // Statistics, then space to align.
     plan->scratch_bytes = floats * sizeof(float) + 2 * ((size_t)desc->cout + 64) * sizeof(double) + 64;
     return plan;
 }

@@ -8,7 +8,7 @@
 size_t nk_conv_portable_prepare(nk_conv_plan *plan) {
     openblas_set_num_threads(1);
     if (plan->depthwise) return 0;
-    // Rows of the grid whose gathered taps take about a megabyte and make at least a decent product.
+    // As many rows of the grid as have gathered taps of about a megabyte, and at least 64 points.
     size_t taps = 1;
     for (int p = 0; p < plan->phase_count; p++) {
         if ((size_t)plan->phases[p].tap_count > taps) taps = (size_t)plan->phases[p].tap_count;

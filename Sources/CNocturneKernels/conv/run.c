@@ -174,8 +174,8 @@ static void run_vectors(const conv_job *job, int first, int end) {
                 run_unit(job, &plan->units[i], block, 1);
             }
         } else {
-            for (int block = 0; block < plan->block_count; block += plan->go) {
-                const int blocks = min_int(plan->go, plan->block_count - block);
+            for (int block = 0; block < plan->block_count; block += plan->pass_blocks) {
+                const int blocks = min_int(plan->pass_blocks, plan->block_count - block);
                 nk_conv_pack_box(job, group, block, blocks);
                 for (int i = u; i < after; i++) run_unit(job, &plan->units[i], block, blocks);
             }

@@ -1,6 +1,6 @@
 // The vector kernels, written once. The including file defines, for its instruction set:
 // VECTOR, LANES, LONGEST, and vector_* functions; and the target attribute as a clang pragma.
-// vector_products(x, w, sum) adds what the words of x and w make together: one product, or those of a pair.
+// vector_products(x, w, sum) adds the product of the words of x and w, or the two products of pairs.
 // vector_store_points stores points in the form of the words; points of LANES channels are POINT_WORDS apart.
 
 #define INLINE static inline __attribute__((always_inline))

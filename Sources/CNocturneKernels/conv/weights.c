@@ -30,7 +30,7 @@ static float weight_at(const nk_conv_plan *plan, const float *weights, int group
 uint16_t nk_conv_bfloat16(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    // Something that is no number stays one, whichever bits it has.
+    // NaN stays NaN, whatever its bits.
     if (value != value) return (uint16_t)(bits >> 16 | 0x40);
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }

@@ -9,8 +9,9 @@
 /// the result is the same to the bit. No function here starts a thread or keeps state (but plans for the baseline set
 /// OpenBLAS to one thread, since the caller's threads each run products of their own), and none reads the environment.
 ///
-/// Layers with 3 × 3 in-plane kernels use minimal filtering where that is faster: a third of the multiplications, errors
-/// hardly larger than those of the plain sum (about 7e-7 against 5e-7 root mean square, relative, for 32 channels).
+/// Layers with 3 × 3 in-plane kernels use minimal filtering where that is faster: a third of the multiplications,
+/// errors hardly larger than those of the plain sum (about 7e-7 against 5e-7 root mean square, relative, for 32
+/// channels).
 
 #pragma once
 
@@ -49,8 +50,8 @@ enum {
     NK_CONV_FLOAT32 = 0,
     /// Operands rounded to bfloat16, to nearest, ties to even: the input after its prologue, and the weights. With
     /// minimal filtering on an instruction set that has bfloat16 products, their transforms are rounded instead (tiles
-    /// of 2 × 2, so that this errs no more than half as much again). Where there are no such products, and for layers that
-    /// cannot use them well (up to four channels in, depthwise), the rounded operands are multiplied as float32.
+    /// of 2 × 2, so that this errs no more than half as much again). Where there are no such products, and for layers
+    /// that cannot use them well (up to four channels in, depthwise), the rounded operands are multiplied as float32.
     NK_CONV_BFLOAT16 = 1,
     /// Where matrix tiles are faster, each float32 operand as the sum of two of bfloat16, in three products: 16 to 17
     /// significant bits, 4e-6 root mean square for a layer, which grows to 1.6e-5 in the logits of an untrained U-Net
@@ -101,8 +102,9 @@ typedef struct nk_conv_plan nk_conv_plan;
 /// Whether this processor can run plans of an instruction set (one of NK_CONV_ISA_*).
 int32_t nk_conv_isa_available(int32_t isa);
 
-/// The best instruction set this processor has that is not above the named one: baseline, avx2, avx512, avx512-bf16, amx
-/// (or amx-split), and amx-model (or amx-model-split) for the model, where it can be run. Any other name is no limit.
+/// The best instruction set this processor has that is not above the named one: baseline, avx2, avx512, avx512-bf16,
+/// amx (or amx-split), and amx-model (or amx-model-split) for the model, where it can be run. Any other name is no
+/// limit.
 int32_t nk_conv_isa_limited(const char *name);
 
 /// A name of what computes layers of a precision with an instruction set: the instruction set's name as above, and what

@@ -1,4 +1,4 @@
-/// Kernels that look through a volume along its axes.
+/// Kernels that project a volume along its axes.
 ///
 /// Every function exists in variants for different processors that are chosen when called; all give the same. Pointers
 /// must not overlap. Nothing is allocated.
@@ -13,7 +13,7 @@
 #endif
 
 /// One plane of `rows` rows of `count` float32 voxels, seen along its three axes: raises `through[r * count + x]`,
-/// `down[x]` and `across[r]` to the voxel in row r, column x where it is larger. What is not a number is passed over.
+/// `down[x]` and `across[r]` to the voxel in row r, column x where it is larger. NaN is ignored.
 void nk_project_plane(
     const float *plane, ptrdiff_t count, ptrdiff_t rows, float *through, float *down, float *across);
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The output may be an input, element for element, which a compiler cannot know to be harmless. */
+/* The output may be one of the inputs, element for element: vector code is correct, which a compiler cannot know. */
 #define NK_VECTORISE _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
 
 static inline float leaky(float y, float slope) { return y < 0 ? slope * y : y; }

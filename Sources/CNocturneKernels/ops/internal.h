@@ -1,7 +1,7 @@
-/* What the operator files share: how a function is built for several instruction sets. */
+/* How a function of the operators is built for several instruction sets. */
 #pragma once
 
-/* One contraction would make a value depend on the processor. */
+/* A contraction would make values depend on the processor. */
 #pragma STDC FP_CONTRACT OFF
 
 #if defined(__x86_64__) && defined(__linux__)

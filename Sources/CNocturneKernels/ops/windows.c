@@ -29,9 +29,9 @@ void nk_pool(const nk_pool_desc *d, const float *in, float *out, size_t begin, s
             int64_t padded = 1, inside = 0;
             for (int axis = 0; axis < 3; axis++) {
                 start[axis] = o[axis] * d->stride[axis] - d->pad[axis];
-                /* A window that the rounding up of the extent pushed past the padding counts only up to there. */
-                const int32_t room = d->padded[axis] - d->pad[axis] - start[axis];
-                padded *= smaller(d->kernel[axis], (room + d->dilation[axis] - 1) / d->dilation[axis]);
+                /* A window that reaches past the padding, since the extent was rounded up, counts only up to there. */
+                const int32_t left = d->padded[axis] - d->pad[axis] - start[axis];
+                padded *= smaller(d->kernel[axis], (left + d->dilation[axis] - 1) / d->dilation[axis]);
             }
             const float initial = d->mode == 0 ? -INFINITY : 0.0f;
             for (size_t c = 0; c < channels; c++) to[c] = initial;
@@ -87,8 +87,8 @@ void nk_interpolate(const nk_interpolation *d, const float *in, float *out, size
             float weights[8];
             for (int corner = 0; corner < 8; corner++) {
                 const int i = corner >> 2, j = (corner >> 1) & 1, k = corner & 1;
-                corners[corner] =
-                    in + (((size_t)z[i] * (size_t)d->in[1] + (size_t)y[j]) * (size_t)d->in[2] + (size_t)x[k]) * channels;
+                const size_t row_of = (size_t)z[i] * (size_t)d->in[1] + (size_t)y[j];
+                corners[corner] = in + (row_of * (size_t)d->in[2] + (size_t)x[k]) * channels;
                 weights[corner] = wz[i] * wy[j] * wx[k];
             }
             blend(out + (row * (size_t)d->out[2] + ox) * channels, corners, weights, channels);

@@ -52,7 +52,7 @@ NK_VARIANTS(
     void, nk_first_labels, (const uint16_t *restrict row, ptrdiff_t count, int32_t depth, int32_t *restrict depths),
     (row, count, depth, depths))
 
-// Most rows hold nothing for long: whole blocks are looked at first.
+// Most rows are largely empty: whole blocks are tested first.
 NK_INLINE int is_empty(const uint16_t *row)
 {
     uint16_t any = 0;

@@ -1,4 +1,4 @@
-// From coarse logits to labels of native voxels, a row at a time: classes × native voxels never exist.
+// From coarse logits to labels of native voxels, a row at a time: there is never an array of classes × native voxels.
 #include "nk_resample.h"
 #include "../variants.h"
 
@@ -232,7 +232,7 @@ NK_INLINE ptrdiff_t likely_winners(const half_chunk *chunk, int32_t *restrict wi
     const float slack = largest * 0x1p-18f + 0x1p-22f;
     ptrdiff_t count = 0;
     for (ptrdiff_t i = 0; i < length; i++) {
-        // Written so that what is no number is unsure.
+        // Written so that NaN is unsure.
         int is_sure = regions ? second[i] > slack : best[i] - second[i] > fabsf(best[i]) * 0x1p-9f + slack;
         unsure[i] = !is_sure;
         count += !is_sure;

@@ -7,7 +7,7 @@
 
 enum { chunk_length = 256 };
 
-/// Loads apart from arithmetic, so that the latter becomes vector code.
+/// Loads are separate from arithmetic, so that the latter becomes vector code.
 NK_INLINE void read_row(
     float *restrict read, const nk_row_source *source, ptrdiff_t row_offset, ptrdiff_t inside_row_offset,
     ptrdiff_t first, ptrdiff_t length)

@@ -118,7 +118,8 @@ NK_INLINE void sum_taps(double8 *result, const double *restrict c, const nk_axis
     *result = sum;
 }
 
-/// Reads up to row_chunk samples of eight rows, from sample `begin` on, as columns of `c`, and widens the ranges by them.
+/// Reads up to row_chunk samples of eight rows, from sample `begin` on, as columns of `c`, and widens the ranges by
+/// them.
 NK_INLINE void load_columns(
     double *restrict c, const nk_rows *source, int rows, ptrdiff_t begin, ptrdiff_t length, float *restrict lowest,
     float *restrict highest)

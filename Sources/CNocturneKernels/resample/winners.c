@@ -85,7 +85,7 @@ NK_INLINE int32_t decide(const nk_label_rows *rows, ptrdiff_t count, ptrdiff_t i
     return rows->single ? best_single_label(&around) : best_label(&around, nearest);
 }
 
-/// Slices first, then the label that has more than half of the way between two slices; 0 exactly at half.
+/// Slices first, then the label with more than half of the weight between two slices; 0 exactly at half.
 NK_INLINE int32_t decide_across(const nk_label_rows *rows, ptrdiff_t count, ptrdiff_t i, int axis)
 {
     int32_t first = decide(rows, count, i, axis, 0), second = decide(rows, count, i, axis, 1);

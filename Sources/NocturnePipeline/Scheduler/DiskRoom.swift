@@ -100,7 +100,7 @@ struct DiskRoom: Sendable {
             guard descriptor >= 0 else { return DiskRoom.outOfRoom(errno) }
             defer { close(descriptor) }
             // Not posix_fallocate, which writes all the bytes where the file system cannot set them apart.
-            if index == 0, let code = DiskRoom.outOfRoom(cposix_set_apart(descriptor, Int64(bytes))) { return code }
+            if index == 0, let code = DiskRoom.outOfRoom(cposix_fallocate(descriptor, Int64(bytes))) { return code }
         }
         return nil
     }

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-/// The tags that are read, by their keywords in DICOM PS3.6 (those of Siemens' private elements: by the vendor's names).
+/// The tags that are read, by their keywords in DICOM PS3.6 (those of Siemens' private elements: by the vendor's
+/// names).
 namespace cdicom::tag {
 
 // File meta information.
