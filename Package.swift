@@ -59,6 +59,8 @@ let package = Package(
     targets: [
         // The C and C++ boundary: imported internally, never in a public signature.
         .target(name: "CPosix"),
+        // What the program does before any library is initialised.
+        .target(name: "CNocturneStart"),
         .target(
             name: "CNocturneKernels",
             dependencies: ["COpenBLAS"]
@@ -146,10 +148,15 @@ let package = Package(
             ],
             embedded: "Schemas"
         ),
+        // The engine as a child process: signals, restarts, locks, requests from other processes.
+        module(
+            "NocturneSupervisor",
+            ["NocturneSystem", "NocturneConcurrency", "NocturneBatch", "CPosix"]
+        ),
         .executableTarget(
             name: "nocturne",
             dependencies: [
-                "NocturneRecipes", "NocturneBatch", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
+                "NocturneSupervisor", "CNocturneStart", "NocturneRecipes", "NocturneBatch", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
                 "NocturneSystem", "NocturneCore", "CPosix",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -186,6 +193,7 @@ let package = Package(
         tests(of: "NocturneMesh", ["NocturneSystem", "NocturneFormats"]),
         tests(of: "NocturnePictures", ["NocturneSystem", "NocturneFormats"]),
         tests(of: "NocturneBatch", ["NocturneSystem"]),
+        tests(of: "NocturneSupervisor", ["NocturneSystem", "NocturneConcurrency", "NocturneBatch"]),
         tests(of: "NocturneRecipes", ["NocturneSystem", "NocturneFormats", "NocturneInference"]),
         tests(of: "nocturne", ["NocturneFormats", "NocturneSystem", "NocturneCore", "CZlib"]),
     ],
