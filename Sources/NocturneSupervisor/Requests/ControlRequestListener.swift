@@ -1,5 +1,5 @@
 public import NocturneBatch
-public import NocturneConcurrency
+import NocturneConcurrency
 public import NocturneSystem
 import Synchronization
 
@@ -30,15 +30,36 @@ public final class ControlRequestListener: Sendable {
 
     /// Carries out what has been requested so far. Reads the folder on the calling thread.
     public func look() {
+        // Before this run has the folder, the requests in it are for another one.
+        guard !FileSystem.entries(output.requests).isEmpty, BatchLock.state(of: output).holder?.run == run else { return }
         let requests = handled.withLock { handled in
             ControlRequest.take(from: output, run: run).filter { handled.insert($0.file).inserted }
         }
         for request in requests { perform(request.action) }
     }
 
-    /// Looks again and again until the task is cancelled.
-    /// - Parameter pool: where the folder is read.
-    public func listen(on pool: BlockingPool, time: any TimeSource) async {
+    /// Looks again and again while `body` runs.
+    public func listen<Result: Sendable>(
+        time: any TimeSource,
+        while body: () async throws -> Result
+    ) async throws -> Result {
+        // Reading the folder may block, on a share that does not answer.
+        let pool = BlockingPool(width: 1)
+        defer { pool.shutdown() }
+        return try await listen(on: pool, time, while: body)
+    }
+
+    private func listen<Result: Sendable>(
+        on pool: BlockingPool,
+        _ time: any TimeSource,
+        while body: () async throws -> Result
+    ) async throws -> Result {
+        async let _: Void = look(on: pool, time)
+        // Leaving cancels the looks, and waits for the last one.
+        return try await body()
+    }
+
+    private func look(on pool: BlockingPool, _ time: any TimeSource) async {
         while !Task.isCancelled {
             await pool.run { self.look() }
             do { try await time.sleep(for: ControlRequestListener.interval) } catch { return }

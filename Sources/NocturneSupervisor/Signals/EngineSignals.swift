@@ -55,7 +55,8 @@ public final class EngineSignals: Sendable {
         case .stop: stop(number)
         case .drain:
             control.drain()
-            note("Finishing the items in progress; no more are started.")
+            // Before the batch has begun, its log may be another run's.
+            if state.withLock({ $0.hasBegun }) { note("Finishing the items in progress; no more are started.") }
         case .readRequests: readRequests()
         case .ignored: break
         }

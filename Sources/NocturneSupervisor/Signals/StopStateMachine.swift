@@ -24,7 +24,7 @@ public struct StopStateMachine: Sendable, Hashable {
     public private(set) var received: Int32?
     private var moment = Duration.zero
     /// Whether there is anything to stop yet.
-    private var hasBegun = false
+    public private(set) var hasBegun = false
 
     public init() {}
 
