@@ -96,19 +96,18 @@ struct ControlRequestTests {
         let lock = try BatchLock(output, run: "run")
         try write(LockHolder(process: stranger(), run: "run"))
         let time = ManualTime()
-        let stopped = Atomic(false)
+        let stopped = CancellationFlag()
         let listener = ControlRequestListener(output, run: "run") { action in
             #expect(action == .stop)
-            stopped.store(true, ordering: .releasing)
+            stopped.cancel()
         }
-        let requested = try await listener.listen(time: time) {
-            #expect(await until { time.sleeperCount == 1 })
-            #expect(try ControlRequest.send(.stop, to: output) == .left)
-            #expect(!stopped.load(ordering: .acquiring))
-            time.advance(by: ControlRequestListener.interval)
-            return await until { stopped.load(ordering: .acquiring) }
-        }
-        #expect(requested)
+        async let heard = listener.listen(time: time) { await until { stopped.isCancelled } }
+        #expect(await until { time.sleeperCount == 1 })
+        let delivery = try ControlRequest.send(.stop, to: output)
+        #expect(delivery == .left && !stopped.isCancelled)
+        time.advance(by: ControlRequestListener.interval)
+        let isHeard = try await heard
+        #expect(isHeard)
         withExtendedLifetime(lock) {}
     }
 }

@@ -59,7 +59,7 @@ def too_small_to_stop(lab: Lab) -> str:
     place = lab.mount("size=2500k")
     night = lab.night(place / "out", "--on-full", "stop")
     night.ends(75)
-    expect("is full" in night.said and "Go on with: nocturne resume" in night.said, night.said)
+    expect("is full" in night.said and "Continue with: nocturne resume" in night.said, night.said)
     left = lab.counts(place / "out")["notReached"]
     lab.remount(place, "size=60m")
     lab.night(place / "out", verb="resume").ends(0)
@@ -567,7 +567,7 @@ def computing_takes_long(lab: Lab) -> str:
     night = lab.night(lab.work / "out", "--item-timeout", "8s", fault="inference.tile:100:delay-9500")
     night.ends(3)
     counts, reasons = lab.counts(lab.work / "out"), lab.reasons(lab.work / "out")
-    expect(counts["completed"] == 7 and counts["failed"] == 1 and "engine died" not in night.said, f"{counts} {night.said}")
+    expect(counts["completed"] == 7 and counts["failed"] == 1 and "engine crashed" not in night.said, f"{counts} {night.said}")
     return f"3 without another engine: {next(iter(reasons.values()))}"
 
 

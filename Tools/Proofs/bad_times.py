@@ -286,7 +286,7 @@ def killed(phase: str, victims: str) -> Situation:
         start = time.monotonic()
         if victims == "child":
             night.ends(0)
-            expect("the engine died: signal 9" in night.said, f"was not hit: {night.said[-200:]}")
+            expect("the engine crashed: signal 9" in night.said, f"was not hit: {night.said[-200:]}")
         else:
             night.wait(2)
             seconds = until("no process left", lambda: not engines(out), 2)

@@ -411,7 +411,7 @@ class Proof:
         retry = [Path(line).name for line in (run.out / "retry.txt").read_text().split()]
         if counts["completed"] != 4 or counts["quarantined"] != 1 or retry != ["big.nii"]:
             self.fault(f"liar: {counts}, retry {retry}")
-        if "signal 9" not in reason or "want of memory" not in reason:
+        if "signal 9" not in reason or "memory ran out" not in reason:
             self.fault("liar: not the cause")
         if group.kills() < 2 or len(run.engines) != group.kills() + 1:
             self.fault(f"liar: {group.kills()} kills, {len(run.engines)} engines")

@@ -19,7 +19,7 @@ struct Watch: EngineCommand {
     var output: String
 
     @Option(
-        help: "Seconds without a change after which files count as complete.",
+        help: "Seconds without a change after which files count as complete. Default: 60.",
         transform: SettlingTime.parse
     )
     var settle = SettlingTime.minute

@@ -32,7 +32,7 @@ struct ResourceArguments: ParsableArguments {
     var detach = false
 
     @Option(
-        help: "Treat an item as stalled after this many seconds without progress; 0 for never.",
+        help: "Treat an item as stalled after this many seconds without progress; 0 for never. Default: 1800.",
         transform: SecondsLimit.parse
     )
     var stallLimit = SecondsLimit(1800)

@@ -7,7 +7,7 @@ struct ProcessIdentityTests {
     private let own = ProcessIdentity.current()
 
     @Test("This process is itself, and can be signalled")
-    func own() {
+    func itself() {
         #expect(own.process == getpid() && own.isRunningHere)
         #expect(own.startTicks != nil && own.bootID?.isEmpty == false && own.pidNamespace?.isEmpty == false)
         #expect(own.send(0))
