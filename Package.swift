@@ -156,7 +156,8 @@ let package = Package(
         .executableTarget(
             name: "nocturne",
             dependencies: [
-                "NocturneSupervisor", "CNocturneStart", "NocturneRecipes", "NocturneBatch", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
+                "NocturneSupervisor", "CNocturneStart", "NocturneRecipes", "NocturneBatch", "NocturneInference",
+                "NocturneFormats", "NocturneConcurrency",
                 "NocturneSystem", "NocturneCore", "CPosix",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

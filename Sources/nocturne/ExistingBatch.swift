@@ -35,7 +35,8 @@ enum ExistingBatch {
     /// The description that an engine of this very run has recorded before it crashed: lists may have been read to their
     /// ends, and files of options may be different by now. Nil for the first engine.
     static func startedByThisRun(_ output: OutputFolder) async throws -> BatchDescription? {
-        guard let handover = ProcessHandover.toEngine, handover.previousEnd != nil, output.holdsBatch else { return nil }
+        guard let handover = ProcessHandover.toEngine, handover.previousEnd != nil, output.holdsBatch
+        else { return nil }
         return try await reading(output) { journal in
             try journal.setting("supervisor") == handover.run ? try description(in: journal) : nil
         }

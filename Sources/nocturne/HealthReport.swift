@@ -38,7 +38,10 @@ struct HealthReport: Encodable {
         let precisions = InferencePrecision.allCases.filter(BuiltinEngine.precisions.contains).map(\.rawValue)
         return [
             HealthFinding("nocturne", "\(version) on \(ProcessInfo.processInfo.operatingSystemVersionString)"),
-            HealthFinding("processor", "\(count) cores for this process; precisions \(precisions.joined(separator: ", "))"),
+            HealthFinding(
+                "processor",
+                "\(count) cores for this process; precisions \(precisions.joined(separator: ", "))"
+            ),
         ]
     }
 
@@ -56,7 +59,8 @@ struct HealthReport: Encodable {
 
     private func openVINO() -> HealthFinding {
         do {
-            return HealthFinding("OpenVINO", try OpenVINOEngine(environment: ProcessInfo.processInfo.environment).version)
+            let engine = try OpenVINOEngine(environment: ProcessInfo.processInfo.environment)
+            return HealthFinding("OpenVINO", engine.version)
         } catch {
             return HealthFinding("OpenVINO", "not installed; networks that the builtin engine runs do not need it")
         }

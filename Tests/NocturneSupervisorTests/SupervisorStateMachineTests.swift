@@ -158,8 +158,10 @@ private struct SupervisorWorld: SmallWorld {
         case .none: return []
         case .starting: return [.started, .spawnFailed] + signals
         case .running:
-            return [.exits(0), .exits(3), .exits(EngineEnd.stalledCode), .crashes(SIGKILL), .crashes(SIGTERM), .slowCrash]
-                + signals + [.tooLong, .waitFails]
+            let ends: [Move] = [
+                .exits(0), .exits(3), .exits(EngineEnd.stalledCode), .crashes(SIGKILL), .crashes(SIGTERM), .slowCrash,
+            ]
+            return ends + signals + [.tooLong, .waitFails]
         case .killed: return [.crashes(SIGKILL)] + signals
         }
     }
@@ -193,7 +195,9 @@ private struct SupervisorWorld: SmallWorld {
         if case .exits(let code) = move, code != EngineEnd.stalledCode, end != .engineExited(code) {
             return "the exit code \(code) is not passed on"
         }
-        if case .crashes = move, let stop, end != .stopped(signal: stop) { return "an engine follows a request to stop" }
+        if case .crashes = move, let stop, end != .stopped(signal: stop) {
+            return "an engine follows a request to stop"
+        }
         if case .signal(SIGALRM) = move, engine != before { return "an ignored signal has an effect" }
         return nil
     }

@@ -115,7 +115,8 @@ extension BatchLock {
         }
         let descriptor = open(output.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw BatchError(.outputUnwritable, path: output.path, detail: "cannot create the lock file: \(errnoText())")
+            let detail = "cannot create the lock file: \(errnoText())"
+            throw BatchError(.outputUnwritable, path: output.path, detail: detail)
         }
         let code = locker(descriptor, LOCK_EX)
         if code == 0 { return descriptor }

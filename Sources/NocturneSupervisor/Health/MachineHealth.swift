@@ -38,7 +38,8 @@ public struct MachineHealth: Sendable {
         ]
         if let limit = reading.cgroupLimitBytes {
             let available = text(reading.cgroupAvailableBytes)
-            findings.append(HealthFinding("memory limit", "\(ByteCount(limit)) by a cgroup, \(available) of it available"))
+            let fact = "\(ByteCount(limit)) by a cgroup, \(available) of it available"
+            findings.append(HealthFinding("memory limit", fact))
         } else {
             findings.append(HealthFinding("memory limit", "none by a cgroup"))
         }

@@ -31,7 +31,9 @@ public final class ControlRequestListener: Sendable {
     /// Carries out what has been requested so far. Reads the folder on the calling thread.
     public func look() {
         // Before this run has the folder, the requests in it are for another one.
-        guard !FileSystem.entries(output.requests).isEmpty, BatchLock.state(of: output).holder?.run == run else { return }
+        guard !FileSystem.entries(output.requests).isEmpty, BatchLock.state(of: output).holder?.run == run else {
+            return
+        }
         let requests = handled.withLock { handled in
             ControlRequest.take(from: output, run: run).filter { handled.insert($0.file).inserted }
         }

@@ -84,7 +84,8 @@ struct DurationLimit: OptionValue, CustomStringConvertible {
         let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600]
         let unit = argument.last.flatMap { units[$0] }
         let digits = unit == nil ? argument[...] : argument.dropLast()
-        guard let count = Int(digits), (0...1_000_000).contains(count), digits.allSatisfy(\.isNumber) else { return nil }
+        guard let count = Int(digits), (0...1_000_000).contains(count), digits.allSatisfy(\.isNumber)
+        else { return nil }
         self.init(description: argument, seconds: count == 0 ? nil : count * (unit ?? 1))
     }
 }

@@ -38,7 +38,7 @@ struct ResourceArguments: ParsableArguments {
     var stallLimit = SecondsLimit(1800)
 
     @Option(
-        help: "Fail an item that takes longer than this, such as 30m or 2h, and continue with the others. 0 for no limit.",
+        help: "Fail an item that takes longer than this, such as 30m or 2h; the others continue. 0 for no limit.",
         transform: DurationLimit.parse
     )
     var itemTimeout = DurationLimit.none

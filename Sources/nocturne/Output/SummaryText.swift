@@ -5,7 +5,12 @@ import NocturneSystem
 /// The outcome of a batch in a few lines.
 enum SummaryText {
     /// - Parameter isRunning: whether a run is active, whose report is not written yet.
-    static func summary(_ counts: BatchCounts, output: OutputFolder, seconds: Double?, isRunning: Bool = false) -> String {
+    static func summary(
+        _ counts: BatchCounts,
+        output: OutputFolder,
+        seconds: Double?,
+        isRunning: Bool = false
+    ) -> String {
         var parts = ["\(counts.completed) completed"]
         for (count, word) in [
             (counts.failed, "failed"), (counts.skipped, "skipped"), (counts.cancelled, "cancelled"),
