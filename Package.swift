@@ -66,6 +66,8 @@ let package = Package(
     targets: [
         // The C and C++ boundary: imported internally, never in a public signature.
         .target(name: "CPosix"),
+        // What the program does before any library is initialised.
+        .target(name: "CNocturneStart"),
         .target(
             name: "CNocturneKernels",
             dependencies: ["COpenBLAS"]
@@ -167,11 +169,16 @@ let package = Package(
                 "NocturneJournal", "NocturneBatch", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos",
             ]
         ),
+        // The engine as a child process: signals, restarts, locks, requests from other processes.
+        module(
+            "NocturneSupervisor",
+            ["NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneBatch", "CPosix"]
+        ),
         .executableTarget(
             name: "nocturne",
             dependencies: [
-                "NocturneRecipes", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos", "NocturneBatch",
-                "NocturneJournal",
+                "NocturneSupervisor", "CNocturneStart", "NocturneRecipes", "NocturneRecipeSupport", "NocturneVolumes",
+                "NocturnePhotos", "NocturneBatch", "NocturneJournal",
                 "NocturneInference", "NocturneFormats", "NocturneConcurrency",
                 "NocturneSystem", "NocturneCore", "CPosix",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -215,6 +222,7 @@ let package = Package(
             ["NocturneSystem", "NocturneCore", "NocturneBatch", .product(name: "GRDB", package: "GRDB.swift")]
         ),
         tests(of: "NocturneBatch", ["NocturneSystem", "NocturneJournal"]),
+        tests(of: "NocturneSupervisor", ["NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneBatch"]),
         tests(
             of: "NocturneRecipes",
             [

@@ -30,7 +30,7 @@ public struct BatchEngine: Sendable {
         let room = DiskSpaceMonitor(path: output.path, policy: options.onFull)
         let lock = try await room.whenThereIsRoom(control, progress) {
             try output.create()
-            return try BatchLock(output, handedOn: options.lock)
+            return try await BatchLock.acquire(output, handedOn: options.lock, run: options.supervisor)
         }
         control.onWait { lock.say($0) }
         defer { control.onWait(nil) }

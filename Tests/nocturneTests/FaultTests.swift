@@ -92,7 +92,7 @@ struct FaultTests {
         )
         #expect(tool.status == 3, "\(tool.errors)")
         #expect(tool.errors.contains("took longer than the 1.0 s"))
-        #expect(!tool.errors.contains("engine died"))
+        #expect(!tool.errors.contains("engine crashed"))
         #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == 1)
     }
 
@@ -104,7 +104,7 @@ struct FaultTests {
         for fault in ["checkpoint.write:2:kill", "checkpoint.flush:2:kill"] {
             let tool = try Tool(command + ["--overwrite"], environment: ["NOCTURNE_FAULT": fault])
             #expect(tool.status == 0, "\(tool.errors)")
-            #expect(tool.errors.contains("engine died"), "\(fault) was not reached")
+            #expect(tool.errors.contains("engine crashed"), "\(fault) was not reached")
             try FileManager.default.removeItem(atPath: bench.output)
         }
     }

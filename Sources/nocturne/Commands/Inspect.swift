@@ -36,8 +36,8 @@ struct Inspect: AsyncParsableCommand {
         if json {
             try Terminal.printJSON(report)
         } else {
-            for note in report.notes { print(note) }
-            for entry in report.entries { print(text(entry)) }
+            for note in report.notes { Terminal.show(note) }
+            for entry in report.entries { Terminal.show(text(entry)) }
         }
         if !report.entries.contains(where: { $0.problem == nil }) { throw NocturneExit.nothingMatched }
     }

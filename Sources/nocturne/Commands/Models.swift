@@ -28,7 +28,7 @@ struct Models: ParsableCommand {
             )
             let entries = catalog.entries()
             if entries.isEmpty {
-                print("No packages in \(catalog.searchPath.joined(separator: ", "))")
+                Terminal.show("No packages in \(catalog.searchPath.joined(separator: ", "))")
                 throw NocturneExit.nothingMatched
             }
             var rows = [["model", "version", "task", "folder"]]
@@ -39,7 +39,7 @@ struct Models: ParsableCommand {
                 case .failure(let error): rows.append([entry.folderName, "-", "broken", "\(error)"])
                 }
             }
-            print(Terminal.table(rows))
+            Terminal.show(Terminal.table(rows))
         }
     }
 
@@ -51,23 +51,23 @@ struct Models: ParsableCommand {
 
         func run() throws {
             let package = try LoadedModels.package(model)
-            print(
+            Terminal.show(
                 "\(package.name) \(package.version) (\(package.id))\n\(package.description)\nLicence: \(package.licence)"
             )
-            print("Digest: \(package.digest.hex)")
-            for channel in package.channels { print("Channel: \(channel.name)") }
+            Terminal.show("Digest: \(package.digest.hex)")
+            for channel in package.channels { Terminal.show("Channel: \(channel.name)") }
             for (index, stage) in (package.volumeSegmentation?.stages ?? []).enumerated() {
                 let spacing = stage.spacing.map {
                     $0.map { $0.map { "\($0)" } ?? "own" }.joined(separator: "×") + " mm"
                 }
-                print(
+                Terminal.show(
                     "Stage \(index + 1): spacing \(spacing ?? "the volume's own"), patch "
                         + stage.patchSize.map(String.init).joined(separator: "×")
                         + ", step \(stage.tileStep), networks: \(stage.networks.count), mirrored axes: "
                         + "\(stage.mirroringAxes.count)"
                 )
             }
-            print(
+            Terminal.show(
                 Terminal.table(
                     [["value", "label", "colour"]] + package.labels.map { ["\($0.value)", $0.name, "\($0.color)"] }
                 )
@@ -96,14 +96,14 @@ struct Models: ParsableCommand {
         func run() async throws {
             guard (1...1000).contains(repeats) else { throw ValidationError("--repeat takes a number from 1 to 1000") }
             let package = try LoadedModels.package(model)
-            let threads = try resources.width()
+            let threads = resources.width()
             let report: CheckReport
             do {
                 report = try await CheckReport(package: package, threads: threads, repeats: repeats)
             } catch {
                 throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
             }
-            if json { try Terminal.printJSON(report) } else { print(report.text) }
+            if json { try Terminal.printJSON(report) } else { Terminal.show(report.text) }
         }
     }
 
@@ -138,7 +138,7 @@ struct Models: ParsableCommand {
                 onnx: network,
                 patch: extents,
                 precision: precision,
-                threads: try resources.width(),
+                threads: resources.width(),
                 repeats: repeats,
                 environment: ProcessInfo.processInfo.environment
             )

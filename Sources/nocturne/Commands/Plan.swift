@@ -49,11 +49,11 @@ struct PlanReport {
 
     func print() async throws {
         let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description)
-        let threads = try resources.width()
+        let threads = resources.width()
         let pool = ComputePool(width: threads)
         defer { pool.shutdown() }
         let reading = MemoryReading.take()
-        let budget = try resources.memoryBytes() ?? MemoryBudget.defaultTotal(reading)
+        let budget = resources.memoryBytes() ?? MemoryBudget.defaultTotal(reading)
         let process = max((reading.residentBytes ?? 0) - loadedBytes, 0)
         let shared = try recipes.reduce(process) { $0 + (try $1.sharedBytes(threads: threads)) }
         let request = DiscoveryRequest(
@@ -130,9 +130,9 @@ struct PlanReport {
                 item.problem ?? remark(item),
             ])
         }
-        Swift.print(Terminal.table(rows))
-        for note in report.notes { Swift.print(note) }
-        Swift.print(
+        Terminal.show(Terminal.table(rows))
+        for note in report.notes { Terminal.show(note) }
+        Terminal.show(
             "Engine and model take \(ByteCount(report.engineBytes)) of a budget of \(ByteCount(report.budgetBytes)); "
                 + "inference about \(EventText.duration(report.seconds)). Nothing was run."
         )

@@ -1,11 +1,10 @@
 import ArgumentParser
-import Foundation
 import NocturneBatch
 import NocturneJournal
 import NocturneSystem
 
-struct Resume: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Go on with a batch that was stopped or killed.")
+struct Resume: EngineCommand {
+    static let configuration = CommandConfiguration(abstract: "Continue a batch that was stopped or killed.")
 
     @Argument(help: "The batch's output folder.")
     var output: String
@@ -19,81 +18,15 @@ struct Resume: AsyncParsableCommand {
     @Flag(help: "Stop at the first item that fails.")
     var failFast = false
 
-    func run() async throws {
-        try await ExistingBatch.goOn(
-            OutputFolder(absolutePath(output)),
-            resources: resources,
-            show: show,
-            retryFailed: retryFailed,
-            failFast: failFast
-        )
-    }
-}
+    var folder: OutputFolder { OutputFolder(absolutePath(output)) }
 
-struct Retry: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Try again what failed, was cancelled or quarantined, and do what is left."
-    )
-
-    @Argument(help: "The batch's output folder.")
-    var output: String
-
-    @OptionGroup var resources: ResourceArguments
-    @OptionGroup var show: OutputArguments
+    func check() throws { try ExistingBatch.check(folder) }
 
     func run() async throws {
-        try await ExistingBatch.goOn(
-            OutputFolder(absolutePath(output)),
-            resources: resources,
-            show: show,
-            retryFailed: true,
-            failFast: false
-        )
-    }
-}
-
-/// A batch that is there already.
-enum ExistingBatch {
-    /// What the batch was begun with.
-    static func description(of output: OutputFolder) async throws -> BatchDescription {
-        guard output.holdsBatch else {
-            throw BatchError(
-                .notABatch,
-                path: output.path,
-                detail: "holds no batch: there is no .nocturne/journal.sqlite"
-            )
-        }
-        return try await Journal.with(path: output.journal) { journal in
-            guard let description = try await journal.value(of: .batchDescription) else {
-                throw BatchError(.notABatch, path: output.path, detail: "the journal has no description of the batch")
-            }
-            return description
-        }
-    }
-
-    /// What an engine that died has begun for this very command: lists may have been read to their ends, and files of options
-    /// may be other ones by now. Nil for the first engine.
-    static func begunByThisRun(_ output: OutputFolder) async throws -> BatchDescription? {
-        guard let supervisor = Supervisor.ofRestartedEngine, output.holdsBatch else { return nil }
-        return try await Journal.with(path: output.journal) { journal in
-            try await journal.value(of: .supervisor) == supervisor ? journal.value(of: .batchDescription) : nil
-        }
-    }
-
-    static func goOn(
-        _ output: OutputFolder,
-        resources: ResourceArguments,
-        show: OutputArguments,
-        retryFailed: Bool,
-        failFast: Bool
-    ) async throws {
-        try resources.check()
-        let description = try await description(of: output)
-        guard try Supervisor.begin(on: output, detach: resources.detach) else { return }
         try await EngineProcess.run(
             EngineProcess.Request(
-                output: output,
-                description: description,
+                output: folder,
+                description: try await ExistingBatch.description(of: folder),
                 resources: resources,
                 show: show,
                 retryFailed: retryFailed,

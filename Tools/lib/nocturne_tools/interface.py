@@ -16,7 +16,7 @@ DISK_HAS_NO_MORE_FILES = "more files can be made"
 # The output folder is lost.
 OUTPUT_DISAPPEARED = "is not there any more"
 OUTPUT_NOT_WRITABLE = "cannot be written any more"
-RESUME_HINT = "Go on with: nocturne resume"
+RESUME_HINT = "Continue with: nocturne resume"
 
 # Items.
 ITEM_FAILED = "FAILED"
@@ -29,10 +29,10 @@ NEEDS = "needs"
 BUDGET = "budget"
 
 # The engine process.
-ENGINE_DIED = "engine died"
-ENGINE_KILLED = "the engine died: signal 9"
+ENGINE_DIED = "engine crashed"
+ENGINE_KILLED = "the engine crashed: signal 9"
 SCAN_CRASHED_TWICE = "crashed twice while reading it"
-OUT_OF_MEMORY = "want of memory"
+OUT_OF_MEMORY = "memory ran out"
 WAITS_FOR_MEMORY = "waits until there is room"
 
 # Hours and detaching.

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneSupervisor
 import NocturneSystem
 
 /// Where text goes: results to standard output, everything else to standard error.
@@ -8,10 +9,19 @@ enum Terminal {
 
     static func say(_ text: String) { write(EventText.printable(text) + "\n") }
 
+    /// A line of results, to standard output. Names of files and items may hold what a terminal would obey; nothing of
+    /// that gets through.
+    static func show(_ text: String) { print(EventText.printable(text)) }
+
+    /// A message from a process that must not wait for its terminal.
+    static func sayWithoutWaiting(_ text: String) {
+        UrgentOutput.write("nocturne: " + EventText.printable(text) + "\n")
+    }
+
     /// To standard error as it is.
     static func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
 
-    /// Whether somebody looks at standard error.
+    /// Whether standard error is a terminal that can move its cursor.
     static var isInteractive: Bool {
         let terminal = ProcessInfo.processInfo.environment["TERM"]
         return isatty(2) == 1 && terminal != nil && terminal != "dumb"
@@ -21,7 +31,7 @@ enum Terminal {
         try FileHandle.standardOutput.write(contentsOf: Data(try StableJSON.encode(value)))
     }
 
-    /// The view for the options and the terminal there is.
+    /// The view of a run's progress.
     static func view(json: Bool, quiet: Bool) -> any ProgressView {
         if json { return JSONLinesView() }
         if quiet { return SilentView() }
