@@ -1,12 +1,13 @@
 import Foundation
 import NocturneBatch
+import NocturneJournal
 import NocturneSupervisor
 import NocturneSystem
 
 /// A batch that is there already: the only place of the commands that reads journals.
 enum ExistingBatch {
     /// The items and their parts.
-    struct Contents {
+    struct Contents: Sendable {
         let items: [JournalItem]
         let parts: [Int64: [ItemPart]]
         var counts: BatchCounts { BatchCounts(of: items) }
@@ -26,7 +27,8 @@ enum ExistingBatch {
     /// The description that the batch was started with.
     static func description(of output: OutputFolder) async throws -> BatchDescription {
         try check(output)
-        guard let description = try await reading(output, description(in:)) else {
+        let stored = try await Journal.with(path: output.journal) { try await $0.value(of: .batchDescription) }
+        guard let description = stored else {
             throw BatchError(.notABatch, path: output.path, detail: "the journal does not describe the batch")
         }
         return description
@@ -37,27 +39,14 @@ enum ExistingBatch {
     static func startedByThisRun(_ output: OutputFolder) async throws -> BatchDescription? {
         guard let handover = ProcessHandover.toEngine, handover.previousEnd != nil, output.holdsBatch
         else { return nil }
-        return try await reading(output) { journal in
-            try journal.setting("supervisor") == handover.run ? try description(in: journal) : nil
+        return try await Journal.with(path: output.journal) { journal in
+            try await journal.value(of: .supervisor) == handover.run ? journal.value(of: .batchDescription) : nil
         }
     }
 
     static func contents(of output: OutputFolder) async throws -> Contents {
-        try await reading(output) { Contents(items: try $0.items(), parts: try $0.parts()) }
-    }
-
-    private static func reading<Result>(
-        _ output: OutputFolder,
-        _ body: (Journal) throws -> Result
-    ) async throws -> Result {
-        let journal = try Journal(path: output.journal)
-        defer { journal.close() }
-        return try body(journal)
-    }
-
-    private static func description(in journal: Journal) throws -> BatchDescription? {
-        try journal.setting("description").flatMap {
-            try? JSONDecoder().decode(BatchDescription.self, from: Data($0.utf8))
+        try await Journal.with(path: output.journal) { journal in
+            Contents(items: try await journal.items(), parts: try await journal.parts())
         }
     }
 }

@@ -23,7 +23,7 @@ struct HealthReport: Encodable {
         self.version = version
         let machine = MachineHealth(time: time)
         findings = processor() + machine.memory() + [machine.clock()] + libraries() + machine.disk(folder)
-        findings.append(openVINO())
+        findings += engines()
         findings += packages()
         if let model { findings.append(try await patch(of: model)) }
     }
@@ -59,12 +59,18 @@ struct HealthReport: Encodable {
         return findings + [HealthFinding("libraries", text)]
     }
 
-    private func openVINO() -> HealthFinding {
-        do {
-            let engine = try OpenVINOEngine(environment: ProcessInfo.processInfo.environment)
-            return HealthFinding("OpenVINO", engine.version)
-        } catch {
-            return HealthFinding("OpenVINO", "not installed; networks that the builtin engine runs do not need it")
+    /// The engines that use other software.
+    private func engines() -> [HealthFinding] {
+        InferenceEngines.all.kinds.filter(\.needsInstallation).map { kind in
+            do {
+                let engine = try kind.make(environment: ProcessInfo.processInfo.environment)
+                return HealthFinding(kind.title, engine.version ?? "available")
+            } catch {
+                return HealthFinding(
+                    kind.title,
+                    "not installed; networks that the builtin engine runs do not need it"
+                )
+            }
         }
     }
 

@@ -68,7 +68,7 @@ struct SegmentationFile: ~Copyable {
 
 extension DICOMCode {
     /// Nil when there is no value.
-    init?(_ code: cdicom_coded_text) {
+    init?(_ code: cdcmtk_coded_text) {
         let value = shimText(code.value)
         guard !value.isEmpty else { return nil }
         self.init(scheme: shimText(code.scheme), value: value, meaning: shimText(code.meaning))
