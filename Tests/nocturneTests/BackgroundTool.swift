@@ -6,16 +6,18 @@ import Testing
 final class BackgroundTool {
     private let process = Process()
     private let errors = Pipe()
-    private let output: String
+    /// Holds the folder for as long as the run is in it.
+    private let bench: ToolBench
 
     /// Starts a run of a bench's inputs, and waits until its engine has begun.
     /// - Parameter fault: what is made to happen in it.
     init(_ bench: ToolBench, fault: String, prefix: [String] = []) throws {
-        output = bench.output
+        self.bench = bench
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments =
             prefix + [
-                Tool.path, "run", bench.input, "--model", bench.model(), "--output", bench.output, "--fault-injection",
+                Tool.path, "run", bench.input, "--model", bench.model(), "--output", bench.output, "--meshes", "none",
+                "--fault-injection",
             ]
         process.environment = ProcessInfo.processInfo.environment.merging(["NOCTURNE_FAULT": fault]) { $1 }
         process.standardOutput = FileHandle.nullDevice
@@ -29,7 +31,7 @@ final class BackgroundTool {
         process.waitUntilExit()
     }
 
-    private var events: String { (try? String(contentsOfFile: output + "/events.jsonl", encoding: .utf8)) ?? "" }
+    private var events: String { (try? String(contentsOfFile: bench.output + "/events.jsonl", encoding: .utf8)) ?? "" }
 
     /// The supervisor's process id.
     var supervisor: pid_t { process.processIdentifier }
