@@ -26,8 +26,11 @@ def main() -> None:
     for item in report["items"]:
         if item["state"] != "completed":
             continue
+        result = json.loads((out / item["item"] / "result.json").read_text())
+        if "segmentation.nii.gz" not in [file["path"] for file in result["files"]]:
+            continue  # a photo
         labels = nibabel.load(out / item["item"] / "segmentation.nii.gz")
-        source = json.loads((out / item["item"] / "result.json").read_text())["source"]
+        source = result["source"]
         shape, affine = source["shape"], np.array([*source["affineRas"], [0, 0, 0, 1]])
         if source["format"] == "nifti":
             image = nibabel.load(item["source"])
