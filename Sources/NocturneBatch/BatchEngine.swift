@@ -26,6 +26,7 @@ public struct BatchEngine: Sendable {
     /// - Throws: ``BatchError`` for faults of the batch itself; faults of items are in the account.
     public func run() async throws -> BatchOutcome {
         let output = options.output
+        try output.checkReportsAreOwn()
         let room = DiskSpaceMonitor(path: output.path, policy: options.onFull)
         let lock = try await room.whenThereIsRoom(control, progress) {
             try output.create()
@@ -39,14 +40,27 @@ public struct BatchEngine: Sendable {
         }
         defer { journal.close() }
 
-        let pool = ComputePool(width: options.threads)
-        let blocking = BlockingPool(width: 4)
+        let (pool, blocking) = try pools()
         defer {
             blocking.shutdown()
             pool.shutdown()
         }
         let health = OutputHealth(output: output, lock: lock)
         return try await work(journal, pool, blocking, room: room, health: health, changed: changed)
+    }
+
+    private func pools() throws(BatchError) -> (ComputePool, BlockingPool) {
+        do throws(ThreadStartError) {
+            let blocking = try BlockingPool(width: 4)
+            do throws(ThreadStartError) {
+                return (try ComputePool(width: options.threads), blocking)
+            } catch {
+                blocking.shutdown()
+                throw error
+            }
+        } catch {
+            throw BatchError(.threadsUnavailable, path: "", detail: "\(error)", systemCode: error.systemCode)
+        }
     }
 
     /// Builds the tree for a queue of items, lets it run to the last one, and takes it down.
@@ -129,19 +143,18 @@ public struct BatchEngine: Sendable {
         }
         stalls?.start()
         defer { stalls?.stop() }
-        let reports = BoundedChannel<ItemReport>(items: 64)
-        let committer = Committer(output: options.output, blocking: blocking) { try await scheduler.record($0) }
-        let surroundings = StageEnvironment(
+        let environment = StageEnvironment(
             pool: pool,
             blocking: blocking,
-            reports: reports,
+            receiver: scheduler,
             progress: progress,
             gate: gate,
             stalls: stalls,
             health: health
         )
+        let committer = Committer(output: options.output, journal: journal, environment: environment)
         // Never more bytes between stages than the budget.
-        let pipelines = recipes.map { pipeline(of: $0, bytes: budget.total, surroundings, committer, facts) }
+        let pipelines = recipes.map { pipeline(of: $0, bytes: budget.total, environment, committer, facts) }
 
         await withTaskGroup(of: Void.self) { group in
             let watch = Task {
@@ -151,14 +164,13 @@ public struct BatchEngine: Sendable {
             }
             let tree = Task {
                 await withTaskGroup(of: Void.self) { stages in
-                    stages.addTask { await scheduler.admit(into: pipelines.map(\.requests)) }
+                    stages.addTask { await scheduler.admit(into: pipelines) }
                     stages.addTask {
                         await withTaskGroup(of: Void.self) { group in
                             for pipeline in pipelines { group.addTask { await pipeline.run() } }
                         }
-                        reports.finish()
+                        await scheduler.stagesEnded()
                     }
-                    stages.addTask { await scheduler.listen(to: reports) }
                 }
             }
             let lookout = Task { await options.watch?.lookOut(control, progress) }
@@ -175,10 +187,10 @@ public struct BatchEngine: Sendable {
     private func pipeline<R: Recipe>(
         of recipe: R,
         bytes: Int,
-        _ surroundings: StageEnvironment,
+        _ environment: StageEnvironment,
         _ committer: Committer,
         _ facts: RunFacts
     ) -> any RunnablePipeline {
-        Pipeline(recipe: recipe, bytes: bytes, surroundings: surroundings, committer: committer, facts: facts)
+        Pipeline(recipe: recipe, bytes: bytes, environment: environment, committer: committer, facts: facts)
     }
 }

@@ -17,7 +17,8 @@ enum NocturneExit: Int32, Error {
         case .nothingMatched: self = .nothingMatched
         case .outputFull: self = .stoppedEarly
         case .journalUnusable, .engineDied: self = .internalError
-        case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .inputMissing, .unknownItem, .modelUnusable:
+        case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .inputMissing, .unknownItem, .modelUnusable,
+            .threadsUnavailable:
             self = .usage
         }
     }

@@ -180,7 +180,8 @@ public final class Journal: Sendable {
         }
     }
 
-    /// Adds items that are new, and brings those that changed up to date, in one transaction.
+    /// Adds items that are new, and brings those that changed up to date, in one transaction. The list of the files that
+    /// were written for an item stays until it is completed again: it proves whose folder lies there meanwhile.
     public func record(_ entries: [JournalEntry]) throws {
         guard !entries.isEmpty else { return }
         try change(.journalRecord) { db in
@@ -190,7 +191,7 @@ public final class Journal: Sendable {
                     INSERT INTO item (key, name, source, path, fingerprint, state, reason, deaths) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                     ON CONFLICT (key) DO UPDATE SET source = excluded.source, path = excluded.path,
                         fingerprint = excluded.fingerprint, state = excluded.state, reason = excluded.reason,
-                        deaths = excluded.deaths, files = '[]', statistics = '[]', notes = '[]', parts = '[]'
+                        deaths = excluded.deaths, statistics = '[]', notes = '[]', parts = '[]'
                     """
             )
             for entry in entries {
@@ -272,6 +273,14 @@ public final class Journal: Sendable {
         }
     }
 
+    /// The files of the result that the item had when it was last completed, whatever its state is now.
+    package func writtenFiles(of id: Int64) throws -> [ItemFile] {
+        let text = try queue.read { db in
+            try String.fetchOne(db, sql: "SELECT files FROM item WHERE id = ?", arguments: [id])
+        }
+        return try text.map { try decode([ItemFile].self, $0) } ?? []
+    }
+
     public func close() { try? queue.close() }
 }
 
@@ -291,3 +300,5 @@ private func decode<Value: Decodable>(_ type: Value.Type, _ text: String) throws
     if text == "[]", let empty = [String]() as? Value { return empty }
     return try JSONDecoder().decode(type, from: Data(text.utf8))
 }
+
+extension Journal: CommitJournal {}

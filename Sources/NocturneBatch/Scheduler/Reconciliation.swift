@@ -21,9 +21,10 @@ struct Reconciliation {
     /// Records what is new, and says what is to be worked on, suspects first.
     /// - Throws: `CancelledError` when the run is to stop; errors of the journal.
     func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> [PendingItem] {
+        output.restoreReplaced()
         let known = Dictionary(uniqueKeysWithValues: try journal.items().map { ($0.key, $0) })
         let files = try journal.files()
-        let foreign = foreignEntries(known)
+        let foreign = foreignEntries(known, discovery.items)
         let decisions = try planner.decide(discovery.items, known: known, foreign: foreign) { item in
             try check()
             guard let recorded = files[item.id] else { return false }
@@ -46,12 +47,21 @@ struct Reconciliation {
         if control.mode == .cancelled { throw CancelledError() }
     }
 
-    /// What lies in the output folder and is no result of ours: no item may take its name.
-    private func foreignEntries(_ known: [String: JournalItem]) -> Set<String> {
+    /// What lies in the output folder and is not proven to be ours: no item may take its name. Ours is what the journal
+    /// names, and what proves to be a whole result of the item that would have that name; a file called `result.json`
+    /// proves nothing.
+    private func foreignEntries(_ known: [String: JournalItem], _ items: [DiscoveredItem]) -> Set<String> {
         let ours = Set(known.values.map(\.name))
+        let others = FileSystem.entries(output.path).filter { !ours.contains($0) }
+        guard others.contains(where: output.holdsResult) else { return Set(others) }
+        let wished = Dictionary(grouping: items.filter { $0.problem == nil }) { WorkPlanner.safeName($0.name) }
         return Set(
-            FileSystem.entries(output.path).filter { entry in
-                !ours.contains(entry) && !output.holdsResult(entry)
+            others.filter { entry in
+                guard output.holdsResult(entry), let candidates = wished[entry] else { return true }
+                return !candidates.contains { item in
+                    let folder = output.item(entry)
+                    return (try? recipes[item.recipe].adopt(folder: folder, fingerprint: item.fingerprint.hex)) != nil
+                }
             }
         )
     }

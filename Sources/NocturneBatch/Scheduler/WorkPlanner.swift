@@ -53,7 +53,7 @@ public struct WorkPlanner {
     /// that stops a watch.
     static let reservedNames: Set<String> = {
         let files = ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf"]
-        return Set(files + files.map { $0 + ".part" } + ["stop"])
+        return Set(files + files.map { $0 + ".part" } + ["stop", "kept"])
     }()
 
     /// Items that the journal says are in flight although no engine is at work: they wait again, and each has one death

@@ -51,7 +51,7 @@ public enum NetworkBenchmark {
         repeats: Int,
         flag: CancellationFlag = CancellationFlag()
     ) async throws -> Timings {
-        let pool = ComputePool(width: max(threads, 1))
+        let pool = try ComputePool(width: max(threads, 1))
         defer { pool.shutdown() }
         let scope = ComputeScope(pool: pool, flag: flag)
         return try await pool.run { () throws -> Timings in

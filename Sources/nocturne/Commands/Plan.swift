@@ -50,7 +50,7 @@ struct PlanReport {
     func print() async throws {
         let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description)
         let threads = try resources.width()
-        let pool = ComputePool(width: threads)
+        let pool = try ComputePool(width: threads)
         defer { pool.shutdown() }
         let reading = MemoryReading.take()
         let budget = try resources.memoryBytes() ?? MemoryBudget.defaultTotal(reading)

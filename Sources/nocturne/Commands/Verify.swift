@@ -46,7 +46,7 @@ struct Verify: AsyncParsableCommand {
             signal.withLock { $0 = $0 ?? number }
             flag.cancel()
         }
-        let pool = ComputePool(width: threads ?? ProcessInfo.processInfo.activeProcessorCount)
+        let pool = try ComputePool(width: threads ?? ProcessInfo.processInfo.activeProcessorCount)
         defer { pool.shutdown() }
         let count = Terminal.isInteractive && !json ? CountOnTerminal("items read again") : nil
         let verification = BatchVerification(folder, inspection: RecipeResults(), looksAtSources: sources)
