@@ -93,8 +93,8 @@ actor Committer {
             let products = ids.compactMap { id in entries[id].map { (id: id, product: $0.message.payload) } }
             try await journal.complete(products, at: environment.time.wallClock.timestamp)
         case .cleanUp(let ids):
-            let folders = ids.compactMap { entries[$0]?.message.item.context.staging }
-            await environment.blocking.run { for folder in folders { FileSystem.remove(folder) } }
+            let names = ids.compactMap { entries[$0]?.message.item.item.name }
+            await environment.blocking.run { for name in names { output.cleanUp(name) } }
         }
     }
 

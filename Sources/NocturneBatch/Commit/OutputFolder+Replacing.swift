@@ -44,17 +44,24 @@ extension OutputFolder {
             restoreReplaced(name)
             throw error
         }
-        FileSystem.remove(replaced + "/" + name)
         return notes(on: foreign, moved: moved, name: name)
+    }
+
+    /// Removes what an item has left in staging, and the result that it replaced. Once it is committed.
+    func cleanUp(_ name: String) {
+        FileSystem.remove(staging(name))
+        FileSystem.remove(replaced + "/" + name)
     }
 
     /// Undoes replacements that were cut off when the old result had left its place and the new one had not come: on file
     /// systems that cannot exchange two names in one step. To be called before anything looks at the results.
-    func restoreReplaced() {
-        for name in FileSystem.entries(replaced) {
-            restoreReplaced(name)
-            FileSystem.remove(replaced + "/" + name)
-        }
+    func restoreReplaced() throws(FileSystemError) {
+        let names = FileSystem.entries(replaced)
+        guard !names.isEmpty else { return }
+        for name in names { restoreReplaced(name) }
+        // Only what is in its place for ever replaces anything.
+        try FileSystem.flush(path)
+        for name in names { FileSystem.remove(replaced + "/" + name) }
     }
 
     private func restoreReplaced(_ name: String) {

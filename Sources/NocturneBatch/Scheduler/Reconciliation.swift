@@ -21,7 +21,7 @@ struct Reconciliation {
     /// Records what is new, and says what is to be worked on, suspects first.
     /// - Throws: `CancelledError` when the run is to stop; errors of the journal.
     func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> [PendingItem] {
-        output.restoreReplaced()
+        try output.restoreReplaced()
         let known = Dictionary(uniqueKeysWithValues: try journal.items().map { ($0.key, $0) })
         let files = try journal.files()
         let foreign = foreignEntries(known, discovery.items)

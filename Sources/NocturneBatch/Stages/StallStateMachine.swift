@@ -18,6 +18,8 @@ package struct StallStateMachine: Sendable {
         package var stop: Set<Int64> = []
         /// Items that cannot be helped, once one has just come to that.
         package var stuck: [Stuck] = []
+
+        package init() {}
     }
 
     private struct Item {

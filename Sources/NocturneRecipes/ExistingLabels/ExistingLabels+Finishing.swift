@@ -1,4 +1,4 @@
-public import NocturneBatch
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
@@ -19,7 +19,7 @@ extension ExistingLabels {
         let preview: RGBImage
     }
 
-    public func finish(
+    func finish(
         _ inferred: consuming LabelMaps,
         _ item: RecipeItem,
         _ context: StageContext
@@ -116,7 +116,7 @@ extension ExistingLabels {
         let notes: [String]
     }
 
-    public func mesh(
+    func render(
         _ finished: consuming MeasuredLabels,
         _ item: RecipeItem,
         _ context: StageContext
@@ -203,7 +203,7 @@ extension ExistingLabels {
         return surfaces
     }
 
-    public func write(
+    func write(
         _ meshed: consuming MeshedLabels,
         into folder: String,
         _ item: RecipeItem,

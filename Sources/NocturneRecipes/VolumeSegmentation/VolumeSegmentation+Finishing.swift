@@ -1,4 +1,4 @@
-public import NocturneBatch
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
@@ -25,7 +25,7 @@ extension VolumeSegmentation {
         let notes: [String]
     }
 
-    public func finish(
+    func finish(
         _ inferred: consuming LabelledVolume,
         _ item: RecipeItem,
         _ context: StageContext
@@ -110,7 +110,7 @@ extension VolumeSegmentation {
         let notes: [String]
     }
 
-    public func mesh(
+    func render(
         _ finished: consuming FinishedVolume,
         _ item: RecipeItem,
         _ context: StageContext
@@ -148,7 +148,7 @@ extension VolumeSegmentation {
         return MeshedVolume(finished: finished, folder: folder, meshes: meshes, notes: notes)
     }
 
-    public func write(
+    func write(
         _ meshed: consuming MeshedVolume,
         into folder: String,
         _ item: RecipeItem,
