@@ -48,7 +48,7 @@ struct ForeignFilesTests {
         #expect(try bench.words(results[0]) == "SCAN")
     }
 
-    @Test("A folder that comes while the run works, where a result belongs, is not replaced: the item fails and says so")
+    @Test("A folder that comes while the run works, where a result belongs, is not replaced: the item fails")
     func lateFolder() async throws {
         let bench = try WordBench(["a": "one"])
         let files = ["a/result.json": "{}", "a/notes.txt": "mine"]
@@ -133,7 +133,7 @@ struct ForeignFilesTests {
         let bench = try WordBench(Dictionary(uniqueKeysWithValues: names.map { ($0, "word \($0)") }))
         var files: [String: String] = [:]
         func add(inside folders: [String]) throws {
-            let inner = ["result.json", "run.json", "segmentation.nii.gz", "x/result.json", "meshes/a.stl", "slice.dcm"]
+            let inner = ["result.json", "run.json", "labels.nii.gz", "x/result.json", "meshes/a.stl", "slice.dcm"]
             var new: [String: String] = [:]
             for _ in 0..<Int.random(in: 1...6, using: &random) {
                 let folder = folders.randomElement(using: &random) ?? "a"

@@ -78,7 +78,7 @@ extension OutputFolder {
             notes.append("\(name): the result was replaced; \(stayed) files in its folder that are not Nocturne's stay")
         }
         for place in moved {
-            notes.append("\(name): the result was replaced; a file that is not as Nocturne wrote it was kept as \(place)")
+            notes.append("\(name): the result was replaced; a file that Nocturne did not write so was kept as \(place)")
         }
         return notes
     }
@@ -99,8 +99,8 @@ extension OutputFolder {
             throw BatchError(
                 .outputUnwritable,
                 path: path + "/" + name,
-                detail: "this file would be overwritten, and it does not belong to a batch in this folder: move it away, "
-                    + "or choose another output folder"
+                detail: "this file would be overwritten, and it does not belong to a batch in this folder: "
+                    + "move it away, or choose another output folder"
             )
         }
     }

@@ -32,7 +32,8 @@ struct CommitStateMachineTests {
         let (actions, ends) = perform(&machine)
         #expect(
             actions == [
-                .flush([1, 2, 3]), .place(1), .place(2), .place(3), .flushParent, .record([1, 2, 3]), .cleanUp([1, 2, 3]),
+                .flush([1, 2, 3]), .place(1), .place(2), .place(3), .flushParent, .record([1, 2, 3]),
+                .cleanUp([1, 2, 3]),
             ]
         )
         #expect(ends == [1: true, 2: true, 3: true] && machine.isIdle)

@@ -72,7 +72,7 @@ struct PoolExecutorTests {
         }
     }
 
-    @Test("several actors and plain jobs share the threads, and loops inside actors find helpers", arguments: [1, 2, 5])
+    @Test("several actors and plain jobs share the threads, and actors may run loops", arguments: [1, 2, 5])
     func sharing(width: Int) async throws {
         try await withPools(widths: [width]) { pool in
             let recorders = (0..<4).map { _ in Recorder(pool.serialExecutor()) }
