@@ -66,10 +66,12 @@ extension CommitWorld {
 
     /// As `Reconciliation` does: the planner decides, and what is new is recorded in one durable transaction.
     mutating func takeStock() {
-        restoreReplaced()
-        // What is left has been replaced by a result that is in its place; for ever, once that is on the disk.
-        flushFolder()
-        for index in items.indices { items[index].replaced = .none }
+        if items.contains(where: { $0.replaced != .none }) {
+            restoreReplaced()
+            // What is left has been replaced by a result that is in its place; for ever, once that is on the disk.
+            flushFolder()
+            for index in items.indices { items[index].replaced = .none }
+        }
         let known = Dictionary(uniqueKeysWithValues: journalItems().map { ($0.key, $0) })
         let before = items
         let decisions = WorkPlanner(retryFailed: false, previousDeath: nil)
@@ -146,6 +148,7 @@ extension CommitWorld {
                 items[index].final = .none
                 return
             }
+            if items[index].final != .none { items[index].replaced = items[index].final }
             items[index].final = items[index].staged
             items[index].staged = .none
         case .flushParent: flushFolder()
