@@ -27,6 +27,7 @@ public struct BatchEngine: Sendable {
     /// - Throws: ``BatchError`` for faults of the batch itself; faults of items are in the account.
     public func run() async throws -> BatchOutcome {
         let output = options.output
+        try output.checkReportsAreOwn()
         let room = DiskSpaceMonitor(path: output.path, policy: options.onFull)
         let lock = try await room.whenThereIsRoom(control, progress) {
             try output.create()
@@ -39,8 +40,7 @@ public struct BatchEngine: Sendable {
             return (journal, try await agree(with: journal))
         }
 
-        let pool = ComputePool(width: options.threads)
-        let blocking = BlockingPool(width: 4)
+        let (pool, blocking) = try pools()
         defer {
             blocking.shutdown()
             pool.shutdown()
@@ -53,6 +53,20 @@ public struct BatchEngine: Sendable {
         } catch {
             await journal.close()
             throw error
+        }
+    }
+
+    private func pools() throws(BatchError) -> (ComputePool, BlockingPool) {
+        do throws(ThreadStartError) {
+            let blocking = try BlockingPool(width: 4)
+            do throws(ThreadStartError) {
+                return (try ComputePool(width: options.threads), blocking)
+            } catch {
+                blocking.shutdown()
+                throw error
+            }
+        } catch {
+            throw BatchError(.threadsUnavailable, path: "", detail: "\(error)", systemCode: error.systemCode)
         }
     }
 
@@ -136,19 +150,18 @@ public struct BatchEngine: Sendable {
         }
         stalls?.start()
         defer { stalls?.stop() }
-        let reports = BoundedChannel<ItemReport>(items: 64)
-        let committer = Committer(output: options.output, blocking: blocking) { try await scheduler.record($0) }
-        let surroundings = StageEnvironment(
+        let environment = StageEnvironment(
             pool: pool,
             blocking: blocking,
-            reports: reports,
+            receiver: scheduler,
             progress: progress,
             gate: gate,
             stalls: stalls,
             health: health
         )
+        let committer = Committer(output: options.output, journal: journal, environment: environment)
         // Never more bytes between stages than the budget.
-        let pipelines = recipes.map { pipeline(of: $0, bytes: budget.total, surroundings, committer, facts) }
+        let pipelines = recipes.map { pipeline(of: $0, bytes: budget.total, environment, committer, facts) }
 
         await withTaskGroup(of: Void.self) { group in
             let watch = Task {
@@ -158,14 +171,13 @@ public struct BatchEngine: Sendable {
             }
             let tree = Task {
                 await withTaskGroup(of: Void.self) { stages in
-                    stages.addTask { await scheduler.admit(into: pipelines.map(\.requests)) }
+                    stages.addTask { await scheduler.admit(into: pipelines) }
                     stages.addTask {
                         await withTaskGroup(of: Void.self) { group in
                             for pipeline in pipelines { group.addTask { await pipeline.run() } }
                         }
-                        reports.finish()
+                        await scheduler.stagesEnded()
                     }
-                    stages.addTask { await scheduler.listen(to: reports) }
                 }
             }
             let lookout = Task { await options.watch?.lookOut(control, progress) }
@@ -182,10 +194,10 @@ public struct BatchEngine: Sendable {
     private func pipeline<R: Recipe>(
         of recipe: R,
         bytes: Int,
-        _ surroundings: StageEnvironment,
+        _ environment: StageEnvironment,
         _ committer: Committer,
         _ facts: RunFacts
     ) -> any RunnablePipeline {
-        Pipeline(recipe: recipe, bytes: bytes, surroundings: surroundings, committer: committer, facts: facts)
+        Pipeline(recipe: recipe, bytes: bytes, environment: environment, committer: committer, facts: facts)
     }
 }

@@ -15,6 +15,8 @@ public struct BatchError: SystemCallError, Sendable, CustomStringConvertible {
         case unknownItem
         case modelUnusable
         case engineDied
+        /// The system would not start the threads that were asked for.
+        case threadsUnavailable
     }
 
     public let code: Code

@@ -23,6 +23,15 @@ extension Journal {
     /// The parts recorded for each completed item that has any, by id.
     public func parts() throws(JournalError) -> [Int64: [ItemPart]] { try lists("parts") }
 
+    /// The files of the result that the item had when it was last completed, whatever its state is now: they prove whose
+    /// folder has the item's name.
+    public func writtenFiles(of id: Int64) throws(JournalError) -> [ItemFile] {
+        try read { db in
+            let text = try String.fetchOne(db, sql: "SELECT files FROM item WHERE id = ?", arguments: [id])
+            return try text.map { try JSONDecoder().decode([ItemFile].self, from: Data($0.utf8)) } ?? []
+        }
+    }
+
     private func lists<Value: Decodable>(_ column: String) throws(JournalError) -> [Int64: [Value]] {
         try read { db in
             let rows = try Row.fetchAll(

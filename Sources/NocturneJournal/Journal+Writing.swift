@@ -14,7 +14,7 @@ extension Journal {
                     VALUES (:key, :name, :source, :path, :fingerprint, :state, :reason, :deaths)
                     ON CONFLICT (key) DO UPDATE SET source = excluded.source, path = excluded.path,
                         fingerprint = excluded.fingerprint, state = excluded.state, reason = excluded.reason,
-                        deaths = excluded.deaths, files = '[]', statistics = '[]', notes = '[]', parts = '[]'
+                        deaths = excluded.deaths, statistics = '[]', notes = '[]', parts = '[]'
                     """
             )
             for entry in entries {

@@ -20,7 +20,7 @@ struct CheckReport: Encodable {
         let environment = ProcessInfo.processInfo.environment
         let paths = package.networks.map(package.path(of:))
         let engine = try EngineChoice.engine(named: .auto, for: paths, environment: environment)
-        let pool = ComputePool(width: threads)
+        let pool = try ComputePool(width: threads)
         defer { pool.shutdown() }
         var networks: [EngineComparison.Report] = []
         for entry in try Self.entries(package, engine) {

@@ -20,7 +20,8 @@ enum NocturneExit: Int32, Error {
         case .nothingMatched: self = .nothingMatched
         case .outputFull: self = .stoppedEarly
         case .engineDied: self = .internalError
-        case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .inputMissing, .unknownItem, .modelUnusable:
+        case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .inputMissing, .unknownItem, .modelUnusable,
+            .threadsUnavailable:
             self = .usage
         }
     }

@@ -125,7 +125,7 @@ struct NightTests {
         #expect(outcome.mode == .draining && !FileSystem.exists(stop))
     }
 
-    @Test("A source that changes while it is worked on is done anew", arguments: [Stage.load, .infer, .mesh])
+    @Test("A source that changes while it is worked on is done anew", arguments: [Stage.load, .infer, .render])
     func changedSource(stage: Stage) async throws {
         let bench = try WordBench(["a": "old", "b": "other"])
         let change = times(1) { _ in try bench.write("a", "new words") }

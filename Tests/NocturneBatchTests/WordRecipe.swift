@@ -27,8 +27,17 @@ struct WordRecipe: Recipe {
         return recipe
     }
 
-    final class Run: InferenceRun, @unchecked Sendable {
-        // Unchecked: used by one stage at a time.
+    /// Where the text is.
+    struct Source: Codable, Sendable {
+        let path: String
+
+        /// As the journal has it.
+        static func encoded(_ path: String) -> String {
+            String(decoding: (try? StableJSON.encodeLine(Source(path: path))) ?? [], as: UTF8.self)
+        }
+    }
+
+    final class Run: InferenceRun {
         let words: String
         var stepsDone = 0
         let stepCount = 1
@@ -49,7 +58,7 @@ struct WordRecipe: Recipe {
                         key: path,
                         name: (file as NSString).deletingPathExtension,
                         model: "words",
-                        source: path,
+                        source: Source.encoded(path),
                         path: path,
                         fingerprint: ContentDigest.of(path + stamp.words),
                         inputs: [stamp]
@@ -62,13 +71,17 @@ struct WordRecipe: Recipe {
     }
 
     func sharedBytes(threads: Int) throws -> Int { 0 }
-    func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
+    func plan(_ source: Source, threads: Int, lean: Bool) throws -> ItemPlan {
         ItemPlan(buffers: [PlannedBuffer("words", bytes: 1000, from: .load, through: .write)], steps: 1)
     }
     func secondsPerStep(scope: ComputeScope) throws -> Double { 0 }
 
-    func load(_ item: RecipeItem, _ context: StageContext) throws -> String {
-        let words = String(decoding: try FileSystem.read(item.source), as: UTF8.self)
+    func stages(_ start: StageBuilder<Source>) -> RecipeStages<Source> {
+        start.load(load).prepare(prepare).infer({}, startInference).finish(finish).render(render).write(write)
+    }
+
+    func load(_ source: Source, _ item: RecipeItem, _ context: StageContext) throws -> String {
+        let words = String(decoding: try FileSystem.read(source.path), as: UTF8.self)
         try disturbance(.load, item.name)
         return words
     }
@@ -76,28 +89,36 @@ struct WordRecipe: Recipe {
         try disturbance(.prepare, item.name)
         return loaded
     }
-    func startInference(_ prepared: consuming String, _ item: RecipeItem, _ context: StageContext) throws -> Run {
+    func startInference(_ none: (), _ prepared: consuming String, _ item: RecipeItem, _ context: StageContext) throws
+        -> Run
+    {
         try disturbance(.infer, item.name)
         return Run(prepared)
     }
     func finish(_ inferred: consuming String, _ item: RecipeItem, _ context: StageContext) throws -> String { inferred }
-    func mesh(_ finished: consuming String, _ item: RecipeItem, _ context: StageContext) throws -> String {
-        try disturbance(.mesh, item.name)
+    func render(_ finished: consuming String, _ item: RecipeItem, _ context: StageContext) throws -> String {
+        try disturbance(.render, item.name)
         return finished
     }
 
-    func write(_ meshed: consuming String, into folder: String, _ item: RecipeItem, _ context: StageContext) throws
+    func write(_ rendered: consuming String, into folder: String, _ item: RecipeItem, _ context: StageContext) throws
         -> ItemProduct
     {
         try disturbance(.write, item.name)
-        let text = "{\"fingerprint\":\"\(item.fingerprint)\",\"words\":\"\(meshed)\"}"
+        let text = "{\"files\":[],\"fingerprint\":\"\(item.fingerprint)\",\"words\":\"\(rendered)\"}"
         try FileSystem.write(folder + "/result.json", Array(text.utf8))
-        return ItemProduct(files: [], statistics: [], notes: [])
+        return try WordRecipe.product(of: folder)
+    }
+
+    private static func product(of folder: String) throws -> ItemProduct {
+        let (bytes, digest) = try FileSystem.digest(folder + "/result.json")
+        let file = ItemFile(path: "result.json", bytes: bytes, sha256: digest.hex)
+        return ItemProduct(files: [file], statistics: [], notes: [])
     }
 
     func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         String(decoding: try FileSystem.read(folder + "/result.json"), as: UTF8.self).contains(fingerprint)
-            ? ItemProduct(files: [], statistics: [], notes: []) : nil
+            ? try WordRecipe.product(of: folder) : nil
     }
 }
 
@@ -129,10 +150,12 @@ struct WordBench {
         watch: FolderWatcher? = nil,
         stall: StallPolicy? = nil,
         memoryBytes: Int? = 1 << 30,
+        overwrite: Bool = false,
+        creating: Bool = true,
         supervisor: String? = nil,
         previousDeath: String? = nil
     ) async throws -> BatchOutcome {
-        try output.create()
+        if creating { try output.create() }
         let description = BatchDescription(
             version: "test",
             models: [],
@@ -149,6 +172,7 @@ struct WordBench {
                 description: description,
                 threads: 2,
                 memoryBytes: memoryBytes,
+                overwrite: overwrite,
                 onFull: onFull,
                 watch: watch,
                 stall: stall,

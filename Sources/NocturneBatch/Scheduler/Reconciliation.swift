@@ -50,7 +50,10 @@ package struct Reconciliation: Sendable {
     package func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> [PendingItem] {
         let known = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0) })
         let files = try await journal.files()
-        let decisions = try await blocking.run { try decide(discovery.items, known, files, planner) }
+        let decisions = try await blocking.run {
+            try output.restoreReplaced()
+            return try decide(discovery.items, known, files, planner)
+        }
         for note in discovery.notes + decisions.compactMap(\.note) { await progress.note(note) }
         try await journal.record(decisions.filter { $0.changes(known) }.map(\.entry))
         try await settleVanished(discovery, known: known)
@@ -74,7 +77,7 @@ package struct Reconciliation: Sendable {
         _ files: [Int64: [ItemFile]],
         _ planner: WorkPlanner
     ) throws -> [WorkPlanner.Decision] {
-        try planner.decide(items, known: known, foreign: foreignEntries(known)) { item in
+        try planner.decide(items, known: known, foreign: foreignEntries(known, items)) { item in
             try check()
             guard let recorded = files[item.id] else { return false }
             return output.holdsResult(item.name)
@@ -82,10 +85,23 @@ package struct Reconciliation: Sendable {
         }
     }
 
-    /// Entries of the output folder that are not results of this batch: no item may take their names.
-    private func foreignEntries(_ known: [String: JournalItem]) -> Set<String> {
+    /// What lies in the output folder and is not proven to be ours: no item may take its name. Ours is what the journal
+    /// names, and what proves to be a whole result of the item that would have that name; a file called `result.json`
+    /// proves nothing.
+    private func foreignEntries(_ known: [String: JournalItem], _ items: [DiscoveredItem]) -> Set<String> {
         let ours = Set(known.values.map(\.name))
-        return Set(FileSystem.entries(output.path).filter { !ours.contains($0) && !output.holdsResult($0) })
+        let others = FileSystem.entries(output.path).filter { !ours.contains($0) }
+        guard others.contains(where: output.holdsResult) else { return Set(others) }
+        let wished = Dictionary(grouping: items.filter { $0.problem == nil }) { WorkPlanner.safeName($0.name) }
+        return Set(
+            others.filter { entry in
+                guard output.holdsResult(entry), let candidates = wished[entry] else { return true }
+                return !candidates.contains { item in
+                    let folder = output.item(entry)
+                    return (try? recipes[item.recipe].adopt(folder: folder, fingerprint: item.fingerprint.hex)) != nil
+                }
+            }
+        )
     }
 
     /// Items that wait, and that this run did not find, keep waiting, unless the description of the batch has changed. A

@@ -5,7 +5,7 @@ import NocturneJournal
 import NocturneSystem
 
 /// Decides what is done and when; the journal's only writer.
-actor Scheduler {
+actor Scheduler: ItemEndReceiver {
     private let recipes: [any Recipe]
     private let journal: Journal
     private let output: OutputFolder
@@ -23,8 +23,6 @@ actor Scheduler {
     private var next = 0
     private var retries: [PendingItem] = []
     private var inFlight: [Int64: PendingItem] = [:]
-    /// Journaled as completed, though the report may not have come.
-    private var committed: Set<Int64> = []
     /// What each item in flight may write.
     private var diskBytes: [Int64: Int] = [:]
     /// How often in a row the system said that there is no room; all that is in flight at once says it once.
@@ -79,18 +77,17 @@ actor Scheduler {
     // MARK: Admitting
 
     /// Admits items one after the other as memory allows, until none is left or the run is to stop.
-    /// - Parameter requests: of each recipe's pipeline, in the order of the recipes.
-    func admit(into requests: [BoundedChannel<StageMessage<Void>>]) async {
-        pace = (try? await journal.pace()) ?? LearnedPace()
-        await admitAll(into: requests)
+    /// - Parameter pipelines: one for each recipe, in the order of the recipes.
+    func admit(into pipelines: [any RunnablePipeline]) async {
+        await admitAll(into: pipelines)
         guard leftForLater > 0, watch == nil, let time = hours.finishBy else { return }
         control.drain()
         await progress.note("Not begun: \(leftForLater) items that would probably not be done by \(time).")
     }
 
-    private func admitAll(into requests: [BoundedChannel<StageMessage<Void>>]) async {
+    private func admitAll(into pipelines: [any RunnablePipeline]) async {
         let available = budget.total
-        defer { for channel in requests { channel.finish() } }
+        defer { for pipeline in pipelines { pipeline.finishRequests() } }
         while control.mode == .running, let work = await nextWork() {
             if control.wasCancelled(item: work.name) {
                 await settle(work, .cancelled, "cancelled on request", .itemCancelled)
@@ -99,8 +96,8 @@ actor Scheduler {
             await watch?.drainIfStopped(control, progress)
             guard control.mode == .running else { return }
             do {
-                let recipe = recipes[work.recipe]
-                let plan = try recipe.plan(source: work.source, threads: pool.width, within: available)
+                let planned = try pipelines[work.recipe].plan(work, threads: pool.width, within: available)
+                let plan = planned.plan
                 let needed = plan.peak()
                 guard needed <= available else {
                     let words = "needs \(ByteCount(needed)) of memory, the budget leaves \(ByteCount(available))"
@@ -126,7 +123,7 @@ actor Scheduler {
                     retries.append(work)
                     continue
                 }
-                try await start(work, plan: plan, lease: lease, requests[work.recipe])
+                try await start(work, planned, lease: lease)
             } catch is CancellationError {
                 return
             } catch let error as JournalError where error.isOutOfRoom && room.policy == .pause {
@@ -148,14 +145,8 @@ actor Scheduler {
         if failFast { control.cancel() }
     }
 
-    private func start(
-        _ work: PendingItem,
-        plan: ItemPlan,
-        lease: MemoryLease,
-        _ requests: BoundedChannel<StageMessage<Void>>
-    )
-        async throws
-    {
+    private func start(_ work: PendingItem, _ planned: PlannedItem, lease: MemoryLease) async throws {
+        let plan = planned.plan
         sequence += 1
         let flag = control.flag(for: work.name)
         try await journal.markStarted([work.id])
@@ -165,7 +156,7 @@ actor Scheduler {
         diskBytes[work.id] = plan.diskBytes
         let item = ActiveItem(
             id: work.id,
-            item: RecipeItem(name: work.name, source: work.source, path: work.path, fingerprint: work.fingerprint),
+            item: RecipeItem(name: work.name, path: work.path, fingerprint: work.fingerprint),
             plan: plan,
             lease: lease,
             flag: flag,
@@ -178,7 +169,7 @@ actor Scheduler {
             inputs: work.inputs
         )
         await progress.started(work.id, name: work.name, steps: plan.steps)
-        try await requests.send(StageMessage(item: item, payload: ()))
+        try await planned.start(item)
     }
 
     /// The next item; waits while nothing is queued but something in flight may yet have to be tried again.
@@ -211,39 +202,36 @@ actor Scheduler {
 
     // MARK: Reports
 
-    /// Takes the reports of items as their ways end.
-    func listen(to reports: BoundedChannel<ItemReport>) async {
-        while let report = try? await reports.receive() { await take(report) }
-        wake()
-    }
+    /// The stages have ended, with nothing in flight or because the run was cancelled.
+    func stagesEnded() { wake() }
 
-    private func take(_ report: ItemReport) async {
-        guard let work = inFlight[report.item.id] else { return }
-        let seconds = report.item.seconds.values.reduce(0, +)
-        switch report.end {
+    func itemEnded(_ end: ItemEnd) async {
+        guard let work = inFlight[end.id] else { return }
+        let seconds = end.seconds.values.reduce(0, +)
+        switch end.outcome {
         case .completed:
             fullDisks = 0
             hasLearned = true
-            pace.learn(model: work.model, seconds: seconds, steps: report.item.plan.steps)
-            if deadline != nil { try? await journal.keep(pace) }
+            pace.learn(model: work.model, seconds: seconds, steps: steps[work.id] ?? 1)
+            if deadline != nil { try? journal.keep(pace) }
             await progress.ended(
                 work.id,
                 BatchEvent(.itemCompleted, item: work.name, seconds: (seconds * 1000).rounded() / 1000)
             )
-        case .failed(let reason, let stage, .another) where work.retries < 2:
+        case .failed(let reason, let stage, .retry) where work.retries < 2:
+            await putBack(work, "\(stage.rawValue): \(reason)")
             var again = work
             again.retries += 1
             retries.append(again)
-            await putBack(work, "\(stage.rawValue): \(reason)")
-        case .failed(let reason, let stage, .room):
+        case .failed(let reason, let stage, .freeSpace):
             noteRefusal()
-            if room.policy == .stop { control.drain() } else { retries.append(work) }
             await putBack(work, "\(stage.rawValue): \(reason)")
-        case .failed(let reason, _, .output):
+            if room.policy == .stop { control.drain() } else { retries.append(work) }
+        case .failed(let reason, _, .repairOutput):
             if control.givenUp == nil { await progress.note("Stopping: \(reason).") }
             control.giveUp(reason)
             await putBack(work, reason)
-        case .failed(let reason, _, .discovery):
+        case .failed(let reason, _, .rediscover):
             needsDiscovery = true
             FileSystem.remove(output.staging(work.name))
             await putBack(work, reason)
@@ -261,7 +249,6 @@ actor Scheduler {
         inFlight[work.id] = nil
         steps[work.id] = nil
         diskBytes[work.id] = nil
-        committed.remove(work.id)
         control.forget(work.name)
         wake()
     }
@@ -277,17 +264,11 @@ actor Scheduler {
         await progress.putBack(work.id, BatchEvent(.itemRetried, item: work.name, reason: reason))
     }
 
-    /// Called by the committer for items whose files are in place.
-    func record(_ commits: [PendingCommit]) async throws {
-        try await journal.complete(commits.map { (id: $0.id, product: $0.product) }, at: Timestamp.now())
-        committed.formUnion(commits.map(\.id))
-    }
-
     /// After everything has stopped: what was in flight and never reported goes back to waiting.
     func settleLeftovers() async {
         // Only a deadline makes it worth a transaction an item.
-        if hasLearned { try? await journal.keep(pace) }
-        for work in inFlight.values where !committed.contains(work.id) {
+        if hasLearned { try? journal.keep(pace) }
+        for work in inFlight.values {
             await settle(work, .pending, "interrupted", .itemInterrupted)
         }
         inFlight = [:]

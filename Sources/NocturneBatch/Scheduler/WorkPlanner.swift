@@ -65,7 +65,7 @@ public struct WorkPlanner: Sendable {
     /// that stops a watch.
     static let reservedNames: Set<String> = {
         let files = ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf"]
-        return Set(files + files.map { $0 + ".part" } + ["stop"])
+        return Set(files + files.map { $0 + ".part" } + ["stop", "kept"])
     }()
 
     /// One decision for every discovered item, in order.

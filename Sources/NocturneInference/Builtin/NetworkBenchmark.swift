@@ -53,7 +53,7 @@ public enum NetworkBenchmark {
         environment: [String: String] = [:],
         flag: CancellationFlag = CancellationFlag()
     ) async throws -> Timings {
-        let pool = ComputePool(width: max(threads, 1))
+        let pool = try ComputePool(width: max(threads, 1))
         defer { pool.shutdown() }
         let scope = ComputeScope(pool: pool, flag: flag)
         return try await pool.run { () throws -> Timings in

@@ -3,7 +3,7 @@ import NocturneFormats
 import NocturneRecipeSupport
 
 /// What a photo recipe keeps in the journal to find a picture again and to plan for it without decoding it.
-struct PhotoRecord: ItemSource {
+public struct PhotoRecord: ItemSource {
     /// The id of the model package.
     var model: String
     var path: String

@@ -5,9 +5,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 
 /// One photo through the classifier, and the class with the highest score through the attention graph: a single step.
-public final class ClassificationRun: InferenceRun, @unchecked Sendable {
-    // Unchecked: one stage at a time uses it.
-
+public final class ClassificationRun: InferenceRun {
     /// A photo with its scores.
     public struct Scored: Sendable {
         let prepared: PhotoClassification.PreparedPhoto
@@ -17,11 +15,17 @@ public final class ClassificationRun: InferenceRun, @unchecked Sendable {
     }
 
     private let model: PhotoClassificationModel
+    private let sessions: ClassificationSessions
     private let prepared: PhotoClassification.PreparedPhoto
     private var scored: Scored?
 
-    init(model: PhotoClassificationModel, prepared: PhotoClassification.PreparedPhoto) {
+    init(
+        model: PhotoClassificationModel,
+        sessions: ClassificationSessions,
+        prepared: PhotoClassification.PreparedPhoto
+    ) {
         self.model = model
+        self.sessions = sessions
         self.prepared = prepared
     }
 
@@ -32,6 +36,7 @@ public final class ClassificationRun: InferenceRun, @unchecked Sendable {
         let (values, features) = try model.classify(
             picture: prepared.values,
             vector: prepared.vector,
+            in: sessions,
             scope: context.scope
         )
         let scores: ClassScores
@@ -53,6 +58,7 @@ public final class ClassificationRun: InferenceRun, @unchecked Sendable {
                 features: features,
                 vector: prepared.vector,
                 index: index,
+                in: sessions,
                 scope: context.scope
             )
             return (map, map?.isUniform == true ? [ReportText.uniformAttention] : [])

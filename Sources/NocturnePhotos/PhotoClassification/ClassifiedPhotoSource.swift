@@ -2,7 +2,7 @@ import NocturneBatch
 import NocturneRecipeSupport
 
 /// What the recipe keeps in the journal to find a photo again and to plan for it without reading pixels.
-struct ClassifiedPhotoSource: ItemSource {
+public struct ClassifiedPhotoSource: ItemSource {
     var photo: PhotoRecord
     /// nil where none was given.
     var metadata: ClinicalMetadata?

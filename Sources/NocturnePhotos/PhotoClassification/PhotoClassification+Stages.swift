@@ -1,4 +1,4 @@
-public import NocturneBatch
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
@@ -19,8 +19,7 @@ extension PhotoClassification {
     }
 
     /// Decodes and resizes row by row: a photo of many megapixels is never held whole, unless it must be turned.
-    public func load(_ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
-        let source = try ClassifiedPhotoSource(item.source)
+    func load(_ source: ClassifiedPhotoSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
         let preprocessing = PhotoPreprocessing(try model(source.photo.model).settings)
         let part = PixelRectangle.centreSquare(width: source.photo.width, height: source.photo.height)
         var resize = try preprocessing.rowResize(part: part)
@@ -60,7 +59,7 @@ extension PhotoClassification {
         let exemption: ShadesOfGray.Exemption?
     }
 
-    public func prepare(
+    func prepare(
         _ loaded: consuming LoadedPhoto,
         _ item: RecipeItem,
         _ context: StageContext
@@ -97,12 +96,13 @@ extension PhotoClassification {
         )
     }
 
-    public func startInference(
+    func startInference(
+        _ sessions: ClassificationSessions,
         _ prepared: consuming PreparedPhoto,
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> ClassificationRun {
-        ClassificationRun(model: try model(prepared.source.photo.model), prepared: prepared)
+        ClassificationRun(model: try model(prepared.source.photo.model), sessions: sessions, prepared: prepared)
     }
 
     /// Scores, and what follows from them.
@@ -117,7 +117,7 @@ extension PhotoClassification {
         let notes: [String]
     }
 
-    public func finish(
+    func finish(
         _ inferred: consuming ClassificationRun.Scored,
         _ item: RecipeItem,
         _ context: StageContext
@@ -145,7 +145,7 @@ extension PhotoClassification {
         let heatmap: RGBImage?
     }
 
-    public func mesh(
+    func render(
         _ finished: consuming ClassifiedPhoto,
         _ item: RecipeItem,
         _ context: StageContext
@@ -158,7 +158,7 @@ extension PhotoClassification {
         )
     }
 
-    public func write(
+    func write(
         _ meshed: consuming IllustratedPhoto,
         into folder: String,
         _ item: RecipeItem,

@@ -38,8 +38,7 @@ public struct PhotoClassification: Recipe {
     }
 
     /// There is only one way: a picture is small beside a volume.
-    public func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
-        let source = try ClassifiedPhotoSource(source)
+    public func plan(_ source: ClassifiedPhotoSource, threads: Int, lean: Bool) throws -> ItemPlan {
         let settings = try model(source.photo.model).settings
         let preprocessing = PhotoPreprocessing(settings)
         let side = settings.inputSize
@@ -55,7 +54,7 @@ public struct PhotoClassification: Recipe {
                 PlannedBuffer("network input", bytes: side * side * 12, from: .prepare, through: .infer),
                 PlannedBuffer("square picture", bytes: side * side * 3, from: .prepare, through: .write),
                 // The map enlarged, its overlay, and the picture with the bar.
-                PlannedBuffer("overlay", bytes: side * (side + 64) * 10, from: .mesh, through: .write),
+                PlannedBuffer("overlay", bytes: side * (side + 64) * 10, from: .render, through: .write),
                 PlannedBuffer("files", bytes: side * side * 12 + (2 << 20), from: .write, through: .write),
             ],
             steps: 1
@@ -65,19 +64,25 @@ public struct PhotoClassification: Recipe {
     /// A picture through each classifier; the first run of a session also makes it, so the second is timed.
     public func secondsPerStep(scope: ComputeScope) throws -> Double {
         var total = 0.0
+        let sessions = ClassificationSessions()
         for model in models {
             let side = model.settings.inputSize
             let picture = [Float](repeating: 0, count: 3 * side * side)
             let vector = model.settings.metadata.map { ClinicalMetadata.unknown.vector($0) } ?? []
-            _ = try model.classify(picture: picture, vector: vector, scope: scope)
+            _ = try model.classify(picture: picture, vector: vector, in: sessions, scope: scope)
             let start = ContinuousClock.now
-            _ = try model.classify(picture: picture, vector: vector, scope: scope)
+            _ = try model.classify(picture: picture, vector: vector, in: sessions, scope: scope)
             total += start.duration(to: .now) / .seconds(1)
         }
         return models.isEmpty ? 0 : total / Double(models.count)
     }
 
-    // MARK: Recognising, judging, summing up
+    public func stages(_ start: StageBuilder<ClassifiedPhotoSource>) -> RecipeStages<ClassifiedPhotoSource> {
+        start.load(load).prepare(prepare).infer(ClassificationSessions.init, startInference).finish(finish)
+            .render(render).write(write)
+    }
+
+    // MARK: Recognising, summing up
 
     public func summarize(folders: [String], into output: String, flag: CancellationFlag) throws {
         guard options.writesReports else { return }

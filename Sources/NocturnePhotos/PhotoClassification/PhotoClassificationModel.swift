@@ -2,7 +2,6 @@ import NocturneConcurrency
 public import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
-import Synchronization
 
 /// Why a package cannot be used to classify photos.
 public struct PhotoClassificationModelError: Error, Sendable, CustomStringConvertible {
@@ -29,7 +28,6 @@ public final class PhotoClassificationModel: Sendable {
     let features: String?
     private let classifier: any LoadedNetwork
     private let attention: (any LoadedNetwork)?
-    private let sessions = Mutex<Sessions?>(nil)
 
     /// Loads the networks and checks that they take and give what the package says.
     /// - Throws: ``PhotoClassificationModelError``, `ModelFormatError`.
@@ -129,45 +127,35 @@ public final class PhotoClassificationModel: Sendable {
 
     // MARK: Running
 
-    /// Only the inference stage uses them, one item at a time.
-    private final class Sessions: @unchecked Sendable {
-        // Unchecked: one stage with one worker is the only user.
-        let classifier: any NetworkSession
-        var attention: (any NetworkSession)?
-
-        init(_ classifier: any NetworkSession) { self.classifier = classifier }
-    }
-
-    private func held(width: Int) throws -> Sessions {
-        try sessions.withLock { held throws -> Sessions in
-            if let held { return held }
-            let made = Sessions(try classifier.makeSession(inputShapes: classifierShapes, width: width))
-            held = made
-            return made
-        }
-    }
-
     /// What the classifier gives for a prepared picture: one value a class, and the maps for ``attention(_:)``.
-    func classify(picture: [Float], vector: [Float], scope: ComputeScope) throws -> (values: [Float], features: Tensor?)
-    {
+    func classify(
+        picture: [Float],
+        vector: [Float],
+        in sessions: ClassificationSessions,
+        scope: ComputeScope
+    ) throws -> (values: [Float], features: Tensor?) {
         let side = settings.inputSize
         var inputs = [image: Tensor(shape: [1, 3, side, side], values: picture)]
         if let metadata { inputs[metadata] = Tensor(shape: [1, 4], values: vector) }
-        let outputs = try held(width: scope.width).classifier.run(inputs, scope: scope)
+        let session = try sessions.session(of: package.id, .classifier) {
+            try classifier.makeSession(inputShapes: classifierShapes, width: scope.width)
+        }
+        let outputs = try session.run(inputs, scope: scope)
         return (outputs[logits]?.values ?? [], features.flatMap { outputs[$0] })
     }
 
     /// Where in the picture the score of a class comes from; nil for a package without such a graph.
-    func attention(features: Tensor, vector: [Float], index: Int, scope: ComputeScope) throws -> AttentionMap? {
+    func attention(
+        features: Tensor,
+        vector: [Float],
+        index: Int,
+        in sessions: ClassificationSessions,
+        scope: ComputeScope
+    ) throws -> AttentionMap? {
         guard let attention else { return nil }
-        let sessions = try held(width: scope.width)
-        let session: any NetworkSession
-        if let made = sessions.attention {
-            session = made
-        } else {
+        let session = try sessions.session(of: package.id, .attention) {
             let shapes = attentionShapes(attention, features: features.shape)
-            session = try attention.makeSession(inputShapes: shapes, width: scope.width)
-            sessions.attention = session
+            return try attention.makeSession(inputShapes: shapes, width: scope.width)
         }
         var target = [Float](repeating: 0, count: settings.classes.count)
         target[index] = 1

@@ -1,4 +1,4 @@
-public import NocturneBatch
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
@@ -35,7 +35,7 @@ extension PhotoInstances {
         let notes: [String]
     }
 
-    public func finish(_ inferred: consuming InferredPhoto, _ item: RecipeItem, _ context: StageContext) throws
+    func finish(_ inferred: consuming InferredPhoto, _ item: RecipeItem, _ context: StageContext) throws
         -> FinishedPhoto
     {
         let model = try model(inferred.record.model)
@@ -115,14 +115,14 @@ extension PhotoInstances {
         let overlay: RGBImage
     }
 
-    public func mesh(_ finished: consuming FinishedPhoto, _ item: RecipeItem, _ context: StageContext) throws
+    func render(_ finished: consuming FinishedPhoto, _ item: RecipeItem, _ context: StageContext) throws
         -> DrawnPhoto
     {
         let overlay = try OverlayDrawing.draw(finished.instances, on: finished.photo.image, flag: context.scope.flag)
         return DrawnPhoto(finished: finished, overlay: overlay)
     }
 
-    public func write(
+    func write(
         _ drawn: consuming DrawnPhoto,
         into folder: String,
         _ item: RecipeItem,

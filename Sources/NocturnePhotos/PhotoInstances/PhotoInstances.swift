@@ -61,22 +61,27 @@ public struct PhotoInstances: Recipe {
         try models.reduce(0) { $0 + (try $1.residentBytes(threads: threads)) }
     }
 
-    public func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
-        let record = try PhotoRecord(source)
-        return PhotoInstancesMemory(record: record, model: try model(record.model)).plan(lean: lean)
+    public func plan(_ record: PhotoRecord, threads: Int, lean: Bool) throws -> ItemPlan {
+        PhotoInstancesMemory(record: record, model: try model(record.model)).plan(lean: lean)
     }
 
     /// One picture of the size the network likes best.
     public func secondsPerStep(scope: ComputeScope) throws -> Double {
+        let sessions = PhotoInstancesSessions()
         let total = try models.reduce(0.0) { total, model in
             let side = model.settings.input.longSide
             let shape = model.inputShape(model.frame(width: side, height: side))
             let input = Tensor(shape: shape, values: [Float](repeating: 0, count: shape.reduce(1, *)))
             let start = ContinuousClock.now
-            _ = try model.run(input, scope: scope)
+            _ = try model.run(input, in: sessions, scope: scope)
             return total + (ContinuousClock.now - start) / .seconds(1)
         }
         return models.isEmpty ? 0 : total / Double(models.count)
+    }
+
+    public func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {
+        start.load(load).prepare(prepare).infer(PhotoInstancesSessions.init, startInference).finish(finish)
+            .render(render).write(write)
     }
 
     // MARK: Loading and preparing
@@ -87,8 +92,7 @@ public struct PhotoInstances: Recipe {
         let photo: Photo
     }
 
-    public func load(_ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
-        let record = try PhotoRecord(item.source)
+    func load(_ record: PhotoRecord, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
         let photo = try PhotoReader.read(at: record.path, limits: limits, flag: context.scope.flag)
         guard photo.image.width == record.width, photo.image.height == record.height else {
             throw PhotoError(.corrupt, path: record.path, "changed since it was found")
@@ -104,7 +108,7 @@ public struct PhotoInstances: Recipe {
         let input: Tensor
     }
 
-    public func prepare(_ loaded: consuming LoadedPhoto, _ item: RecipeItem, _ context: StageContext) throws
+    func prepare(_ loaded: consuming LoadedPhoto, _ item: RecipeItem, _ context: StageContext) throws
         -> PreparedPhoto
     {
         let model = try model(loaded.record.model)
@@ -147,13 +151,16 @@ public struct PhotoInstances: Recipe {
         let outputs: [String: Tensor]
     }
 
-    public func startInference(_ prepared: consuming PreparedPhoto, _ item: RecipeItem, _ context: StageContext) throws
-        -> PhotoInference
-    {
-        PhotoInference(model: try model(prepared.record.model), prepared: prepared)
+    func startInference(
+        _ sessions: PhotoInstancesSessions,
+        _ prepared: consuming PreparedPhoto,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> PhotoInference {
+        PhotoInference(model: try model(prepared.record.model), sessions: sessions, prepared: prepared)
     }
 
-    // MARK: Recognising, judging
+    // MARK: Recognising
 
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         try PhotoInstancesResult.adopt(folder: folder, fingerprint: fingerprint)
@@ -161,14 +168,15 @@ public struct PhotoInstances: Recipe {
 }
 
 /// The network's work on one photo: a single step, so there is nothing to checkpoint.
-public final class PhotoInference: InferenceRun, @unchecked Sendable {
-    // Unchecked: the inference stage is the only user, one call at a time.
+public final class PhotoInference: InferenceRun {
     private let model: PhotoInstancesModel
+    private let sessions: PhotoInstancesSessions
     private let prepared: PhotoInstances.PreparedPhoto
     private var outputs: [String: Tensor]?
 
-    init(model: PhotoInstancesModel, prepared: PhotoInstances.PreparedPhoto) {
+    init(model: PhotoInstancesModel, sessions: PhotoInstancesSessions, prepared: PhotoInstances.PreparedPhoto) {
         self.model = model
+        self.sessions = sessions
         self.prepared = prepared
     }
 
@@ -176,7 +184,7 @@ public final class PhotoInference: InferenceRun, @unchecked Sendable {
     public var stepsDone: Int { outputs == nil ? 0 : 1 }
 
     public func step(_ context: StageContext) throws {
-        outputs = try model.run(prepared.input, scope: context.scope)
+        outputs = try model.run(prepared.input, in: sessions, scope: context.scope)
     }
 
     public func checkpoint(force: Bool, _ context: StageContext) throws {}

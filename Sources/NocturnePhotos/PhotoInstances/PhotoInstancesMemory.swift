@@ -42,7 +42,7 @@ struct PhotoInstancesMemory {
                 PlannedBuffer(
                     "overlay",
                     bytes: overlay.width * overlay.height * 16 + 3 * overlay.width * record.height,
-                    from: .mesh,
+                    from: .render,
                     through: .write
                 ),
                 // Crops that are drawn and compressed at once cover the picture at most once.

@@ -3,7 +3,6 @@ public import NocturneInference
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
-import Synchronization
 
 /// Why a package cannot be used to take photos apart.
 public struct PhotoInstancesModelError: Error, Sendable, CustomStringConvertible {
@@ -20,21 +19,6 @@ public final class PhotoInstancesModel: Sendable {
     public let precision: InferencePrecision
     public let instructionSet: String
     private let network: any LoadedNetwork
-    private let workspace = Mutex<HeldSession?>(nil)
-
-    /// The session of the shape that was used last: the photos of one camera have one shape.
-    private final class HeldSession: @unchecked Sendable {
-        // Unchecked: one stage with one worker is the only user.
-        let shape: [Int]
-        let width: Int
-        let session: any NetworkSession
-
-        init(shape: [Int], width: Int, session: any NetworkSession) {
-            self.shape = shape
-            self.width = width
-            self.session = session
-        }
-    }
 
     /// Loads the network and checks that it takes and gives what the package says.
     /// - Throws: ``PhotoInstancesModelError``, `ModelFormatError`.
@@ -122,18 +106,12 @@ public final class PhotoInstancesModel: Sendable {
 
     /// All outputs by name.
     /// - Throws: `CancelledError`, `ModelFormatError`, `AllocationError`.
-    func run(_ input: Tensor, scope: ComputeScope) throws -> [String: Tensor] {
+    func run(_ input: Tensor, in sessions: PhotoInstancesSessions, scope: ComputeScope) throws -> [String: Tensor] {
         let name = network.inputs[0].name
-        let held = try workspace.withLock { held throws -> HeldSession in
-            if let held, held.shape == input.shape, held.width >= scope.width { return held }
-            // The other one is given back first, so there is never more than one.
-            held = nil
-            let session = try network.makeSession(inputShapes: [name: input.shape], width: scope.width)
-            let made = HeldSession(shape: input.shape, width: scope.width, session: session)
-            held = made
-            return made
+        let session = try sessions.session(of: package.id, shape: input.shape, width: scope.width) {
+            try network.makeSession(inputShapes: [name: input.shape], width: scope.width)
         }
-        return try held.session.run([name: input], scope: scope)
+        return try session.run([name: input], scope: scope)
     }
 
     /// The name of the first output.

@@ -1,4 +1,4 @@
-public import NocturneBatch
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
@@ -21,7 +21,7 @@ extension ExistingLabels {
         let preview: RGBImage
     }
 
-    public func finish(
+    func finish(
         _ inferred: consuming LabelMaps,
         _ item: RecipeItem,
         _ context: StageContext
@@ -118,7 +118,7 @@ extension ExistingLabels {
         let notes: [String]
     }
 
-    public func mesh(
+    func render(
         _ finished: consuming MeasuredLabels,
         _ item: RecipeItem,
         _ context: StageContext
@@ -202,7 +202,7 @@ extension ExistingLabels {
         return surfaces
     }
 
-    public func write(
+    func write(
         _ meshed: consuming MeshedLabels,
         into folder: String,
         _ item: RecipeItem,

@@ -26,8 +26,13 @@ public struct ExistingLabels: Recipe {
 
     public func sharedBytes(threads: Int) throws -> Int { 0 }
 
-    public func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
-        ExistingMemory(source: try ExistingSource(source), options: options).plan(threads: threads, lean: lean)
+    public func plan(_ source: ExistingSource, threads: Int, lean: Bool) throws -> ItemPlan {
+        ExistingMemory(source: source, options: options).plan(threads: threads, lean: lean)
+    }
+
+    /// Without inference: the labels were drawn by others.
+    public func stages(_ start: StageBuilder<ExistingSource>) -> RecipeStages<ExistingSource> {
+        start.load(load).prepare(prepare).finish(finish).render(render).write(write)
     }
 
     /// There is nothing to be inferred.
@@ -48,8 +53,7 @@ public struct ExistingLabels: Recipe {
         let notes: [String]
     }
 
-    public func load(_ item: RecipeItem, _ context: StageContext) throws -> LoadedLabels {
-        let source = try ExistingSource(item.source)
+    func load(_ source: ExistingSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedLabels {
         let content: LoadedLabels.Content
         var notes = source.notes
         switch source.kind {
@@ -110,7 +114,7 @@ public struct ExistingLabels: Recipe {
         let notes: [String]
     }
 
-    public func prepare(
+    func prepare(
         _ loaded: consuming LoadedLabels,
         _ item: RecipeItem,
         _ context: StageContext
@@ -163,31 +167,9 @@ public struct ExistingLabels: Recipe {
         )
     }
 
-    // MARK: Inferring, recognising
-
-    public func startInference(
-        _ prepared: consuming LabelMaps,
-        _ item: RecipeItem,
-        _ context: StageContext
-    ) throws -> NoInference { NoInference(prepared) }
+    // MARK: Recognising
 
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         try ExistingLabelsResult.adopt(folder: folder, fingerprint: fingerprint)
     }
-}
-
-/// Hands the labels on: they were drawn by others.
-public final class NoInference: InferenceRun, @unchecked Sendable {
-    // Unchecked: the inference stage is the only user, one call at a time.
-    private let labels: ExistingLabels.LabelMaps
-    private var isDone = false
-
-    init(_ labels: ExistingLabels.LabelMaps) { self.labels = labels }
-
-    public var stepCount: Int { 1 }
-    public var stepsDone: Int { isDone ? 1 : 0 }
-
-    public func step(_ context: StageContext) throws { isDone = true }
-    public func checkpoint(force: Bool, _ context: StageContext) throws {}
-    public func finish(_ context: StageContext) throws -> ExistingLabels.LabelMaps { labels }
 }

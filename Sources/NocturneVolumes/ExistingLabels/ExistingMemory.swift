@@ -27,7 +27,7 @@ struct ExistingMemory {
                     from: .load,
                     through: .load
                 ),
-                PlannedBuffer("contours", bytes: 64 * source.points, from: .load, through: .mesh),
+                PlannedBuffer("contours", bytes: 64 * source.points, from: .load, through: .render),
                 PlannedBuffer(
                     "label volumes",
                     bytes: voxels * 2 * source.volumes,
@@ -62,8 +62,8 @@ struct ExistingMemory {
                 PlannedBuffer(
                     "surfaces",
                     bytes: isStructureSet ? bytesPerPoint * source.mostPoints : surfaces,
-                    from: .mesh,
-                    through: .mesh
+                    from: .render,
+                    through: .render
                 ),
                 PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
             ],

@@ -4,7 +4,7 @@ import NocturneFormats
 import NocturneRecipeSupport
 
 /// What the recipe keeps in the journal to find an object again and to plan for it without reading pixels.
-struct ExistingSource: ItemSource {
+public struct ExistingSource: ItemSource {
     var kind: LabelObject.Kind
     var path: String
     /// The path below the input that was named: what a result may say of where it came from.

@@ -10,7 +10,7 @@ struct StatedWindow: Codable, Sendable, Hashable {
 }
 
 /// What the recipe keeps in the journal to find a volume again and to plan for it without reading pixels.
-struct VolumeSource: ItemSource {
+public struct VolumeSource: ItemSource {
     enum Format: String, Codable, Sendable { case nifti, dicom }
 
     var format: Format

@@ -10,6 +10,7 @@ import NocturneSystem
 final class LevelInference {
     private let model: LevelModel
     private let options: SegmentationOptions
+    private let sessions: SessionSet
     private let grid: ModelGrid
     private let image: FrozenVoxels<Float>
     private let plan: TilePlan
@@ -27,6 +28,7 @@ final class LevelInference {
     init(
         model: LevelModel,
         options: SegmentationOptions,
+        sessions: LevelSessions,
         grid: ModelGrid,
         image: FrozenVoxels<Float>,
         decision: LabelDecision,
@@ -53,13 +55,14 @@ final class LevelInference {
             resumingAtSlice: resumed
         )
         if context.isLean { try FileSystem.makeFolder(context.staging) }
-        let map = try model.withSessions(width: context.scope.width, options: options) { $0.map }
+        let set = try sessions.set(of: model, width: context.scope.width, options: options)
+        self.sessions = set
         var accumulators: [AccumulatorBox] = []
         for _ in 0..<model.accumulatorCount(options) {
             let accumulator = try RollingAccumulator(
                 plan: plan,
                 classes: model.classes,
-                map: map,
+                map: set.map,
                 resumingAtPlane: labeler.nextPlane,
                 inFileIn: context.isLean ? context.staging : nil
             )
@@ -79,21 +82,20 @@ final class LevelInference {
     func step(_ context: StageContext) throws {
         let scope = context.scope
         let tile = stepsDone
-        try model.withSessions(width: scope.width, options: options) { set in
-            image.withUnsafeBufferPointer { image in
-                set.input.withUnsafeMutableBufferPointer { input in
-                    plan.cut(tile: tile, from: image, channels: model.settings.inputChannels, into: input)
-                }
+        let set = sessions
+        image.withUnsafeBufferPointer { image in
+            set.input.withUnsafeMutableBufferPointer { input in
+                plan.cut(tile: tile, from: image, channels: model.settings.inputChannels, into: input)
             }
-            for (index, accumulator) in accumulators.enumerated() {
-                let sessions = accumulators.count == 1 ? set.sessions[...] : set.sessions[index...index]
-                try set.infer(sessions, passes, model, scope)
-                try set.sum.withUnsafeBufferPointer { logits in
-                    guard Self.isFinite(logits) else {
-                        throw NonFiniteLogits(tile: tile, of: plan.tileCount, start: plan.start(ofTile: tile))
-                    }
-                    try accumulator.value.add(logits, tile: tile, scope: scope)
+        }
+        for (index, accumulator) in accumulators.enumerated() {
+            let sessions = accumulators.count == 1 ? set.sessions[...] : set.sessions[index...index]
+            try set.infer(sessions, passes, model, scope)
+            try set.sum.withUnsafeBufferPointer { logits in
+                guard Self.isFinite(logits) else {
+                    throw NonFiniteLogits(tile: tile, of: plan.tileCount, start: plan.start(ofTile: tile))
                 }
+                try accumulator.value.add(logits, tile: tile, scope: scope)
             }
         }
         guard stepsDone % plan.tilesInRow == 0 else { return }

@@ -4,13 +4,12 @@ import NocturneNumerics
 import NocturneRecipeSupport
 import Synchronization
 
-/// The networks of one stage, and the sessions that inference uses.
+/// The networks of one cascade level.
 final class LevelModel: Sendable {
     let settings: CascadeLevel
     let networks: [any LoadedNetwork]
     let classes: Int
     let patch: GridZYX
-    private let workspace = Mutex<SessionSet?>(nil)
 
     init(
         package: ModelPackage,
@@ -66,30 +65,30 @@ final class LevelModel: Sendable {
     }
 
     /// Whether several passes make one result.
-    private func averages(_ options: SegmentationOptions) -> Bool {
+    fileprivate func averages(_ options: SegmentationOptions) -> Bool {
         passes(options).count > 1 || (networks.count > 1 && accumulatorCount(options) == 1)
-    }
-
-    /// Runs `body` with the sessions, which are made at the first use.
-    func withSessions<R>(width: Int, options: SegmentationOptions, _ body: (SessionSet) throws -> R) throws -> R {
-        let set = try workspace.withLock { held throws -> SessionSet in
-            if let held { return held }
-            let made = try SessionSet(
-                model: self,
-                width: width,
-                averages: averages(options),
-                precision: options.usesReferenceRounding ? .half : .single
-            )
-            held = made
-            return made
-        }
-        return try body(set)
     }
 }
 
-/// Sessions and patch-sized buffers. Only the inference stage uses them, one item at a time.
-final class SessionSet: @unchecked Sendable {
-    // Unchecked: one stage with one worker is the only user.
+/// The sessions of all levels in use, made at the first use and kept from item to item. The inference stage owns them.
+final class LevelSessions {
+    private var sets: [ObjectIdentifier: SessionSet] = [:]
+
+    func set(of level: LevelModel, width: Int, options: SegmentationOptions) throws -> SessionSet {
+        if let made = sets[ObjectIdentifier(level)] { return made }
+        let set = try SessionSet(
+            model: level,
+            width: width,
+            averages: level.averages(options),
+            precision: options.usesReferenceRounding ? .half : .single
+        )
+        sets[ObjectIdentifier(level)] = set
+        return set
+    }
+}
+
+/// Sessions and patch-sized buffers of one level.
+final class SessionSet {
     let sessions: [any NetworkSession]
     let map: ImportanceMap
     var input: VoxelBuffer<Float>

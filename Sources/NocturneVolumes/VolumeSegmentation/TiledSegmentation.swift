@@ -28,10 +28,10 @@ public struct LabelledVolume: Sendable {
 }
 
 /// The networks' work on one volume, stage after stage, a tile at a time.
-public final class TiledSegmentation: InferenceRun, @unchecked Sendable {
-    // Unchecked: the inference stage is the only user, one call at a time.
+public final class TiledSegmentation: InferenceRun {
     private let model: SegmentationModel
     private let options: SegmentationOptions
+    private let sessions: LevelSessions
     private let prepared: PreparedVolume
     private let fingerprint: String
     private let tiles: [Int]
@@ -41,12 +41,14 @@ public final class TiledSegmentation: InferenceRun, @unchecked Sendable {
     init(
         model: SegmentationModel,
         options: SegmentationOptions,
+        sessions: LevelSessions,
         prepared: PreparedVolume,
         item: RecipeItem,
         context: StageContext
     ) throws {
         self.model = model
         self.options = options
+        self.sessions = sessions
         self.prepared = prepared
         fingerprint = item.fingerprint
         tiles = try zip(prepared.grids, model.stages).map { try $0.tiles($1, options).tileCount }
@@ -102,6 +104,7 @@ public final class TiledSegmentation: InferenceRun, @unchecked Sendable {
         current = try LevelInference(
             model: model.stages[stage],
             options: options,
+            sessions: sessions,
             grid: prepared.grids[stage],
             image: image,
             decision: model.decision,

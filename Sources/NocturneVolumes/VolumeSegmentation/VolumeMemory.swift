@@ -147,7 +147,7 @@ struct VolumeMemory {
             PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
         ]
         if options.meshes != .none {
-            buffers.append(PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .mesh, through: .mesh))
+            buffers.append(PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .render, through: .render))
         }
         if !model.settings.postprocessing.isEmpty || options.labels != nil {
             buffers.append(PlannedBuffer("labels before cleaning", bytes: voxels * 2, from: .finish, through: .finish))

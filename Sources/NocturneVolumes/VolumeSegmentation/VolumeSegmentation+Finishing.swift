@@ -1,4 +1,4 @@
-public import NocturneBatch
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
@@ -28,7 +28,7 @@ extension VolumeSegmentation {
         let notes: [String]
     }
 
-    public func finish(
+    func finish(
         _ inferred: consuming LabelledVolume,
         _ item: RecipeItem,
         _ context: StageContext
@@ -113,7 +113,7 @@ extension VolumeSegmentation {
         let notes: [String]
     }
 
-    public func mesh(
+    func render(
         _ finished: consuming FinishedVolume,
         _ item: RecipeItem,
         _ context: StageContext
@@ -153,7 +153,7 @@ extension VolumeSegmentation {
         return MeshedVolume(finished: finished, folder: folder, meshes: meshes, notes: notes)
     }
 
-    public func write(
+    func write(
         _ meshed: consuming MeshedVolume,
         into folder: String,
         _ item: RecipeItem,

@@ -1,4 +1,4 @@
-public import NocturneBatch
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
@@ -15,8 +15,7 @@ extension VolumeSegmentation {
         let notes: [String]
     }
 
-    public func load(_ item: RecipeItem, _ context: StageContext) throws -> LoadedVolume {
-        let source = try VolumeSource(item.source)
+    func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedVolume {
         switch source.format {
         case .nifti:
             let channels = try source.files.map { try channel(at: $0, of: source, scope: context.scope) }
@@ -53,7 +52,7 @@ extension VolumeSegmentation {
         return read.volume
     }
 
-    public func prepare(
+    func prepare(
         _ loaded: consuming LoadedVolume,
         _ item: RecipeItem,
         _ context: StageContext

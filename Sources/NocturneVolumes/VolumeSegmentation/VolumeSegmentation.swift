@@ -40,38 +40,43 @@ public struct VolumeSegmentation: Recipe {
         try models.reduce(0) { $0 + (try $1.residentBytes(threads: threads, options: options)) }
     }
 
-    public func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
-        let source = try VolumeSource(source)
-        return try VolumeMemory(source: source, model: try model(source.model), options: options, regions: regions)
+    public func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
+        try VolumeMemory(source: source, model: try model(source.model), options: options, regions: regions)
             .plan(threads: threads, lean: lean)
     }
 
     /// One tile of every stage is run and timed.
     public func secondsPerStep(scope: ComputeScope) throws -> Double {
         let stages = models.flatMap(\.stages)
-        let total = try stages.reduce(0.0) { $0 + (try seconds(of: $1, scope)) }
+        let sessions = LevelSessions()
+        let total = try stages.reduce(0.0) { $0 + (try seconds(of: $1, sessions, scope)) }
         return stages.isEmpty ? 0 : total / Double(stages.count)
     }
 
-    private func seconds(of stage: LevelModel, _ scope: ComputeScope) throws -> Double {
-        try stage.withSessions(width: scope.width, options: options) { set in
-            let start = ContinuousClock.now
-            for session in set.sessions {
-                try set.input.withUnsafeBufferPointer { input in
-                    try set.sum.withUnsafeMutableBufferPointer { sum in
-                        try session.run(input: input, output: sum, scope: scope)
-                    }
+    private func seconds(of stage: LevelModel, _ sessions: LevelSessions, _ scope: ComputeScope) throws -> Double {
+        let set = try sessions.set(of: stage, width: scope.width, options: options)
+        let start = ContinuousClock.now
+        for session in set.sessions {
+            try set.input.withUnsafeBufferPointer { input in
+                try set.sum.withUnsafeMutableBufferPointer { sum in
+                    try session.run(input: input, output: sum, scope: scope)
                 }
             }
-            let seconds = ContinuousClock.now - start
-            let once = seconds.inSeconds
-            return once * Double(stage.passes(options).count)
         }
+        let seconds = ContinuousClock.now - start
+        let once = seconds.inSeconds
+        return once * Double(stage.passes(options).count)
     }
 
-    // MARK: Inferring, recognising, judging
+    // MARK: Stages, recognising
 
-    public func startInference(
+    public func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
+        start.load(load).prepare(prepare).infer(LevelSessions.init, startInference).finish(finish).render(render)
+            .write(write)
+    }
+
+    func startInference(
+        _ sessions: LevelSessions,
         _ prepared: consuming PreparedVolume,
         _ item: RecipeItem,
         _ context: StageContext
@@ -79,6 +84,7 @@ public struct VolumeSegmentation: Recipe {
         try TiledSegmentation(
             model: try model(prepared.source.model),
             options: options,
+            sessions: sessions,
             prepared: prepared,
             item: item,
             context: context

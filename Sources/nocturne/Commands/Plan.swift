@@ -50,7 +50,7 @@ struct PlanReport {
     func print() async throws {
         let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description)
         let threads = resources.width()
-        let pool = ComputePool(width: threads)
+        let pool = try ComputePool(width: threads)
         defer { pool.shutdown() }
         let reading = MemoryReading.take()
         let budget = resources.memoryBytes() ?? MemoryBudget.defaultTotal(reading)

@@ -43,7 +43,7 @@ struct Verify: AsyncParsableCommand {
             flag.cancel()
             return nil
         }
-        let pool = ComputePool(width: threads?.count ?? ProcessInfo.processInfo.activeProcessorCount)
+        let pool = try ComputePool(width: threads?.count ?? ProcessInfo.processInfo.activeProcessorCount)
         defer { pool.shutdown() }
         let count = Terminal.isInteractive && !json ? CountOnTerminal("items checked", time: Nocturne.time) : nil
         let verification = BatchVerification(folder, inspection: RecipeResults(), checksSources: sources)

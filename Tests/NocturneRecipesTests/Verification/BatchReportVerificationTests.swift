@@ -126,7 +126,7 @@ struct BatchReportVerificationTests {
         for item in ["a", "b"] { try batch.change(item + "/preview.png") { $0[40] ^= 1 } }
         let alone = try await batch.faults()
         #expect(alone.map { String($0.prefix(13)) } == ["a/preview.png", "b/preview.png"])
-        let pool = ComputePool(width: 3)
+        let pool = try ComputePool(width: 3)
         defer { pool.shutdown() }
         for _ in 0..<20 { #expect(try await batch.faults(threads: pool) == alone) }
         let flag = CancellationFlag()

@@ -34,7 +34,7 @@ struct GeometryBench {
         let bench = GeometryBench(
             labels: LabelVolume(geometry: geometry, voxels: labels.frozen()),
             image: Volume(geometry: geometry, voxels: floats.frozen()),
-            pool: ComputePool(width: threads)
+            pool: try ComputePool(width: threads)
         )
         while let line = readLine() {
             let arguments = line.split(separator: " ").map(String.init)

@@ -26,7 +26,7 @@ struct KernelBenchmarks {
         let shapes = Array(numbers.dropLast().suffix(6))
         let source = VolumeShape(x: shapes[0], y: shapes[1], z: shapes[2])
         let target = VolumeShape(x: shapes[3], y: shapes[4], z: shapes[5])
-        let pool = ComputePool(width: threads)
+        let pool = try ComputePool(width: threads)
         defer { pool.shutdown() }
         let isLabelling = arguments[0] == "label"
         let order = ResamplingOrder(rawValue: numbers[0]) ?? .cubic

@@ -19,7 +19,7 @@ struct PictureBench {
             exit(64)
         }
         let files = arguments.count == 5 ? (arguments[3], arguments[4]) : nil
-        let pool = ComputePool(width: threads)
+        let pool = try ComputePool(width: threads)
         let answer = try await pool.run { () throws -> String in
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())
             let (volume, labels) = try files.map { try read($0.0, $0.1, scope) } ?? synthetic(scope)

@@ -19,7 +19,7 @@ struct SeriesBench {
         let folder = arguments[2]
         let paths = (FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? [])
             .map { folder + "/" + $0 }
-        let pool = ComputePool(width: threads)
+        let pool = try ComputePool(width: threads)
         defer { pool.shutdown() }
         let output = arguments.count == 5 ? arguments[4] : nil
         let counts = try await pool.run {
