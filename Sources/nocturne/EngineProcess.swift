@@ -41,23 +41,29 @@ enum EngineProcess {
             path: request.output.events,
             view: Terminal.view(json: request.show.json, quiet: request.show.quiet)
         )
+        var rules = RunRules()
+        // What failed in this very run is not tried again because the engine had to be restarted.
+        rules.retryFailed = request.retryFailed && previousDeath == nil
+        rules.overwrite = request.overwrite
+        rules.failFast = request.failFast
+        rules.onFull = try request.resources.fullDiskPolicy()
+        rules.watch = request.watch
+        rules.hours = try request.resources.workingHours()
+        rules.stall = try request.resources.stallPolicy(action: EngineProcess.endStalled)
         let options = BatchOptions(
             output: request.output,
             description: request.description,
-            threads: try request.resources.width(),
-            memoryBytes: try request.resources.memoryBytes(),
-            // What failed in this very run is not tried again because the engine had to be started anew.
-            retryFailed: request.retryFailed && previousDeath == nil,
-            overwrite: request.overwrite,
-            failFast: request.failFast,
-            onFull: try request.resources.fullDiskPolicy(),
-            watch: request.watch,
-            hours: try request.resources.workingHours(),
-            stall: try request.resources.stallPolicy(action: EngineProcess.endStalled),
-            previousDeath: previousDeath,
-            loadedBytes: loadedBytes,
-            supervisor: ProcessInfo.processInfo.environment[Supervisor.childVariable],
-            lock: ProcessInfo.processInfo.environment[Supervisor.lockVariable].flatMap { Int32($0) }
+            resources: ResourceLimits(
+                threads: try request.resources.width(),
+                memoryBytes: try request.resources.memoryBytes(),
+                loadedBytes: loadedBytes
+            ),
+            rules: rules,
+            supervision: SupervisionState(
+                supervisor: ProcessInfo.processInfo.environment[Supervisor.childVariable],
+                previousCrash: previousDeath,
+                lock: ProcessInfo.processInfo.environment[Supervisor.lockVariable].flatMap { Int32($0) }
+            )
         )
         let start = Date()
         let outcome: BatchOutcome

@@ -19,7 +19,7 @@ struct BatchReportWriter {
         for attempt in 0...3 {
             if let words = await health.fault() { return try await giveUp(words) }
             do {
-                return try await room.whenThereIsRoom(control, progress) { try write() }
+                return try await room.retryingWhenFull { try write() }
             } catch let full as BatchError where full.code == .outputFull {
                 return try await giveUp(full.detail)
             } catch let fault as any SystemCallError where fault.isTransient && control.mode != .cancelled {
@@ -28,7 +28,7 @@ struct BatchReportWriter {
                     throw fault
                 }
                 await progress.note("the account waits: \(fault)")
-                try? await Task.sleep(for: .seconds(1 << (2 * attempt)))
+                try? await health.time.sleep(for: .seconds(1 << (2 * attempt)))
             }
         }
         return try write()
@@ -49,7 +49,7 @@ struct BatchReportWriter {
         let completed = try journal.items().filter { $0.state == .completed }.map { output.item($0.name) }
         do {
             for recipe in recipes {
-                try recipe.summarize(folders: completed, into: output.path, flag: control.flag(for: ""))
+                try recipe.summarize(folders: completed, into: output.path, flag: control.flag)
             }
         } catch is CancelledError {
             // The next run does it: the account is not marked as up to date.

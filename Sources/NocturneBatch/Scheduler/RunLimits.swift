@@ -30,10 +30,8 @@ struct RunLimits: Codable {
         }
     }
 
-    /// When what is begun now is to be done.
-    func deadline(_ hours: WorkingHours) -> ContinuousClock.Instant? {
-        (deadline ?? hours.deadline(after: RunLimits.now)).map { .now + .seconds($0 - RunLimits.now) }
-    }
+    /// When what is started now is to be finished, in seconds since 1970; nil for never.
+    func deadline(_ hours: WorkingHours, after now: Int) -> Int? { deadline ?? hours.deadline(after: now) }
 
     private static var now: Int { Int(Date().timeIntervalSince1970) }
 }

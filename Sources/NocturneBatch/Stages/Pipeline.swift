@@ -3,15 +3,25 @@ import NocturneSystem
 
 /// A pipeline, whatever its recipe's payloads are.
 protocol RunnablePipeline: Sendable {
-    /// Where the scheduler puts admitted items.
-    var requests: BoundedChannel<StageMessage<Void>> { get }
+    /// What the item will need, and how it is started.
+    func plan(_ item: PendingItem, threads: Int, within bytes: Int) throws -> PlannedItem
+    /// No more items will be started.
+    func finishRequests()
     /// Runs all stages until the requests end and everything in flight has ended.
     func run() async
 }
 
+/// An item whose needs are known.
+struct PlannedItem: Sendable {
+    let plan: ItemPlan
+    /// Sends the item into the pipeline.
+    let start: @Sendable (ActiveItem) async throws -> Void
+}
+
 /// The stages of one recipe, with a bounded channel between any two.
 struct Pipeline<R: Recipe>: RunnablePipeline {
-    let requests: BoundedChannel<StageMessage<Void>>
+    private let recipe: R
+    private let requests: BoundedChannel<StageMessage<Void>>
     private let loader: Loader<R>
     private let preprocessor: Preprocessor<R>
     private let inference: TiledInference<R>
@@ -34,6 +44,7 @@ struct Pipeline<R: Recipe>: RunnablePipeline {
         let inferred = BoundedChannel<StageMessage<R.Inference.Inferred>>(items: 2, bytes: bytes)
         let finished = BoundedChannel<StageMessage<R.Finished>>(items: 2, bytes: bytes)
         let meshed = BoundedChannel<StageMessage<R.Meshed>>(items: 16, bytes: bytes)
+        self.recipe = recipe
         self.requests = requests
         loader = Loader(
             recipe: recipe,
@@ -63,6 +74,15 @@ struct Pipeline<R: Recipe>: RunnablePipeline {
             facts: facts
         )
     }
+
+    func plan(_ item: PendingItem, threads: Int, within bytes: Int) throws -> PlannedItem {
+        let plan = try recipe.plan(source: item.source, threads: threads, within: bytes)
+        return PlannedItem(plan: plan) { [requests] active in
+            try await requests.send(StageMessage(item: active, payload: ()))
+        }
+    }
+
+    func finishRequests() { requests.finish() }
 
     func run() async {
         await withTaskGroup(of: Void.self) { stages in

@@ -49,7 +49,7 @@ struct StageLine<Input: Sendable, Output: Sendable>: Sendable {
 struct StageEnvironment: Sendable {
     let pool: ComputePool
     let blocking: BlockingPool
-    let reports: BoundedChannel<ItemReport>
+    let receiver: any ItemEndReceiver
     let progress: ProgressReporter
     let gate: PressureGate
     /// Nil when nothing is ever taken for stalled.
@@ -86,18 +86,18 @@ struct StageEnvironment: Sendable {
     }
 
     /// Whose fault it is: the source's that is another one now, the output folder's, or the item's own.
-    private func failure(of item: ActiveItem, in stage: Stage, _ error: any Error) async -> ItemReport.End {
+    private func failure(of item: ActiveItem, in stage: Stage, _ error: any Error) async -> ItemEnd.Outcome {
         do {
             // What a file says that is being replaced, or is gone, is nothing to fail with.
             try item.checkInputs()
         } catch {
-            return .failed(reason: "\(error)", stage: stage, cure: .discovery)
+            return .failed(reason: "\(error)", stage: stage, recovery: .rediscover)
         }
-        let cure = ItemReport.RecoveryAction(for: error)
-        if cure != .room, let words = await health.fault() {
-            return .failed(reason: words, stage: stage, cure: .output)
+        let recovery = RecoveryAction(for: error)
+        if recovery != .freeSpace, let words = await health.fault() {
+            return .failed(reason: words, stage: stage, recovery: .repairOutput)
         }
-        return .failed(reason: "\(error)", stage: stage, cure: cure)
+        return .failed(reason: "\(error)", stage: stage, recovery: recovery)
     }
 
     /// Shrinks the lease to what the later stages need.
@@ -106,14 +106,13 @@ struct StageEnvironment: Sendable {
     }
 
     /// Gives the item's memory back and tells the scheduler.
-    func end(_ item: ActiveItem, _ end: ItemReport.End) async {
+    func end(_ item: ActiveItem, _ outcome: ItemEnd.Outcome) async {
         item.lease.release()
         stalls?.forget(item.id)
-        var end = end
-        if case .interrupted = end, let words = item.timeoutReason {
-            end = .failed(reason: words, stage: .load, cure: nil)
+        var outcome = outcome
+        if case .interrupted = outcome, let words = item.timeoutReason {
+            outcome = .failed(reason: words, stage: .load, recovery: nil)
         }
-        // The scheduler settles what was never reported, so a report lost to cancellation loses nothing.
-        try? await reports.send(ItemReport(item: item, end: end))
+        await receiver.itemEnded(ItemEnd(id: item.id, outcome: outcome, seconds: item.seconds))
     }
 }

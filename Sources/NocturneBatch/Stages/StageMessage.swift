@@ -69,36 +69,14 @@ struct StageMessage<Payload: Sendable>: Sendable {
     let payload: Payload
 }
 
-/// How an item's way ended, sent to the scheduler by whichever stage it ended in.
-struct ItemReport: Sendable {
-    enum End: Sendable {
-        case completed(ItemProduct)
-        case failed(reason: String, stage: Stage, cure: RecoveryAction?)
-        /// Stopped from outside.
-        case interrupted
-    }
-
-    /// What may help against a failure.
-    enum RecoveryAction: Sendable {
-        /// Trying again: it may have gone away by itself.
-        case another
-        /// Room on the disk.
-        case room
-        /// Looking at the inputs again: they changed.
-        case discovery
-        /// Repairing the output folder: nothing can be written to it, whatever the item.
-        case output
-
-        init?(for error: any Error) {
-            if error is ChangedInput {
-                self = .discovery
-            } else if let fault = error as? any SystemCallError, fault.isTransient {
-                self = fault.isOutOfRoom ? .room : .another
-            } else {
-                return nil
-            }
+extension RecoveryAction {
+    init?(for error: any Error) {
+        if error is ChangedInput {
+            self = .rediscover
+        } else if let error = error as? any SystemCallError, error.isTransient {
+            self = error.isOutOfRoom ? .freeSpace : .retry
+        } else {
+            return nil
         }
     }
-    let item: ActiveItem
-    let end: End
 }
