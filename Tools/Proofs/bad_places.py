@@ -43,12 +43,12 @@ def fill(place: Path, leaving: int = 8192) -> Path:
 def too_small(lab: Lab) -> str:
     place = lab.mount("size=2500k")
     night = lab.night(place / "out")
-    night.says("waiting for room")
+    night.says("waiting for free space")
     waiting = night.status()["waitingFor"]
-    expect("room on the disk" in str(waiting), f"status says {waiting}")
+    expect("free space on the disk" in str(waiting), f"status says {waiting}")
     before = completed(place / "out")
     lab.remount(place, "size=60m")
-    seconds = night.says("has room again")
+    seconds = night.says("has free space again")
     night.ends(0)
     lab.same(place / "out")
     expect(len(night.events("disk")) >= 2, "no events of the disk")
@@ -72,13 +72,13 @@ def ballast_grows(lab: Lab) -> str:
     night = lab.night(place / "out", fault=SLOW)
     night.completes(2)
     ballast = fill(place)
-    seconds = night.says("waiting for room")
+    seconds = night.says("waiting for free space")
     before = completed(place / "out")
     time.sleep(3)
     expect(completed(place / "out") <= before + 1 and night.process.poll() is None, "went on without room")
     waiting = night.status()["waitingFor"]
     ballast.unlink()
-    again = night.says("has room again")
+    again = night.says("has free space again")
     night.ends(0)
     lab.same(place / "out")
     return f"said after {seconds:.1f} s, status: waits for {waiting}; on {again:.1f} s after there was room; same tree"
@@ -103,9 +103,9 @@ def full_in_mid_write(lab: Lab) -> str:
     until("a write begun", lambda: list((place / "out/.nocturne/staging").glob("*/result/*")))
     ballast = fill(place, leaving=0)
     night.says("will be tried again")
-    night.says("waiting for room")
+    night.says("waiting for free space")
     ballast.unlink()
-    seconds = night.says("has room again")
+    seconds = night.says("has free space again")
     night.ends(0)
     lab.same(place / "out")
     return f"items put back, on {seconds:.1f} s after there was room; same tree"
@@ -114,9 +114,9 @@ def full_in_mid_write(lab: Lab) -> str:
 def full_for_the_journal(lab: Lab) -> str:
     place = lab.mount("size=64k")
     night = lab.night(place / "out")
-    night.says("waiting for room")
+    night.says("waiting for free space")
     lab.remount(place, "size=60m")
-    seconds = night.says("has room again")
+    seconds = night.says("has free space again")
     night.ends(0)
     lab.same(place / "out")
     return f"paused before the journal was made; on {seconds:.1f} s after there was room; same tree"
@@ -139,7 +139,7 @@ def full_at_the_account(lab: Lab) -> str:
     night.completes(8)
     time.sleep(0.7)
     ballast = fill(place, leaving=0)
-    night.says("waiting for room")
+    night.says("waiting for free space")
     ballast.unlink()
     night.ends(0)
     lab.same(place / "out")
@@ -153,7 +153,7 @@ def no_more_files(lab: Lab) -> str:
     waiting = night.status()["waitingFor"]
     time.sleep(8)
     lab.remount(place, "nr_inodes=10000")
-    seconds = night.says("has room again")
+    seconds = night.says("has free space again")
     expect(seconds < 3, f"went on only {seconds:.1f} s after there was room")
     night.ends(0)
     lab.same(place / "out")
@@ -163,7 +163,7 @@ def no_more_files(lab: Lab) -> str:
 def quota(lab: Lab) -> str:
     night = lab.night(lab.work / "out", fault="file.create:6:EDQUOT,file.write:30:EDQUOT")
     night.ends(0)
-    expect(night.said.count("has room again") >= 1, night.said)
+    expect(night.said.count("has free space again") >= 1, night.said)
     lab.same(lab.work / "out")
     return "injected: put back, waited, done; same tree"
 

@@ -115,7 +115,7 @@ def by_a_time(lab: Lab) -> str:
     learned = completed(other)
     night, done, late = run(other, 25, "resume")
     code = night.process.returncode
-    said = next((line for line in night.said.splitlines() if line.startswith("Not begun")), "")
+    said = next((line for line in night.said.splitlines() if line.startswith("Not started")), "")
     expect(code == (0 if learned + done == 60 else 75) and late == 0, f"exit {code}, {late} of {done} ended after the time")
     if learned + done < 60:
         expect(bool(said), night.said)

@@ -379,7 +379,7 @@ class Proof:
         while group.anonymous() < group.limit - 0.75 * self.item:
             time.sleep(0.05)
         run = Run(self, "starved", self.few(), group, self.told(told))
-        run.wait_for(lambda: any("waits until there is room" in event["reason"] for event in run.events("note")))
+        run.wait_for(lambda: any("waits until there is enough" in event["reason"] for event in run.events("note")))
         time.sleep(3)
         if run.events("itemStarted"):
             self.fault("starved: an item was begun without room for it")

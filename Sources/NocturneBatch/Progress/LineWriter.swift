@@ -58,6 +58,14 @@ package final class LineWriter: Sendable {
         }
     }
 
+    /// Hands over a line and waits until it is written, but only for so long. For threads that are about to end the process.
+    package func write(_ line: [UInt8], within seconds: Double) {
+        append(line)
+        let done = DispatchSemaphore(value: 0)
+        queue.async { done.signal() }
+        _ = done.wait(timeout: .now() + seconds)
+    }
+
     /// Returns once everything that was handed over is written, or nothing of it could be written for a while.
     /// - Parameter patience: nil to wait for ever. Counted by the system's clock: the reader is outside of this process.
     package func flush(patience: Duration?) async {

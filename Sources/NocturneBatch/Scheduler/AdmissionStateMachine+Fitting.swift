@@ -11,6 +11,9 @@ extension AdmissionStateMachine {
         case isLeft
         /// Something else comes first: measuring, or waiting whatever the item is.
         case act(Action)
+
+        /// What the item lacks that this run does not hold.
+        var shortage: WaitReason? { if case .waits(.outside(let reason)) = self { reason } else { nil } }
     }
 
     /// What an item lacks, and who holds it.
@@ -30,7 +33,7 @@ extension AdmissionStateMachine {
         }
         guard canFinish(candidate.item, needs, conditions) else { return .isLeft }
         if let obstacle = budgetObstacle(candidate, needs, conditions) { return .waits(obstacle) }
-        if let verdict = diskVerdict(needs, conditions) { return verdict }
+        if let verdict = diskVerdict(candidate.item, needs, conditions) { return verdict }
         return memoryVerdict(candidate.item, needs, conditions)
     }
 
@@ -55,7 +58,7 @@ extension AdmissionStateMachine {
     // MARK: The disk
 
     /// Nil when there is space on the disk.
-    private mutating func diskVerdict(_ needs: Needs, _ conditions: Conditions) -> Verdict? {
+    private mutating func diskVerdict(_ item: Item, _ needs: Needs, _ conditions: Conditions) -> Verdict? {
         let alone = needs.diskBytes + settings.diskSpareBytes
         let wanted = active.values.reduce(alone) { $0 + $1.needs.diskBytes }
         guard let measurement, let free = measurement.freeBytes else {
@@ -65,12 +68,12 @@ extension AdmissionStateMachine {
             .disk(DiskShortage(neededBytes: wanted, freeBytes: free, refusal: refusal))
         }
         // No item fits, not even the smallest one.
-        if free < settings.diskSpareBytes, active.isEmpty { return .act(withoutSpace(shortage(nil))) }
+        if free < settings.diskSpareBytes, active.isEmpty { return .act(withoutSpace(item, shortage(nil))) }
         if free < wanted { return .waits(!active.isEmpty && free >= alone ? .activeItems : .outside(shortage(nil))) }
         guard refusals > 0 else { return nil }
         // Whatever the figures say, writing has failed: an attempt has to succeed, and not at once.
         if conditions.now < diskTrustedFrom {
-            self.shortage = shortage(measurement.refusal)
+            note(shortage(measurement.refusal), of: item.id)
             return .act(wait(for: shortage(measurement.refusal), until: diskTrustedFrom))
         }
         if let refused = measurement.refusedBytes, wanted >= refused {
@@ -80,8 +83,8 @@ extension AdmissionStateMachine {
         return .act(.measure(diskBytes: wanted, attempt: true, memory: false))
     }
 
-    private mutating func withoutSpace(_ reason: WaitReason) -> Action {
-        shortage = reason
+    private mutating func withoutSpace(_ item: Item, _ reason: WaitReason) -> Action {
+        note(reason, of: item.id)
         guard settings.stopsWhenFull, case .disk(let shortage) = reason else { return wait(for: reason) }
         isDraining = true
         return .drain(.diskFull(shortage))

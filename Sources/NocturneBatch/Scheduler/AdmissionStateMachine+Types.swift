@@ -185,5 +185,11 @@ extension AdmissionStateMachine {
         package let name: String
         package let bytes: Int
         package let availableBytes: Int
+
+        package init(name: String, bytes: Int, availableBytes: Int) {
+            self.name = name
+            self.bytes = bytes
+            self.availableBytes = availableBytes
+        }
     }
 }

@@ -36,8 +36,9 @@ package struct AdmissionStateMachine: Sendable {
     package internal(set) var diskTrustedFrom = Duration.zero
     /// Since when an item waits for memory that another program holds, with nothing active.
     package internal(set) var memoryWaits: [Int64: Duration] = [:]
-    /// What the first item lacks that waits for something this run does not hold; nil when none does.
-    package internal(set) var shortage: WaitReason?
+    /// What an item lacks that waits for something this run does not hold, and which item that is; nil when none does.
+    package private(set) var shortage: WaitReason?
+    private var shortageItem: Int64?
 
     package internal(set) var pace = LearnedPace()
     /// Since when the machine works on what is active: the last end of an item, or the first start after a rest.
@@ -68,25 +69,27 @@ package struct AdmissionStateMachine: Sendable {
         guard conditions.mode == .running, !isDraining else { return .finished }
         // Under pressure, and beside an item that has to be alone, nothing is started: there is nothing to look at.
         if !active.isEmpty, conditions.isUnderPressure || active.values.contains(where: \.isAlone) {
-            return wait(for: .activeItems)
+            return wait(for: shortage ?? .activeItems)
         }
-        shortage = nil
         var place = Place.passedOver(0)
         while let candidate = candidate(at: &place, conditions.now) {
-            guard let needs = candidate.needs else { return .plan(candidate.item.id) }
-            switch verdict(on: candidate, needs, conditions) {
-            case .act(let action): return action
+            let id = candidate.item.id
+            guard let needs = candidate.needs else { return .plan(id) }
+            let verdict = verdict(on: candidate, needs, conditions)
+            if case .act(let action) = verdict { return action }
+            note(verdict.shortage, of: id)
+            switch verdict {
+            case .act: break
             case .starts(let memoryWait):
                 remove(at: place)
                 return start(candidate, needs, memoryWait, conditions.now)
             case .fails(let reason):
                 remove(at: place)
-                return .settle(candidate.item.id, .failed(reason))
+                return .settle(id, .failed(reason))
             case .isLeft:
                 remove(at: place)
                 leftForLater += 1
             case .waits(let obstacle):
-                if case .outside(let reason) = obstacle { shortage = shortage ?? reason }
                 if passOver(candidate, at: &place, obstacle) { return wait(for: shortage ?? .activeItems) }
             }
         }
@@ -111,6 +114,13 @@ package struct AdmissionStateMachine: Sendable {
             + memoryWaits.values.compactMap { since in patience.map { since + $0 } }
         let until = times.filter { $0 > conditions.now }.min()
         return wait(for: shortage ?? (active.isEmpty ? .retryTime : .activeItems), until: until)
+    }
+
+    /// The first item that lacks something is the one that is spoken of, until it lacks nothing any more.
+    mutating func note(_ reason: WaitReason?, of id: Int64) {
+        guard shortageItem == nil || shortageItem == id else { return }
+        shortage = reason
+        shortageItem = reason == nil ? nil : id
     }
 
     mutating func wait(for reason: WaitReason, until: Duration? = nil) -> Action {
@@ -197,7 +207,12 @@ package struct AdmissionStateMachine: Sendable {
 
     /// Takes out an item that waits and is to be cancelled.
     mutating func removeCancelled(_ names: Set<String>) -> Int64? {
-        guard !names.isEmpty else { return nil }
+        guard !names.isEmpty, let id = takeOut(names) else { return nil }
+        note(nil, of: id)
+        return id
+    }
+
+    private mutating func takeOut(_ names: Set<String>) -> Int64? {
         if let index = passedOver.firstIndex(where: { names.contains($0.item.name) }) {
             return passedOver.remove(at: index).item.id
         }

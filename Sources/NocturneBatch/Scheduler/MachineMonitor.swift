@@ -1,16 +1,22 @@
 import CPosix
-import NocturneConcurrency
-import NocturneSystem
+package import NocturneConcurrency
+package import NocturneSystem
 
 /// Looks at the machine once a second, as long as anything depends on it: sets the pressure level from the memory, notices
 /// the file that stops a watch, and wakes whoever waits for free space or memory. The only place that does so.
-actor MachineMonitor {
+package actor MachineMonitor {
     /// What follows the machine's memory.
-    struct PressureFollowers {
+    package struct PressureFollowers: Sendable {
         let budget: MemoryBudget
         let gate: PressureGate
         /// For the whole process, in bytes.
         let processBudget: Int
+
+        package init(budget: MemoryBudget, gate: PressureGate, processBudget: Int) {
+            self.budget = budget
+            self.gate = gate
+            self.processBudget = processBudget
+        }
     }
 
     private let time: any TimeSource
@@ -27,14 +33,14 @@ actor MachineMonitor {
     private var waiterCount = 0
     private var isCheckingStopFile = false
     /// The file that ends the watch is there.
-    private(set) var isStopRequested = false
+    package private(set) var isStopRequested = false
     private let demand = ChangeSignal()
 
     static let interval = Duration.seconds(1)
     /// Between two signs of life, in seconds.
     private static let heartbeatSeconds = 30
 
-    init(
+    package init(
         control: RunControl,
         progress: ProgressReporter,
         time: any TimeSource,
@@ -51,7 +57,7 @@ actor MachineMonitor {
     }
 
     /// Takes samples until the task is cancelled.
-    func run() async {
+    package func run() async {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
                 let generation = demand.generation
@@ -77,7 +83,7 @@ actor MachineMonitor {
     }
 
     /// From now on these are told of the pressure.
-    func follow(_ followers: PressureFollowers) async {
+    package func follow(_ followers: PressureFollowers) async {
         self.followers = followers
         pressure = PressureStateMachine(budgetBytes: followers.processBudget)
         seconds = 0
@@ -85,13 +91,13 @@ actor MachineMonitor {
         if isStopRequested { await drain() }
     }
 
-    func stopFollowing() {
+    package func stopFollowing() {
         followers = nil
         pressure = nil
     }
 
     /// While `body` runs, ``RunControl/changes`` is told of every sample.
-    nonisolated func whileSampling(_ body: () async throws -> Void) async throws {
+    package nonisolated func whileSampling(_ body: () async throws -> Void) async throws {
         await changeWaiters(by: 1)
         do {
             try await body()

@@ -20,7 +20,7 @@ public final class RunControl: Sendable {
     /// Raised when the run is cancelled: for work that is about no single item.
     public let flag = CancellationFlag()
     /// Told of every change of the mode and every request, and of what else the scheduler may wait for.
-    let changes = ChangeSignal()
+    package let changes = ChangeSignal()
 
     public init() {}
 

@@ -63,7 +63,7 @@ public struct WorkingHours: Sendable, Hashable {
 
     /// Seconds from this moment until items may be started; 0 while they may.
     package func secondsUntilOpen(at moment: WallTime) -> Int {
-        window == nil ? 0 : secondsUntilOpen(at: WorkingHours.secondsSinceMidnight(moment))
+        window == nil ? 0 : secondsUntilOpen(at: secondsSinceMidnight(moment))
     }
 
     /// The next time to be finished by after a moment, both in seconds since 1970; nil when there is none.
@@ -87,7 +87,7 @@ public struct WorkingHours: Sendable, Hashable {
     private static func modulo(_ seconds: Int) -> Int { (seconds % day + day) % day }
 
     /// In local time.
-    private static func secondsSinceMidnight(_ moment: WallTime) -> Int {
+    package func secondsSinceMidnight(_ moment: WallTime) -> Int {
         var seconds = time_t(moment.seconds)
         var local = tm()
         localtime_r(&seconds, &local)

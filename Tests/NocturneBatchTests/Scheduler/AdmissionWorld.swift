@@ -76,12 +76,12 @@ struct AdmissionWorld: SmallWorld {
 
     enum Place: UInt8 {
         case waiting, active
-        /// Its end is not recorded yet; it will be settled, or wait again.
-        case ending, returning
+        /// It has ended and will wait again, which is not recorded yet.
+        case returning
         case completed, failed, cancelled, interrupted
     }
 
-    enum End: Hashable { case completes, fails, passes, lacksSpace, isInterrupted }
+    enum End: Hashable { case completes, fails, failsForNow, lacksSpace, isInterrupted }
 
     enum Move: Hashable {
         case decide, end(Int, End), record(Int), passTime
@@ -183,7 +183,7 @@ struct AdmissionWorld: SmallWorld {
 
     private func indices(_ place: Place) -> [Int] { items.indices.filter { items[$0].place == place } }
     private var activeIndices: [Int] {
-        items.indices.filter { [.active, .ending, .returning].contains(items[$0].place) }
+        items.indices.filter { [.active, .returning].contains(items[$0].place) }
     }
     private var leased: Int { indices(.active).reduce(0) { $0 + items[$1].needs.memoryBytes } }
     private var reserved: Int { activeIndices.reduce(0) { $0 + items[$1].needs.diskBytes } }
@@ -218,7 +218,7 @@ struct AdmissionWorld: SmallWorld {
         guard Set(waiting).count == waiting.count else { return "an item waits twice" }
         for (index, item) in items.enumerated() {
             if item.attempts > 3 { return "more than two retries of \(index)" }
-            if waiting.contains(index) != (item.place == .waiting), rules.flaw != .startsCancelled {
+            if waiting.contains(index) != (item.place == .waiting) {
                 return "\(index) is \(item.place), and \(waiting.contains(index) ? "waits" : "does not wait")"
             }
         }
@@ -233,7 +233,7 @@ struct AdmissionWorld: SmallWorld {
             switch items[index].place {
             case .active:
                 for end in events.ends where end != .lacksSpace || refusalsLeft > 0 { moves.append(.end(index, end)) }
-            case .ending, .returning: moves.append(.record(index))
+            case .returning: moves.append(.record(index))
             case .waiting where events.cancels && !items[index].isCancelled: moves.append(.cancel(index))
             default: break
             }
@@ -251,10 +251,8 @@ struct AdmissionWorld: SmallWorld {
         case .decide: return decide()
         case .end(let index, let end): return self.end(index, end)
         case .record(let index):
-            let isReturning = items[index].place == .returning
             rules.machine.recorded(Int64(index), now)
-            if isReturning { items[index].place = .waiting }
-            if items[index].place == .ending { return "the end of \(index) led to nothing" }
+            items[index].place = .waiting
         case .passTime:
             now = max(now, until ?? now)
             until = nil
@@ -336,33 +334,29 @@ struct AdmissionWorld: SmallWorld {
 
     /// Whether there was reason to wait.
     private func check(_ reason: Machine.WaitReason, _ time: Duration?) -> String? {
-        let machine = rules.machine
-        guard activeIndices.isEmpty else {
-            let blocked = machine.passedOver.prefix { items[Int($0.item.id)].needs.diskBytes > free }
-            let isCalm = !isPressed && !isScarce && machine.refusals == 0 && mode == .running
-            guard isCalm, blocked.count == machine.passedOver.count || blocked.isEmpty == false else { return nil }
-            return heldUp(behind: blocked.map { Int($0.item.id) })
+        if let words = heldUp { return words }
+        guard activeIndices.isEmpty, time == nil else { return nil }
+        return switch reason {
+        case .disk: isLow ? nil : "waits for a disk that is free"
+        case .memory: isScarce ? nil : "waits for memory that is free"
+        case .activeItems, .retryTime, .opening: "stands still"
         }
-        if case .disk = reason {
-            return heldUp(behind: machine.passedOver.map { Int($0.item.id) })
-                ?? (isLow || time != nil ? nil : "waits for a disk that is free")
-        }
-        if case .memory = reason { return isScarce || time != nil ? nil : "waits for memory that is free" }
-        return time == nil ? "stands still" : nil
     }
 
-    /// An item that would fit, but waits behind items that only others could help.
-    private func heldUp(behind blocked: [Int]) -> String? {
-        guard !blocked.isEmpty, rules.machine.refusals == 0, !isScarce, !isPressed else { return nil }
-        guard blocked.allSatisfy({ items[$0].needs.diskBytes > free }) else { return nil }
-        let others = indices(.waiting).filter { !blocked.contains($0) && items[$0].attempts == 0 }
-        let fits = others.first {
-            let item = items[$0]
-            return item.needs.memoryBytes <= budget - leased && reserved + item.needs.diskBytes <= free
-                && (activeIndices.isEmpty || !item.isSuspect && !item.needs.isLean)
-                && !activeIndices.contains { items[$0].isSuspect || items[$0].needs.isLean }
+    /// An item that would fit, but waits behind items that only a larger disk could help.
+    private var heldUp: String? {
+        guard rules.machine.refusals == 0, !isScarce, !isPressed else { return nil }
+        let others = activeIndices.map { items[$0] }
+        for index in rules.machine.waiting.map({ Int($0.id) }) where items[index].attempts == 0 {
+            let item = items[index]
+            if item.needs.diskBytes > free { continue }
+            let isAlone = item.isSuspect || item.needs.isLean
+            guard others.isEmpty || !isAlone && !others.contains(where: { $0.isSuspect || $0.needs.isLean }),
+                item.needs.memoryBytes <= budget - leased, reserved + item.needs.diskBytes <= free
+            else { return nil }
+            return "\(index) would fit"
         }
-        return fits.map { "\($0) is held up by \(blocked)" }
+        return nil
     }
 
     private mutating func end(_ index: Int, _ end: End) -> String? {
@@ -370,13 +364,12 @@ struct AdmissionWorld: SmallWorld {
             switch end {
             case .completes: .completed(ItemProduct(files: [], statistics: [], notes: []))
             case .fails: .failed(reason: "bad", stage: .load, recovery: nil)
-            case .passes: .failed(reason: "busy", stage: .load, recovery: .retry)
+            case .failsForNow: .failed(reason: "busy", stage: .load, recovery: .retry)
             case .lacksSpace: .failed(reason: "full", stage: .write, recovery: .freeSpace)
             case .isInterrupted: .interrupted
             }
         if end == .lacksSpace { refusalsLeft -= 1 }
-        if end == .passes { items[index].attempts += 1 }
-        items[index].place = .ending
+        if end == .failsForNow { items[index].attempts += 1 }
         let actions = rules.itemEnded(
             ItemEnd(id: Int64(index), outcome: outcome, seconds: [:]),
             cancelled: items[index].isCancelled ? ["\(index)"] : [],
@@ -399,13 +392,10 @@ struct AdmissionWorld: SmallWorld {
             }
         }
         guard ends == 1 else { return "the end of \(index) led to \(ends) ends" }
-        // Settled, but active until that is recorded.
-        if items[index].place != .returning { unrecorded(index) }
+        // How long the recording takes matters only for what is to be started again.
+        if items[index].place != .returning { rules.machine.recorded(Int64(index), now) }
         return nil
     }
-
-    /// The journal has it at once; that it may take its time matters only for what is to be started again.
-    private mutating func unrecorded(_ index: Int) { rules.machine.recorded(Int64(index), now) }
 
     // MARK: The end
 

@@ -1,12 +1,13 @@
 import NocturneBatch
+import NocturneSystem
 import Testing
 
-@Suite("Room in the machine's memory")
+@Suite("Memory of the machine")
 struct MemoryAvailabilityTests {
     @Test(
         "is waited for when others will give it back, and not when only this process could",
         arguments: [
-            // There is room.
+            // There is enough.
             (10, 10, 100, 5, false, false),
             (10, 10, 100, 5, true, false),
             // A hog holds it.
@@ -21,13 +22,36 @@ struct MemoryAvailabilityTests {
         ]
     )
     func waiting(bytes: Int, available: Int, limit: Int, resident: Int, isAmongOthers: Bool, expected: Bool) {
-        let need = MemoryAvailability.Need(
+        let memory = MemoryAvailability(
             bytes: bytes,
             available: available,
             limit: limit,
             resident: resident,
             isAmongOthers: isAmongOthers
         )
-        #expect(need.isWorthWaiting == expected)
+        #expect((memory.verdict != .fits) == expected)
+    }
+
+    @Test("What active items hold is told from what other programs hold")
+    func holders() {
+        func verdict(available: Int, resident: Int, leased: Int) -> MemoryAvailability.Verdict {
+            let reading = MemoryReading(
+                systemTotalBytes: 100,
+                systemAvailableBytes: available,
+                anonymousBytes: resident
+            )
+            return MemoryAvailability(
+                bytes: 40,
+                reading: reading,
+                leasedBytes: leased,
+                engineBytes: 10,
+                isAmongOthers: true
+            ).verdict
+        }
+        #expect(verdict(available: 50, resident: 10, leased: 0) == .fits)
+        // The active items have yet to take 30 of their leases.
+        #expect(verdict(available: 50, resident: 10, leased: 30) == .heldByActiveItems)
+        #expect(verdict(available: 20, resident: 30, leased: 20) == .heldByActiveItems)
+        #expect(verdict(available: 10, resident: 30, leased: 20) == .heldByOthers(availableBytes: 10))
     }
 }
