@@ -36,7 +36,8 @@ public struct BatchEngine: Sendable {
             progress: progress,
             time: time,
             probes: pools.probes,
-            watch: options.rules.watch
+            watch: options.rules.watch,
+            readMemory: { [sampler = pools.sampler] in await sampler.run { MemoryReading.take() } }
         )
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await monitor.run() }
@@ -52,10 +53,13 @@ public struct BatchEngine: Sendable {
         let blocking = BlockingPool(width: 4)
         /// For short questions to the system, which must not wait behind long reads and writes.
         let probes = BlockingPool(width: 2)
+        /// For the memory alone, which is watched also while a share hangs.
+        let sampler = BlockingPool(width: 1)
 
         init(threads: Int) { compute = ComputePool(width: threads) }
 
         func shutdown() {
+            sampler.shutdown()
             probes.shutdown()
             blocking.shutdown()
             compute.shutdown()

@@ -140,18 +140,18 @@ actor BatchRun {
     }
 
     /// What the process takes without its models, with the lists of all items.
-    private func measuredProcessBytes() -> Int {
+    private func measuredProcessBytes() async -> Int {
         let resources = context.options.resources
-        let bytes =
-            processBytes ?? resources.processBytes
-            ?? max((MemoryReading.take().residentBytes ?? 0) - resources.loadedBytes, 0)
+        if let bytes = processBytes ?? resources.processBytes { return bytes }
+        let reading = await context.waiting.probes.run { MemoryReading.take() }
+        let bytes = max((reading.residentBytes ?? 0) - resources.loadedBytes, 0)
         processBytes = bytes
         return bytes
     }
 
     /// Processes the items of one round.
     private func process(_ queue: [PendingItem]) async throws {
-        let processing = try await ItemProcessing(queue, context, processBytes: measuredProcessBytes())
+        let processing = try await ItemProcessing(queue, context, processBytes: await measuredProcessBytes())
         await processing.run()
         peakLeasedBytes = max(peakLeasedBytes, processing.budget.snapshot().peakLeased)
         needsDiscovery = await processing.scheduler.needsDiscovery

@@ -30,6 +30,7 @@ extension AdmissionStateMachine {
 
     package mutating func startFailed(_ id: Int64, _ failure: StartFailure, _ now: Duration) -> [Action] {
         guard let item = active.removeValue(forKey: id) else { return [] }
+        removeFromWaits(id)
         switch failure {
         case .failed(let reason): return failed(id, reason)
         case .cancelled(let isRecorded):
@@ -106,8 +107,15 @@ extension AdmissionStateMachine {
     package mutating func recorded(_ id: Int64, _ now: Duration) {
         guard let item = active[id], item.isEnding else { return }
         active[id] = nil
+        removeFromWaits(id)
         busySince = now
         if let again = item.returns { retries.append(again) }
+    }
+
+    /// When it becomes active again, it is one more overtaker, and not what others have waited for since before.
+    private mutating func removeFromWaits(_ id: Int64) {
+        for index in passedOver.indices { passedOver[index].behind?.remove(id) }
+        for index in retries.indices { retries[index].behind?.remove(id) }
     }
 
     /// After everything has stopped: items that never reported wait again, and those that were to be cancelled are.

@@ -24,7 +24,7 @@ package actor MachineMonitor {
     private let progress: ProgressReporter
     private let probes: BlockingPool
     private let watch: FolderWatcher?
-    private let readMemory: @Sendable () -> MemoryReading
+    private let readMemory: @Sendable () async -> MemoryReading
 
     private var followers: PressureFollowers?
     private var pressure: PressureStateMachine?
@@ -46,7 +46,7 @@ package actor MachineMonitor {
         time: any TimeSource,
         probes: BlockingPool,
         watch: FolderWatcher?,
-        readMemory: @escaping @Sendable () -> MemoryReading = { MemoryReading.take() }
+        readMemory: @escaping @Sendable () async -> MemoryReading
     ) {
         self.control = control
         self.progress = progress
@@ -116,9 +116,9 @@ package actor MachineMonitor {
     // MARK: Samples
 
     private func sampleMemory() async {
+        guard followers != nil else { return }
+        let reading = await readMemory()
         guard let followers, var machine = pressure else { return }
-        // A few files of procfs, which never wait for a disk: under a millisecond.
-        let reading = readMemory()
         let change = machine.observe(reading)
         pressure = machine
         seconds += 1

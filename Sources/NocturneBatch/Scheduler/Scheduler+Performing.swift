@@ -121,7 +121,8 @@ extension AdmissionStateMachine.DrainReason {
         switch self {
         case .deadline(let count):
             let time = hours.finishBy.map { "\($0)" } ?? "the given time"
-            return WaitNotice(message: .note("Not started: \(count) items that would probably not be finished by \(time)."))
+            let text = "Not started: \(count) items that would probably not be finished by \(time)."
+            return WaitNotice(message: .note(text))
         case .diskFull(let shortage): return .stopsForSpace(shortage)
         case .journal(let text): return WaitNotice(message: .note(text))
         case .refused: return nil
@@ -151,7 +152,8 @@ extension PendingItem {
 }
 
 extension ActiveItem {
-    convenience init(_ item: PendingItem, _ plan: ItemPlan, _ lease: MemoryLease, sequence: Int, _ context: RunContext) {
+    convenience init(_ item: PendingItem, _ plan: ItemPlan, _ lease: MemoryLease, sequence: Int, _ context: RunContext)
+    {
         let flag = context.control.flag(for: item.name)
         self.init(
             id: item.id,

@@ -17,9 +17,12 @@ actor Scheduler: ItemEndReceiver {
     var sequence = 0
 
     /// - Parameter queue: suspects first.
-    init(_ queue: [PendingItem], budget: MemoryBudget, _ settings: AdmissionStateMachine.Settings, _ context: RunContext)
-        async
-    {
+    init(
+        _ queue: [PendingItem],
+        budget: MemoryBudget,
+        _ settings: AdmissionStateMachine.Settings,
+        _ context: RunContext
+    ) async {
         self.context = context
         self.budget = budget
         items = Dictionary(uniqueKeysWithValues: queue.map { ($0.id, $0) })
@@ -38,7 +41,11 @@ actor Scheduler: ItemEndReceiver {
     /// - Parameter pipelines: of the recipes, in their order.
     func run(_ pipelines: [any RunnablePipeline]) async {
         self.pipelines = pipelines
-        defer { for pipeline in pipelines { pipeline.finishRequests() } }
+        defer {
+            for pipeline in pipelines { pipeline.finishRequests() }
+            // They hold this actor as the receiver of their ends.
+            self.pipelines = []
+        }
         while !Task.isCancelled {
             let generation = context.control.changes.generation
             let action = machine.next(conditions)

@@ -127,7 +127,8 @@ struct AdmissionStateMachineTests {
 
     @Test("Asked to stop when the disk is full, the run starts what fits, and then ends")
     func stopsWhenFull() {
-        var desk = Desk([Needs(memoryBytes: 1, diskBytes: 500 << 20), Needs(memoryBytes: 1)]) { $0.stopsWhenFull = true }
+        let needs = [Needs(memoryBytes: 1, diskBytes: 500 << 20), Needs(memoryBytes: 1)]
+        var desk = Desk(needs) { $0.stopsWhenFull = true }
         desk.measurement.freeBytes = 100 << 20
         #expect(desk.startAll() == [1])
         desk.complete(1)

@@ -78,7 +78,8 @@ struct MachineMonitorTests {
             for _ in 0..<6 { await tick(setup) }
             #expect(budget.isAdmitting && gate.level == .normal)
             let reasons = setup.view.all.withLock { $0 }
-            #expect(reasons.first == "normal to critical: 4 B of 100 B available; of the active items only the oldest continues")
+            let critical = "4 B of 100 B available; of the active items only the oldest continues"
+            #expect(reasons.first == "normal to critical: " + critical)
             #expect(reasons.last == "warning to normal: 3 calm readings in a row; items are started again")
         }
     }
