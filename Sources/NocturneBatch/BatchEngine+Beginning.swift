@@ -15,7 +15,7 @@ extension BatchEngine {
             differences = options.description.differences(from: earlier)
             // A batch that found nothing yet holds nothing that could be mixed up.
             let isEmpty = try await journal.items().isEmpty
-            guard differences.isEmpty || options.overwrite || isEmpty else {
+            guard differences.isEmpty || options.rules.overwrite || isEmpty else {
                 throw BatchError(
                     .optionsDiffer,
                     path: options.output.path,
@@ -32,7 +32,7 @@ extension BatchEngine {
     /// - Returns: the machine, which knows what discovery must not do.
     /// - Throws: ``BatchError`` with `engineDied` when the batch ends.
     func recover(_ journal: Journal, _ blocking: BlockingPool) async throws -> CrashRecoveryStateMachine {
-        var machine = CrashRecoveryStateMachine(supervisor: options.supervisor, crash: options.previousDeath)
+        var machine = CrashRecoveryStateMachine(supervisor: options.supervision.supervisor, crash: options.supervision.previousCrash)
         let facts = CrashRecoveryStateMachine.JournalFacts(
             items: try await journal.items(),
             supervisor: try await journal.value(of: .supervisor),
@@ -42,20 +42,30 @@ extension BatchEngine {
         )
         let trace = options.output.discoveryTrace
         let reading =
-            options.previousDeath == nil ? [] : await blocking.run { DiscoveryTrace.lastRead(in: trace) }
-        for action in machine.engineStarted(facts, reading: reading) { try await perform(action, journal) }
+            options.supervision.previousCrash == nil ? [] : await blocking.run { DiscoveryTrace.lastRead(in: trace) }
+        for action in machine.engineStarted(facts, reading: reading) {
+            try await action.perform(journal, output: options.output, progress: progress, time: time)
+        }
         return machine
     }
+}
 
-    func perform(_ action: CrashRecoveryStateMachine.StartAction, _ journal: Journal) async throws {
-        switch action {
-        case .requeue(let items): try await journal.takeBack(items, at: Timestamp.now())
+extension CrashRecoveryStateMachine.StartAction {
+    /// - Throws: ``BatchError`` when the batch ends; ``JournalError``.
+    func perform(
+        _ journal: Journal,
+        output: OutputFolder,
+        progress: ProgressReporter,
+        time: any TimeSource
+    ) async throws {
+        switch self {
+        case .requeue(let items): try await journal.takeBack(items, at: time.wallClock.timestamp)
         case .saveSupervisor(let supervisor): try await journal.set(.supervisor, to: supervisor)
         case .saveCrashingFiles(let files): try await journal.set(.crashingFiles, to: files)
         case .saveCrashesOutsideItems(let count): try await journal.set(.crashesOutsideItems, to: count)
         case .saveUnresponsiveFiles(let files): try await journal.set(.unresponsiveFiles, to: files)
         case .report(let text): await progress.note(text)
-        case .endBatch(let reason): throw BatchError(.engineDied, path: options.output.path, detail: reason)
+        case .endBatch(let reason): throw BatchError(.engineDied, path: output.path, detail: reason)
         }
     }
 }

@@ -96,25 +96,35 @@ struct EngineProcess {
         BatchOptions(
             output: request.output,
             description: request.description,
-            threads: request.resources.width(),
-            memoryBytes: request.resources.memoryBytes(),
-            // An item that failed in this very run is not tried again because the engine was restarted.
-            retryFailed: request.retryFailed && handover?.previousEnd == nil,
-            overwrite: request.overwrite,
-            failFast: request.failFast,
-            onFull: request.resources.onFull,
-            watch: request.watch,
-            hours: request.resources.workingHours,
-            stall: request.resources.stallPolicy { reason in
-                // The supervisor learns from the code why, and starts another engine.
-                Terminal.sayWithoutWaiting(reason)
-                _exit(EngineEnd.stalledCode)
-            },
-            previousDeath: handover?.previousEnd,
-            loadedBytes: loadedBytes,
-            supervisor: handover?.run,
-            lock: handover?.lockDescriptor
+            resources: ResourceLimits(
+                threads: request.resources.width(),
+                memoryBytes: request.resources.memoryBytes(),
+                loadedBytes: loadedBytes
+            ),
+            rules: rules,
+            supervision: SupervisionState(
+                supervisor: handover?.run,
+                previousCrash: handover?.previousEnd,
+                lock: handover?.lockDescriptor
+            )
         )
+    }
+
+    private var rules: RunRules {
+        var rules = RunRules()
+        // An item that failed in this very run is not tried again because the engine was restarted.
+        rules.retryFailed = request.retryFailed && handover?.previousEnd == nil
+        rules.overwrite = request.overwrite
+        rules.failFast = request.failFast
+        rules.onFull = request.resources.onFull
+        rules.watch = request.watch
+        rules.hours = request.resources.workingHours
+        rules.stall = request.resources.stallPolicy { reason in
+            // The supervisor learns from the code why, and starts another engine.
+            Terminal.sayWithoutWaiting(reason)
+            _exit(EngineEnd.stalledCode)
+        }
+        return rules
     }
 
     private func end(_ outcome: BatchOutcome, after duration: Duration) throws {

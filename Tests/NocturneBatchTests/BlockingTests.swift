@@ -56,10 +56,10 @@ struct BlockingTests {
 
     @Test("A whole batch, its continuation and its verification make no such call")
     func batch() async throws {
-        let bench = try WordBench(["a": "one", "b": "two", "c": "three"])
+        let bench = try TextBatch(["a": "one", "b": "two", "c": "three"])
         let calls = Mutex(0)
         let found = try await BlockingCheck.violations {
-            let recipe = WordRecipe { stage, name in
+            let recipe = TextRecipe { stage, name in
                 // One failure that is tried again, and one that stays.
                 guard stage == .load, name == "a" else { return }
                 if calls.withLock({ calls in (calls += 1, calls).1 }) > 0 {
@@ -68,7 +68,7 @@ struct BlockingTests {
             }
             #expect(try await bench.run(recipe).counts.failed == 1)
             try await bench.write("d", "four")
-            #expect(try await bench.again().run(WordRecipe()).counts.completed == 3)
+            #expect(try await bench.again().run(TextRecipe()).counts.completed == 3)
         }
         for violation in Set(found.map(\.description)) { print("BLOCKS:", violation) }
         #expect(found.isEmpty)

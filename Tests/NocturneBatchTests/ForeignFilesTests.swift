@@ -9,8 +9,8 @@ import Testing
 @Suite("Files of others in the output folder")
 struct ForeignFilesTests {
     /// Items whose results would lie where the files of others are.
-    private func recipe(named name: String) -> WordRecipe {
-        WordRecipe().finding { discovery in
+    private func recipe(named name: String) -> TextRecipe {
+        TextRecipe().finding { discovery in
             for index in discovery.items.indices { discovery.items[index].name = name }
         }
     }
@@ -34,26 +34,26 @@ struct ForeignFilesTests {
 
     @Test("A case folder with slices and another tool's result.json is left as it is: the result goes beside it")
     func sourceFolder() async throws {
-        let bench = try WordBench(["case1": "scan"])
+        let bench = try TextBatch(["case1": "scan"])
         var files = Dictionary(uniqueKeysWithValues: (0..<62).map { ("case1/slice\($0).dcm", "slice \($0)") })
         files["case1/result.json"] = "{\"tool\":\"another\",\"fingerprint\":\"\(String(repeating: "0", count: 64))\"}"
         try place(files, in: bench.output.path)
         for overwrite in [false, true] {
-            let outcome = try await bench.again().run(recipe(named: "case1"), overwrite: overwrite)
+            let outcome = try await bench.again().run(recipe(named: "case1")) { $0.rules.overwrite = overwrite }
             #expect(outcome.counts.completed == 1 && outcome.counts.failed == 0)
             try expectUntouched(files, in: bench.output.path)
         }
         let results = FileSystem.entries(bench.output.path).filter { $0.hasPrefix("case1-") }
         #expect(results.count == 1)
-        #expect(try bench.words(results[0]) == "SCAN")
+        #expect(try bench.text(results[0]) == "SCAN")
     }
 
     @Test("A folder that comes while the run works, where a result belongs, is not replaced: the item fails")
     func lateFolder() async throws {
-        let bench = try WordBench(["a": "one"])
+        let bench = try TextBatch(["a": "one"])
         let files = ["a/result.json": "{}", "a/notes.txt": "mine"]
         let outcome = try await bench.run(
-            WordRecipe { stage, _ in if stage == .render { try place(files, in: bench.output.path) } }
+            TextRecipe { stage, _ in if stage == .render { try place(files, in: bench.output.path) } }
         )
         #expect(outcome.counts.failed == 1)
         #expect(try bench.events("itemFailed").first?.contains("is not a result of this batch") == true)
@@ -62,38 +62,38 @@ struct ForeignFilesTests {
 
     @Test("A reviewer's files stay in a result folder that is replaced; a result that was edited is kept aside")
     func reviewer() async throws {
-        let bench = try WordBench(["a": "one"])
-        _ = try await bench.run(WordRecipe())
+        let bench = try TextBatch(["a": "one"])
+        _ = try await bench.run(TextRecipe())
         let files = ["a/review.txt": "looks fine", "a/notes/second.txt": "deep"]
         try place(files, in: bench.output.path)
         try bench.write("a", "another text")
-        _ = try await bench.again().run(WordRecipe())
-        #expect(try bench.words("a") == "ANOTHER TEXT")
+        _ = try await bench.again().run(TextRecipe())
+        #expect(try bench.text("a") == "ANOTHER TEXT")
         try expectUntouched(files, in: bench.output.path)
         #expect(try bench.events("note").contains { $0.contains("2 files in its folder") })
 
         try FileSystem.write(bench.output.item("a") + "/result.json", Array("corrected".utf8))
-        _ = try await bench.again().run(WordRecipe())
-        #expect(try bench.words("a") == "ANOTHER TEXT")
+        _ = try await bench.again().run(TextRecipe())
+        #expect(try bench.text("a") == "ANOTHER TEXT")
         #expect(try text(bench.output.path + "/kept/a/result.json") == "corrected")
         try expectUntouched(files, in: bench.output.path)
     }
 
     @Test("A result of before is replaced after a run that was cut off between its decision and its commit")
     func cutOff() async throws {
-        let bench = try WordBench(["a": "one"])
-        _ = try await bench.run(WordRecipe())
+        let bench = try TextBatch(["a": "one"])
+        _ = try await bench.run(TextRecipe())
         try bench.write("a", "another text")
         let stopped = try await bench.again().run(
-            WordRecipe { stage, _ in
+            TextRecipe { stage, _ in
                 if stage == .write { throw FileSystemError(operation: "write", path: "x", code: ENOSPC) }
             },
             onFull: .stop
         )
         #expect(stopped.counts.notReached == 1)
-        #expect(try bench.words("a") == "ONE")
-        #expect(try await bench.again().run(WordRecipe()).counts.completed == 1)
-        #expect(try bench.words("a") == "ANOTHER TEXT")
+        #expect(try bench.text("a") == "ONE")
+        #expect(try await bench.again().run(TextRecipe()).counts.completed == 1)
+        #expect(try bench.text("a") == "ANOTHER TEXT")
         #expect(!FileSystem.exists(bench.output.path + "/kept"))
     }
 
@@ -102,11 +102,11 @@ struct ForeignFilesTests {
         arguments: ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf"]
     )
     func ownReports(name: String) async throws {
-        let bench = try WordBench(["a": "one"])
+        let bench = try TextBatch(["a": "one"])
         let files = [name: "mine\n"]
         try place(files, in: bench.output.path)
         let before = FileSystem.entries(bench.output.path)
-        let error = await #expect(throws: BatchError.self) { try await bench.run(WordRecipe(), creating: false) }
+        let error = await #expect(throws: BatchError.self) { try await bench.run(TextRecipe()) { $0.createsOutput = false } }
         #expect(error?.description.contains(name) == true)
         #expect(FileSystem.entries(bench.output.path) == before)
         try expectUntouched(files, in: bench.output.path)
@@ -114,14 +114,14 @@ struct ForeignFilesTests {
 
     @Test("A replacement that was cut off between two renames is undone")
     func twoRenames() async throws {
-        let bench = try WordBench(["a": "one"])
-        _ = try await bench.run(WordRecipe())
+        let bench = try TextBatch(["a": "one"])
+        _ = try await bench.run(TextRecipe())
         try place(["a/review.txt": "mine"], in: bench.output.path)
         // As a file system without exchanging leaves it when the power fails.
         let replaced = bench.output.hidden + "/replaced"
         try FileSystem.makeFolder(replaced)
         try FileSystem.move(bench.output.item("a"), to: replaced + "/a")
-        #expect(try await bench.again().run(WordRecipe()).counts.completed == 1)
+        #expect(try await bench.again().run(TextRecipe()).counts.completed == 1)
         try expectUntouched(["a/review.txt": "mine"], in: bench.output.path)
         #expect(FileSystem.entries(replaced).isEmpty)
     }
@@ -130,7 +130,7 @@ struct ForeignFilesTests {
     func anyFiles(seed: Int) async throws {
         var random = SplitMix64(seed: UInt64(seed))
         let names = ["a", "b", "c", "d"]
-        let bench = try WordBench(Dictionary(uniqueKeysWithValues: names.map { ($0, "word \($0)") }))
+        let bench = try TextBatch(Dictionary(uniqueKeysWithValues: names.map { ($0, "word \($0)") }))
         var files: [String: String] = [:]
         func add(inside folders: [String]) throws {
             let inner = ["result.json", "run.json", "labels.nii.gz", "x/result.json", "meshes/a.stl", "slice.dcm"]
@@ -147,7 +147,7 @@ struct ForeignFilesTests {
         }
         try add(inside: names + ["e", "kept", "kept/a", "mine"])
         for round in 0..<4 {
-            let outcome = try await bench.again().run(WordRecipe(), overwrite: round == 2)
+            let outcome = try await bench.again().run(TextRecipe()) { $0.rules.overwrite = round == 2 }
             #expect(outcome.counts.completed == 4, "seed \(seed), round \(round)")
             try expectUntouched(files, in: bench.output.path)
             try add(inside: FileSystem.entries(bench.output.path).filter { !$0.contains(".") } + ["new"])

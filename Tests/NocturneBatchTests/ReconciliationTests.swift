@@ -70,7 +70,7 @@ private final class ReconciliationBench: Sendable {
         var options = Reconciliation.Options(threads: 1)
         options.descriptionChanged = descriptionChanged
         let reconciliation = Reconciliation(
-            recipes: [WordRecipe()],
+            recipes: [TextRecipe()],
             journal: journal,
             output: output,
             blocking: blocking,

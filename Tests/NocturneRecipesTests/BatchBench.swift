@@ -95,16 +95,19 @@ final class BatchBench: Sendable {
         let output = output ?? self.output
         try output.create()
         let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))
+        var rules = RunRules()
+        rules.retryFailed = retryFailed
+        rules.overwrite = overwrite
         let batch = BatchOptions(
             output: output,
             description: try description(options, inputs: inputs),
-            threads: threads,
-            memoryBytes: memoryBytes,
-            retryFailed: retryFailed,
-            overwrite: overwrite,
-            previousDeath: previousDeath,
-            supervisor: supervisor,
-            processBytes: BatchBench.processBytes
+            resources: ResourceLimits(
+                threads: threads,
+                memoryBytes: memoryBytes,
+                processBytes: BatchBench.processBytes
+            ),
+            rules: rules,
+            supervision: SupervisionState(supervisor: supervisor, previousCrash: previousDeath)
         )
         return try await BatchEngine(recipes: [recipe], options: batch, control: control, progress: progress).run()
     }

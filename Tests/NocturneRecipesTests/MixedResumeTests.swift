@@ -62,9 +62,11 @@ private struct MixedBench {
                 exclude: [],
                 modelPaths: models
             ),
-            threads: threads,
-            memoryBytes: 2 << 30,
-            processBytes: BatchBench.processBytes
+            resources: ResourceLimits(
+                threads: threads,
+                memoryBytes: 2 << 30,
+                processBytes: BatchBench.processBytes
+            )
         )
         let control = RunControl()
         let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))

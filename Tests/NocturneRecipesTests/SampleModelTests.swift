@@ -51,9 +51,7 @@ struct SampleModelTests {
             options: BatchOptions(
                 output: output,
                 description: description,
-                threads: 2,
-                memoryBytes: 2 << 30,
-                processBytes: 64 << 20
+                resources: ResourceLimits(threads: 2, memoryBytes: 2 << 30, processBytes: 64 << 20)
             ),
             control: RunControl(),
             progress: progress

@@ -22,7 +22,7 @@ struct BatchReportWriter {
         for attempt in 0...3 {
             if let reason = await health.fault() { return try await giveUp(reason) }
             do {
-                return try await room.whenThereIsRoom(control, progress) { try await write() }
+                return try await room.retryingWhenFull { try await write() }
             } catch let full as BatchError where full.code == .outputFull {
                 return try await giveUp(full.detail)
             } catch let error as any SystemCallError where error.isTransient && control.mode != .cancelled {
@@ -57,7 +57,7 @@ struct BatchReportWriter {
             statistics: try await journal.statistics(),
             description: description
         )
-        let isComplete = try await blocking.run { [recipes, output, flag = control.flag(for: "")] () throws -> Bool in
+        let isComplete = try await blocking.run { [recipes, output, flag = control.flag] () throws -> Bool in
             try FaultPoint.account.pass()
             try report.write(into: output)
             let completed = items.filter { $0.state == .completed }.map { output.item($0.name) }

@@ -32,14 +32,6 @@ struct RunLimits: Codable, Sendable {
         if supervisor != nil { try await journal.set(.runLimits, to: self) }
     }
 
-    /// When items that are started now have to be finished.
-    func deadline(_ hours: WorkingHours) -> ContinuousClock.Instant? {
-        secondsUntilDeadline(hours, from: SystemTime().wallClock.seconds).map { .now + .seconds($0) }
-    }
-
-    /// How long items that are started now may take; nil for any time.
-    /// - Parameter now: seconds since 1970.
-    func secondsUntilDeadline(_ hours: WorkingHours, from now: Int) -> Int? {
-        (deadline ?? hours.deadline(after: now)).map { $0 - now }
-    }
+    /// When what is started now is to be finished, in seconds since 1970; nil for never.
+    func deadline(_ hours: WorkingHours, after now: Int) -> Int? { deadline ?? hours.deadline(after: now) }
 }

@@ -18,8 +18,8 @@ enum Terminal {
         UrgentOutput.write("nocturne: " + EventText.printable(text) + "\n")
     }
 
-    /// To standard error as it is.
-    static func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
+    /// To standard error as it is, after what a run has to show; given up when nobody reads it for a while.
+    static func write(_ text: String) { LineWriter.standardError.write(Array(text.utf8), within: 5) }
 
     /// Whether standard error is a terminal that can move its cursor.
     static var isInteractive: Bool {

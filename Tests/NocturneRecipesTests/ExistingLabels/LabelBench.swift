@@ -118,9 +118,11 @@ struct LabelBench {
             options: BatchOptions(
                 output: batch.output,
                 description: description,
-                threads: 2,
-                memoryBytes: 1 << 30,
-                processBytes: BatchBench.processBytes
+                resources: ResourceLimits(
+                    threads: 2,
+                    memoryBytes: 1 << 30,
+                    processBytes: BatchBench.processBytes
+                )
             ),
             control: RunControl(),
             progress: ProgressReporter(path: batch.output.events, view: Silence())

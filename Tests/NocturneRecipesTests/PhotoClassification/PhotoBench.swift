@@ -69,6 +69,8 @@ final class PhotoBench: Sendable {
         let output = output ?? self.output
         try output.create()
         let packages = try models.map { try ModelPackage.load(folder: $0) }
+        var rules = RunRules()
+        rules.failFast = failFast
         let batch = BatchOptions(
             output: output,
             description: BatchDescription(
@@ -80,10 +82,8 @@ final class PhotoBench: Sendable {
                 exclude: [],
                 modelPaths: models
             ),
-            threads: threads,
-            memoryBytes: 1 << 30,
-            failFast: failFast,
-            processBytes: 64 << 20
+            resources: ResourceLimits(threads: threads, memoryBytes: 1 << 30, processBytes: 64 << 20),
+            rules: rules
         )
         let progress = ProgressReporter(path: output.events, view: Silence())
         return try await BatchEngine(recipes: [recipe], options: batch, control: RunControl(), progress: progress).run()

@@ -75,12 +75,7 @@ struct ShelfBench {
                 exclude: [],
                 modelPaths: [model]
             ),
-            threads: threads,
-            memoryBytes: 2 << 30,
-            retryFailed: false,
-            overwrite: false,
-            previousDeath: nil,
-            processBytes: 64 << 20
+            resources: ResourceLimits(threads: threads, memoryBytes: 2 << 30, processBytes: 64 << 20)
         )
         let progress = ProgressReporter(path: output.events, view: Silence())
         let engine = BatchEngine(recipes: [recipe], options: batch, control: RunControl(), progress: progress)

@@ -7,21 +7,24 @@ import NocturneSystem
 import NocturneTestSupport
 import Synchronization
 
-/// The smallest recipe there is: every text file below the inputs becomes a result that holds its words in capitals.
+/// The smallest recipe there is: every text file below the inputs becomes a result that holds its text in capitals.
 ///
-/// What happens at a stage can be changed from outside, so that the engine is met with faults.
-struct WordRecipe: Recipe {
-    /// Called at the begin of a stage with its name and the item's; what it throws is the stage's error.
+/// What happens at a stage can be changed from outside, to show how the engine handles errors.
+struct TextRecipe: Recipe {
+    /// Called at the start of a stage with its name and the item's; what it throws is the stage's error.
     var disturbance: @Sendable (Stage, String) throws -> Void = { _, _ in }
-    /// Called with what was found by each look at the inputs.
+    /// Called with what each search of the inputs has found.
     var found: @Sendable (inout Discovery) throws -> Void = { _ in }
+
+    /// Peak bytes of an item, by its name.
+    var memoryBytes: @Sendable (String) -> Int = { _ in 1000 }
 
     init(_ disturbance: @escaping @Sendable (Stage, String) throws -> Void = { _, _ in }) {
         self.disturbance = disturbance
     }
 
-    /// The same with another look at the inputs.
-    func finding(_ found: @escaping @Sendable (inout Discovery) throws -> Void) -> WordRecipe {
+    /// The same with another search of the inputs.
+    func finding(_ found: @escaping @Sendable (inout Discovery) throws -> Void) -> TextRecipe {
         var recipe = self
         recipe.found = found
         return recipe
@@ -38,13 +41,13 @@ struct WordRecipe: Recipe {
     }
 
     final class Run: InferenceRun {
-        let words: String
+        let text: String
         var stepsDone = 0
         let stepCount = 1
-        init(_ words: String) { self.words = words }
+        init(_ text: String) { self.text = text }
         func step(_ context: StageContext) throws { stepsDone = 1 }
         func checkpoint(force: Bool, _ context: StageContext) throws {}
-        func finish(_ context: StageContext) throws -> String { words.uppercased() }
+        func finish(_ context: StageContext) throws -> String { text.uppercased() }
     }
 
     func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
@@ -57,7 +60,7 @@ struct WordRecipe: Recipe {
                     DiscoveredItem(
                         key: path,
                         name: (file as NSString).deletingPathExtension,
-                        model: "words",
+                        model: "text",
                         source: Source.encoded(path),
                         path: path,
                         fingerprint: ContentDigest.of(path + stamp.words),
@@ -72,7 +75,9 @@ struct WordRecipe: Recipe {
 
     func sharedBytes(threads: Int) throws -> Int { 0 }
     func plan(_ source: Source, threads: Int, lean: Bool) throws -> ItemPlan {
-        ItemPlan(buffers: [PlannedBuffer("words", bytes: 1000, from: .load, through: .write)], steps: 1)
+        let name = (source.path as NSString).lastPathComponent
+        let buffer = PlannedBuffer("text", bytes: memoryBytes(name), from: .load, through: .write)
+        return ItemPlan(buffers: [buffer], steps: 1)
     }
     func secondsPerStep(scope: ComputeScope) throws -> Double { 0 }
 
@@ -81,9 +86,9 @@ struct WordRecipe: Recipe {
     }
 
     func load(_ source: Source, _ item: RecipeItem, _ context: StageContext) throws -> String {
-        let words = String(decoding: try FileSystem.read(source.path), as: UTF8.self)
+        let text = String(decoding: try FileSystem.read(source.path), as: UTF8.self)
         try disturbance(.load, item.name)
-        return words
+        return text
     }
     func prepare(_ loaded: consuming String, _ item: RecipeItem, _ context: StageContext) throws -> String {
         try disturbance(.prepare, item.name)
@@ -105,9 +110,9 @@ struct WordRecipe: Recipe {
         -> ItemProduct
     {
         try disturbance(.write, item.name)
-        let text = "{\"files\":[],\"fingerprint\":\"\(item.fingerprint)\",\"words\":\"\(rendered)\"}"
+        let text = "{\"files\":[],\"fingerprint\":\"\(item.fingerprint)\",\"text\":\"\(rendered)\"}"
         try FileSystem.write(folder + "/result.json", Array(text.utf8))
-        return try WordRecipe.product(of: folder)
+        return try TextRecipe.product(of: folder)
     }
 
     private static func product(of folder: String) throws -> ItemProduct {
@@ -118,80 +123,6 @@ struct WordRecipe: Recipe {
 
     func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         String(decoding: try FileSystem.read(folder + "/result.json"), as: UTF8.self).contains(fingerprint)
-            ? try WordRecipe.product(of: folder) : nil
-    }
-}
-
-/// A folder of words and a batch over it.
-struct WordBench {
-    let folder: TemporaryFolder
-    private let control = RunControl()
-
-    init(_ words: [String: String]) throws {
-        folder = try TemporaryFolder("words")
-        try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
-        for (name, text) in words { try write(name, text) }
-    }
-
-    private init(_ folder: TemporaryFolder) { self.folder = folder }
-
-    /// The same batch in a run of its own.
-    func again() -> WordBench { WordBench(folder) }
-
-    var output: OutputFolder { OutputFolder(folder("out").path) }
-
-    func write(_ name: String, _ text: String) throws {
-        try text.write(to: folder("in").appendingPathComponent(name + ".txt"), atomically: true, encoding: .utf8)
-    }
-
-    func run(
-        _ recipe: WordRecipe,
-        onFull: FullDiskPolicy = .pause,
-        watch: FolderWatcher? = nil,
-        stall: StallPolicy? = nil,
-        memoryBytes: Int? = 1 << 30,
-        overwrite: Bool = false,
-        creating: Bool = true,
-        supervisor: String? = nil,
-        previousDeath: String? = nil
-    ) async throws -> BatchOutcome {
-        if creating { try output.create() }
-        let description = BatchDescription(
-            version: "test",
-            models: [],
-            options: [:],
-            inputs: [folder("in").path],
-            include: [],
-            exclude: [],
-            modelPaths: []
-        )
-        return try await BatchEngine(
-            recipes: [recipe],
-            options: BatchOptions(
-                output: output,
-                description: description,
-                threads: 2,
-                memoryBytes: memoryBytes,
-                overwrite: overwrite,
-                onFull: onFull,
-                watch: watch,
-                stall: stall,
-                previousDeath: previousDeath,
-                supervisor: supervisor,
-                processBytes: 0
-            ),
-            control: control,
-            progress: ProgressReporter(path: output.events, view: SilentView())
-        ).run()
-    }
-
-    /// What a result says, and what the events said.
-    func words(_ name: String) throws -> String {
-        let text = String(decoding: try FileSystem.read(output.item(name) + "/result.json"), as: UTF8.self)
-        return text.components(separatedBy: "\"words\":\"").last?.components(separatedBy: "\"").first ?? ""
-    }
-    func events(_ kind: String) throws -> [String] {
-        String(decoding: try FileSystem.read(output.events), as: UTF8.self).split(separator: "\n").map(String.init)
-            .filter { $0.contains("\"event\":\"\(kind)\"") }
+            ? try TextRecipe.product(of: folder) : nil
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneSystem
 import Testing
 
 @Suite("Working hours")
@@ -7,7 +8,7 @@ struct WorkingHoursTests {
     private func second(_ words: String) throws -> Int { try #require(WorkingHours.TimeOfDay(words)).minutes * 60 }
 
     @Test(
-        "Words that are no times are refused",
+        "Text that is not a time is refused",
         arguments: ["", "24:00", "6", "06:60", "6:5:4", "-1:00", "aa:bb", "06:"]
     )
     func refused(words: String) {
@@ -29,6 +30,16 @@ struct WorkingHoursTests {
         #expect(WorkingHours().secondsUntilOpen(at: try second(now)) == 0)
     }
 
+    @Test("The wait depends on the clock that people read, and on the local time")
+    func moment() throws {
+        let hours = WorkingHours(window: WorkingHours.Window("20:00-06:00"))
+        let components = DateComponents(year: 2026, month: 1, day: 14, hour: 19, minute: 59, second: 30)
+        let seconds = Int(try #require(Calendar.current.date(from: components)).timeIntervalSince1970)
+        #expect(hours.secondsUntilOpen(at: WallTime(seconds: seconds)) == 30)
+        #expect(hours.secondsUntilOpen(at: WallTime(seconds: seconds + 30)) == 0)
+        #expect(WorkingHours().secondsUntilOpen(at: WallTime(seconds: seconds)) == 0)
+    }
+
     @Test("The deadline is the next such time, a day away when it is just now")
     func deadline() throws {
         let hours = WorkingHours(finishBy: WorkingHours.TimeOfDay("06:00"))
@@ -41,5 +52,15 @@ struct WorkingHoursTests {
         #expect(try left(5, 59) == 60)
         #expect(try left(6, 0) == 86_400)
         #expect(WorkingHours().deadline(after: 0) == nil)
+    }
+
+    @Test("The pace is learned for each model by itself, and later items count more")
+    func pace() {
+        var pace = LearnedPace()
+        #expect(pace.seconds(model: "a", steps: 10) == nil)
+        pace.learn(model: "a", seconds: 20, steps: 10)
+        #expect(pace.seconds(model: "a", steps: 5) == 10 && pace.seconds(model: "b", steps: 5) == nil)
+        pace.learn(model: "a", seconds: 40, steps: 10)
+        #expect(pace.seconds(model: "a", steps: 10) == 30)
     }
 }
