@@ -87,9 +87,8 @@ struct ForeignFilesTests {
         let stopped = try await bench.again().run(
             TextRecipe { stage, _ in
                 if stage == .write { throw FileSystemError(operation: "write", path: "x", code: ENOSPC) }
-            },
-            onFull: .stop
-        )
+            }
+        ) { $0.rules.onFull = .stop }
         #expect(stopped.counts.notReached == 1)
         #expect(try bench.text("a") == "ONE")
         #expect(try await bench.again().run(TextRecipe()).counts.completed == 1)

@@ -1,3 +1,4 @@
+import NocturneJournal
 import Foundation
 import NocturneSystem
 

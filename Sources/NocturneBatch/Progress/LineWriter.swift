@@ -1,5 +1,5 @@
 import Dispatch
-package import NocturneSystem
+import NocturneSystem
 import Synchronization
 
 #if canImport(Glibc)

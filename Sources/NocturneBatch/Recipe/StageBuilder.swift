@@ -1,3 +1,4 @@
+public import NocturneJournal
 import NocturneConcurrency
 
 /// What a stage does with one item: a function of what the stage before made of it.

@@ -1,3 +1,4 @@
+import NocturneJournal
 import NocturneSystem
 
 /// What the answers of the outside lead to: plans, failed starts, and the ends of items.

@@ -1,3 +1,4 @@
+import NocturneJournal
 import NocturneSystem
 
 /// Whether an item fits: into the hours, the budget, the disk, and the machine's memory.

@@ -1,3 +1,4 @@
+import NocturneJournal
 package import NocturneSystem
 
 extension AdmissionStateMachine {

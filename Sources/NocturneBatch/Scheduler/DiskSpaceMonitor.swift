@@ -109,7 +109,7 @@ struct DiskProbe {
             guard descriptor >= 0 else { return DiskProbe.outOfSpace(errno) }
             defer { close(descriptor) }
             // Not posix_fallocate, which writes all the bytes where the file system cannot set them apart.
-            if index == 0, let code = DiskProbe.outOfSpace(cposix_set_apart(descriptor, Int64(bytes))) { return code }
+            if index == 0, let code = DiskProbe.outOfSpace(cposix_fallocate(descriptor, Int64(bytes))) { return code }
         }
         return nil
     }

@@ -1,8 +1,9 @@
+package import NocturneJournal
 import NocturneSystem
 
 /// How an item's processing ended. The scheduler hears it exactly once.
-struct ItemEnd: Sendable {
-    enum Outcome: Sendable {
+package struct ItemEnd: Sendable {
+    package enum Outcome: Sendable {
         /// Its folder is in place and the journal has it.
         case completed(ItemProduct)
         case failed(reason: String, stage: Stage, recovery: RecoveryAction?)
@@ -10,10 +11,16 @@ struct ItemEnd: Sendable {
         case interrupted
     }
 
-    let id: Int64
-    let outcome: Outcome
+    package let id: Int64
+    package let outcome: Outcome
     /// Seconds spent in each stage.
-    let seconds: [Stage: Double]
+    package let seconds: [Stage: Double]
+
+    package init(id: Int64, outcome: Outcome, seconds: [Stage: Double]) {
+        self.id = id
+        self.outcome = outcome
+        self.seconds = seconds
+    }
 }
 
 /// Hears how items end. A direct call, so that cancellation of the caller's task loses nothing.
@@ -22,7 +29,7 @@ protocol ItemEndReceiver: Sendable {
 }
 
 /// What may help after a failure.
-enum RecoveryAction: Sendable {
+package enum RecoveryAction: Sendable {
     /// Trying again: the cause may have gone away by itself.
     case retry
     /// Waiting for free space on the disk.

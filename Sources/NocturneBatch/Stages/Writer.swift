@@ -1,3 +1,4 @@
+import NocturneJournal
 import NocturneConcurrency
 import NocturneSystem
 

@@ -32,7 +32,7 @@ public struct BatchVerification: Sendable {
         progress: @escaping @Sendable (_ done: Int, _ all: Int) -> Void = { _, _ in }
     ) async throws -> VerificationReport {
         let contents = try await Journal.with(path: output.journal) { try await $0.contents() }
-        let used = pool ?? ComputePool(width: 1)
+        let used = try pool ?? ComputePool(width: 1)
         defer { if pool == nil { used.shutdown() } }
         return try await used.run { try check(contents, ComputeScope(pool: used, flag: flag), progress) }
     }
