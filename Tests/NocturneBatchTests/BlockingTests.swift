@@ -34,7 +34,7 @@ struct BlockingTests {
     func unseen() async throws {
         let folder = try TemporaryFolder("blocking")
         let file = try folder.write("x", to: "a").path
-        let pool = BlockingPool(width: 1)
+        let pool = try BlockingPool(width: 1)
         defer { pool.shutdown() }
         async let beside: Void = { for _ in 0..<100 { _ = try FileSystem.read(file) } }()
         let found = try await BlockingCheck.violations {

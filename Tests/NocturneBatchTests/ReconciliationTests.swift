@@ -13,10 +13,11 @@ private final class ReconciliationBench: Sendable {
     let output: OutputFolder
     let journal: Journal
     let control = RunControl()
-    private let blocking = BlockingPool(width: 1)
+    private let blocking: BlockingPool
 
     init() async throws {
         folder = try TemporaryFolder("reconciliation")
+        blocking = try BlockingPool(width: 1)
         output = OutputFolder(folder("out").path)
         try output.create()
         journal = try await Journal(path: output.journal)

@@ -38,7 +38,7 @@ struct UnresponsiveFilesTests {
         flag: CancellationFlag = CancellationFlag(),
         _ body: () async throws -> Void
     ) async throws -> Set<String> {
-        let pool = BlockingPool(width: 1)
+        let pool = try BlockingPool(width: 1)
         defer { pool.shutdown() }
         async let found = pool.run { try files.among(paths, flag: flag) }
         try await body()

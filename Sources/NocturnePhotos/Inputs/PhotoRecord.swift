@@ -1,6 +1,6 @@
-import NocturneBatch
+package import NocturneBatch
 import NocturneFormats
-import NocturneRecipeSupport
+public import NocturneRecipeSupport
 
 /// What a photo recipe keeps in the journal to find a picture again and to plan for it without decoding it.
 public struct PhotoRecord: ItemSource {
@@ -14,9 +14,9 @@ public struct PhotoRecord: ItemSource {
     var height: Int
     /// What decoding holds at its peak, the picture counted where it is decoded whole.
     var decodingBytes: Int
-    var identifiers: IdentifierPolicy?
+    package var identifiers: IdentifierPolicy?
 
-    var namedFiles: [String] { [path] }
+    package var namedFiles: [String] { [path] }
 
     /// - Parameter inBands: whether the picture is read in bands, which holds less.
     init(

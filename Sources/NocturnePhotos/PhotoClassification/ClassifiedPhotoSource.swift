@@ -1,5 +1,5 @@
-import NocturneBatch
-import NocturneRecipeSupport
+package import NocturneBatch
+public import NocturneRecipeSupport
 
 /// What the recipe keeps in the journal to find a photo again and to plan for it without reading pixels.
 public struct ClassifiedPhotoSource: ItemSource {
@@ -9,8 +9,8 @@ public struct ClassifiedPhotoSource: ItemSource {
     /// Whether the run had metadata at all.
     var expectsMetadata: Bool
 
-    var identifiers: IdentifierPolicy? { photo.identifiers }
-    var namedFiles: [String] { photo.namedFiles }
+    package var identifiers: IdentifierPolicy? { photo.identifiers }
+    package var namedFiles: [String] { photo.namedFiles }
 
     init(photo: PhotoRecord, metadata: ClinicalMetadata?, expectsMetadata: Bool) {
         self.photo = photo

@@ -3,7 +3,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-public import NocturneJournal
+import NocturneJournal
 import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem

@@ -46,7 +46,7 @@ public final class ControlRequestListener: Sendable {
         while body: () async throws -> Result
     ) async throws -> Result {
         // Reading the folder may block, on a share that does not answer.
-        let pool = BlockingPool(width: 1)
+        let pool = try BlockingPool(width: 1)
         defer { pool.shutdown() }
         return try await listen(on: pool, time, while: body)
     }

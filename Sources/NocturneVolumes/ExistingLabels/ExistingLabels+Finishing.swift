@@ -2,7 +2,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-public import NocturneJournal
+import NocturneJournal
 import NocturneMesh
 import NocturnePictures
 import NocturnePostprocess

@@ -1,7 +1,7 @@
-import NocturneBatch
+package import NocturneBatch
 import NocturneCore
 import NocturneFormats
-import NocturneRecipeSupport
+public import NocturneRecipeSupport
 
 /// What the recipe keeps in the journal to find an object again and to plan for it without reading pixels.
 public struct ExistingSource: ItemSource {
@@ -23,9 +23,9 @@ public struct ExistingSource: ItemSource {
     var bytes: Int
     /// What was found out when the object was found.
     var notes: [String]
-    var identifiers: IdentifierPolicy?
+    package var identifiers: IdentifierPolicy?
 
-    var namedFiles: [String] { [path] + (image?.files ?? []) }
+    package var namedFiles: [String] { [path] + (image?.files ?? []) }
 
     /// How much of an object is read.
     static let limits = DICOMObjectLimits(segments: 4096, contours: 1 << 18, points: 1 << 24, voxels: 1 << 29)

@@ -1,7 +1,7 @@
-import NocturneBatch
+package import NocturneBatch
 import NocturneCore
 import NocturneFormats
-import NocturneRecipeSupport
+public import NocturneRecipeSupport
 
 /// The intensities to be shown from black to white, as a header states them.
 struct StatedWindow: Codable, Sendable, Hashable {
@@ -39,9 +39,9 @@ public struct VolumeSource: ItemSource {
     var notes: [String]?
     /// The files of voxels of NIfTI pairs, whose headers are ``files``.
     var images: [String]?
-    var identifiers: IdentifierPolicy?
+    package var identifiers: IdentifierPolicy?
 
-    var namedFiles: [String] { files + (images ?? []) + (reference.map { [$0] } ?? []) }
+    package var namedFiles: [String] { files + (images ?? []) + (reference.map { [$0] } ?? []) }
 
     /// One slice: its file by its place in ``files``, and its place in that file.
     struct Slice: Codable, Sendable, Hashable {

@@ -12,12 +12,13 @@ struct MachineMonitorTests {
     private struct Setup: Sendable {
         let time = ManualTime()
         let control = RunControl()
-        let probes = BlockingPool(width: 1)
+        let probes: BlockingPool
         let reading: Readings
         let view = Reasons()
         let monitor: MachineMonitor
 
-        init(watch: FolderWatcher? = nil) {
+        init(watch: FolderWatcher? = nil) throws {
+            probes = try BlockingPool(width: 1)
             let reading = Readings()
             self.reading = reading
             monitor = MachineMonitor(
