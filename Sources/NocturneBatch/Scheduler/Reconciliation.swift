@@ -48,6 +48,7 @@ package struct Reconciliation: Sendable {
     /// Records what is new, and lists what is to be processed, suspects first.
     /// - Throws: `CancelledError` when the run is to stop; errors of the journal.
     package func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> [PendingItem] {
+        try check()
         let known = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0) })
         let files = try await journal.files()
         let decisions = try await blocking.run { try decide(discovery.items, known, files, planner) }
