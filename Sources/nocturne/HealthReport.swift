@@ -1,9 +1,9 @@
 import Foundation
 import NocturneBatch
-import NocturneJournal
 import NocturneConcurrency
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
 import NocturneSystem
 
 /// What `doctor` finds: one line a fact, each fit, worth a look, or a fault.

@@ -83,7 +83,8 @@ struct BlockingTests {
         }
         let folder = bench.folder.path
         let unknown = found.filter { violation in
-            let path = violation.path.hasPrefix(folder) ? String(violation.path.dropFirst(folder.count)) : violation.path
+            let path =
+                violation.path.hasPrefix(folder) ? String(violation.path.dropFirst(folder.count)) : violation.path
             return !BlockingTests.knownFolders.contains(path)
                 && !BlockingTests.known.contains { path.hasPrefix($0.path) }
                 // The bench makes its URLs within the run.

@@ -116,7 +116,8 @@ package struct Reconciliation: Sendable {
     // MARK: The queue
 
     /// What is to be processed, suspects first, and the keys of items whose results were found finished.
-    private func queue(_ decisions: [WorkPlanner.Decision]) async throws -> (queue: [PendingItem], adopted: Set<String>) {
+    private func queue(_ decisions: [WorkPlanner.Decision]) async throws -> (queue: [PendingItem], adopted: Set<String>)
+    {
         let ids = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0.id) })
         let candidates = decisions.filter { $0.work || $0.entry.state == .quarantined }
         let products = try await blocking.run { () throws -> [String: ItemProduct] in
@@ -130,7 +131,8 @@ package struct Reconciliation: Sendable {
             return products
         }
         let adopted = candidates.compactMap { decision in
-            products[decision.entry.key].flatMap { product in ids[decision.entry.key].map { (id: $0, product: product) } }
+            products[decision.entry.key].flatMap { product in ids[decision.entry.key].map { (id: $0, product: product) }
+            }
         }
         if !adopted.isEmpty { try await journal.complete(adopted, at: now) }
         let queue = candidates.compactMap { decision -> PendingItem? in

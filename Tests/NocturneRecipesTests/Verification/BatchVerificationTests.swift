@@ -125,7 +125,9 @@ struct BatchVerificationTests {
         moved.affine.translation.x += 0.01
         try await write(moved) { _ in }
         #expect(
-            try await batch.faults() == ["\(file): its voxels lie elsewhere than result.json says, by more than 0.001 mm"]
+            try await batch.faults() == [
+                "\(file): its voxels lie elsewhere than result.json says, by more than 0.001 mm"
+            ]
         )
         var cut = labels.geometry
         cut.shape.z -= 1
