@@ -75,11 +75,13 @@ struct BlockingTests {
             if stage == .load, name == "a" { throw FileSystemError(operation: "read", path: "a", code: 1) }
         }
         var found = try await BlockingCheck.violations {
-            #expect(try await bench.run(recipe).counts.failed == 1)
+            let outcome = try await bench.run(recipe)
+            #expect(outcome.counts.failed == 1)
         }
         try bench.write("d", "four")
         found += try await BlockingCheck.violations {
-            #expect(try await bench.again().run(WordRecipe()).counts.completed == 3)
+            let outcome = try await bench.again().run(WordRecipe())
+            #expect(outcome.counts.completed == 3)
         }
         let folder = bench.folder.path
         let unknown = found.filter { violation in
