@@ -66,7 +66,7 @@ struct BlockingTests {
     ]
 
     /// `OutputFolder.create`, called by `BatchEngine.run`.
-    private static let knownFolders: Set<String> = ["/out", "/out/.nocturne", "/out/.nocturne/staging"]
+    private static let knownFolders: Set<String> = ["", "/out", "/out/.nocturne", "/out/.nocturne/staging"]
 
     @Test("A whole batch and its continuation make no such call but at known places")
     func batch() async throws {
