@@ -104,7 +104,9 @@ public actor Journal {
     static func markReportOld(_ db: Database) throws {
         try db.execute(
             sql: "INSERT OR REPLACE INTO setting (key, value) VALUES (?, ?)",
-            arguments: [JournalSetting<Bool>.isReportUpToDate.key, try JournalSetting<Bool>.isReportUpToDate.encode(false)]
+            arguments: [
+                JournalSetting<Bool>.isReportUpToDate.key, try JournalSetting<Bool>.isReportUpToDate.encode(false),
+            ]
         )
     }
 }

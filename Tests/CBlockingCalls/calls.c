@@ -28,6 +28,16 @@ static void note(const char *call, const char *path) {
     observing = 0;
 }
 
+/* The same for a call on an open file. */
+static void note_open(const char *call, int descriptor) {
+    if (!atomic_load_explicit(&observer, memory_order_relaxed) || observing || cposix_thread_may_block()) return;
+    char link[64], path[1024];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    note(call, path);
+}
+
 /* The function that this one takes the place of. */
 #define NEXT(name) \
     static __typeof__(&name) next; \
@@ -40,19 +50,26 @@ static void note(const char *call, const char *path) {
         return next(__VA_ARGS__); \
     }
 
+#define WITH_FILE(result, name, parameters, descriptor, ...) \
+    result name parameters { \
+        NEXT(name); \
+        note_open(#name, descriptor); \
+        return next(__VA_ARGS__); \
+    }
+
 WITH_PATH(int, unlink, (const char *path), path, path)
 WITH_PATH(int, rmdir, (const char *path), path, path)
 WITH_PATH(int, mkdir, (const char *path, mode_t mode), path, path, mode)
 WITH_PATH(int, rename, (const char *from, const char *to), to, from, to)
 WITH_PATH(DIR *, opendir, (const char *path), path, path)
 WITH_PATH(FILE *, fopen, (const char *path, const char *mode), path, path, mode)
-WITH_PATH(int, fsync, (int descriptor), NULL, descriptor)
-WITH_PATH(int, fdatasync, (int descriptor), NULL, descriptor)
-WITH_PATH(int, syncfs, (int descriptor), NULL, descriptor)
+WITH_FILE(int, fsync, (int descriptor), descriptor, descriptor)
+WITH_FILE(int, fdatasync, (int descriptor), descriptor, descriptor)
+WITH_FILE(int, syncfs, (int descriptor), descriptor, descriptor)
 WITH_PATH(int, stat, (const char *path, struct stat *status), path, path, status)
 WITH_PATH(int, lstat, (const char *path, struct stat *status), path, path, status)
-WITH_PATH(int, ftruncate, (int descriptor, off_t size), NULL, descriptor, size)
-WITH_PATH(int, fallocate, (int descriptor, int mode, off_t offset, off_t size), NULL, descriptor, mode, offset, size)
+WITH_FILE(int, ftruncate, (int descriptor, off_t size), descriptor, descriptor, size)
+WITH_FILE(int, fallocate, (int descriptor, int mode, off_t offset, off_t size), descriptor, descriptor, mode, offset, size)
 WITH_PATH(int, nanosleep, (const struct timespec *time, struct timespec *left), NULL, time, left)
 WITH_PATH(int, usleep, (useconds_t time), NULL, time)
 WITH_PATH(unsigned, sleep, (unsigned time), NULL, time)
@@ -89,7 +106,7 @@ ssize_t write(int descriptor, const void *bytes, size_t count) {
     NEXT(write);
     if (atomic_load_explicit(&observer, memory_order_relaxed) && !observing && !cposix_thread_may_block()) {
         struct stat status;
-        if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) note("write", NULL);
+        if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) note_open("write", descriptor);
     }
     return next(descriptor, bytes, count);
 }

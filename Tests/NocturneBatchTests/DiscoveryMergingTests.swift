@@ -83,7 +83,11 @@ struct DiscoveryMergingTests {
 
     @Test("lists files that do not respond as failures, once, also where no recipe listed them")
     func unresponsive() {
-        let files = UnresponsiveFiles(patience: 3, remembered: ["/in/ct", "/in/dir/late"], reasons: ["/in/x": "crashes"])
+        let files = UnresponsiveFiles(
+            patience: 3,
+            remembered: ["/in/ct", "/in/dir/late"],
+            reasons: ["/in/x": "crashes"]
+        )
         var discovery = Discovery(items: [item("ct", "organs", .refused("did not respond"))])
         discovery.addFailures(of: files)
         #expect(discovery.items.map(\.path) == ["/in/ct", "/in/dir/late", "/in/x"])

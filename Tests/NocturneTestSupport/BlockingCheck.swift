@@ -11,7 +11,7 @@ public enum BlockingCheck {
     public struct Violation: Sendable, Hashable, CustomStringConvertible {
         /// The system call.
         public let call: String
-        /// Empty for a call on an open file.
+        /// Empty for a call that waits without a file.
         public let path: String
         /// Where it was made, as addresses for addr2line.
         public let callers: String

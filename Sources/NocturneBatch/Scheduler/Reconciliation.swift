@@ -48,6 +48,7 @@ package struct Reconciliation: Sendable {
     /// Records what is new, and lists what is to be processed, suspects first.
     /// - Throws: `CancelledError` when the run is to stop; errors of the journal.
     package func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> [PendingItem] {
+        try check()
         let known = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0) })
         let files = try await journal.files()
         let decisions = try await blocking.run {
@@ -131,7 +132,8 @@ package struct Reconciliation: Sendable {
     // MARK: The queue
 
     /// What is to be processed, suspects first, and the keys of items whose results were found finished.
-    private func queue(_ decisions: [WorkPlanner.Decision]) async throws -> (queue: [PendingItem], adopted: Set<String>) {
+    private func queue(_ decisions: [WorkPlanner.Decision]) async throws -> (queue: [PendingItem], adopted: Set<String>)
+    {
         let ids = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0.id) })
         let candidates = decisions.filter { $0.work || $0.entry.state == .quarantined }
         let products = try await blocking.run { () throws -> [String: ItemProduct] in
@@ -145,7 +147,8 @@ package struct Reconciliation: Sendable {
             return products
         }
         let adopted = candidates.compactMap { decision in
-            products[decision.entry.key].flatMap { product in ids[decision.entry.key].map { (id: $0, product: product) } }
+            products[decision.entry.key].flatMap { product in ids[decision.entry.key].map { (id: $0, product: product) }
+            }
         }
         if !adopted.isEmpty { try await journal.complete(adopted, at: now) }
         let queue = candidates.compactMap { decision -> PendingItem? in

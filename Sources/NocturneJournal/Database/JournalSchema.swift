@@ -17,7 +17,15 @@ enum JournalSchema {
                     + unknown.joined(separator: ", ") + "); use that version or a newer one"
             )
         }
-        if try !queue.read(migrator.hasCompletedMigrations) { try migrator.migrate(queue) }
+        var attempts = migrator.migrations.count
+        while try !queue.read(migrator.hasCompletedMigrations) {
+            do {
+                try migrator.migrate(queue)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT && attempts > 0 {
+                // Another process, such as `nocturne status`, has just applied the same migration.
+                attempts -= 1
+            }
+        }
     }
 
     private static var migrator: DatabaseMigrator {

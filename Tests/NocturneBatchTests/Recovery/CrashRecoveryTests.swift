@@ -106,7 +106,8 @@ struct CrashRecoveryTests {
             actions: [.saveCrashesOutsideItems(1), .report("The engine crashed: signal 9. In flight: nothing.")]
         ),
         Start(
-            testDescription: "the third crash in a row with nothing in flight ends the batch, which may be started again",
+            testDescription:
+                "the third crash in a row with nothing in flight ends the batch, which may be started again",
             journal: .init(items: [], supervisor: "s", crashesOutsideItems: 2),
             actions: [
                 .saveCrashesOutsideItems(0), .report("The engine crashed: signal 9. In flight: nothing."),
@@ -169,7 +170,10 @@ struct CrashRecoveryTests {
         return limits
     }
 
-    @Test("Every start of the engine does what the journal and the end of the engine before it ask for", arguments: starts)
+    @Test(
+        "Every start of the engine does what the journal and the end of the engine before it ask for",
+        arguments: starts
+    )
     func start(_ start: Start) {
         var machine = Machine(supervisor: start.supervisor, crash: start.crash)
         let actions = machine.engineStarted(start.journal, reading: start.reading)

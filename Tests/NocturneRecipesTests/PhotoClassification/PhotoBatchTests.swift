@@ -98,7 +98,9 @@ struct PhotoBatchTests {
         let none = try PhotoBench("not-numbers")
         try none.add("x.png")
         #expect(try await none.run().counts.failed == 1)
-        #expect(try await none.account()["x"]?.reason.contains("not numbers (NaN or infinite) for red, green, blue") == true)
+        #expect(
+            try await none.account()["x"]?.reason.contains("not numbers (NaN or infinite) for red, green, blue") == true
+        )
 
         let bench = try PhotoBench("primary")
         let good = try bench.add("good.dat")

@@ -72,7 +72,9 @@ struct BatchReportVerificationTests {
         try await batch.change("a") { $0.statistics = Array(rows.dropLast()) }
         let fewer = try await batch.faults()
         #expect(fewer.contains { $0.hasSuffix("in the journal it is missing") }, "\(fewer)")
-        try await batch.change("a") { $0.statistics = rows + [Statistic(label: "x", measure: "y", value: 1, unit: "1")] }
+        try await batch.change("a") {
+            $0.statistics = rows + [Statistic(label: "x", measure: "y", value: 1, unit: "1")]
+        }
         let more = try await batch.faults()
         #expect(more.contains("a/result.json: the journal has y of x, 1.0, which it does not have"), "\(more)")
         try await batch.change("a") { $0.statistics = rows.reversed() }

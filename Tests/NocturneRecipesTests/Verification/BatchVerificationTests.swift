@@ -127,7 +127,9 @@ struct BatchVerificationTests {
         moved.affine.translation.x += 0.01
         try await write(moved) { _ in }
         #expect(
-            try await batch.faults() == ["\(file): its voxels lie elsewhere than result.json says, by more than 0.001 mm"]
+            try await batch.faults() == [
+                "\(file): its voxels lie elsewhere than result.json says, by more than 0.001 mm"
+            ]
         )
         var cut = labels.geometry
         cut.shape.z -= 1
@@ -216,13 +218,13 @@ struct BatchVerificationTests {
         options.meshes = meshes
         try await bench.run(options)
         let batch = VerifiedBatch(output: bench.output, by: bench)
-        #expect(try batch.faults() == [])
+        #expect(try await batch.faults() == [])
         let (name, mesh) = try label(batch)
         #expect(mesh == (format.layout == .scene ? "a/meshes/labels.glb" : "a/meshes/\(name).\(format.fileExtension)"))
         #expect(try format.read(name, at: batch.url(mesh).path).frame == .lps)
         try batch.change(mesh) { $0.removeLast(20) }
-        try batch.recordAnew("a")
-        let faults = try batch.faults()
+        try await batch.recordAnew("a")
+        let faults = try await batch.faults()
         #expect(!faults.isEmpty && faults.allSatisfy { $0.hasPrefix(mesh + ": ") }, "\(faults)")
     }
 
@@ -242,8 +244,8 @@ struct BatchVerificationTests {
             let place = 20 + text.utf8.distance(from: text.startIndex, to: start.upperBound)
             bytes[place] = bytes[place] == UInt8(ascii: "9") ? UInt8(ascii: "1") : UInt8(ascii: "9")
         }
-        try batch.recordAnew("a")
-        let faults = try batch.faults()
+        try await batch.recordAnew("a")
+        let faults = try await batch.faults()
         #expect(faults.count == 1 && faults[0].hasPrefix("\(mesh): shows \(name) in #"), "\(faults)")
     }
 
