@@ -88,7 +88,7 @@ struct SupervisionTests {
         victim.arguments = ["sleep", "600"]
         try victim.run()
         defer {
-            victim.terminate()
+            kill(victim.processIdentifier, SIGKILL)
             victim.waitUntilExit()
         }
         var holder = try holder(bench)
@@ -103,7 +103,10 @@ struct SupervisionTests {
         let cancel = try Tool(["cancel", bench.output])
         #expect(cancel.status == 0 && cancel.output.contains("on elsewhere will find the request"), "\(cancel.output)")
         #expect(run.wait().status == 130)
+        // It may block signals, as the threads of tests do: none may wait for it either.
         #expect(victim.isRunning)
+        let state = try String(contentsOfFile: "/proc/\(victim.processIdentifier)/status", encoding: .utf8)
+        #expect(state.contains("ShdPnd:\t0000000000000000") && state.contains("SigPnd:\t0000000000000000"))
     }
 
     @Test("cancel signals nobody when the lock file is damaged", arguments: ["-1\n", "garbage", ""])
