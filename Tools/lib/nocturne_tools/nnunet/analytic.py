@@ -171,7 +171,7 @@ CASES = [
         border=2,
         mirroring=(0, 2),
     ),
-    Case("N", "label values are not written, their positions are", value=3),
+    Case("N", "label values are not written, their places are", value=3),
 ]
 CASES.append(
     Case(
