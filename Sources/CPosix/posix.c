@@ -79,3 +79,8 @@ void cposix_keep_heap_small(void) {
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
+
+static _Thread_local int thread_may_block;
+
+int cposix_thread_may_block(void) { return thread_may_block; }
+void cposix_thread_set_may_block(int may_block) { thread_may_block = may_block; }

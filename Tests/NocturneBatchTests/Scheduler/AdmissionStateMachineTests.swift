@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneJournal
 import NocturneSystem
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneJournal
 import NocturneSystem
 import NocturneTestSupport
 import Synchronization
