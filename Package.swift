@@ -41,10 +41,14 @@ let benchmarked = [
     "NocturneMesh", "NocturnePictures",
 ]
 
+/// The command line: every recipe brings its own options.
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
 /// What a module with recipes may use.
 let recipe: [Target.Dependency] = [
     "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
     "NocturneInference", "NocturnePostprocess", "NocturnePictures", "NocturneBatch", "NocturneRecipeSupport",
+    argumentParser,
 ]
 
 let package = Package(
@@ -147,7 +151,7 @@ let package = Package(
             "NocturneRecipeSupport",
             [
                 "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
-                "NocturneBatch",
+                "NocturneBatch", argumentParser,
             ]
         ),
         // Recipes tie formats, models and algorithms together: those for volumes, and those for photos.
@@ -158,7 +162,7 @@ let package = Package(
             "NocturneRecipes",
             [
                 "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
-                "NocturneBatch", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos",
+                "NocturneBatch", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos", "CPosix", argumentParser,
             ]
         ),
         .executableTarget(
@@ -167,7 +171,7 @@ let package = Package(
                 "NocturneRecipes", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos", "NocturneBatch",
                 "NocturneInference", "NocturneFormats", "NocturneConcurrency",
                 "NocturneSystem", "NocturneCore", "CPosix",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                argumentParser,
             ],
             // What the commands print is held against them by the tests alone.
             exclude: ["Schemas"],
@@ -185,8 +189,8 @@ let package = Package(
         .target(
             name: "NocturneFuzz",
             dependencies: [
-                "NocturneVolumes", "NocturnePhotos", "NocturneBatch", "NocturneInference", "NocturneFormats",
-                "NocturneConcurrency", "NocturneSystem", "NocturneCore", "CZlib",
+                "NocturneRecipes", "NocturneVolumes", "NocturnePhotos", "NocturneBatch", "NocturneInference",
+                "NocturneFormats", "NocturneConcurrency", "NocturneSystem", "NocturneCore", "CZlib",
             ],
             path: "Tests/NocturneFuzz",
             swiftSettings: settings
@@ -206,7 +210,7 @@ let package = Package(
             of: "NocturneRecipes",
             [
                 "NocturneVolumes", "NocturnePhotos", "NocturneRecipeSupport", "NocturneSystem", "NocturneFormats",
-                "NocturneInference",
+                "NocturneInference", argumentParser,
             ]
         ),
         tests(of: "nocturne", ["NocturneFormats", "NocturneSystem", "NocturneCore", "CZlib"]),

@@ -200,7 +200,7 @@ extension BatchEngine {
             toleratesMissing: !isNew || !isFirst,
             silent: silent,
             trace: state.trace,
-            identifiers: IdentifierPolicy(words: options.description.options)
+            identifiers: options.description.identifiers
         )
         let settled = Set(try journal.items().filter { $0.state == .failed }.map(\.path))
             .intersection(stuckFiles(journal))

@@ -3,6 +3,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneFormats
 import NocturneInference
+import NocturneRecipes
 import NocturneSystem
 
 /// What `doctor` finds: one line a fact, each fit, worth a look, or a fault.

@@ -36,8 +36,6 @@ public struct DiscoveredItem: Sendable {
     public var inputs: [InputStamp]
     /// Why there is no work to do; nil for a good item.
     public var problem: ItemProblem?
-    /// What the keys of pictures begin with.
-    public static let photoKeyPrefix = "photo:"
     /// What the keys of folders begin with that could not be looked into.
     public static let missedKeyPrefix = "missed:"
     /// What the keys of single files begin with that are no part of anything.

@@ -12,9 +12,6 @@ public struct JournalItem: Sendable {
     public var notes: [String]
     /// When its state last changed; nil for never.
     public var changed: String?
-    /// Whether it is a picture, of which a review queue shows the parts.
-    public var isPhoto: Bool { key.hasPrefix(DiscoveredItem.photoKeyPrefix) }
-
     package init(
         id: Int64,
         key: String,

@@ -67,7 +67,7 @@ struct BatchReport {
 
     /// The content of `batch.json`.
     func report(_ items: [JournalItem]) -> Report {
-        let identifiers = IdentifierPolicy(words: description.options)
+        let identifiers = description.identifiers
         return Report(
             schemaVersion: 1,
             disclaimer: Disclaimer.text,

@@ -39,12 +39,13 @@ public final class PhotoInstancesModel: Sendable {
     /// Loads the network and checks that it takes and gives what the package says.
     /// - Throws: ``PhotoInstancesModelError``, `ModelFormatError`.
     public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
-        guard package.task == .photoInstances, let settings = package.photoInstances else {
+        guard package.task == PhotoInstancesKind.task else {
             throw PhotoInstancesModelError(
                 package: package.id,
-                detail: "is for \(package.task.rawValue), not for taking photos apart"
+                detail: "is for \(package.task), not for instance segmentation of photos"
             )
         }
+        let settings = try PhotoInstancesSettings(package)
         self.package = package
         self.settings = settings
         self.precision = precision

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneRecipes
 import NocturneSystem
 
 struct Run: AsyncParsableCommand {
@@ -31,15 +32,19 @@ struct Run: AsyncParsableCommand {
         // Faults of the command line are told by the parent, before a child is started.
         try resources.check()
         if dryRun {
-            try await PlanReport(description: try batch.description(), resources: resources, json: show.json).print()
+            try await Plan.show(
+                try batch.description(version: Nocturne.version),
+                resources: resources,
+                json: show.json
+            )
             return
         }
-        if !Supervisor.isEngine { _ = try batch.segmentationOptions() }
+        if !Supervisor.isEngine { try batch.check() }
         guard try Supervisor.begin(on: folder, detach: resources.detach, keepsInput: batch.list == "-") else { return }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try ExistingBatch.begunByThisRun(folder) ?? batch.description(),
+                description: try ExistingBatch.begunByThisRun(folder) ?? batch.description(version: Nocturne.version),
                 resources: resources,
                 show: show,
                 retryFailed: retryFailed,

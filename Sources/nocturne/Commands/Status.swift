@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NocturneBatch
+import NocturneRecipes
 import NocturneSystem
 
 struct Status: AsyncParsableCommand {
@@ -94,7 +95,7 @@ struct Status: AsyncParsableCommand {
     /// What a review queue shows of an item.
     private static func entries(of item: JournalItem, _ parts: [ItemPart], isRunning: Bool) -> [Part] {
         func whole(_ state: ItemPart.State) -> [Part] {
-            guard item.isPhoto else { return [] }
+            guard RecipeRegistry.all.isReviewEntry(item) else { return [] }
             return [
                 Part(
                     item: item.name,

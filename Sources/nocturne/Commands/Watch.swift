@@ -1,5 +1,6 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneRecipes
 import NocturneSystem
 
 struct Watch: AsyncParsableCommand {
@@ -34,12 +35,12 @@ struct Watch: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         try resources.check()
-        if !Supervisor.isEngine { _ = try batch.segmentationOptions() }
+        if !Supervisor.isEngine { try batch.check() }
         guard try Supervisor.begin(on: folder, detach: resources.detach, keepsInput: batch.list == "-") else { return }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try ExistingBatch.begunByThisRun(folder) ?? batch.description(),
+                description: try ExistingBatch.begunByThisRun(folder) ?? batch.description(version: Nocturne.version),
                 resources: resources,
                 show: show,
                 overwrite: overwrite,

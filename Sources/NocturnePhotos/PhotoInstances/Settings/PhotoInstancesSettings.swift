@@ -1,3 +1,5 @@
+public import NocturneInference
+
 /// How a model that takes photos apart into instances is applied.
 public struct PhotoInstancesSettings: Hashable, Sendable {
     /// What the network's outputs are.
@@ -148,4 +150,16 @@ public struct InstanceClass: Hashable, Sendable {
         self.name = name
         self.color = color
     }
+}
+
+extension PhotoInstancesSettings: ModelSettings {
+    /// The key of the task's section in `model.json`.
+    static let section = "photoInstances"
+
+    public init(_ package: ModelPackage) throws(ModelPackageError) {
+        let section = try package.section(Self.section, as: PhotoInstancesSection.self)
+        self = try package.validation.photoInstances(section, files: package.files)
+    }
+
+    public var networks: [String] { [network] }
 }
