@@ -5,7 +5,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
 
-/// Why a package cannot be used to take photos apart.
+/// Why a package cannot be used for instance segmentation of photos.
 public struct PhotoInstancesModelError: Error, Sendable, CustomStringConvertible {
     public let package: String
     public let detail: String

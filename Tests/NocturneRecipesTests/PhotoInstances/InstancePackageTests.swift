@@ -7,7 +7,7 @@ import NocturneTestSupport
 import NocturneVolumes
 import Testing
 
-@Suite("Packages that take photos apart")
+@Suite("Packages for instance segmentation of photos")
 struct InstancePackageTests {
     /// The fixture's package with a text of its description replaced.
     private func load(_ old: String, _ new: String, in folder: TemporaryFolder) throws -> ModelPackage {

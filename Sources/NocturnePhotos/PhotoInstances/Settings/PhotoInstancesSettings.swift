@@ -1,6 +1,6 @@
 public import NocturneInference
 
-/// How a model that takes photos apart into instances is applied.
+/// How a model for instance segmentation of photos is applied.
 public struct PhotoInstancesSettings: Hashable, Sendable {
     /// What the network's outputs are.
     public enum Output: Hashable, Sendable {
