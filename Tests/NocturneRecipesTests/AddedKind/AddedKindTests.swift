@@ -87,7 +87,9 @@ struct AddedKindTests {
 
     @Test("Its options are in the help of the command line, under its heading")
     func help() throws {
+        // Lines are wrapped at the width of the terminal.
         let help = RecipeRegistry.$current.withValue(Self.registry) { BatchArguments.helpMessage() }
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(help.contains("--distinct-words") && help.contains("Count every word once."))
         #expect(help.uppercased().contains("COUNTING OF WORDS:"), "\(help)")
         #expect(help.contains("values: stl, obj, none") && help.contains("values: auto, builtin, openvino"))
