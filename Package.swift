@@ -41,11 +41,14 @@ let benchmarked = [
     "NocturneMesh", "NocturnePictures",
 ]
 
+/// The command line: every recipe brings its own options.
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
 /// What a module with recipes may use.
 let recipe: [Target.Dependency] = [
     "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
     "NocturneInference", "NocturnePostprocess", "NocturnePictures", "NocturneJournal", "NocturneBatch",
-    "NocturneRecipeSupport",
+    "NocturneRecipeSupport", argumentParser,
 ]
 
 let package = Package(
@@ -155,7 +158,7 @@ let package = Package(
             "NocturneRecipeSupport",
             [
                 "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
-                "NocturneJournal", "NocturneBatch",
+                "NocturneJournal", "NocturneBatch", argumentParser,
             ]
         ),
         // Recipes tie formats, models and algorithms together: those for volumes, and those for photos.
@@ -167,6 +170,7 @@ let package = Package(
             [
                 "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
                 "NocturneJournal", "NocturneBatch", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos",
+                "CPosix", argumentParser,
             ]
         ),
         // The engine as a child process: signals, restarts, locks, requests from other processes.
@@ -181,7 +185,7 @@ let package = Package(
                 "NocturnePhotos", "NocturneBatch", "NocturneJournal",
                 "NocturneInference", "NocturneFormats", "NocturneConcurrency",
                 "NocturneSystem", "NocturneCore", "CPosix",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                argumentParser,
             ],
             // What the commands print is held against them by the tests alone.
             exclude: ["Schemas"],
@@ -200,9 +204,8 @@ let package = Package(
         .target(
             name: "NocturneFuzz",
             dependencies: [
-                "NocturneVolumes", "NocturnePhotos", "NocturneJournal", "NocturneBatch", "NocturneInference",
-                "NocturneFormats",
-                "NocturneConcurrency", "NocturneSystem", "NocturneCore", "CZlib",
+                "NocturneRecipes", "NocturneVolumes", "NocturnePhotos", "NocturneJournal", "NocturneBatch",
+                "NocturneInference", "NocturneFormats", "NocturneConcurrency", "NocturneSystem", "NocturneCore", "CZlib",
             ],
             path: "Tests/NocturneFuzz",
             swiftSettings: settings
@@ -226,9 +229,8 @@ let package = Package(
         tests(
             of: "NocturneRecipes",
             [
-                "NocturneVolumes", "NocturnePhotos", "NocturneRecipeSupport", "NocturneJournal", "NocturneSystem",
-                "NocturneFormats",
-                "NocturneInference",
+                "NocturneVolumes", "NocturnePhotos", "NocturneRecipeSupport", "NocturneJournal", "NocturneBatch",
+                "NocturneSystem", "NocturneFormats", "NocturneInference", argumentParser,
             ]
         ),
         tests(of: "nocturne", ["NocturneJournal", "NocturneFormats", "NocturneSystem", "NocturneCore", "CZlib"]),

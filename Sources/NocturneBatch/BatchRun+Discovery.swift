@@ -18,7 +18,7 @@ extension BatchRun {
             toleratesMissing: !isNew || !isFirstRound,
             silent: unresponsive,
             trace: trace,
-            identifiers: IdentifierPolicy(words: options.description.options)
+            identifiers: options.description.identifiers
         )
         let settled = Set(items.filter { $0.state == .failed }.map(\.path))
             .intersection(recovery.discoveryLimits.unresponsiveFiles)

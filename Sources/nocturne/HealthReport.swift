@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneJournal
 import NocturneFormats
 import NocturneInference
+import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
 

@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneJournal
+import NocturneRecipes
 import NocturneSystem
 
 /// What `status` prints.
@@ -63,7 +64,7 @@ struct StatusReport: Encodable {
     /// What a review queue shows of an item.
     private static func entries(of item: JournalItem, _ parts: [ItemPart], isRunning: Bool) -> [Part] {
         func whole(_ state: ItemPart.State) -> [Part] {
-            guard item.isPhoto else { return [] }
+            guard RecipeRegistry.all.isReviewEntry(item) else { return [] }
             return [
                 Part(
                     item: item.name,

@@ -59,7 +59,7 @@ final class BatchBench: Sendable {
         return BatchDescription(
             version: "0.0.0",
             models: [.init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)],
-            options: options.words,
+            options: options.shown,
             inputs: inputs ?? [input],
             include: [],
             exclude: [],

@@ -39,7 +39,7 @@ struct SampleModelTests {
         let description = BatchDescription(
             version: "0.0.0",
             models: [],
-            options: options.words,
+            options: options.shown,
             inputs: [source],
             include: [],
             exclude: [],

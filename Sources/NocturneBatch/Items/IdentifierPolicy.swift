@@ -14,13 +14,23 @@ public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
     /// Names as they are.
     case keep
 
-    /// By its name in the options of a batch; the default where there is none.
-    public init(words: [String: String]) {
-        self = words["identifiers"].flatMap(IdentifierPolicy.init) ?? .hash
+    /// As 0.1.0 kept it among the options of a batch, where ``hash`` was left out.
+    /// - Throws: `DecodingError` for a value that this version does not know.
+    init(version1 options: [String: String]) throws {
+        guard let text = options["identifiers"] else {
+            self = .hash
+            return
+        }
+        guard let policy = IdentifierPolicy(rawValue: text) else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: [], debugDescription: "unknown policy for identifiers: \(text)")
+            )
+        }
+        self = policy
     }
 
-    /// For the options of a batch; empty for the default.
-    public var words: [String: String] { self == .hash ? [:] : ["identifiers": rawValue] }
+    /// By its command-line name, as `batch.json` shows it; empty for the default.
+    public var shown: [String: String] { self == .hash ? [:] : ["identifiers": rawValue] }
 
     /// The name of an item's folder.
     /// - Parameter key: what the journal knows the item by.

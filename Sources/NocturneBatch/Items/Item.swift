@@ -21,8 +21,6 @@ public struct DiscoveredItem: Sendable {
     public var inputs: [InputStamp]
     /// Why it cannot be processed; nil for a good item.
     public var problem: ItemProblem?
-    /// The prefix of the keys of photos.
-    public static let photoKeyPrefix = "photo:"
     /// The prefix of the keys of folders that could not be read.
     public static let missedKeyPrefix = "missed:"
     /// The prefix of the keys of single files that belong to no item.
@@ -71,9 +69,4 @@ public struct Discovery: Sendable {
         self.items = items
         self.notes = notes
     }
-}
-
-extension JournalItem {
-    /// Whether it is a photo, whose parts are the entries of a review queue.
-    public var isPhoto: Bool { key.hasPrefix(DiscoveredItem.photoKeyPrefix) }
 }

@@ -25,8 +25,12 @@ public struct BatchDescription: Sendable, Codable, Equatable {
     /// Nocturne's own version.
     public var version: String
     public var models: [Model]
-    /// Every option that can change a result, by its command-line name.
+    /// Every option that can change a result, by its command-line name: what `batch.json` shows and runs are compared by.
     public var options: [String: String]
+    /// What results may contain of the names of inputs.
+    public var identifiers: IdentifierPolicy
+    /// The options as typed values; nil in a batch begun by 0.1.0, which kept the texts of ``options`` alone.
+    public var values: OptionValues?
     public var inputs: [String]
     public var include: [String]
     public var exclude: [String]
@@ -39,6 +43,8 @@ public struct BatchDescription: Sendable, Codable, Equatable {
         version: String,
         models: [Model],
         options: [String: String],
+        identifiers: IdentifierPolicy = .hash,
+        values: OptionValues? = nil,
         inputs: [String],
         include: [String],
         exclude: [String],
@@ -48,11 +54,36 @@ public struct BatchDescription: Sendable, Codable, Equatable {
         self.version = version
         self.models = models
         self.options = options
+        self.identifiers = identifiers
+        self.values = values
         self.inputs = inputs
         self.include = include
         self.exclude = exclude
         self.only = only
         self.modelPaths = modelPaths
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case version, models, options, identifiers, values, inputs, include, exclude, only, modelPaths
+    }
+
+    /// Reads descriptions of 0.1.0 too.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let options = try container.decode([String: String].self, forKey: .options)
+        self.init(
+            version: try container.decode(String.self, forKey: .version),
+            models: try container.decode([Model].self, forKey: .models),
+            options: options,
+            identifiers: try container.decodeIfPresent(IdentifierPolicy.self, forKey: .identifiers)
+                ?? IdentifierPolicy(version1: options),
+            values: try container.decodeIfPresent(OptionValues.self, forKey: .values),
+            inputs: try container.decode([String].self, forKey: .inputs),
+            include: try container.decode([String].self, forKey: .include),
+            exclude: try container.decode([String].self, forKey: .exclude),
+            only: try container.decodeIfPresent([String].self, forKey: .only),
+            modelPaths: try container.decode([String].self, forKey: .modelPaths)
+        )
     }
 
     /// Which inputs go to which model.

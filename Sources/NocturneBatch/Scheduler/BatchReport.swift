@@ -67,7 +67,7 @@ struct BatchReport: Sendable {
 
     /// The content of `batch.json`.
     var report: Report {
-        let identifiers = IdentifierPolicy(words: description.options)
+        let identifiers = description.identifiers
         return Report(
             schemaVersion: 1,
             disclaimer: Disclaimer.text,

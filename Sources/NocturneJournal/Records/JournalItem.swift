@@ -12,7 +12,6 @@ public struct JournalItem: Sendable, Hashable {
     public var notes: [String]
     /// When its state last changed, UTC; nil for never.
     public var changed: String?
-
     package init(
         id: Int64,
         key: String,

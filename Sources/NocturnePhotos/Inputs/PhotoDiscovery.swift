@@ -26,6 +26,12 @@ struct PhotoDiscovery {
         let stamp: String
     }
 
+    /// What the keys of photos begin with.
+    private static let keyPrefix = "photo:"
+
+    /// Whether an item with this key is a photo.
+    static func isPhoto(key: String) -> Bool { key.hasPrefix(keyPrefix) }
+
     /// The ids of the models.
     let models: [String]
     let limits: PhotoLimits
@@ -74,7 +80,7 @@ struct PhotoDiscovery {
     ) throws -> DiscoveredItem {
         let all = ["nocturne 1", identifiers.rawValue] + reader.words + words + [look.stamp]
         var item = DiscoveredItem(
-            key: DiscoveredItem.photoKeyPrefix + look.file.path,
+            key: keyPrefix + look.file.path,
             name: identifiers.itemName((look.file.fileName as NSString).deletingPathExtension, key: look.file.path),
             model: reader.id,
             source: "{}",

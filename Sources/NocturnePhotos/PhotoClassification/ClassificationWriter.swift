@@ -66,7 +66,7 @@ struct ClassificationWriter {
         let leading = scores.ranking[0]
         return PhotoClassificationResult(
             schemaVersion: 1,
-            task: model.package.task.rawValue,
+            task: model.package.task,
             disclaimer: settings.isMedical ? Disclaimer.skin : Disclaimer.text,
             item: item.name,
             fingerprint: item.fingerprint,
@@ -77,7 +77,7 @@ struct ClassificationWriter {
                 precision: model.precision,
                 instructionSet: model.instructionSet
             ),
-            options: options.resultWords,
+            options: options.shownInResults,
             summary: ReportText.summary(
                 title: settings.classes[leading].title,
                 probability: ClassScores.text(scores.probabilities[leading]),

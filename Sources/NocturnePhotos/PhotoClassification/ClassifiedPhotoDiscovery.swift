@@ -70,7 +70,7 @@ struct ClassifiedPhotoDiscovery {
         _ identifiers: IdentifierPolicy
     ) throws -> DiscoveredItem {
         let known = try? metadata.get()
-        let options = options.resultWords.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let options = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         let reader = PhotoDiscovery.Reader(
             id: model.package.id,
             words: [model.package.digest.hex, model.engineName, model.precision.rawValue] + options,

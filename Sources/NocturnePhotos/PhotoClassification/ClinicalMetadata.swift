@@ -1,5 +1,4 @@
 import Foundation
-public import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
 

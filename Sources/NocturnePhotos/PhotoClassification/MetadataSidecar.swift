@@ -1,6 +1,5 @@
 import Foundation
 import NocturneBatch
-package import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
 

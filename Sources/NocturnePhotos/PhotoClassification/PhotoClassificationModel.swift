@@ -35,9 +35,10 @@ public final class PhotoClassificationModel: Sendable {
         func unfit(_ detail: String) -> PhotoClassificationModelError {
             PhotoClassificationModelError(package: package.id, detail: detail)
         }
-        guard package.task == .photoClassification, let settings = package.photoClassification else {
-            throw unfit("is for \(package.task.rawValue), not for classifying photos")
+        guard package.task == PhotoClassificationKind.task else {
+            throw unfit("is for \(package.task), not for classifying photos")
         }
+        let settings = try PhotoClassificationSettings(package)
         for text in [package.name, package.description] + settings.classes.flatMap({ [$0.name, $0.title] }) {
             if let claim = DiagnosticClaims.found(in: text) {
                 throw unfit("its words \"\(text.prefix(80))\" hold \"\(claim)\", which no result may say")

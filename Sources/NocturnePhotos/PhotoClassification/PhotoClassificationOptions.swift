@@ -1,3 +1,5 @@
+public import NocturneRecipeSupport
+
 /// The options of a run that change what comes out for photos.
 public struct PhotoClassificationOptions: Sendable, Hashable {
     /// A CSV file with what is known of the people; see ``MetadataTable``.
@@ -10,18 +12,22 @@ public struct PhotoClassificationOptions: Sendable, Hashable {
         self.writesReports = writesReports
     }
 
-    /// By their command-line names: for accounts and the comparison with an earlier run.
-    public var words: [String: String] {
-        var words = resultWords
-        if let metadataPath { words["metadata"] = metadataPath }
-        return words
+    /// What a result may contain: no path of the machine.
+    var shownInResults: [String: String] { writesReports ? [:] : ["reports": "none"] }
+}
+
+extension PhotoClassificationOptions: RecipeOptions {
+    package var shown: [String: String] {
+        var shown = shownInResults
+        if let metadataPath { shown["metadata"] = metadataPath }
+        return shown
     }
 
-    /// What ``words`` said.
-    public init(words: [String: String]) {
-        self.init(metadataPath: words["metadata"], writesReports: words["reports"] != "none")
+    package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
+        let reports = options["reports"]
+        guard reports == nil || reports == "none" else {
+            throw OptionValueError(option: "reports", value: reports ?? "", allowed: "none")
+        }
+        self.init(metadataPath: options["metadata"], writesReports: reports == nil)
     }
-
-    /// What a result may say: no path of the machine.
-    var resultWords: [String: String] { writesReports ? [:] : ["reports": "none"] }
 }

@@ -1,4 +1,3 @@
-public import NocturneInference
 import NocturneRecipeSupport
 
 /// How urgent a result looks. In ascending order.

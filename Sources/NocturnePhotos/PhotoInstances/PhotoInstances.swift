@@ -33,7 +33,7 @@ public struct PhotoInstances: Recipe {
     // MARK: Discovering and planning
 
     public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        let words = options.words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let words = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         let (looks, rest) = try PhotoDiscovery(models: models.map(\.package.id), limits: limits, scope: scope)
             .looks(request)
         let items = try models.flatMap { model in

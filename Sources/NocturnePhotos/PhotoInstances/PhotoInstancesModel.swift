@@ -4,7 +4,7 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Why a package cannot be used to take photos apart.
+/// Why a package cannot be used for instance segmentation of photos.
 public struct PhotoInstancesModelError: Error, Sendable, CustomStringConvertible {
     public let package: String
     public let detail: String
@@ -23,12 +23,13 @@ public final class PhotoInstancesModel: Sendable {
     /// Loads the network and checks that it takes and gives what the package says.
     /// - Throws: ``PhotoInstancesModelError``, `ModelFormatError`.
     public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
-        guard package.task == .photoInstances, let settings = package.photoInstances else {
+        guard package.task == PhotoInstancesKind.task else {
             throw PhotoInstancesModelError(
                 package: package.id,
-                detail: "is for \(package.task.rawValue), not for taking photos apart"
+                detail: "is for \(package.task), not for instance segmentation of photos"
             )
         }
+        let settings = try PhotoInstancesSettings(package)
         self.package = package
         self.settings = settings
         self.precision = precision

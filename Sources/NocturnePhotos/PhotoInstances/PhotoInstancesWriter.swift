@@ -47,7 +47,7 @@ struct PhotoInstancesWriter {
         let files = try written.sorted().map { try ItemFile($0, in: folder) }
         let result = PhotoInstancesResult(
             schemaVersion: 1,
-            task: model.package.task.rawValue,
+            task: model.package.task,
             item: item.name,
             fingerprint: item.fingerprint,
             source: source(),
@@ -57,7 +57,7 @@ struct PhotoInstancesWriter {
                 precision: model.precision,
                 instructionSet: model.instructionSet
             ),
-            options: options.words,
+            options: options.shown,
             rowCount: finished.rowCount,
             instances: zip(finished.instances, made).map { entry(for: $0, $1, photo) },
             files: files,

@@ -1,5 +1,4 @@
-import Foundation
-public import NocturneBatch
+package import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
@@ -7,16 +6,17 @@ import NocturneInference
 import NocturneJournal
 import NocturnePhotos
 import NocturneRecipeSupport
-public import NocturneSystem
-import NocturneVolumes
+package import NocturneSystem
 
-/// Looks into the results of all recipes: `nocturne verify`. No model is needed.
+/// Inspects the results of all recipes: `nocturne verify`. No model is needed.
 ///
-/// Which recipe made a result is told by its `task`; that of a segmented volume has none.
-public struct RecipeResults: ResultInspection {
-    public init() {}
+/// The `task` of a result says which recipe made it.
+package struct RecipeResults: ResultInspection {
+    private let registry: RecipeRegistry
 
-    public func inspect(_ item: CommittedItem, flag: CancellationFlag) throws -> ResultFindings {
+    package init(_ registry: RecipeRegistry = .current) { self.registry = registry }
+
+    package func inspect(_ item: CommittedItem, flag: CancellationFlag) throws -> ResultFindings {
         let document: JSONValue
         do {
             document = try JSONValue(parsing: item.result)
@@ -25,22 +25,20 @@ public struct RecipeResults: ResultInspection {
             findings.add("result.json", "\(error)")
             return findings
         }
-        switch document["task"]?.text {
-        case nil: return try VolumeSegmentation.inspect(item, document, flag: flag)
-        case ExistingLabels.model:
-            return try ExistingLabels.inspect(item, document, flag: flag)
-        case ModelTask.photoClassification.rawValue:
-            return try PhotoClassification.inspect(item, document, flag: flag)
-        case ModelTask.photoInstances.rawValue:
-            return try PhotoInstances.inspect(item, document, flag: flag)
-        case let task?:
+        let task = document["task"]?.text
+        guard let kind = registry.kinds.first(where: { $0.resultTask == task }) else {
+            let tasks = registry.kinds.compactMap { $0.resultTask }.joined(separator: ", ")
             var findings = ResultFindings()
-            findings.add("result.json", "no recipe writes results of the task \(task)")
+            findings.add("result.json", "no recipe writes results of the task \(task ?? "none"); known: \(tasks)")
             return findings
         }
+        return try kind.inspect(item, document, flag: flag)
     }
 
-    public func inspectBatchFile(at path: String) -> String? {
-        path.hasSuffix(".pdf") ? PDFCheck.fault(at: path) : nil
+    package func inspectBatchFile(at path: String) -> String? {
+        for kind in registry.kinds {
+            if let fault = kind.inspectBatchFile(at: path) { return fault }
+        }
+        return nil
     }
 }

@@ -84,7 +84,7 @@ struct ExistingDiscovery {
             source.identifiers = identifiers
             let slices = found.series?.files.compactMap { byPath[$0] } ?? []
             if let series = found.series { source.image = image(series, slices) }
-            let words = options.words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            let words = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             let stamps = [file.stamp] + slices.map(\.stamp)
             item.fingerprint = ContentDigest.of(
                 (["nocturne existing labels 1", identifiers.rawValue] + words + stamps).joined(separator: "\n")

@@ -1,6 +1,6 @@
 public import NocturneCore
 public import NocturneFormats
-import NocturneRecipeSupport
+public import NocturneRecipeSupport
 import NocturneSystem
 
 /// The options of a batch that takes segmentations and structure sets as items.
@@ -9,25 +9,24 @@ public struct ExistingLabelsOptions: Sendable, Hashable {
     /// Of mesh coordinates.
     public var frame: PatientFrame
 
-    /// The word that asks for this recipe among the options of a batch.
-    public static let word = "existing-labels"
-
     public init(meshes: MeshSelection = .stl, frame: PatientFrame = .lps) {
         self.meshes = meshes
         self.frame = frame
     }
 
-    /// By their command-line names: for accounts and the comparison with an earlier run.
-    public var words: [String: String] {
-        [Self.word: "yes", "meshes": meshes.rawValue, "frame": frame.rawValue]
+    var surfaces: SegmentationOptions { SegmentationOptions(meshes: meshes, frame: frame) }
+}
+
+extension ExistingLabelsOptions: RecipeOptions {
+    /// The option that asks for this recipe.
+    private static let option = "existing-labels"
+
+    package var shown: [String: String] {
+        [Self.option: "yes", "meshes": meshes.rawValue, "frame": frame.rawValue]
     }
 
-    /// What ``words`` said; nil where nobody asked for this recipe. Other words are passed over.
-    public init?(words: [String: String]) {
-        guard words[Self.word] != nil else { return nil }
-        self.init(
-            meshes: words["meshes"].flatMap(MeshSelection.init) ?? .stl,
-            frame: words["frame"].flatMap(PatientFrame.init) ?? .lps
-        )
+    package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
+        guard try options.flag(Self.option) else { return nil }
+        self.init(meshes: try options.value("meshes") ?? .stl, frame: try options.value("frame") ?? .lps)
     }
 }

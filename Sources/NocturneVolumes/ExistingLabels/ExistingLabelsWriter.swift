@@ -54,7 +54,7 @@ struct ExistingLabelsWriter {
                 affineRas: Array(geometry.affine.rows.prefix(3))
             ),
             image: image.map { .init(modality: $0.modality ?? "", files: $0.files.count) },
-            options: options.words,
+            options: options.shown,
             labels: maps.labels.indices.map(entry),
             files: try written.map { try ItemFile($0, in: folder) },
             notes: maps.notes + meshed.notes + emptyNotes

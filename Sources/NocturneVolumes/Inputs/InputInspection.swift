@@ -58,6 +58,9 @@ public struct InputInspection {
     public struct Report: Encodable, Sendable {
         public let entries: [Entry]
         public let notes: [String]
+
+        /// Whether nothing was found that a recipe for volumes could use.
+        public var isEmpty: Bool { !entries.contains { $0.problem == nil } }
     }
 
     let scope: ComputeScope

@@ -230,7 +230,7 @@ struct VolumeDiscovery {
             let stamp = files[index].stamp
             stamps.withLock { $0[files[index].path] = stamp }
         }
-        let words = options.resultWords.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
+        let words = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
             separator: "\n"
         )
         return stamps.withLock { stamps in

@@ -12,7 +12,7 @@ import NocturneSystem
 #endif
 
 /// The file of `--rois` as an option: where it is, and what was in it.
-public struct RegionInstruction: Sendable, Hashable {
+public struct RegionInstruction: Sendable, Hashable, Codable {
     public var path: String
     /// SHA-256 of the content, in hexadecimal.
     public var digest: String

@@ -20,14 +20,12 @@ public final class SegmentationModel: Sendable {
     let stages: [LevelModel]
 
     /// Loads the networks and checks that they take and give what the package says.
-    /// - Throws: ``SegmentationModelError``, `ModelFormatError`.
+    /// - Throws: ``SegmentationModelError``, `ModelPackageError`, `ModelFormatError`.
     public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
-        guard package.task == .volumeSegmentation, let settings = package.volumeSegmentation else {
-            throw SegmentationModelError(
-                package: package.id,
-                detail: "is for \(package.task.rawValue), not for volumes"
-            )
+        guard package.task == VolumeSegmentationKind.task else {
+            throw SegmentationModelError(package: package.id, detail: "is for \(package.task), not for volumes")
         }
+        let settings = try VolumeSegmentationSettings(package)
         self.package = package
         self.settings = settings
         self.precision = precision

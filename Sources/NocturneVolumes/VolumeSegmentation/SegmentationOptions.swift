@@ -1,9 +1,9 @@
 public import NocturneCore
 public import NocturneFormats
-import NocturneRecipeSupport
+public import NocturneRecipeSupport
 import NocturneSystem
 
-/// The options of a run that change what comes out.
+/// The options of a batch that change the results for volumes.
 public struct SegmentationOptions: Sendable, Hashable {
     public typealias Meshes = MeshSelection
 
@@ -60,42 +60,42 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.drawsSlices = drawsSlices
     }
 
-    /// By their command-line names: for accounts and the comparison with an earlier run.
-    public var words: [String: String] {
-        var words = ["meshes": meshes.rawValue, "frame": frame.rawValue]
-        if let labels { words["labels"] = labels.sorted().joined(separator: ",") }
-        if let tileStep { words["step-size"] = "\(tileStep)" }
-        if disablesMirroring { words["disable-tta"] = "yes" }
-        if usesReferenceRounding { words["reference-rounding"] = "yes" }
-        if fixesTilt { words["fix-tilt"] = "yes" }
-        if let regions { words.merge(["rois": regions.digest, "rois-path": regions.path]) { $1 } }
-        if let comparePath { words.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
-        if writesSegmentationObject { words["dicom-seg"] = "yes" }
-        if writesStructureSet { words["rtstruct"] = "yes" }
-        if drawsSlices { words["pictures"] = "yes" }
-        return words
+    /// What a result and its fingerprint may contain: no path of the machine.
+    var shownInResults: [String: String] { shown.filter { !["rois-path", "compare-path"].contains($0.key) } }
+}
+
+extension SegmentationOptions: RecipeOptions {
+    package var shown: [String: String] {
+        var shown = ["meshes": meshes.rawValue, "frame": frame.rawValue]
+        if let labels { shown["labels"] = labels.sorted().joined(separator: ",") }
+        if let tileStep { shown["step-size"] = "\(tileStep)" }
+        if disablesMirroring { shown["disable-tta"] = "yes" }
+        if usesReferenceRounding { shown["reference-rounding"] = "yes" }
+        if fixesTilt { shown["fix-tilt"] = "yes" }
+        if let regions { shown.merge(["rois": regions.digest, "rois-path": regions.path]) { $1 } }
+        if let comparePath { shown.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
+        if writesSegmentationObject { shown["dicom-seg"] = "yes" }
+        if writesStructureSet { shown["rtstruct"] = "yes" }
+        if drawsSlices { shown["pictures"] = "yes" }
+        return shown
     }
 
-    /// What a result and its fingerprint may say: no path of the machine.
-    var resultWords: [String: String] { words.filter { !["rois-path", "compare-path"].contains($0.key) } }
-
-    /// What ``words`` said.
-    public init(words: [String: String]) {
+    package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
         self.init(
-            labels: words["labels"].map { $0.split(separator: ",").map(String.init) },
-            meshes: words["meshes"].flatMap(Meshes.init) ?? .stl,
-            frame: words["frame"].flatMap(PatientFrame.init) ?? .lps,
-            tileStep: words["step-size"].flatMap(Double.init),
-            disablesMirroring: words["disable-tta"] != nil,
-            usesReferenceRounding: words["reference-rounding"] != nil,
-            fixesTilt: words["fix-tilt"] != nil,
-            regions: words["rois"].flatMap { digest in
-                words["rois-path"].map { RegionInstruction(path: $0, digest: digest) }
+            labels: options["labels"].map { $0.split(separator: ",").map(String.init) },
+            meshes: try options.value("meshes") ?? .stl,
+            frame: try options.value("frame") ?? .lps,
+            tileStep: try options.number("step-size"),
+            disablesMirroring: try options.flag("disable-tta"),
+            usesReferenceRounding: try options.flag("reference-rounding"),
+            fixesTilt: try options.flag("fix-tilt"),
+            regions: options["rois"].flatMap { digest in
+                options["rois-path"].map { RegionInstruction(path: $0, digest: digest) }
             },
-            comparePath: words["compare-path"],
-            writesSegmentationObject: words["dicom-seg"] != nil,
-            writesStructureSet: words["rtstruct"] != nil,
-            drawsSlices: words["pictures"] != nil
+            comparePath: options["compare-path"],
+            writesSegmentationObject: try options.flag("dicom-seg"),
+            writesStructureSet: try options.flag("rtstruct"),
+            drawsSlices: try options.flag("pictures")
         )
     }
 }

@@ -55,7 +55,7 @@ struct SegmentationWriter {
                 precision: model.precision,
                 instructionSet: model.instructionSet
             ),
-            options: options.resultWords,
+            options: options.shownInResults,
             labels: labels.map { entry(for: $0, mesh: meshed.meshes[$0.value]) },
             regions: finished.regions.map(SegmentationResult.Region.init),
             comparison: finished.comparison.map { .init($0, labels: labels, finished.source.identifiers ?? .hash) },

@@ -4,28 +4,26 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 
 struct Models: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "The model packages that are there.",
+        abstract: "Manage model packages.",
         discussion:
-            "Looked for in the folders of NOCTURNE_MODELS, separated by colons, and in nocturne/models of the XDG data home.",
+            "Packages are searched for in the folders of NOCTURNE_MODELS, separated by colons, and in nocturne/models of the XDG data home.",
         subcommands: [List.self, Show.self, Check.self, Bench.self]
     )
 
     struct List: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List them.")
+        static let configuration = CommandConfiguration(abstract: "List the packages.")
 
-        @Argument(help: "More folders to look in.")
+        @Argument(help: "More folders to search.")
         var folders: [String] = []
 
         func run() throws {
-            let catalog = ModelCatalog(
-                explicitFolders: folders.map(absolutePath),
-                environment: ProcessInfo.processInfo.environment
-            )
+            let catalog = LoadedModels.catalog(explicitFolders: folders.map(absolutePath))
             let entries = catalog.entries()
             if entries.isEmpty {
                 Terminal.show("No packages in \(catalog.searchPath.joined(separator: ", "))")
@@ -35,7 +33,7 @@ struct Models: ParsableCommand {
             for entry in entries {
                 switch entry.package {
                 case .success(let package):
-                    rows.append([package.id, package.version, package.task.rawValue, entry.folder])
+                    rows.append([package.id, package.version, package.task, entry.folder])
                 case .failure(let error): rows.append([entry.folderName, "-", "broken", "\(error)"])
                 }
             }
@@ -44,7 +42,7 @@ struct Models: ParsableCommand {
     }
 
     struct Show: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show what a package says of itself.")
+        static let configuration = CommandConfiguration(abstract: "Show package details.")
 
         @Argument(help: "A name, or a package folder.")
         var model: String
@@ -56,17 +54,7 @@ struct Models: ParsableCommand {
             )
             Terminal.show("Digest: \(package.digest.hex)")
             for channel in package.channels { Terminal.show("Channel: \(channel.name)") }
-            for (index, stage) in (package.volumeSegmentation?.stages ?? []).enumerated() {
-                let spacing = stage.spacing.map {
-                    $0.map { $0.map { "\($0)" } ?? "own" }.joined(separator: "×") + " mm"
-                }
-                Terminal.show(
-                    "Stage \(index + 1): spacing \(spacing ?? "the volume's own"), patch "
-                        + stage.patchSize.map(String.init).joined(separator: "×")
-                        + ", step \(stage.tileStep), networks: \(stage.networks.count), mirrored axes: "
-                        + "\(stage.mirroringAxes.count)"
-                )
-            }
+            for line in try RecipeRegistry.all.kind(of: package.task)?.details(of: package) ?? [] { Terminal.show(line) }
             Terminal.show(
                 Terminal.table(
                     [["value", "label", "colour"]] + package.labels.map { ["\($0.value)", $0.name, "\($0.color)"] }
@@ -77,9 +65,9 @@ struct Models: ParsableCommand {
 
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Verify a package's files, and run one patch through every engine and precision there is.",
+            abstract: "Verify a package's files, and run one patch through every available engine and precision.",
             discussion:
-                "Differences are to the builtin engine's exact arithmetic: the largest, and the root mean square, each by the reference's own. Agreement is the share of voxels whose largest class is the same, on a made-up patch."
+                "Differences are to the builtin engine's exact arithmetic: the largest and the root mean square, each relative to that of the reference. Agreement is the share of voxels with the same largest class, on a synthetic patch."
         )
 
         @Argument(help: "A name, or a package folder.")
@@ -88,7 +76,7 @@ struct Models: ParsableCommand {
         @Option(name: .customLong("repeat"), help: "Timed runs, after one that is not timed.")
         var repeats = 3
 
-        @Flag(help: "The report as JSON on standard output.")
+        @Flag(help: "Print the report as JSON.")
         var json = false
 
         @OptionGroup var resources: ResourceArguments
@@ -116,10 +104,10 @@ struct Models: ParsableCommand {
         var network: String
 
         @Option(help: "Extents of the patch (z, y, x), separated by commas.")
-        var patch: String
+        var patch: PatchExtents
 
-        @Option(help: "exact, float32 or bfloat16.")
-        var precision = InferencePrecision.float32.rawValue
+        @Option(help: "Arithmetic of the network.")
+        var precision = InferencePrecision.float32
 
         @Option(name: .customLong("repeat"), help: "Timed runs, after one that is not timed.")
         var repeats = 5
@@ -127,16 +115,10 @@ struct Models: ParsableCommand {
         @OptionGroup var resources: ResourceArguments
 
         func run() async throws {
-            let extents = patch.split(separator: ",").compactMap { Int($0) }
-            guard !extents.isEmpty, extents.allSatisfy({ (1...4096).contains($0) }), repeats > 0 else {
-                throw ValidationError("--patch takes extents such as 96,96,96, and --repeat a number above 0")
-            }
-            guard let precision = InferencePrecision(rawValue: precision) else {
-                throw ValidationError("--precision takes exact, float32 or bfloat16")
-            }
+            guard repeats > 0 else { throw ValidationError("--repeat takes a number above 0") }
             let timings = try await NetworkBenchmark.run(
                 onnx: network,
-                patch: extents,
+                patch: patch.extents,
                 precision: precision,
                 threads: resources.width(),
                 repeats: repeats,
@@ -144,5 +126,16 @@ struct Models: ParsableCommand {
             )
             try Terminal.printJSON(timings)
         }
+    }
+}
+
+/// Extents such as 96,96,96, each 1...4096.
+struct PatchExtents: ExpressibleByArgument {
+    let extents: [Int]
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+        guard parts.allSatisfy({ (1...4096).contains($0) }) else { return nil }
+        extents = parts
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneRecipes
 import NocturneSystem
 
 struct Run: EngineCommand {
@@ -30,17 +31,22 @@ struct Run: EngineCommand {
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
     var keepsInput: Bool { batch.list == "-" }
 
-    func check() throws { _ = try batch.segmentationOptions() }
+    func check() throws { try batch.check() }
 
     func run() async throws {
         if dryRun {
-            try await PlanReport(description: try batch.description(), resources: resources, json: show.json).print()
+            try await Plan.show(
+                try batch.description(version: Nocturne.version),
+                resources: resources,
+                json: show.json
+            )
             return
         }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try await ExistingBatch.startedByThisRun(folder) ?? batch.description(),
+                description: try await ExistingBatch.startedByThisRun(folder)
+                    ?? batch.description(version: Nocturne.version),
                 resources: resources,
                 show: show,
                 retryFailed: retryFailed,

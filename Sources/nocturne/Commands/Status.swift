@@ -1,6 +1,7 @@
 import ArgumentParser
 import NocturneBatch
 import NocturneJournal
+import NocturneRecipes
 import NocturneSystem
 
 struct Status: AsyncParsableCommand {

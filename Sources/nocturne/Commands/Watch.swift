@@ -1,5 +1,6 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneRecipes
 import NocturneSystem
 
 struct Watch: EngineCommand {
@@ -33,13 +34,14 @@ struct Watch: EngineCommand {
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
     var keepsInput: Bool { batch.list == "-" }
 
-    func check() throws { _ = try batch.segmentationOptions() }
+    func check() throws { try batch.check() }
 
     func run() async throws {
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try await ExistingBatch.startedByThisRun(folder) ?? batch.description(),
+                description: try await ExistingBatch.startedByThisRun(folder)
+                    ?? batch.description(version: Nocturne.version),
                 resources: resources,
                 show: show,
                 overwrite: overwrite,

@@ -107,7 +107,7 @@ struct LabelBench {
         let description = BatchDescription(
             version: "0.0.0",
             models: [],
-            options: options.words,
+            options: options.shown,
             inputs: inputs ?? [batch.input],
             include: [],
             exclude: [],

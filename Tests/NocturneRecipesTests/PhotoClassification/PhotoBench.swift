@@ -76,7 +76,7 @@ final class PhotoBench: Sendable {
             description: BatchDescription(
                 version: "0.0.0",
                 models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
-                options: options.words,
+                options: options.shown,
                 inputs: [input],
                 include: [],
                 exclude: [],

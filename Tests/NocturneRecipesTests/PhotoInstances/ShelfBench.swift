@@ -69,7 +69,7 @@ struct ShelfBench {
                 models: [
                     .init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)
                 ],
-                options: options.words,
+                options: options.shown,
                 inputs: inputs ?? [input],
                 include: [],
                 exclude: [],

@@ -1,11 +1,16 @@
 import Foundation
 import NocturneInference
+import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
 import Testing
 
 @Suite("ModelCatalog")
 struct ModelCatalogTests {
+    private static let validate: @Sendable (ModelPackage) throws(ModelPackageError) -> Void = {
+        package throws(ModelPackageError) in try RecipeRegistry.all.validate(package)
+    }
+
     private func document(id: String) throws -> String {
         try PackageBuilder.document(changing: "id", to: "\"\(id)\"")
     }
@@ -44,7 +49,7 @@ struct ModelCatalogTests {
     @Test("every package among the samples is whole")
     func samples() throws {
         let folder = Checkout.folder.appendingPathComponent("Samples/Models").path
-        let entries = ModelCatalog(searchPath: [folder]).entries(verifyDigests: true)
+        let entries = ModelCatalog(searchPath: [folder], validate: Self.validate).entries(verifyDigests: true)
         #expect(!entries.isEmpty)
         for entry in entries { #expect(try entry.package.get().id == entry.folderName) }
     }

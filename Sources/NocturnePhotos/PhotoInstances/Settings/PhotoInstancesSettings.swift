@@ -1,4 +1,6 @@
-/// How a model that takes photos apart into instances is applied.
+public import NocturneInference
+
+/// How a model for instance segmentation of photos is applied.
 public struct PhotoInstancesSettings: Hashable, Sendable {
     /// What the network's outputs are.
     public enum Output: Hashable, Sendable {
@@ -148,4 +150,16 @@ public struct InstanceClass: Hashable, Sendable {
         self.name = name
         self.color = color
     }
+}
+
+extension PhotoInstancesSettings: ModelSettings {
+    /// The key of the task's section in `model.json`.
+    static let section = "photoInstances"
+
+    public init(_ package: ModelPackage) throws(ModelPackageError) {
+        let section = try package.section(Self.section, as: PhotoInstancesSection.self)
+        self = try package.validation.photoInstances(section, files: package.files)
+    }
+
+    public var networks: [String] { [network] }
 }

@@ -1,3 +1,5 @@
+public import NocturneInference
+
 /// How a volume model is applied.
 public struct VolumeSegmentationSettings: Hashable, Sendable {
     public enum Output: String, Hashable, Sendable {
@@ -180,4 +182,22 @@ public struct PostprocessingSettings: Hashable, Sendable {
         self.fillHoles = fillHoles
         self.minimumVolumeMm3 = minimumVolumeMm3
     }
+}
+
+extension VolumeSegmentationSettings: ModelSettings {
+    /// The key of the task's section in `model.json`.
+    static let section = "volumeSegmentation"
+
+    /// Volumes need channels and labels, which are optional in other packages.
+    public init(_ package: ModelPackage) throws(ModelPackageError) {
+        let validation = package.validation
+        for (key, isEmpty) in [("channels", package.channels.isEmpty), ("labels", package.labels.isEmpty)] where isEmpty
+        {
+            throw validation.refuse(key, expected: "at least one \(key.dropLast())", found: "none")
+        }
+        let section = try package.section(Self.section, as: VolumeSegmentationSection.self)
+        self = try validation.volumeSegmentation(section, of: package)
+    }
+
+    public var networks: [String] { stages.flatMap(\.networks) }
 }

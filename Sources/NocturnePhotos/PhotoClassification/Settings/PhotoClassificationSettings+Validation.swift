@@ -1,12 +1,13 @@
-internal import NocturneCore
+import NocturneCore
+import NocturneInference
 
 extension ModelValidation {
     /// The section `photoClassification`.
-    func photoClassification(files: [ModelFile]) throws(ModelPackageError) -> PhotoClassificationSettings {
-        let section = "photoClassification"
-        guard let raw = document.photoClassification else {
-            throw refuse(.missingKey, section, expected: "a section for this task", found: "nothing")
-        }
+    func photoClassification(
+        _ raw: PhotoClassificationSection,
+        files: [ModelFile]
+    ) throws(ModelPackageError) -> PhotoClassificationSettings {
+        let section = PhotoClassificationSettings.section
         let size = raw.inputSize.value
         guard (16...2048).contains(size) else {
             throw refuse("\(section).inputSize", expected: "16...2048", found: size)
@@ -50,7 +51,7 @@ extension ModelValidation {
     }
 
     private func photoClasses(
-        _ raw: [ModelDocument.PhotoClassification.Class],
+        _ raw: [PhotoClassificationSection.Class],
         key: String
     ) throws(ModelPackageError) -> [PhotoClass] {
         guard (2...10_000).contains(raw.count) else {
@@ -81,7 +82,7 @@ extension ModelValidation {
     }
 
     private func risk(
-        _ raw: ModelDocument.PhotoClassification.Risk?,
+        _ raw: PhotoClassificationSection.Risk?,
         classes: [PhotoClass],
         key: String
     ) throws(ModelPackageError) -> PhotoRiskSettings? {
@@ -98,7 +99,7 @@ extension ModelValidation {
     }
 
     private func metadata(
-        _ raw: ModelDocument.PhotoClassification.Metadata?,
+        _ raw: PhotoClassificationSection.Metadata?,
         key: String
     ) throws(ModelPackageError) -> PhotoMetadataSettings? {
         guard let raw else { return nil }

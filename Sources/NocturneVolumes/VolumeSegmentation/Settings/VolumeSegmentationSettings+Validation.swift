@@ -1,14 +1,13 @@
+import NocturneInference
+
 extension ModelValidation {
     /// The section `volumeSegmentation`.
     func volumeSegmentation(
-        files: [ModelFile],
-        channels: [ModelChannel],
-        labels: [ModelLabel]
+        _ raw: VolumeSegmentationSection,
+        of package: ModelPackage
     ) throws(ModelPackageError) -> VolumeSegmentationSettings {
-        let section = "volumeSegmentation"
-        guard let raw = document.volumeSegmentation else {
-            throw refuse(.missingKey, section, expected: "a section for this task", found: "nothing")
-        }
+        let section = VolumeSegmentationSettings.section
+        let (files, channels, labels) = (package.files, package.channels, package.labels)
         let outputText = raw.output ?? VolumeSegmentationSettings.Output.classes.rawValue
         guard let output = VolumeSegmentationSettings.Output(rawValue: outputText) else {
             throw refuse("\(section).output", expected: "classes or regions", found: outputText)
@@ -22,7 +21,9 @@ extension ModelValidation {
         )
     }
 
-    private func window(_ raw: ModelDocument.Window?, key: String) throws(ModelPackageError) -> DisplayWindow? {
+    private func window(_ raw: VolumeSegmentationSection.Window?, key: String) throws(ModelPackageError)
+        -> DisplayWindow?
+    {
         guard let raw else { return nil }
         guard abs(raw.center) <= 1e6 else {
             throw refuse("\(key).center", expected: "a number of at most a million either way", found: raw.center)
@@ -34,7 +35,7 @@ extension ModelValidation {
     }
 
     private func stages(
-        _ raw: ModelDocument.VolumeSegmentation,
+        _ raw: VolumeSegmentationSection,
         section: String,
         files: [ModelFile],
         channels: [ModelChannel],
@@ -73,7 +74,7 @@ extension ModelValidation {
     }
 
     private func stage(
-        _ raw: ModelDocument.Stage,
+        _ raw: VolumeSegmentationSection.Stage,
         key: String,
         files: [ModelFile],
         _ normalizations: [IntensityNormalization],
@@ -130,7 +131,7 @@ extension ModelValidation {
 
     /// What is left out is what nnU-Net's planner writes.
     private func resampling(
-        _ raw: ModelDocument.Resampling?,
+        _ raw: VolumeSegmentationSection.Resampling?,
         order: Int,
         key: String
     ) throws(ModelPackageError) -> ResamplingSettings {

@@ -4,6 +4,7 @@ import NocturneCore
 import NocturneInference
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("ModelPackage")
@@ -12,10 +13,10 @@ struct ModelPackageTests {
     func whole() throws {
         try TemporaryFolder.with { place in
             let folder = try PackageBuilder.write(into: place)
-            let package = try ModelPackage.load(folder: folder)
+            let package = try ModelPackage.checked(folder: folder)
             #expect(package.id == "urinary-tract-ct" && package.name == "Urinary tract" && package.version == "1.0.0")
             #expect(package.description == "Kidneys and bladder" && package.licence == "Apache-2.0")
-            #expect(package.task == .volumeSegmentation && package.modalities == ["CT"])
+            #expect(package.task == "volume-segmentation" && package.modalities == ["CT"])
             #expect(package.digest == ContentDigest.of(PackageBuilder.document))
             #expect(package.files.map(\.path) == ["nets/network.onnx"])
             #expect(package.totalFileBytes == PackageBuilder.network.count)
@@ -33,7 +34,7 @@ struct ModelPackageTests {
             #expect(package.label(withValue: 7)?.color == LabelColor(red: 0, green: 255, blue: 10))
             #expect(package.label(withValue: 7)?.color.description == "#00ff0a")
             #expect(package.label(named: "none") == nil)
-            let settings = try #require(package.volumeSegmentation)
+            let settings = try VolumeSegmentationSettings(package)
             let stage = settings.stages[0]
             #expect(settings.stages.count == 1 && settings.output == .classes)
             #expect(stage.orientation == .ras && stage.spacing == [3, 1.5, 2])
@@ -59,10 +60,10 @@ struct ModelPackageTests {
              "volumeSegmentation": {"spacing": null, "patchSize": [1, 1024, 8], "networks": ["nets/network.onnx"]}}
             """
         try TemporaryFolder.with { place in
-            let package = try ModelPackage.load(folder: PackageBuilder.write(sparse, into: place))
+            let package = try ModelPackage.checked(folder: PackageBuilder.write(sparse, into: place))
             #expect(package.modalities == [] && package.description == "")
             #expect(package.channels[0].normalization == .zScore(usesMask: false))
-            let settings = try #require(package.volumeSegmentation)
+            let settings = try VolumeSegmentationSettings(package)
             let stage = settings.stages[0]
             #expect(stage.orientation == .stored && stage.spacing == nil && stage.tileStep == 0.5)
             #expect(stage.mirroringAxes == [] && !stage.cropToNonzero && stage.transpose == [0, 1, 2])
@@ -83,8 +84,8 @@ struct ModelPackageTests {
             """
         try TemporaryFolder.with { place in
             let text = try PackageBuilder.document(changing: "volumeSegmentation", to: section)
-            let package = try ModelPackage.load(folder: PackageBuilder.write(text, into: place))
-            let settings = try #require(package.volumeSegmentation)
+            let package = try ModelPackage.checked(folder: PackageBuilder.write(text, into: place))
+            let settings = try VolumeSegmentationSettings(package)
             try #require(settings.stages.count == 2)
             let (first, last) = (settings.stages[0], settings.stages[1])
             #expect(settings.output == .regions)
@@ -102,7 +103,7 @@ struct ModelPackageTests {
         try TemporaryFolder.with { place in
             let text = try PackageBuilder.document(changing: refusal.path, to: refusal.text)
             let folder = try PackageBuilder.write(text, into: place)
-            let error = try #require(throws: ModelPackageError.self) { try ModelPackage.load(folder: folder) }
+            let error = try #require(throws: ModelPackageError.self) { try ModelPackage.checked(folder: folder) }
             #expect(error.code == refusal.code)
             #expect(error.key == refusal.key)
             #expect(error.file == folder + "/model.json")
@@ -127,7 +128,7 @@ struct ModelPackageTests {
     func wording(path: String, text: String, fault: String) throws {
         try TemporaryFolder.with { place in
             let folder = try PackageBuilder.write(PackageBuilder.document(changing: path, to: text), into: place)
-            let error = try #require(throws: ModelPackageError.self) { try ModelPackage.load(folder: folder) }
+            let error = try #require(throws: ModelPackageError.self) { try ModelPackage.checked(folder: folder) }
             #expect(error.description == "\(folder)/model.json: \(fault)")
         }
     }
@@ -136,7 +137,7 @@ struct ModelPackageTests {
     func notJSON(text: String) throws {
         try TemporaryFolder.with { place in
             let folder = try PackageBuilder.write(text, into: place)
-            let error = try #require(throws: ModelPackageError.self) { try ModelPackage.load(folder: folder) }
+            let error = try #require(throws: ModelPackageError.self) { try ModelPackage.checked(folder: folder) }
             #expect([.notJSON, .wrongType].contains(error.code))
         }
     }
@@ -148,7 +149,7 @@ struct ModelPackageTests {
             for count in stride(from: 0, to: bytes.count - 1, by: 13) {
                 let text = String(decoding: bytes[..<count], as: UTF8.self)
                 let folder = try PackageBuilder.write(text, into: place)
-                #expect(throws: ModelPackageError.self) { try ModelPackage.load(folder: folder) }
+                #expect(throws: ModelPackageError.self) { try ModelPackage.checked(folder: folder) }
             }
         }
     }
@@ -160,7 +161,7 @@ struct ModelPackageTests {
             let network = folder + "/nets/network.onnx"
             func error(verifyDigests: Bool = true) throws -> ModelPackageError {
                 try #require(throws: ModelPackageError.self) {
-                    try ModelPackage.load(folder: folder, verifyDigests: verifyDigests)
+                    try ModelPackage.checked(folder: folder, verifyDigests: verifyDigests)
                 }
             }
             var changed = PackageBuilder.network
@@ -169,7 +170,7 @@ struct ModelPackageTests {
             #expect(try error().code == .wrongDigest)
             #expect(try error().file == network)
             #expect(try error().found == PackageBuilder.digest(changed))
-            _ = try ModelPackage.load(folder: folder, verifyDigests: false)
+            _ = try ModelPackage.checked(folder: folder, verifyDigests: false)
 
             try PackageBuilder.write(network: Array(changed.dropLast()), into: place)
             #expect(try error(verifyDigests: false).code == .wrongSize)
@@ -181,7 +182,9 @@ struct ModelPackageTests {
             #expect(try error().code == .unreadableFile)
             #expect(try error().found == "another kind of entry")
 
-            let missing = try #require(throws: ModelPackageError.self) { try ModelPackage.load(folder: folder + "x") }
+            let missing = try #require(throws: ModelPackageError.self) {
+                try ModelPackage.checked(folder: folder + "x")
+            }
             #expect(missing.code == .unreadableFile && missing.file == folder + "x/model.json")
         }
     }
@@ -193,7 +196,7 @@ struct ModelPackageTests {
             let flag = CancellationFlag()
             flag.cancel()
             let error = try #require(throws: ModelPackageError.self) {
-                try ModelPackage.load(folder: folder, flag: flag)
+                try ModelPackage.checked(folder: folder, flag: flag)
             }
             #expect(error.code == .cancelled)
         }
@@ -206,7 +209,7 @@ struct ModelPackageTests {
             let text = PackageBuilder.document
                 .replacing(PackageBuilder.digest(PackageBuilder.network), with: PackageBuilder.digest(bytes))
                 .replacing("\"bytes\": 20", with: "\"bytes\": \(bytes.count)")
-            _ = try ModelPackage.load(folder: PackageBuilder.write(text, network: bytes, into: place))
+            _ = try ModelPackage.checked(folder: PackageBuilder.write(text, network: bytes, into: place))
         }
     }
 

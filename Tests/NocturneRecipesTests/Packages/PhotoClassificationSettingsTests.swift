@@ -1,5 +1,6 @@
 import Foundation
 import NocturneInference
+import NocturnePhotos
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -26,15 +27,15 @@ struct PhotoClassificationSettingsTests {
                 try PackageBuilder.network.withUnsafeBytes { Data($0) }.write(to: place(name))
             }
             try Data(text.utf8).write(to: place("model.json"))
-            return try ModelPackage.load(folder: place("").path)
+            return try ModelPackage.checked(folder: place("").path)
         }
     }
 
     @Test("a whole section is read with all it says")
     func whole() throws {
         let package = try load(Self.document)
-        let settings = try #require(package.photoClassification)
-        #expect(package.task == .photoClassification && package.volumeSegmentation == nil && package.channels.isEmpty)
+        let settings = try PhotoClassificationSettings(package)
+        #expect(package.task == "photo-classification" && package.channels.isEmpty)
         #expect(settings.inputSize == 380 && settings.minimumSide == 64 && settings.usesColorConstancy)
         #expect(settings.mean == [0.1, 0.2, 0.3] && settings.standardDeviation == [1, 2, 3])
         #expect(settings.isMedical && settings.output == .logits)
@@ -60,7 +61,7 @@ struct PhotoClassificationSettingsTests {
             #expect(text.contains(part))
             text = text.replacing(part, with: "")
         }
-        let settings = try #require(try load(text).photoClassification)
+        let settings = try PhotoClassificationSettings(try load(text))
         #expect(settings.isMedical && settings.risk == nil && settings.metadata == nil && settings.attention == nil)
         #expect(settings.minimumSide == 1 && !settings.usesColorConstancy && settings.output == .logits)
         #expect(settings.lowConfidence == 0.2 && settings.minimumLead == 0.05)

@@ -1,12 +1,13 @@
+import NocturneInference
 import NocturneSystem
 
 extension ModelValidation {
     /// The section `photoInstances`.
-    func photoInstances(files: [ModelFile]) throws(ModelPackageError) -> PhotoInstancesSettings {
-        let section = "photoInstances"
-        guard let raw = document.photoInstances else {
-            throw refuse(.missingKey, section, expected: "a section for this task", found: "nothing")
-        }
+    func photoInstances(
+        _ raw: PhotoInstancesSection,
+        files: [ModelFile]
+    ) throws(ModelPackageError) -> PhotoInstancesSettings {
+        let section = PhotoInstancesSettings.section
         guard files.contains(where: { $0.path == raw.network }) else {
             throw refuse(.unknownName, "\(section).network", expected: "one of the files", found: raw.network)
         }
@@ -25,7 +26,7 @@ extension ModelValidation {
     }
 
     private func photoInput(
-        _ raw: ModelDocument.PhotoInstances.Input,
+        _ raw: PhotoInstancesSection.Input,
         key: String
     ) throws(ModelPackageError) -> PhotoInput {
         let longSide = try whole(raw.longSide, 0, in: 32...4096, key: "\(key).longSide")
@@ -54,7 +55,7 @@ extension ModelValidation {
     // MARK: Outputs
 
     private func instanceOutput(
-        _ raw: ModelDocument.PhotoInstances,
+        _ raw: PhotoInstancesSection,
         section: String
     ) throws(ModelPackageError) -> PhotoInstancesSettings.Output {
         let key = "\(section).output"
@@ -87,7 +88,7 @@ extension ModelValidation {
     }
 
     private func mapSplitting(
-        _ raw: ModelDocument.PhotoInstances,
+        _ raw: PhotoInstancesSection,
         section: String
     ) throws(ModelPackageError) -> MapSplitting {
         let key = "\(section).splitting"
@@ -116,7 +117,7 @@ extension ModelValidation {
     }
 
     private func thresholds(
-        _ raw: ModelDocument.PhotoInstances.Thresholds?,
+        _ raw: PhotoInstancesSection.Thresholds?,
         key: String
     ) throws(ModelPackageError) -> DetectionThresholds {
         let mask = try share(raw?.mask, 0.5, key: "\(key).mask")
@@ -135,7 +136,7 @@ extension ModelValidation {
     // MARK: Parts
 
     private func instanceClasses(
-        _ raw: [ModelDocument.PhotoInstances.Class],
+        _ raw: [PhotoInstancesSection.Class],
         key: String
     ) throws(ModelPackageError) -> [InstanceClass] {
         guard (1...1000).contains(raw.count) else {

@@ -1,7 +1,9 @@
+import NocturneInference
+
 extension ModelValidation {
     /// The section `postprocessing` of a task.
     func postprocessing(
-        _ raw: ModelDocument.Postprocessing?,
+        _ raw: VolumeSegmentationSection.Postprocessing?,
         labels: [ModelLabel],
         key: String
     ) throws(ModelPackageError) -> PostprocessingSettings {

@@ -1,5 +1,7 @@
 import Foundation
 import NocturneCore
+import NocturneInference
+import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
 
@@ -78,4 +80,17 @@ struct PackageBuilder {
 extension PackageBuilder {
     /// The entry of `files` once more.
     static let fileEntry = #"{"path": "nets/network.onnx", "sha256": "\#(digest(network))", "bytes": 20}"#
+}
+
+extension ModelPackage {
+    /// Loads a package and checks the section of its task, as the program does.
+    static func checked(
+        folder: String,
+        verifyDigests: Bool = true,
+        flag: CancellationFlag = CancellationFlag()
+    ) throws(ModelPackageError) -> ModelPackage {
+        try load(folder: folder, verifyDigests: verifyDigests, flag: flag) { package throws(ModelPackageError) in
+            try RecipeRegistry.all.validate(package)
+        }
+    }
 }

@@ -1,4 +1,4 @@
-import NocturneCore
+public import NocturneInference
 
 /// How a model that classifies photos is applied.
 public struct PhotoClassificationSettings: Hashable, Sendable {
@@ -109,4 +109,16 @@ public struct PhotoMetadataSettings: Hashable, Sendable {
     public let sites: [String]
 
     package init(sites: [String]) { self.sites = sites }
+}
+
+extension PhotoClassificationSettings: ModelSettings {
+    /// The key of the task's section in `model.json`.
+    static let section = "photoClassification"
+
+    public init(_ package: ModelPackage) throws(ModelPackageError) {
+        let section = try package.section(Self.section, as: PhotoClassificationSection.self)
+        self = try package.validation.photoClassification(section, files: package.files)
+    }
+
+    public var networks: [String] { [classifier] + [attention].compactMap { $0 } }
 }
