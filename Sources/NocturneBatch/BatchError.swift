@@ -10,6 +10,8 @@ public struct BatchError: SystemCallError, Sendable, CustomStringConvertible {
         case outputInUse
         case notABatch
         case optionsDiffer
+        /// The journal holds options that this version does not know.
+        case optionsUnusable
         case nothingMatched
         case inputMissing
         case unknownItem

@@ -2,6 +2,7 @@ import ArgumentParser
 import CPosix
 import Foundation
 import NocturneBatch
+import NocturneRecipes
 import NocturneConcurrency
 import NocturneSupervisor
 import NocturneSystem

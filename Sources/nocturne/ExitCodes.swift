@@ -19,7 +19,7 @@ enum NocturneExit: Int32, Error {
         switch error.code {
         case .nothingMatched: self = .nothingMatched
         case .outputFull: self = .stoppedEarly
-        case .engineDied: self = .internalError
+        case .engineDied, .optionsUnusable: self = .internalError
         case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .inputMissing, .unknownItem, .modelUnusable,
             .threadsUnavailable:
             self = .usage

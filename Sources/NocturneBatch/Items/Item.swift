@@ -1,5 +1,5 @@
 import NocturneCore
-public import NocturneJournal
+import NocturneJournal
 public import NocturneSystem
 
 /// One unit of work, as discovery found it: a volume or photo, with one model.

@@ -1,4 +1,5 @@
 import ArgumentParser
+package import NocturneJournal
 package import NocturneBatch
 import NocturneFormats
 package import NocturneInference

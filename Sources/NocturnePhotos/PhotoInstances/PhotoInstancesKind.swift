@@ -1,4 +1,5 @@
 import ArgumentParser
+package import NocturneJournal
 package import NocturneBatch
 package import NocturneInference
 package import NocturneRecipeSupport

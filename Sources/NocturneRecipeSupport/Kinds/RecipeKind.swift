@@ -1,5 +1,6 @@
 package import NocturneBatch
 package import NocturneInference
+package import NocturneJournal
 package import NocturneSystem
 
 /// Everything the program has to know about one kind of recipe: which packages it runs, which options it takes, what its

@@ -84,7 +84,7 @@ extension BatchChoices {
         } catch let error as BatchError {
             throw error
         } catch {
-            throw BatchError(.journalUnusable, path: "", detail: "the recorded options cannot be used: \(error)")
+            throw BatchError(.optionsUnusable, path: "", detail: "the recorded options cannot be used: \(error)")
         }
     }
 

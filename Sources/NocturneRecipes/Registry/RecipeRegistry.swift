@@ -1,4 +1,5 @@
-package import NocturneBatch
+package import NocturneJournal
+import NocturneBatch
 package import NocturneInference
 import NocturnePhotos
 package import NocturneRecipeSupport

@@ -19,7 +19,7 @@ package struct CheckReport: Encodable, Sendable {
         let paths = try registry.settings(of: package).networks.map(package.path(of:))
         let engine = try EngineChoice.engine(named: .auto, for: paths, environment: environment)
         guard let kind = registry.kind(of: package.task) else { throw registry.unknownTask(package.task) }
-        let pool = ComputePool(width: threads)
+        let pool = try ComputePool(width: threads)
         defer { pool.shutdown() }
         var networks: [EngineComparison.Report] = []
         for entry in try kind.networks(of: ChosenModel(package: package, engine: engine, precision: .float32)) {

@@ -1,5 +1,6 @@
 public import ArgumentParser
 import NocturneCore
+import NocturneFormats
 import NocturneRecipeSupport
 
 /// Options of surfaces, for all recipes that write some.
