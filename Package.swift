@@ -174,9 +174,11 @@ let package = Package(
             ]
         ),
         // The engine as a child process: signals, restarts, locks, requests from other processes.
-        module(
-            "NocturneSupervisor",
-            ["NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneBatch", "CPosix"]
+        .target(
+            name: "NocturneSupervisor",
+            dependencies: ["NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneBatch", "CPosix"],
+            // Its tests look inside, and they run in release.
+            swiftSettings: settings + [.unsafeFlags(["-enable-testing"])]
         ),
         .executableTarget(
             name: "nocturne",
