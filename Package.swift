@@ -47,7 +47,7 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 /// What a module with recipes may use.
 let recipe: [Target.Dependency] = [
     "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
-    "NocturneInference", "NocturnePostprocess", "NocturnePictures", "NocturneJournal", "NocturneBatch",
+    "NocturneInference", "NocturnePostprocess", "NocturneJournal", "NocturneBatch",
     "NocturneRecipeSupport", argumentParser,
 ]
 
@@ -162,7 +162,7 @@ let package = Package(
             ]
         ),
         // Recipes tie formats, models and algorithms together: those for volumes, and those for photos.
-        module("NocturneVolumes", recipe + ["NocturneMesh"], embedded: "Schemas"),
+        module("NocturneVolumes", recipe + ["NocturneMesh", "NocturnePictures"], embedded: "Schemas"),
         module("NocturnePhotos", recipe, embedded: "Schemas"),
         // The only list of recipes.
         module(
@@ -176,7 +176,7 @@ let package = Package(
         // The engine as a child process: signals, restarts, locks, requests from other processes.
         .target(
             name: "NocturneSupervisor",
-            dependencies: ["NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneBatch", "CPosix"],
+            dependencies: ["NocturneSystem", "NocturneConcurrency", "NocturneBatch", "CPosix"],
             // Its tests look inside, and they run in release.
             swiftSettings: settings + [.unsafeFlags(["-enable-testing"])]
         ),
@@ -184,7 +184,7 @@ let package = Package(
             name: "nocturne",
             dependencies: [
                 "NocturneSupervisor", "CNocturneStart", "NocturneRecipes", "NocturneRecipeSupport", "NocturneVolumes",
-                "NocturnePhotos", "NocturneBatch", "NocturneJournal",
+                "NocturneBatch", "NocturneJournal",
                 "NocturneInference", "NocturneFormats", "NocturneConcurrency",
                 "NocturneSystem", "NocturneCore", "CPosix",
                 argumentParser,
@@ -207,7 +207,8 @@ let package = Package(
             name: "NocturneFuzz",
             dependencies: [
                 "NocturneRecipes", "NocturneVolumes", "NocturnePhotos", "NocturneJournal", "NocturneBatch",
-                "NocturneInference", "NocturneFormats", "NocturneConcurrency", "NocturneSystem", "NocturneCore", "CZlib",
+                "NocturneInference", "NocturneFormats", "NocturneConcurrency", "NocturneSystem", "NocturneCore",
+                "CZlib",
             ],
             path: "Tests/NocturneFuzz",
             swiftSettings: settings

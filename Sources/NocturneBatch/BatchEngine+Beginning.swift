@@ -32,7 +32,10 @@ extension BatchEngine {
     /// - Returns: the machine, which knows what discovery must not do.
     /// - Throws: ``BatchError`` with `engineDied` when the batch ends.
     func recover(_ journal: Journal, _ blocking: BlockingPool) async throws -> CrashRecoveryStateMachine {
-        var machine = CrashRecoveryStateMachine(supervisor: options.supervision.supervisor, crash: options.supervision.previousCrash)
+        var machine = CrashRecoveryStateMachine(
+            supervisor: options.supervision.supervisor,
+            crash: options.supervision.previousCrash
+        )
         let facts = CrashRecoveryStateMachine.JournalFacts(
             items: try await journal.items(),
             supervisor: try await journal.value(of: .supervisor),

@@ -2,8 +2,8 @@ import ArgumentParser
 import CPosix
 import Foundation
 import NocturneBatch
-import NocturneRecipes
 import NocturneConcurrency
+import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
 

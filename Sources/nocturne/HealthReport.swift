@@ -1,9 +1,9 @@
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
-import NocturneJournal
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
 import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem

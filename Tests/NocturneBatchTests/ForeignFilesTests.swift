@@ -105,7 +105,9 @@ struct ForeignFilesTests {
         let files = [name: "mine\n"]
         try place(files, in: bench.output.path)
         let before = FileSystem.entries(bench.output.path)
-        let error = await #expect(throws: BatchError.self) { try await bench.run(TextRecipe()) { $0.createsOutput = false } }
+        let error = await #expect(throws: BatchError.self) {
+            try await bench.run(TextRecipe()) { $0.createsOutput = false }
+        }
         #expect(error?.description.contains(name) == true)
         #expect(FileSystem.entries(bench.output.path) == before)
         try expectUntouched(files, in: bench.output.path)

@@ -1,5 +1,5 @@
-import NocturneJournal
 import Foundation
+import NocturneJournal
 import NocturneSystem
 
 #if canImport(Glibc)

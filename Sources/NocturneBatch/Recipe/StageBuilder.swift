@@ -1,5 +1,5 @@
-public import NocturneJournal
 import NocturneConcurrency
+public import NocturneJournal
 
 /// What a stage does with one item: a function of what the stage before made of it.
 public typealias StageFunction<Input, Output> =

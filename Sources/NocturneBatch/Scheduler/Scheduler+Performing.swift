@@ -153,8 +153,7 @@ extension PendingItem {
 }
 
 extension ActiveItem {
-    init(_ item: PendingItem, _ plan: ItemPlan, _ lease: MemoryLease, sequence: Int, _ context: RunContext)
-    {
+    init(_ item: PendingItem, _ plan: ItemPlan, _ lease: MemoryLease, sequence: Int, _ context: RunContext) {
         let flag = context.control.flag(for: item.name)
         self.init(
             id: item.id,

@@ -1,5 +1,5 @@
-import NocturneJournal
 import NocturneConcurrency
+import NocturneJournal
 import NocturneSystem
 
 /// Writes an item's files into staging and hands the folder to the committer.

@@ -1,7 +1,7 @@
 package import Foundation
 public import NocturneSystem
 
-/// A folder with `model.json` and the networks it names, read and checked by ``load(folder:verifyDigests:flag:)``.
+/// A folder with `model.json` and the networks it names, read and checked by ``load(folder:verifyDigests:flag:validate:)``.
 public struct ModelPackage: Sendable {
     /// The folder it was loaded from, as given.
     public let folder: String

@@ -1,8 +1,8 @@
 import ArgumentParser
-package import NocturneJournal
 package import NocturneBatch
 import NocturneFormats
 package import NocturneInference
+package import NocturneJournal
 package import NocturneRecipeSupport
 package import NocturneSystem
 

@@ -1,7 +1,7 @@
 import ArgumentParser
-package import NocturneJournal
 package import NocturneBatch
 package import NocturneInference
+package import NocturneJournal
 package import NocturneRecipeSupport
 package import NocturneSystem
 

@@ -1,9 +1,9 @@
-package import NocturneJournal
 import Foundation
 package import NocturneBatch
 package import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+package import NocturneJournal
 package import NocturneSystem
 
 /// A result whose own files can be held against it.

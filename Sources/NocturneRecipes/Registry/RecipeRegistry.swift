@@ -1,6 +1,6 @@
-package import NocturneJournal
 import NocturneBatch
 package import NocturneInference
+package import NocturneJournal
 import NocturnePhotos
 package import NocturneRecipeSupport
 import NocturneVolumes

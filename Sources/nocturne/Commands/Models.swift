@@ -54,7 +54,9 @@ struct Models: ParsableCommand {
             )
             Terminal.show("Digest: \(package.digest.hex)")
             for channel in package.channels { Terminal.show("Channel: \(channel.name)") }
-            for line in try RecipeRegistry.all.kind(of: package.task)?.details(of: package) ?? [] { Terminal.show(line) }
+            for line in try RecipeRegistry.all.kind(of: package.task)?.details(of: package) ?? [] {
+                Terminal.show(line)
+            }
             Terminal.show(
                 Terminal.table(
                     [["value", "label", "colour"]] + package.labels.map { ["\($0.value)", $0.name, "\($0.color)"] }

@@ -22,7 +22,7 @@ struct WordingTests {
 
     @Test("No phrase of the recipe, of the reader's notes or of the disclaimers claims a diagnosis")
     func sources() throws {
-        let folder = Checkout.folder.appendingPathComponent("Sources/NocturneRecipes/PhotoClassification")
+        let folder = Checkout.folder.appendingPathComponent("Sources/NocturnePhotos/PhotoClassification")
         var files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { $0.lastPathComponent != "DiagnosticClaims.swift" }
         for path in [
