@@ -22,7 +22,7 @@ struct SegmentationOptionsTests {
     @Test(
         "A recorded value that this version does not know is an error that names it",
         arguments: [
-            ("meshes", "ply"), ("frame", "lpi"), ("step-size", "half"), ("disable-tta", "no"), ("pictures", "1"),
+            ("meshes", "vtk"), ("frame", "lpi"), ("step-size", "half"), ("disable-tta", "no"), ("pictures", "1"),
         ]
     )
     func unknownValue(_ option: String, _ value: String) throws {
