@@ -1,19 +1,18 @@
 #ifndef CDCMTK_DECODER_HPP
 #define CDCMTK_DECODER_HPP
 
-#include "codecs.hpp"
+#include "frames.hpp"
 
 /// One open object, and the frame of it that was decoded last.
 struct cdcmtk_decoder {
-    cdicom::Object object;
-    cdicom::Layout layout;
-    cdicom::Samples samples;
+    cdcmtk::Object object;
+    cdcmtk::Layout layout;
+    cdcmtk::Samples samples;
     uint32_t kept_frame = 0;
     std::vector<std::string> notes;
-    /// The notes as handed out, one a line.
-    std::string joined_notes;
+    std::string words;
 
-    cdicom_code decode(uint32_t frame, cdicom_error *error);
+    cdcmtk_code decode(uint32_t frame, cdcmtk_error *error);
 };
 
 #endif

@@ -4,10 +4,8 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
-import NocturneVolumes
 
 /// Files and words of text.
 enum FuzzTexts {

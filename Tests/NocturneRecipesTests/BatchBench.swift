@@ -4,12 +4,9 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturneJournal
-import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
-import NocturneVolumes
 import Synchronization
 
 /// A batch in a fresh folder: inputs to be written, runs to be made, results to be looked at.
@@ -59,7 +56,7 @@ final class BatchBench: Sendable {
         return BatchDescription(
             version: "0.0.0",
             models: [.init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)],
-            options: options.shown,
+            options: options.words,
             inputs: inputs ?? [input],
             include: [],
             exclude: [],
@@ -95,19 +92,16 @@ final class BatchBench: Sendable {
         let output = output ?? self.output
         try output.create()
         let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))
-        var rules = RunRules()
-        rules.retryFailed = retryFailed
-        rules.overwrite = overwrite
         let batch = BatchOptions(
             output: output,
             description: try description(options, inputs: inputs),
-            resources: ResourceLimits(
-                threads: threads,
-                memoryBytes: memoryBytes,
-                processBytes: BatchBench.processBytes
-            ),
-            rules: rules,
-            supervision: SupervisionState(supervisor: supervisor, previousCrash: previousDeath)
+            threads: threads,
+            memoryBytes: memoryBytes,
+            retryFailed: retryFailed,
+            overwrite: overwrite,
+            previousDeath: previousDeath,
+            supervisor: supervisor,
+            processBytes: BatchBench.processBytes
         )
         return try await BatchEngine(recipes: [recipe], options: batch, control: control, progress: progress).run()
     }
@@ -132,11 +126,15 @@ final class BatchBench: Sendable {
     }
 
     /// The reason the account gives for an item that did not complete.
-    func reason(_ item: String) async throws -> String? {
-        try await Journal.with(path: output.journal) { try await $0.items() }.first { $0.name == item }?.reason
+    func reason(_ item: String) throws -> String? {
+        let journal = try Journal(path: output.journal)
+        defer { journal.close() }
+        return try journal.items().first { $0.name == item }?.reason
     }
 
-    func state(_ item: String) async throws -> ItemState? {
-        try await Journal.with(path: output.journal) { try await $0.items() }.first { $0.name == item }?.state
+    func state(_ item: String) throws -> ItemState? {
+        let journal = try Journal(path: output.journal)
+        defer { journal.close() }
+        return try journal.items().first { $0.name == item }?.state
     }
 }

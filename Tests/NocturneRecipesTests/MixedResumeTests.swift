@@ -4,11 +4,9 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
-import NocturneVolumes
 import Synchronization
 import Testing
 
@@ -62,11 +60,9 @@ private struct MixedBench {
                 exclude: [],
                 modelPaths: models
             ),
-            resources: ResourceLimits(
-                threads: threads,
-                memoryBytes: 2 << 30,
-                processBytes: BatchBench.processBytes
-            )
+            threads: threads,
+            memoryBytes: 2 << 30,
+            processBytes: BatchBench.processBytes
         )
         let control = RunControl()
         let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))

@@ -4,11 +4,9 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
-import NocturneVolumes
 import Testing
 
 @Suite("The sample model on phantoms it has not seen")
@@ -39,7 +37,7 @@ struct SampleModelTests {
         let description = BatchDescription(
             version: "0.0.0",
             models: [],
-            options: options.shown,
+            options: options.words,
             inputs: [source],
             include: [],
             exclude: [],
@@ -51,7 +49,9 @@ struct SampleModelTests {
             options: BatchOptions(
                 output: output,
                 description: description,
-                resources: ResourceLimits(threads: 2, memoryBytes: 2 << 30, processBytes: 64 << 20)
+                threads: 2,
+                memoryBytes: 2 << 30,
+                processBytes: 64 << 20
             ),
             control: RunControl(),
             progress: progress

@@ -1,18 +1,12 @@
-public import NocturneSystem
+import NocturneSystem
 
 /// Where a run shows what it does.
 public protocol ProgressView: Sendable {
     func show(_ event: BatchEvent, _ status: ProgressStatus)
-    /// Called a few times a second at most, while items are active.
+    /// Called a few times a second at most, while items are in flight.
     func refresh(_ status: ProgressStatus)
     /// Leaves the terminal as it was found.
     func close()
-    /// Returns once what was shown is written, or is not going to be.
-    func flush() async
-}
-
-extension ProgressView {
-    public func flush() async {}
 }
 
 /// The state of a run, for a view.
@@ -20,15 +14,14 @@ public struct ProgressStatus: Sendable {
     public var total = 0
     public var done = 0
     public var failed = 0
-    /// Active items by name, with the share of their tiles that is finished.
+    /// Items in flight by name, with the share of their tiles done.
     public var running: [(name: String, share: Double)] = []
     public var etaSeconds: Double?
 
     public init() {}
 }
 
-/// Events out: one object a line into `events.jsonl`, and to whichever view the terminal has. Nothing here waits for the file
-/// or for whoever reads the terminal.
+/// Events out: one object a line into `events.jsonl`, and to whichever view the terminal has.
 public actor ProgressReporter {
     private let view: any ProgressView
     private let file: EventLog?
@@ -37,18 +30,11 @@ public actor ProgressReporter {
     private var order: [Int64] = []
     private var stepsTotal = 0
     private var stepsDone = 0.0
-    private let time: any TimeSource
-    private let started: Duration
-    private var lastRefresh: Duration
+    private let started = ContinuousClock.now
+    private var lastRefresh = ContinuousClock.now
 
-    /// - Parameters:
-    ///   - path: of `events.jsonl`; nil for no file.
-    ///   - view: must not wait in ``ProgressView/show(_:_:)``.
-    public init(path: String?, view: any ProgressView, time: any TimeSource = SystemTime()) {
+    public init(path: String?, view: any ProgressView) {
         self.view = view
-        self.time = time
-        started = time.monotonic
-        lastRefresh = started
         file = path.map(EventLog.init)
     }
 
@@ -71,7 +57,7 @@ public actor ProgressReporter {
         stepsDone += (share - entry.share) * Double(entry.steps)
         entry.share = share
         running[id] = entry
-        let now = time.monotonic
+        let now = ContinuousClock.now
         if now - lastRefresh > .milliseconds(200) {
             lastRefresh = now
             update()
@@ -101,7 +87,6 @@ public actor ProgressReporter {
     func emit(_ event: BatchEvent) {
         update()
         var event = event
-        event.time = time.wallClock.timestamp
         if event.event == .heartbeat || event.event == .itemCompleted {
             event.done = status.done
             event.total = status.total
@@ -112,19 +97,17 @@ public actor ProgressReporter {
         view.show(event, status)
     }
 
-    /// A message that is about no single item.
+    /// Something to say that is about no single item.
     public func note(_ text: String) { emit(BatchEvent(.note, reason: text)) }
 
-    /// Returns once everything is written.
-    public func close() async {
+    public func close() {
         view.close()
-        await file?.close()
-        await view.flush()
+        file?.close()
     }
 
     private func update() {
         status.running = order.compactMap { id in running[id].map { ($0.name, $0.share) } }
-        let elapsed = (time.monotonic - started).inSeconds
+        let elapsed = (ContinuousClock.now - started).inSeconds
         status.etaSeconds =
             stepsDone > 0 && elapsed > 2 ? elapsed / stepsDone * max(0, Double(stepsTotal) - stepsDone) : nil
     }

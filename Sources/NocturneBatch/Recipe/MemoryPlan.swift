@@ -1,6 +1,6 @@
-/// The stages of the pipeline, in order. A recipe may lack some.
+/// The stages of an item's way, in order.
 public enum Stage: String, Sendable, Codable, CaseIterable {
-    case load, prepare, infer, finish, render, write
+    case load, prepare, infer, finish, mesh, write
 }
 
 extension Stage: Comparable {

@@ -1,5 +1,4 @@
 internal import CDCMTK
-internal import CDICOMParser
 
 #if canImport(Glibc)
     internal import Glibc
@@ -81,7 +80,7 @@ struct MediaDirectory {
     private static func references(_ path: String) throws(DICOMReadError) -> [String] {
         final class Collector { var references: [String] = [] }
         let collector = Collector()
-        var error = cdicom_error()
+        var error = cdcmtk_error()
         let code = withExtendedLifetime(collector) {
             cdcmtk_read_directory(
                 path,
@@ -95,7 +94,7 @@ struct MediaDirectory {
                 &error
             )
         }
-        guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
+        guard code == CDCMTK_OK else { throw DICOMReadError(code, error, path: path) }
         return collector.references
     }
 

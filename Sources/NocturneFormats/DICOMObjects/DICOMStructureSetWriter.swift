@@ -1,5 +1,4 @@
 internal import CDCMTK
-internal import CDICOMParser
 import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
@@ -57,7 +56,7 @@ public enum DICOMStructureSetWriter {
         fingerprint: ContentDigest,
         to path: String,
         flag: CancellationFlag
-    ) throws -> Bool {
+    ) throws(DICOMWriteError) -> Bool {
         let kept = regions.filter { !$0.contours.isEmpty }
         guard !kept.isEmpty else { return false }
         let builder = try ObjectBuilder(
@@ -72,9 +71,9 @@ public enum DICOMStructureSetWriter {
         for region in kept {
             try add(region, to: builder)
             for contour in region.contours {
-                try flag.check()
+                guard !flag.isCancelled else { throw DICOMWriteError(.cancelled, path: path, detail: "cancelled") }
                 guard (0..<geometry.shape.z).contains(contour.slice) else {
-                    throw DICOMWriteError(.internalFault, path: path, "a contour on slice \(contour.slice)")
+                    throw DICOMWriteError(.internalFault, path: path, detail: "a contour on slice \(contour.slice)")
                 }
                 var coordinates: [Double] = []
                 coordinates.reserveCapacity(3 * contour.points.count)
@@ -82,7 +81,7 @@ public enum DICOMStructureSetWriter {
                     let place = lps(SIMD3(point.x, point.y, Double(contour.slice)))
                     coordinates.append(contentsOf: [place.x, place.y, place.z])
                 }
-                var error = cdicom_error()
+                var error = cdcmtk_error()
                 let code = cdcmtk_structure_add_contour(
                     builder.object,
                     UInt32(contour.slice),
@@ -108,7 +107,7 @@ public enum DICOMStructureSetWriter {
             ]
         }
         let color = [region.color.red, region.color.green, region.color.blue]
-        var error = cdicom_error()
+        var error = cdcmtk_error()
         let object = builder.object
         let code = withCStrings(texts) { pointers in
             let coded: [UnsafePointer<CChar>?] =

@@ -51,6 +51,10 @@ struct MaskVolumes {
         }
     }
 
+    private func check(_ flag: CancellationFlag) throws(DICOMReadError) {
+        if flag.isCancelled { throw DICOMReadError(.cancelled, path: path, detail: "cancelled") }
+    }
+
     // MARK: Label maps
 
     mutating func readLabels(
@@ -58,7 +62,7 @@ struct MaskVolumes {
         slices: [Int],
         segments: inout [DICOMSegmentation.Segment],
         flag: CancellationFlag
-    ) throws {
+    ) throws(DICOMReadError) {
         try add()
         let box = volumes[0]
         let pixels = geometry.shape.sliceCount
@@ -66,7 +70,7 @@ struct MaskVolumes {
         var counts = [Int](repeating: 0, count: 65536)
         let padding = UInt16(exactly: file.facts.padding) ?? 0
         for (index, k) in slices.enumerated() {
-            try flag.check()
+            try check(flag)
             try file.read(index, into: &values)
             box.buffer.withUnsafeMutableBufferPointer { voxels in
                 for pixel in 0..<pixels where values[pixel] != padding && values[pixel] != 0 {
@@ -98,7 +102,7 @@ struct MaskVolumes {
         slices: [Int],
         segments: inout [DICOMSegmentation.Segment],
         flag: CancellationFlag
-    ) throws {
+    ) throws(DICOMReadError) {
         var places: [Int: Int] = [:]
         for (index, segment) in segments.enumerated() { places[Int(segment.number)] = index }
         var framesOfSegment = [[Int]](repeating: [], count: segments.count)
@@ -122,7 +126,7 @@ struct MaskVolumes {
             let own = framesOfSegment[index]
             var candidates = Array(volumes.indices)
             for frame in own where !candidates.isEmpty {
-                try flag.check()
+                try check(flag)
                 try file.read(frame, into: &values)
                 candidates.removeAll { meets(values, threshold, slice: slices[frame], volume: $0) }
             }
@@ -134,7 +138,7 @@ struct MaskVolumes {
             let number = segments[index].number
             var count = 0
             for frame in own {
-                try flag.check()
+                try check(flag)
                 try file.read(frame, into: &values)
                 let start = slices[frame] * pixels
                 box.buffer.withUnsafeMutableBufferPointer { voxels in

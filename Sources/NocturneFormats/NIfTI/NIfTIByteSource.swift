@@ -15,8 +15,8 @@ final class NIfTIByteSource {
     let fileSize: Int
     /// Bytes handed out so far, after decompression.
     private(set) var position = 0
-    private let file: FileDescriptor
-    private let input: UnsafeMutablePointer<UInt8>
+    private let descriptor: Int32
+    private let input = UnsafeMutablePointer<UInt8>.allocate(capacity: NIfTIByteSource.inputCapacity)
     private var inputStart = 0
     private var inputEnd = 0
     private var inflater: UnsafeMutablePointer<z_stream>?
@@ -29,11 +29,8 @@ final class NIfTIByteSource {
     private static let largestRatio = 1032
 
     init(path: String) throws(NIfTIError) {
-        let file = try Self.open(path)
-        fileSize = try Self.byteCount(of: file)
         self.path = path
-        self.file = file
-        input = .allocate(capacity: Self.inputCapacity)
+        (descriptor, fileSize) = try NIfTIByteSource.openFile(path)
         try refill()
         if inputEnd >= 2, input[0] == 0x1f, input[1] == 0x8b {
             let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
@@ -52,6 +49,7 @@ final class NIfTIByteSource {
             inflater.deallocate()
         }
         input.deallocate()
+        close(descriptor)
     }
 
     var isCompressed: Bool { inflater != nil }
@@ -94,14 +92,15 @@ final class NIfTIByteSource {
     }
 
     /// Passes over the rest of the gzip member, so that zlib compares its checksum; gives up after `limit` bytes.
-    func finishMember(limit: Int, _ flag: CancellationFlag) throws {
+    /// - Parameter look: called now and then; throws to stop.
+    func finishMember(limit: Int, look: () throws(NIfTIError) -> Void) throws(NIfTIError) {
         guard isCompressed else { return }
         let scratch = UnsafeMutableRawPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { scratch.deallocate() }
         var passed = 0
         // One more call than there is content: the checksum comes after the last byte.
         while !atMemberEnd, passed <= limit {
-            try flag.check()
+            try look()
             let got = try inflateSome(into: scratch, capacity: 64 << 10, crossingMembers: false)
             passed += got
             if got == 0, !atMemberEnd { break }
@@ -111,20 +110,28 @@ final class NIfTIByteSource {
         }
     }
 
-    private static func open(_ path: String) throws(NIfTIError) -> FileDescriptor {
-        do { return try FileDescriptor(reading: path, points: .input) } catch {
-            throw NIfTIError(.unreadable, reading: error)
+    private static func openFile(_ path: String) throws(NIfTIError) -> (Int32, Int) {
+        // Not blocking, so that a named pipe cannot hold the reader up before it is refused.
+        let descriptor = FaultPoint.inputOpen.call { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+        guard descriptor >= 0 else {
+            throw NIfTIError(.unreadable, path: path, "cannot be opened: \(systemMessage())", systemCode: errno)
         }
-    }
-
-    private static func byteCount(of file: borrowing FileDescriptor) throws(NIfTIError) -> Int {
-        let status: FileDescriptor.Status
-        do { status = try file.status() } catch { throw NIfTIError(.unreadable, reading: error) }
-        switch status.kind {
-        case .file: return status.byteCount
-        case .folder: throw NIfTIError(.unreadable, path: file.path, "is a folder, not a file")
-        default: throw NIfTIError(.unreadable, path: file.path, "is not an ordinary file")
+        var status = stat()
+        let fault: String? =
+            if fstat(descriptor, &status) != 0 {
+                "cannot be examined: \(systemMessage())"
+            } else if status.st_mode & S_IFMT == S_IFDIR {
+                "is a folder, not a file"
+            } else if status.st_mode & S_IFMT != S_IFREG {
+                "is not an ordinary file"
+            } else {
+                nil
+            }
+        if let fault {
+            close(descriptor)
+            throw NIfTIError(.unreadable, path: path, fault)
         }
+        return (descriptor, Int(status.st_size))
     }
 
     /// Puts more of the file behind what is left of the input; the input stays as it is at the end of the file.
@@ -136,10 +143,12 @@ final class NIfTIByteSource {
     }
 
     private func systemRead(into destination: UnsafeMutableRawPointer, capacity: Int) throws(NIfTIError) -> Int {
-        do {
-            return try file.readSome(into: UnsafeMutableRawBufferPointer(start: destination, count: capacity))
-        } catch {
-            throw NIfTIError(.unreadable, reading: error)
+        while true {
+            let got = FaultPoint.inputRead.call { Glibc.read(descriptor, destination, min(capacity, 1 << 30)) }
+            if got >= 0 { return got }
+            if errno != EINTR {
+                throw NIfTIError(.unreadable, path: path, "cannot be read: \(systemMessage())", systemCode: errno)
+            }
         }
     }
 
@@ -203,3 +212,6 @@ final class NIfTIByteSource {
         return true
     }
 }
+
+/// What `errno` says.
+func systemMessage(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

@@ -30,9 +30,9 @@ struct NIfTIOpenFile {
     }
 
     /// Moves the source to the first voxel.
-    func passOverToVoxels(_ flag: CancellationFlag) throws {
+    func passOverToVoxels(look: () throws(NIfTIError) -> Void) throws(NIfTIError) {
         while source.position < header.dataOffset {
-            try flag.check()
+            try look()
             let wanted = min(header.dataOffset - source.position, 256 << 10)
             if try source.read(count: wanted).count < wanted { throw ended(after: 0) }
         }

@@ -1,11 +1,13 @@
+internal import NocturneCore
 import NocturneSystem
 
-/// Turns the content of `model.json` into checked values, and refuses it at the first fault.
-package struct ModelValidation {
+/// Turns what `model.json` says into checked values, and refuses it at the first fault.
+struct ModelValidation {
     /// The path of `model.json`, for errors.
-    package let file: String
+    let file: String
+    let document: ModelDocument
 
-    package func refuse(
+    func refuse(
         _ code: ModelPackageError.Code,
         _ key: String,
         expected: String,
@@ -17,20 +19,28 @@ package struct ModelValidation {
         return ModelPackageError(code: code, file: file, key: key, expected: expected, found: String(shown))
     }
 
-    package func refuse(_ key: String, expected: String, found: some Any) -> ModelPackageError {
+    func refuse(_ key: String, expected: String, found: some Any) -> ModelPackageError {
         refuse(.invalidValue, key, expected: expected, found: found)
     }
 
     /// No list but those of labels and classes is longer: many are gone through once for every entry.
     private static let longestList = 1000
 
-    package func checkLength(_ count: Int, key: String) throws(ModelPackageError) {
+    func checkLength(_ count: Int, key: String) throws(ModelPackageError) {
         guard count <= Self.longestList else {
             throw refuse(key, expected: "at most \(Self.longestList) entries", found: count)
         }
     }
 
-    func checkTexts(_ document: ModelDocument) throws(ModelPackageError) {
+    func task() throws(ModelPackageError) -> ModelTask {
+        guard let task = ModelTask(rawValue: document.task) else {
+            let known = ModelTask.allCases.map(\.rawValue).joined(separator: ", ")
+            throw refuse("task", expected: "one of \(known)", found: document.task)
+        }
+        return task
+    }
+
+    func texts() throws(ModelPackageError) {
         try checkName(document.id, key: "id")
         for (key, text) in [("name", document.name), ("version", document.version), ("licence", document.licence)]
         where text.isEmpty {
@@ -38,7 +48,7 @@ package struct ModelValidation {
         }
     }
 
-    func files(_ document: ModelDocument) throws(ModelPackageError) -> [ModelFile] {
+    func files() throws(ModelPackageError) -> [ModelFile] {
         if document.files.isEmpty { throw refuse("files", expected: "at least one file", found: "none") }
         try checkLength(document.files.count, key: "files")
         var files: [ModelFile] = []
@@ -68,8 +78,9 @@ package struct ModelValidation {
         return files
     }
 
-    func channels(_ document: ModelDocument) throws(ModelPackageError) -> [ModelChannel] {
+    func channels(required: Bool) throws(ModelPackageError) -> [ModelChannel] {
         let raw = document.channels ?? []
+        if required && raw.isEmpty { throw refuse("channels", expected: "at least one channel", found: "none") }
         try checkLength(raw.count, key: "channels")
         var channels: [ModelChannel] = []
         for (index, channel) in raw.enumerated() {
@@ -84,7 +95,7 @@ package struct ModelValidation {
         return channels
     }
 
-    package func normalization(
+    func normalization(
         _ raw: ModelDocument.Normalization,
         key: String
     ) throws(ModelPackageError) -> IntensityNormalization {
@@ -121,8 +132,9 @@ package struct ModelValidation {
         return Float(value)
     }
 
-    func labels(_ document: ModelDocument) throws(ModelPackageError) -> [ModelLabel] {
+    func labels(required: Bool) throws(ModelPackageError) -> [ModelLabel] {
         let raw = document.labels ?? []
+        if required && raw.isEmpty { throw refuse("labels", expected: "at least one label", found: "none") }
         var labels: [ModelLabel] = []
         var values: Set<UInt16> = []
         var names: Set<String> = []
@@ -159,7 +171,7 @@ package struct ModelValidation {
     }
 
     /// Whether a name can be a file's on every system.
-    package static func isSafeName(_ name: String) -> Bool {
+    static func isSafeName(_ name: String) -> Bool {
         let bytes = name.utf8
         guard (1...100).contains(bytes.count), bytes.first != UInt8(ascii: ".") else { return false }
         return bytes.allSatisfy { byte in

@@ -44,9 +44,10 @@ public enum ContourExtruder {
         guard let planes = ContourPlanes(of: contours) else { return Result(leftOut: contours.count) }
         let usual = planes.step ?? thickness
         var slabs = [Slab?](repeating: nil, count: planes.planes.count)
-        try slabs.withParallelBuffer { target throws(CancelledError) in
+        try slabs.withUnsafeMutableBufferPointer { (slabs) throws(CancelledError) in
+            let target = SharedPointer(base: slabs.baseAddress!)
             try scope.forEach(planes.planes.count) { index in
-                target[index] = slab(index, of: planes, contours, usual: usual, flag: scope.flag)
+                target.base[index] = slab(index, of: planes, contours, usual: usual, flag: scope.flag)
             }
         }
         var result = Result(leftOut: planes.others.count)

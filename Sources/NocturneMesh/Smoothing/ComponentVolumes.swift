@@ -43,7 +43,7 @@ struct ComponentVolumes {
     private let sizes: [Double]
 
     /// - Parameters:
-    ///   - doubledVolumes: ``RawSurface/doubledVolumes``.
+    ///   - doubledVolumes: what ``IndexSurface`` says of each point.
     ///   - voxelVolume: in mm³.
     init(_ triangles: [SIMD3<UInt32>], doubledVolumes: [Int32], voxelVolume: Double) {
         let (shellOf, count) = Self.shells(vertexCount: doubledVolumes.count, triangles)

@@ -61,7 +61,8 @@ struct BoundaryDistances {
         for count in counts { starts.append(starts[starts.count - 1] + count) }
         let places = starts
         var result = [Double](repeating: 0, count: places[places.count - 1])
-        try field.withParallelBuffer { nearest in
+        try field.withUnsafeMutableBufferPointer { field in
+            let nearest = SharedPointer(base: field.baseAddress!)
             try scope.forEach(size.z) { k in
                 let slice = nearest.base + k * size.sliceCount
                 for j in 0..<size.y { nearestInRow(to, j, k, slice + j * size.x) }
@@ -69,7 +70,7 @@ struct BoundaryDistances {
             }
             try result.withUnsafeMutableBufferPointer { result in
                 guard let base = result.baseAddress else { return }
-                let target = ParallelBuffer(base)
+                let target = SharedPointer(base: base)
                 try scope.forEach(size.y) { j in
                     guard places[j + 1] > places[j] else { return }
                     takePlane(j, from, nearest.base, target.base + places[j])

@@ -66,12 +66,13 @@ public enum ContourRasterizer {
         let shape = geometry.shape
         try counts.withUnsafeMutableBufferPointer { (counts) throws(CancelledError) in
             guard let base = counts.baseAddress else { return }
-            let counted = ParallelBuffer(base)
-            try voxels.withParallelBuffer { target throws(CancelledError) in
+            let counted = SharedPointer(base: base)
+            try voxels.withUnsafeMutableBufferPointer { (voxels) throws(CancelledError) in
+                let target = SharedPointer(base: voxels.baseAddress!)
                 try scope.forEach(order.count) { index in
                     let k = order[index]
                     let slice = target.base + k * shape.sliceCount
-                    counted[index] = draw(
+                    counted.base[index] = draw(
                         slices[k] ?? [],
                         value,
                         slice,

@@ -36,7 +36,8 @@ public enum LabelMeasurer {
         let tallies: [LabelTally]
         var found = [IntensityDistribution.Found?](repeating: nil, count: wanted.count)
         if let image {
-            (tallies, found) = try image.voxels.withParallelReader { reader throws(CancelledError) in
+            (tallies, found) = try image.voxels.withUnsafeBufferPointer { image throws(CancelledError) in
+                let reader = SharedReader(base: image.baseAddress!)
                 let tallies = try tally(labels, reader, places, wanted.count, scope)
                 return (tallies, try distributions(tallies, labels, reader, places, histogram, scope))
             }
@@ -55,7 +56,7 @@ public enum LabelMeasurer {
     private static func distributions(
         _ tallies: [LabelTally],
         _ labels: LabelVolume,
-        _ image: ParallelReader<Float>,
+        _ image: SharedReader<Float>,
         _ places: [Int32],
         _ histogram: RegionOfInterest.HistogramRule,
         _ scope: ComputeScope
@@ -73,7 +74,8 @@ public enum LabelMeasurer {
                 histogram: histogram
             )
         }
-        return try labels.voxels.withParallelReader { reader throws(CancelledError) in
+        return try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
+            let reader = SharedReader(base: voxels.baseAddress!)
             return try IntensityDistribution.find(
                 requests,
                 rows: box.shape.y * box.shape.z,
@@ -131,7 +133,7 @@ public enum LabelMeasurer {
 
     private static func tally(
         _ labels: LabelVolume,
-        _ image: ParallelReader<Float>?,
+        _ image: SharedReader<Float>?,
         _ places: [Int32],
         _ count: Int,
         _ scope: ComputeScope
@@ -140,10 +142,12 @@ public enum LabelMeasurer {
         let rows = shape.y * shape.z
         let rowsInPart = max(1, (1 << 20) / shape.x)
         var parts = [[(place: Int, tally: LabelTally)]](repeating: [], count: (rows + rowsInPart - 1) / rowsInPart)
-        try parts.withParallelBuffer { target throws(CancelledError) in
-            try labels.voxels.withParallelReader { reader throws(CancelledError) in
+        try parts.withUnsafeMutableBufferPointer { parts throws(CancelledError) in
+            let target = SharedPointer(base: parts.baseAddress!)
+            try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
+                let reader = SharedReader(base: voxels.baseAddress!)
                 try scope.forEachRange(of: rows, by: rowsInPart) { range in
-                    target[range.lowerBound / rowsInPart] = tallyRows(range, shape, reader, image, places, count)
+                    target.base[range.lowerBound / rowsInPart] = tallyRows(range, shape, reader, image, places, count)
                 }
             }
         }
@@ -157,8 +161,8 @@ public enum LabelMeasurer {
     private static func tallyRows(
         _ rows: Range<Int>,
         _ shape: VolumeShape,
-        _ labels: ParallelReader<UInt16>,
-        _ image: ParallelReader<Float>?,
+        _ labels: SharedReader<UInt16>,
+        _ image: SharedReader<Float>?,
         _ places: [Int32],
         _ count: Int
     ) -> [(place: Int, tally: LabelTally)] {

@@ -259,7 +259,10 @@ struct PixelDecodingTests {
         let flag = CancellationFlag()
         flag.cancel()
         let series = try onlySeries(TestSlice.stack(3))
-        #expect(throws: CancelledError.self) { try DICOMReader.readVolume(series, scope: .serial(flag)) }
+        let error = try #require(throws: DICOMReadError.self) {
+            try DICOMReader.readVolume(series, scope: .serial(flag))
+        }
+        #expect(error.code == .cancelled)
         #expect(throws: CancelledError.self) { try DICOMScanner.scan(paths: ["a"], scope: .serial(flag)) }
     }
 }

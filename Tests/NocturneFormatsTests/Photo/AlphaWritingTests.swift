@@ -1,7 +1,6 @@
 import Foundation
 import NocturneCore
 import NocturneFormats
-import NocturneSystem
 import NocturneTestSupport
 import Testing
 

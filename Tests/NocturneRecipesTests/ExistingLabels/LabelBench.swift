@@ -3,12 +3,10 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturnePhotos
 import NocturnePostprocess
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
-import NocturneVolumes
 
 /// A folder with a CT series of 20 × 18 × 24 voxels, and objects that belong to it.
 struct LabelBench {
@@ -107,7 +105,7 @@ struct LabelBench {
         let description = BatchDescription(
             version: "0.0.0",
             models: [],
-            options: options.shown,
+            options: options.words,
             inputs: inputs ?? [batch.input],
             include: [],
             exclude: [],
@@ -118,11 +116,9 @@ struct LabelBench {
             options: BatchOptions(
                 output: batch.output,
                 description: description,
-                resources: ResourceLimits(
-                    threads: 2,
-                    memoryBytes: 1 << 30,
-                    processBytes: BatchBench.processBytes
-                )
+                threads: 2,
+                memoryBytes: 1 << 30,
+                processBytes: BatchBench.processBytes
             ),
             control: RunControl(),
             progress: ProgressReporter(path: batch.output.events, view: Silence())

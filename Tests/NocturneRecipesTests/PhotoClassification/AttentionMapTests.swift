@@ -1,7 +1,5 @@
 import NocturneCore
-import NocturnePhotos
 import NocturneRecipes
-import NocturneVolumes
 import Testing
 
 @Suite("Attention maps")

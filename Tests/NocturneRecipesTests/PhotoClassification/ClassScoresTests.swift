@@ -1,7 +1,5 @@
 import NocturneInference
-import NocturnePhotos
 import NocturneRecipes
-import NocturneVolumes
 import Testing
 
 @Suite("Scores and risk")

@@ -1,0 +1,11 @@
+/* What the operator files share: how a function is built for several instruction sets. */
+#pragma once
+
+/* One contraction would make a value depend on the processor. */
+#pragma STDC FP_CONTRACT OFF
+
+#if defined(__x86_64__) && defined(__linux__)
+#define NK_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define NK_CLONES
+#endif

@@ -1,1 +1,0 @@
-"""The ONNX operators and networks that the engine's tests run: a writer, and the cases in groups."""

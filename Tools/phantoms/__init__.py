@@ -1,0 +1,1 @@
+"""Synthetic CT torsos ("phantoms"): invented anatomy, no patient data, no medical use."""
