@@ -8,9 +8,9 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// A Swift module of the house, with the shared settings.
+/// A Swift module with the shared settings.
 /// - Parameter embedded: a folder whose files become part of the program: it needs nothing of the checkout when it runs.
-func room(
+func module(
     _ name: String,
     _ dependencies: [Target.Dependency] = [],
     exclude: [String] = [],
@@ -36,8 +36,9 @@ func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 
 /// What the packages in Tools/Benchmarks measure.
 let benchmarked = [
-    "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats", "NocturnePostprocess", "NocturneMesh",
-    "NocturnePictures",
+    "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
+    "NocturnePostprocess",
+    "NocturneMesh", "NocturnePictures",
 ]
 
 let package = Package(
@@ -89,7 +90,7 @@ let package = Package(
                 .linkedLibrary("openjp2"),
             ]
         ),
-        // Reports: pages of PDF, drawn with the house's own copy of the font so that they are the same everywhere.
+        // Reports: pages of PDF, drawn with a bundled copy of the font so that they are the same everywhere.
         .systemLibrary(name: "CCairo", pkgConfig: "cairo-ft", providers: [.apt(["libcairo2-dev"])]),
         .target(name: "CReportFonts", exclude: ["LICENSE.txt"]),
         // Matrix products.
@@ -99,55 +100,63 @@ let package = Package(
         // SHA-256 of results, sources and model packages.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
-        // Ground floor.
-        room("NocturneCore", ["CCrypto"]),
-        room(
+        // The operating system: files, digests, JSON, time, memory readings, injected faults.
+        module("NocturneSystem", ["CCrypto", "CPosix"]),
+        // Values: geometry, voxels, images, regions.
+        module("NocturneCore", ["NocturneSystem"]),
+        module(
             "NocturneConcurrency",
-            ["NocturneCore", "CPosix", .product(name: "DequeModule", package: "swift-collections")]
+            ["NocturneSystem", "NocturneCore", "CPosix", .product(name: "DequeModule", package: "swift-collections")]
         ),
-        // First floor: seven rooms that do not know each other.
-        room("NocturneNumerics", ["NocturneCore", "NocturneConcurrency", "CNocturneKernels", "CPhotoKernels"]),
-        room(
+        // Algorithms and formats: seven modules that do not import each other.
+        module(
+            "NocturneNumerics",
+            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "CNocturneKernels", "CPhotoKernels"]
+        ),
+        module(
             "NocturneFormats",
             [
-                "NocturneCore", "NocturneConcurrency", "CDICOMParser", "CDCMTK", "CZlib", "CNocturneDeflate", "CPhoto",
-                "CTIFF", "CCairo", "CReportFonts",
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CDICOMParser", "CDCMTK", "CZlib",
+                "CNocturneDeflate",
+                "CPhoto", "CTIFF",
+                "CCairo", "CReportFonts",
             ]
         ),
-        room(
+        module(
             "NocturneInference",
             [
-                "NocturneCore", "NocturneConcurrency", "CNocturneKernels", "COpenVINO",
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CNocturneKernels", "COpenVINO",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             // What the generated Swift beside it was made from.
             exclude: ["Graph/onnx.proto"]
         ),
-        room("NocturnePostprocess", ["NocturneCore", "NocturneConcurrency"]),
-        room("NocturneMesh", ["NocturneCore", "NocturneConcurrency"]),
-        room("NocturnePictures", ["NocturneCore", "NocturneConcurrency", "CNocturneKernels"]),
-        room(
-            "NocturnePipeline",
+        module("NocturnePostprocess", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
+        module("NocturneMesh", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
+        module("NocturnePictures", ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "CNocturneKernels"]),
+        module(
+            "NocturneBatch",
             [
-                "NocturneCore", "NocturneConcurrency", "CPosix",
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CPosix",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             embedded: "Schemas"
         ),
         // The only place that ties formats, models and algorithms together.
-        room(
+        module(
             "NocturneRecipes",
             [
-                "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats", "NocturneInference",
-                "NocturnePostprocess", "NocturneMesh", "NocturnePictures", "NocturnePipeline",
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
+                "NocturneInference",
+                "NocturnePostprocess", "NocturneMesh", "NocturnePictures", "NocturneBatch",
             ],
             embedded: "Schemas"
         ),
         .executableTarget(
             name: "nocturne",
             dependencies: [
-                "NocturneRecipes", "NocturnePipeline", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
-                "NocturneCore", "CPosix",
+                "NocturneRecipes", "NocturneBatch", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
+                "NocturneSystem", "NocturneCore", "CPosix",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             // What the commands print is held against them by the tests alone.
@@ -158,7 +167,7 @@ let package = Package(
         // Tests, one target a module; what they share is under Tests too.
         .target(
             name: "NocturneTestSupport",
-            dependencies: ["NocturneCore", "NocturneConcurrency"],
+            dependencies: ["NocturneSystem", "NocturneCore", "NocturneConcurrency"],
             path: "Tests/NocturneTestSupport",
             swiftSettings: settings
         ),
@@ -166,24 +175,25 @@ let package = Package(
         .target(
             name: "NocturneFuzz",
             dependencies: [
-                "NocturneRecipes", "NocturnePipeline", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
-                "NocturneCore", "CZlib",
+                "NocturneRecipes", "NocturneBatch", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
+                "NocturneSystem", "NocturneCore", "CZlib",
             ],
             path: "Tests/NocturneFuzz",
             swiftSettings: settings
         ),
-        tests(of: "NocturneFuzz"),
-        tests(of: "NocturneCore"),
-        tests(of: "NocturneConcurrency"),
-        tests(of: "NocturneNumerics"),
-        tests(of: "NocturneFormats", ["CDICOMParser", "CDCMTK", "NocturneNumerics"]),
-        tests(of: "NocturneInference", ["CNocturneKernels"]),
-        tests(of: "NocturnePostprocess"),
-        tests(of: "NocturneMesh", ["NocturneFormats"]),
-        tests(of: "NocturnePictures", ["NocturneFormats"]),
-        tests(of: "NocturnePipeline"),
-        tests(of: "NocturneRecipes", ["NocturneFormats", "NocturneInference"]),
-        tests(of: "nocturne", ["NocturneFormats", "NocturneCore", "CZlib"]),
+        tests(of: "NocturneFuzz", ["NocturneSystem"]),
+        tests(of: "NocturneSystem"),
+        tests(of: "NocturneCore", ["NocturneSystem"]),
+        tests(of: "NocturneConcurrency", ["NocturneSystem"]),
+        tests(of: "NocturneNumerics", ["NocturneSystem"]),
+        tests(of: "NocturneFormats", ["NocturneSystem", "CDICOMParser", "CDCMTK", "NocturneNumerics"]),
+        tests(of: "NocturneInference", ["NocturneSystem", "CNocturneKernels"]),
+        tests(of: "NocturnePostprocess", ["NocturneSystem"]),
+        tests(of: "NocturneMesh", ["NocturneSystem", "NocturneFormats"]),
+        tests(of: "NocturnePictures", ["NocturneSystem", "NocturneFormats"]),
+        tests(of: "NocturneBatch", ["NocturneSystem"]),
+        tests(of: "NocturneRecipes", ["NocturneSystem", "NocturneFormats", "NocturneInference"]),
+        tests(of: "nocturne", ["NocturneFormats", "NocturneSystem", "NocturneCore", "CZlib"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu11,

@@ -1,3 +1,4 @@
+import NocturneSystem
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,3 +1,5 @@
+public import NocturneSystem
+
 /// What a synchronous algorithm may use: the idle compute threads, and the flag it must look at.
 ///
 /// The algorithm itself runs inside ``ComputePool/run(_:)``. Without a pool (``serial(_:)``) loops run on the caller.

@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// A pointer that crosses into the bodies of a parallel loop.
 ///
 /// Nothing here protects the memory; the loop that shares it does. Its owner keeps the memory alive until the loop

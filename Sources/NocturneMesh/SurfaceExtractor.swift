@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// Makes a closed triangle surface of a label.
 public enum SurfaceExtractor {
@@ -68,7 +69,7 @@ public enum SurfaceExtractor {
     ) throws(CancelledError) {
         let shells =
             options.restoresVolume
-            ? ShellVolumes(triangles, doubledVolumes: doubledVolumes, voxelVolume: geometry.voxelVolume) : nil
+            ? ComponentVolumes(triangles, doubledVolumes: doubledVolumes, voxelVolume: geometry.voxelVolume) : nil
         var roundsLeft = options.rounds(for: geometry.spacing)
         if roundsLeft > 0 {
             let neighbours = VertexNeighbours(vertexCount: points.count, triangles: triangles)

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// What making the surfaces of a label map will take, known before any is made.
 ///

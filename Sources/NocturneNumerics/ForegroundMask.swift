@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+import NocturneSystem
 
 /// Which voxels of a cropped image belong to the body: those that are not 0 in some channel, and the holes in them.
 ///

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+import NocturneSystem
 
 /// Brings an image to another number of voxels, normalising it on the way, as nnU-Net's resamplers do.
 ///

@@ -1,6 +1,7 @@
 internal import CNocturneKernels
 public import NocturneConcurrency
 public import NocturneCore
+import NocturneSystem
 
 /// What normalisation wants to know of an image.
 public struct ImageStatistics: Hashable, Sendable {

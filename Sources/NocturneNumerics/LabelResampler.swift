@@ -1,6 +1,7 @@
 internal import CNocturneKernels
 public import NocturneConcurrency
 public import NocturneCore
+import NocturneSystem
 
 /// Brings the labels of one stage of a cascade to the grid of the next, as channels of its input.
 ///

@@ -1,6 +1,7 @@
 internal import CNocturneKernels
 public import NocturneConcurrency
 public import NocturneCore
+import NocturneSystem
 
 /// How intensities are brought to the range a network was trained on: nnU-Net's schemes, in its float32 arithmetic.
 public enum Normalization: Hashable, Sendable, Codable {

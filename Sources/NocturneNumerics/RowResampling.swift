@@ -1,6 +1,7 @@
 internal import CNocturneKernels
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// Resampling of orders 0 and 1, and of torch: every target row is a sum of at most four source rows.
 struct RowResampling: Sendable {

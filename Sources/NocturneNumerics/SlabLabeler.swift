@@ -1,6 +1,7 @@
 internal import CNocturneKernels
 public import NocturneConcurrency
 public import NocturneCore
+import NocturneSystem
 
 /// How logits become a label. `labels[c]` is the value written for class c.
 public enum LabelDecision: Hashable, Sendable {

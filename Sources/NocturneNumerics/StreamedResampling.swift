@@ -1,6 +1,7 @@
 internal import CNocturneKernels
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// Resampling by one axis after the other, in float64: cubic splines, and slices that are interpolated among
 /// themselves.

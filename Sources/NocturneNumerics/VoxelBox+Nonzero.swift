@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+import NocturneSystem
 
 extension VoxelBox {
     /// The bounding box of the voxels that are not 0 (NaN is not 0), in rearranged indices; nil when all are 0.

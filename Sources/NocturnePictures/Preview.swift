@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// What a person looks at first: slices with the outlines of the labels, maximum-intensity projections with their
 /// silhouettes, and the labels' surfaces in the light.

@@ -1,10 +1,11 @@
 import ArgumentParser
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 
 /// The inputs, the models, and every option that can change a result.
 struct BatchArguments: ParsableArguments {

@@ -3,6 +3,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneRecipes
+import NocturneSystem
 
 /// What `models check` found out about a package.
 struct CheckReport: Encodable {

@@ -1,5 +1,6 @@
 import Foundation
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 /// What `nocturne cancel` asks of a run in another process: a file each, and a signal to look.
 enum ControlRequests {

@@ -1,6 +1,7 @@
 import CPosix
 import Foundation
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 /// A run that goes on without the terminal it was started from.
 enum Detachment {

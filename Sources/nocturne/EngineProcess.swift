@@ -1,9 +1,10 @@
 import ArgumentParser
 import CPosix
 import Foundation
+import NocturneBatch
 import NocturneCore
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 import Synchronization
 
 /// The engine's own process: runs the batch, and turns signals into cancellation.
@@ -18,7 +19,7 @@ enum EngineProcess {
         var overwrite = false
         var failFast = false
         /// How new inputs are waited for; nil for the inputs as they are.
-        var watch: InputWatch?
+        var watch: FolderWatcher?
     }
 
     /// Runs to the end and says how it went.
@@ -34,7 +35,7 @@ enum EngineProcess {
             }
         }
         let control = RunControl()
-        let signals = SignalWatch(control: control, output: request.output)
+        let signals = SignalHandler(control: control, output: request.output)
         let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(request.description)
         let progress = ProgressReporter(
             path: request.output.events,
@@ -73,7 +74,7 @@ enum EngineProcess {
         let code = NocturneExit(outcome.counts, mode: outcome.mode, signal: signals.received, givenUp: outcome.givenUp)
         if !request.show.quiet && !request.show.json {
             Terminal.say(
-                AccountText.summary(outcome.counts, output: request.output, seconds: -start.timeIntervalSinceNow)
+                SummaryText.summary(outcome.counts, output: request.output, seconds: -start.timeIntervalSinceNow)
             )
             if code == .interrupted || code == .terminated || code == .stoppedEarly {
                 Terminal.say("Go on with: nocturne resume \(request.output.path)")
@@ -93,7 +94,7 @@ extension EngineProcess {
 }
 
 /// Signals, as they come: the first asks to stop, the second stops.
-final class SignalWatch: Sendable {
+final class SignalHandler: Sendable {
     private struct State {
         var first: Int32?
         var moment: ContinuousClock.Instant?
@@ -136,7 +137,7 @@ final class SignalWatch: Sendable {
         // there is nothing to put away.
         guard !again, let progress else { _exit(number == SIGINT ? 130 : 143) }
         control.cancel()
-        leave(after: SignalWatch.patience, number)
+        leave(after: SignalHandler.patience, number)
         Task {
             await progress.note("Stopping: what is in flight is kept as far as it got. Once more to leave at once.")
         }

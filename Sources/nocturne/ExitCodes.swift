@@ -1,4 +1,4 @@
-import NocturnePipeline
+import NocturneBatch
 
 /// What the process tells its caller.
 enum NocturneExit: Int32, Error {

@@ -1,8 +1,9 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneFormats
 import NocturneInference
-import NocturnePipeline
+import NocturneSystem
 
 /// What `doctor` finds: one line a fact, each fit, worth a look, or a fault.
 struct HealthReport: Encodable {
@@ -92,7 +93,7 @@ struct HealthReport: Encodable {
             let start = ContinuousClock.now
             try FileSystem.write(trial + "/speed", bytes, flush: true)
             let time = ContinuousClock.now - start
-            let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
+            let seconds = time.inSeconds
             let speed = Int(Double(bytes.count) / max(seconds, 1e-6)) >> 20
             let free = FileSystem.freeBytes(at: trial) ?? 0
             add(

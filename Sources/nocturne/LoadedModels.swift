@@ -1,10 +1,11 @@
 import CPosix
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 
 /// From names on the command line, or from a journal's description, to models in memory.
 enum LoadedModels {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 /// The command line: parsing and printing only.
 @main

@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
-import NocturnePipeline
+import NocturneSystem
 
 /// How much memory and how many threads: what never changes a result.
 struct ResourceArguments: ParsableArguments {

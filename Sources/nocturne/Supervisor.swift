@@ -1,8 +1,9 @@
 import ArgumentParser
 import CPosix
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
-import NocturnePipeline
+import NocturneSystem
 import Synchronization
 
 /// The small parent: starts the engine as its child, hands signals on, and starts it again when it dies.

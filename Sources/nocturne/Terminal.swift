@@ -1,5 +1,6 @@
 import Foundation
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 /// Where text goes: results to standard output, everything else to standard error.
 enum Terminal {

@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 
 /// DICOM objects: images, DICOMDIRs, segmentations and structure sets.
 enum FuzzDICOM {

@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturneInference
+import NocturneSystem
 
 /// Networks and the packages around them.
 enum FuzzModels {

@@ -1,10 +1,11 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 
 /// Files and words of text.
 enum FuzzTexts {

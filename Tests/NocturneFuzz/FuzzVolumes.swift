@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 
 /// NIfTI volumes and label maps, and surfaces.
 enum FuzzVolumes {

@@ -1,6 +1,7 @@
 import Foundation
 import NocturneConcurrency
 import NocturneInference
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

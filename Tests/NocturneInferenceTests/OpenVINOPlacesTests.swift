@@ -1,5 +1,6 @@
 import Foundation
 import NocturneInference
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneMesh
+import NocturneSystem
 import NocturneTestSupport
 
 /// Label maps made from their shape in millimetres.

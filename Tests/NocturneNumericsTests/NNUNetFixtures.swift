@@ -1,6 +1,7 @@
 import Foundation
 import NocturneCore
 import NocturneNumerics
+import NocturneSystem
 import NocturneTestSupport
 
 /// What nnU-Net's own functions made of small arrays: Tools/make_resampling_fixtures.py.

@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneNumerics
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturnePictures
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

@@ -1,8 +1,9 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 import NocturneTestSupport
 import Synchronization
 import Testing
@@ -14,7 +15,9 @@ struct ResumeTests {
         let bench = try BatchBench()
         try bench.addBox("good.nii")
         try bench.output.create()
-        func dyingLook() { LookTrace(folder: bench.output.hidden + "/looks").look(at: [bench.input + "/poison.nii"]) }
+        func dyingLook() {
+            DiscoveryTrace(folder: bench.output.hidden + "/looks").look(at: [bench.input + "/poison.nii"])
+        }
         dyingLook()
         let first = try await bench.run(previousDeath: "signal 4", supervisor: "s")
         #expect(first.counts.completed == 1 && first.counts.failed == 0)

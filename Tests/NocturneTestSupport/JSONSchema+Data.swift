@@ -1,5 +1,5 @@
 package import Foundation
-package import NocturneCore
+import NocturneSystem
 
 extension JSONSchema {
     package init(_ data: Data) throws { try self.init([UInt8](data)) }

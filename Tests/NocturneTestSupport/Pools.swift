@@ -1,4 +1,5 @@
 public import NocturneConcurrency
+public import NocturneSystem
 
 /// The widths with which results are compared: alone, as many as a small machine has, more than there are tiles.
 public let poolWidths = [1, 2, 5]

@@ -1,4 +1,5 @@
 public import Foundation
+import NocturneSystem
 
 /// A fresh folder under the system's temporary folder, removed with the last reference.
 public final class TemporaryFolder: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

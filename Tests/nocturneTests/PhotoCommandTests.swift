@@ -1,7 +1,8 @@
 import Foundation
+import NocturneBatch
 import NocturneCore
 import NocturneFormats
-import NocturnePipeline
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

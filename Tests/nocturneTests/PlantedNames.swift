@@ -1,6 +1,7 @@
 import Foundation
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 
 /// Files full of what nobody but their owner should read: names, dates, places, wherever their formats have room for it.

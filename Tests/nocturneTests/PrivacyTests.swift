@@ -1,5 +1,6 @@
 import Foundation
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

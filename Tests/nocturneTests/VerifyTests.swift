@@ -1,5 +1,6 @@
 import Foundation
 import NocturneCore
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

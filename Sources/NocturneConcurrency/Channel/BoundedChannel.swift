@@ -1,3 +1,4 @@
+import NocturneSystem
 import Synchronization
 
 /// Thrown by `send` after ``BoundedChannel/finish()``.

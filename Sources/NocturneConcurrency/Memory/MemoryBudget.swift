@@ -1,3 +1,4 @@
+public import NocturneSystem
 import Synchronization
 
 /// Why memory cannot be leased at all.

@@ -1,3 +1,4 @@
+import NocturneSystem
 import Synchronization
 
 /// What items in flight pass before each tile: open at normal and warning; at critical only the oldest item goes on.

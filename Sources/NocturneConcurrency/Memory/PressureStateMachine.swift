@@ -1,3 +1,5 @@
+public import NocturneSystem
+
 /// How scarce memory is.
 public enum PressureLevel: Int, Sendable, Comparable, CaseIterable, Codable, CustomStringConvertible {
     case normal

@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// The sentence every medical result carries.
 public enum Disclaimer {
     public static let text =

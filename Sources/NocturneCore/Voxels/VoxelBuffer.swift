@@ -1,9 +1,11 @@
+public import NocturneSystem
+
 #if canImport(Glibc)
     import Glibc
 #endif
 
 /// The system would not map the memory for a buffer.
-public struct AllocationError: SystemFault, CustomStringConvertible {
+public struct AllocationError: SystemCallError, CustomStringConvertible {
     public let bytes: Int
     /// Where the buffer was to lie in a file; nil where there was no memory.
     public let systemCode: Int32?
@@ -52,7 +54,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
     /// A buffer whose pages lie in a file without a name, so that the system can take them from memory.
     ///
     /// The file's space is reserved at once: a full disk is an error here, not a signal later. Resident pages can be let
-    /// go with ``letGo()``. Nothing is left behind, however the process ends.
+    /// go with ``releasePages()``. Nothing is left behind, however the process ends.
     /// - Parameter folder: an existing folder on the file system that is to hold the bytes.
     /// - Throws: ``AllocationError`` when the system refuses.
     /// - Complexity: reading and writing is as fast as the page cache, and as the disk where that is too small.
@@ -144,7 +146,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
 
     /// Takes the pages of a buffer in a file out of the process; their content stays, and comes back when it is touched.
     /// Nothing happens to a buffer in memory.
-    public borrowing func letGo() {
+    public borrowing func releasePages() {
         if isInFile { _ = madvise(base, mappedBytes, MADV_DONTNEED) }
     }
 

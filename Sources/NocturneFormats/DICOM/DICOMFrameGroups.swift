@@ -1,4 +1,5 @@
 internal import CDICOMParser
+import NocturneSystem
 
 /// What the functional groups of one frame state, its own before those of all frames.
 struct DICOMFrameGroups: Sendable, Hashable {

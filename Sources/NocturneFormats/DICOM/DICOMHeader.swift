@@ -1,5 +1,6 @@
 internal import CDCMTK
 internal import CDICOMParser
+import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc

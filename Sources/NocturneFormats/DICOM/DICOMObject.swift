@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// The header facts of one DICOM file that decide how it becomes part of a volume.
 ///
 /// No pixels, and nothing that names the patient: name, identifier and birth date are never read.

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+import NocturneSystem
 internal import Synchronization
 
 /// Decodes the pixels of a series into a volume.

@@ -1,5 +1,6 @@
 internal import CDICOMParser
 public import NocturneConcurrency
+public import NocturneSystem
 internal import Synchronization
 
 /// What lies in a set of files, from their headers alone.

@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// Whether one slice, taken alone, can be part of a volume.
 enum ObjectCheck {
     private static let imageClasses: Set<String> = [

@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 internal import Synchronization
 
 extension DICOMReadError.Code {
@@ -13,7 +14,7 @@ extension DICOMReadError.Code {
 /// Sorts objects into series, takes those apart that hold several volumes, and says of each part whether it is one.
 ///
 /// Headers come from ``DICOMScanner`` and pixels from ``DICOMReader``; only what lies between is decided here. Pixels
-/// are looked at in one case: where two objects have the same SOPInstanceUID (``IdenticalCopies``).
+/// are looked at in one case: where two objects have the same SOPInstanceUID (``DuplicateObjects``).
 enum SeriesTriage {
     /// The series in `objects`, in the order of their first paths, the parts of one series in the order of what tells
     /// them apart. Objects come sorted by path.
@@ -79,7 +80,7 @@ enum SeriesTriage {
         }
         var found: [DICOMSeries] = []
         if let volume = kinds.removeValue(forKey: nil) {
-            let slices = volume.slices.sorted(by: SliceTrait.isBefore)
+            let slices = volume.slices.sorted(by: SeriesSplitCriterion.isBefore)
             if let problem = fault ?? volume.problem {
                 // The first in the order of slices, whichever was met first.
                 let first = slices.lazy.compactMap { slice in
@@ -96,7 +97,7 @@ enum SeriesTriage {
         let isMixed = aside.count + found.count > 1
         for (code, group) in aside {
             guard let code, let problem = group.problem else { continue }
-            var series = refused(group.slices.sorted(by: SliceTrait.isBefore), problem)
+            var series = refused(group.slices.sorted(by: SeriesSplitCriterion.isBefore), problem)
             if isMixed { series.part = code == .notAnImageClass ? "other" : code.rawValue }
             found.append(series)
         }
@@ -104,7 +105,7 @@ enum SeriesTriage {
     }
 
     private static func volumes(_ slices: [DICOMSlice], corrects: Bool, flag: CancellationFlag) -> [DICOMSeries] {
-        let copies = IdenticalCopies(slices, flag: flag)
+        let copies = DuplicateObjects(slices, flag: flag)
         let parts = SliceSplitting.parts(copies.kept)
         var labels: Set<String> = []
         return parts.map { part in

@@ -1,4 +1,5 @@
 internal import NocturneCore
+import NocturneSystem
 
 /// Slices of one series that belong together, and how they came to.
 struct SlicePart {
@@ -11,8 +12,8 @@ struct SlicePart {
 
 /// Takes apart what scanners store under one SeriesInstanceUID: echoes, phases of contrast, magnitude and phase …
 ///
-/// First by what never belongs into one volume (``SliceTrait/always``). Then, only where slices repeat positions or
-/// make no even stack, by what tells repetitions apart (``SliceTrait/whenRepeated``), and at last by the order in which
+/// First by what never belongs into one volume (``SeriesSplitCriterion/always``). Then, only where slices repeat positions or
+/// make no even stack, by what tells repetitions apart (``SeriesSplitCriterion/whenRepeated``), and at last by the order in which
 /// they were numbered or taken, if that runs through the same positions again and again. Where nothing fits, the part
 /// stays whole, and its stack says why it is no volume.
 ///
@@ -21,17 +22,17 @@ struct SlicePart {
 enum SliceSplitting {
     static func parts(_ slices: [DICOMSlice]) -> [SlicePart] {
         var parts = [SlicePart(slices: slices)]
-        for trait in SliceTrait.always {
+        for trait in SeriesSplitCriterion.always {
             parts = parts.flatMap { part in
                 let split = split(part, by: trait)
                 return isFair(split) ? split : [part]
             }
         }
-        return parts.flatMap { untangled($0, SliceTrait.whenRepeated, depth: 0) }
+        return parts.flatMap { untangled($0, SeriesSplitCriterion.whenRepeated, depth: 0) }
     }
 
     /// A part for each value of the trait, or the part as it was.
-    private static func split(_ part: SlicePart, by trait: SliceTrait) -> [SlicePart] {
+    private static func split(_ part: SlicePart, by trait: SeriesSplitCriterion) -> [SlicePart] {
         let groups = trait.groups(part.slices)
         guard groups.count > 1 else { return [part] }
         let all = groups.map(\.value.text)
@@ -56,7 +57,7 @@ enum SliceSplitting {
 
     // MARK: Repeated positions
 
-    private static func untangled(_ part: SlicePart, _ traits: [SliceTrait], depth: Int) -> [SlicePart] {
+    private static func untangled(_ part: SlicePart, _ traits: [SeriesSplitCriterion], depth: Int) -> [SlicePart] {
         let places = SlicePlaces(part.slices)
         guard places.isRepeated else {
             if SliceStack.isEven(part.slices) { return [part] }

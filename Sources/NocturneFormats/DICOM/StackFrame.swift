@@ -41,7 +41,7 @@ struct StackFrame {
             return Placed(slice: slice, position: position, height: dot(position, normal))
         }.sorted { (left: Placed, right: Placed) in
             left.height != right.height
-                ? left.height < right.height : SliceTrait.isBefore(left.slice, right.slice)
+                ? left.height < right.height : SeriesSplitCriterion.isBefore(left.slice, right.slice)
         }
         pixel = SIMD2(first.columnSpacing ?? 0, first.rowSpacing ?? 0)
         columns = first.columns ?? 0

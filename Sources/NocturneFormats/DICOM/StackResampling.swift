@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// The voxels of a stack on the grid of its ``StackCorrection``.
 struct StackResampling {

@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// A coded concept: what something is, in the words of a coding scheme.
 public struct DICOMCode: Hashable, Sendable {
     /// For instance "SCT" (SNOMED CT) or "DCM".

@@ -1,5 +1,6 @@
 internal import CDCMTK
 public import NocturneCore
+import NocturneSystem
 
 /// What a DICOM segmentation says before its pixels are read.
 public struct DICOMSegmentationHeader: Sendable {

@@ -1,6 +1,7 @@
 internal import CDCMTK
-public import NocturneConcurrency
+import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// Reads DICOM segmentations (SEG): BINARY, FRACTIONAL and LABELMAP.
 ///

@@ -2,6 +2,7 @@ internal import CDCMTK
 internal import CDICOMParser
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// A label to be written as a segment.
 public struct DICOMSegment: Hashable, Sendable {

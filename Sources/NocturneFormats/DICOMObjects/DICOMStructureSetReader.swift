@@ -1,6 +1,7 @@
 internal import CDCMTK
 internal import CDICOMParser
-public import NocturneConcurrency
+import NocturneConcurrency
+public import NocturneSystem
 
 /// Reads DICOM structure sets (RTSTRUCT).
 public enum DICOMStructureSetReader {

@@ -1,7 +1,8 @@
 internal import CDCMTK
 internal import CDICOMParser
-public import NocturneConcurrency
+import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// A region to be written: closed contours on the slices of the grid.
 public struct DICOMContouredRegion: Sendable {

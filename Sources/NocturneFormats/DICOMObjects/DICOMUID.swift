@@ -1,4 +1,5 @@
 internal import NocturneCore
+import NocturneSystem
 
 /// Unique identifiers that follow from content alone.
 enum DICOMUID {

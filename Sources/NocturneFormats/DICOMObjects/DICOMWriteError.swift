@@ -1,9 +1,10 @@
 internal import CDCMTK
 internal import CDICOMParser
-public import NocturneCore
+import NocturneCore
+public import NocturneSystem
 
 /// Why a segmentation or a structure set was not written.
-public struct DICOMWriteError: SystemFault, Sendable, Hashable, CustomStringConvertible {
+public struct DICOMWriteError: SystemCallError, Sendable, Hashable, CustomStringConvertible {
     /// The kind of fault. New kinds may be added.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         public let rawValue: String

@@ -1,6 +1,7 @@
 internal import CDCMTK
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// Label volumes that are filled with segments, a new one wherever a segment meets others.
 struct MaskVolumes {

@@ -2,6 +2,7 @@ internal import CDCMTK
 internal import CDICOMParser
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// An object that is being built by the shim. Frees it at the end.
 struct ObjectBuilder: ~Copyable {

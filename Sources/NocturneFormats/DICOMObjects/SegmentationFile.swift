@@ -1,6 +1,7 @@
 internal import CDCMTK
 internal import CDICOMParser
 internal import NocturneCore
+import NocturneSystem
 
 /// An open segmentation: facts and frames. One thread at a time.
 struct SegmentationFile: ~Copyable {

@@ -1,7 +1,8 @@
-public import NocturneCore
+import NocturneCore
+public import NocturneSystem
 
 /// Why a mesh file could not be read or written. The description names the file and the fact.
-public struct MeshFileError: SystemFault, Hashable, Sendable, CustomStringConvertible {
+public struct MeshFileError: SystemCallError, Hashable, Sendable, CustomStringConvertible {
     /// The kind of fault, worded as a fact.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The content is something else, or text where binary was wanted.

@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// A mesh file being written through a buffer of 256 KiB.
 struct MeshOutput: ~Copyable {

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+import NocturneSystem
 
 /// Writes Wavefront OBJ: text, one line for each vertex and triangle, indices from 1.
 public enum OBJWriter {

@@ -1,4 +1,5 @@
 public import NocturneCore
+import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc

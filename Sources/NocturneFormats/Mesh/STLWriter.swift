@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+import NocturneSystem
 
 /// Writes binary STL: 80 bytes of header, the number of triangles, and 50 bytes for each.
 public enum STLWriter {

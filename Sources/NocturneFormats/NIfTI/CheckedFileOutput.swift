@@ -1,11 +1,12 @@
 internal import NocturneCore
+import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc
 #endif
 
 /// What the system said when a file could not be opened, written or closed.
-struct FileOutputFault: Error {
+struct FileOutputError: Error {
     let detail: String
     let code: Int32
 
@@ -23,16 +24,16 @@ struct CheckedFileOutput: ~Copyable {
     private var descriptor: Int32
 
     /// Creates the file, or empties it.
-    init(path: String) throws(FileOutputFault) {
+    init(path: String) throws(FileOutputError) {
         descriptor = FaultPoint.fileCreate.call { open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666) }
-        guard descriptor >= 0 else { throw FileOutputFault("cannot be created", errno) }
+        guard descriptor >= 0 else { throw FileOutputError("cannot be created", errno) }
     }
 
     deinit {
         if descriptor >= 0 { _ = Glibc.close(descriptor) }
     }
 
-    mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FileOutputFault) {
+    mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FileOutputError) {
         var done = 0
         while done < bytes.count, let base = bytes.baseAddress {
             let count = FaultPoint.fileWrite.call {
@@ -41,20 +42,20 @@ struct CheckedFileOutput: ~Copyable {
             if count >= 0 {
                 done += count
             } else if errno != EINTR {
-                throw FileOutputFault("cannot be written", errno)
+                throw FileOutputError("cannot be written", errno)
             }
         }
     }
 
-    mutating func write(_ bytes: [UInt8]) throws(FileOutputFault) {
-        try bytes.span.bytes.withUnsafeBytes { (buffer) throws(FileOutputFault) in try write(buffer) }
+    mutating func write(_ bytes: [UInt8]) throws(FileOutputError) {
+        try bytes.span.bytes.withUnsafeBytes { (buffer) throws(FileOutputError) in try write(buffer) }
     }
 
     /// Closes the file; network file systems report lost writes here.
-    mutating func close() throws(FileOutputFault) {
+    mutating func close() throws(FileOutputError) {
         let closing = descriptor
         descriptor = -1
         let result = FaultPoint.fileClose.call { Glibc.close(closing) }
-        if result != 0 { throw FileOutputFault("cannot be closed", errno) }
+        if result != 0 { throw FileOutputError("cannot be closed", errno) }
     }
 }

@@ -1,5 +1,6 @@
 internal import CZlib
 internal import NocturneCore
+import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc

@@ -1,7 +1,8 @@
-public import NocturneCore
+import NocturneCore
+public import NocturneSystem
 
 /// Why a NIfTI file could not be read or written. The description names the file and the fact.
-public struct NIfTIError: SystemFault, Hashable, Sendable, CustomStringConvertible {
+public struct NIfTIError: SystemCallError, Hashable, Sendable, CustomStringConvertible {
     /// The kind of fault, worded as a fact.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The content is something else.

@@ -1,4 +1,5 @@
 public import NocturneCore
+import NocturneSystem
 
 /// The voxel types that Nocturne reads, with NIfTI's codes.
 public enum NIfTIDataType: Int, Hashable, Sendable, CaseIterable {

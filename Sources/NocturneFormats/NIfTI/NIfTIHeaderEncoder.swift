@@ -1,4 +1,5 @@
 internal import NocturneCore
+import NocturneSystem
 
 /// Writes the header of a single `.nii` file, little-endian: NIfTI-1, or NIfTI-2 when a size needs it.
 struct NIfTIHeaderEncoder {

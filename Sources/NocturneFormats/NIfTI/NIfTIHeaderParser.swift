@@ -1,4 +1,5 @@
 internal import NocturneCore
+import NocturneSystem
 
 /// Turns the first bytes of a file into a checked ``NIfTIHeader``.
 struct NIfTIHeaderParser {

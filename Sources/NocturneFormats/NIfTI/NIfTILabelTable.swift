@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// A label's value, name and colour, as they go into the header of a label map.
 public struct NIfTILabel: Hashable, Sendable {
     public var value: UInt16

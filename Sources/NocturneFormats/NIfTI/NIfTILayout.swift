@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// Where the fields of a header are. Source: nifti1.h and nifti2.h of the NIfTI-1 and NIfTI-2 standards.
 ///
 /// Reals are float32 in NIfTI-1 and float64 in NIfTI-2, dimensions int16 and int64, codes int16 and int32.

@@ -1,3 +1,5 @@
+import NocturneSystem
+
 #if canImport(Glibc)
     internal import Glibc
 #endif

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+import NocturneSystem
 
 /// A volume as read from a NIfTI file.
 public struct NIfTIVolume: Sendable {

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+import NocturneSystem
 
 /// Writes single `.nii` and `.nii.gz` files, little-endian.
 ///

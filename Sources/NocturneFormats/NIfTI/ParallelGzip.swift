@@ -1,6 +1,7 @@
 internal import CNocturneDeflate
 internal import CZlib
 internal import NocturneConcurrency
+import NocturneSystem
 
 /// Compresses a long run of voxels into one gzip member on several threads.
 ///
@@ -10,7 +11,7 @@ internal import NocturneConcurrency
 /// content alone. Source: the method of pigz with `--independent`; the compressor is ``CNocturneDeflate``.
 struct ParallelGzip {
     enum Fault: Error {
-        case output(FileOutputFault)
+        case output(FileOutputError)
         case cancelled
         case noMemory
     }

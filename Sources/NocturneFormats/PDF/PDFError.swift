@@ -1,7 +1,8 @@
-public import NocturneCore
+import NocturneCore
+public import NocturneSystem
 
 /// Why a PDF file could not be written. The description names the file and the fact.
-public struct PDFError: SystemFault, Hashable, Sendable, CustomStringConvertible {
+public struct PDFError: SystemCallError, Hashable, Sendable, CustomStringConvertible {
     /// The kind of fault, worded as a fact.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The library could not draw, for instance for want of memory.

@@ -1,5 +1,6 @@
 internal import CCairo
 public import NocturneCore
+import NocturneSystem
 
 /// A colour of 0…1 in sRGB.
 public struct PDFColor: Hashable, Sendable {

@@ -1,6 +1,7 @@
 internal import CNocturneDeflate
 internal import CZlib
 public import NocturneConcurrency
+import NocturneSystem
 
 /// Writes animated pictures as PNG (ISO/IEC 15948, third edition: the chunks acTL, fcTL and fdAT): 8-bit palette, every
 /// frame whole, shown without end.
@@ -71,7 +72,7 @@ public struct AnimatedPNGWriter: Sendable {
             }
             try output.write(PNGFile.chunk("IEND", []))
             try output.close()
-        } catch let fault as FileOutputFault {
+        } catch let fault as FileOutputError {
             throw PNGError(.cannotWrite, path: path, fault.detail, systemCode: fault.code)
         }
     }

@@ -1,7 +1,8 @@
-public import NocturneCore
+import NocturneCore
+public import NocturneSystem
 
 /// Why a PNG file could not be written. The description names the file and the fact.
-public struct PNGError: SystemFault, Hashable, Sendable, CustomStringConvertible {
+public struct PNGError: SystemCallError, Hashable, Sendable, CustomStringConvertible {
     /// The kind of fault, worded as a fact.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// No pixels, more samples than the image's size asks for or fewer, or more of them than one chunk holds.

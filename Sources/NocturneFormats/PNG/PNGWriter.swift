@@ -1,5 +1,6 @@
 internal import CZlib
 public import NocturneCore
+import NocturneSystem
 
 /// Writes pictures as PNG (ISO/IEC 15948): 8-bit RGB with or without alpha, not interlaced, one IDAT chunk, no time and no
 /// text, so an image has the same bytes whenever it is written.

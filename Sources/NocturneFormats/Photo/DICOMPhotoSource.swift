@@ -2,6 +2,7 @@ internal import CDCMTK
 internal import CDICOMParser
 internal import CPhoto
 internal import NocturneConcurrency
+import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc

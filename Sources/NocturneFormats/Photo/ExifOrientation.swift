@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// The orientation tag of an Exif block, and nothing else of it.
 enum ExifOrientation {
     /// 1 to 8; nil when the block has none that makes sense. Looks at the first directory alone.

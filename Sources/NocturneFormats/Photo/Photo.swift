@@ -1,4 +1,5 @@
 public import NocturneCore
+import NocturneSystem
 
 /// A decoded picture, upright, on white, in 8-bit RGB.
 public struct Photo: Sendable {

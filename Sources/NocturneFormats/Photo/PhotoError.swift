@@ -1,7 +1,8 @@
-public import NocturneCore
+import NocturneCore
+public import NocturneSystem
 
 /// Why a picture could not be read. The description names the file and the fact, in the decoder's words where it spoke.
-public struct PhotoError: SystemFault, Hashable, Sendable, CustomStringConvertible {
+public struct PhotoError: SystemCallError, Hashable, Sendable, CustomStringConvertible {
     /// The kind of fault, worded as a fact.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The system would not open or read the file.

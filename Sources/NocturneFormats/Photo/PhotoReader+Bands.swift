@@ -1,6 +1,7 @@
 internal import CPhoto
-public import NocturneConcurrency
+import NocturneConcurrency
 internal import NocturneCore
+public import NocturneSystem
 
 /// Columns and rows of an upright picture, in pixels from the left and the top.
 public struct PhotoPart: Hashable, Sendable {

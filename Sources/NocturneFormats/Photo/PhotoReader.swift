@@ -1,6 +1,7 @@
 internal import CPhoto
-public import NocturneConcurrency
+import NocturneConcurrency
 internal import NocturneCore
+public import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc

@@ -1,5 +1,6 @@
 internal import CPhoto
 internal import NocturneConcurrency
+import NocturneSystem
 
 /// An opened picture file of one kind: its header is read, its rows are not.
 protocol PhotoSource: AnyObject {

@@ -1,5 +1,6 @@
 internal import CPhoto
 internal import NocturneConcurrency
+import NocturneSystem
 
 /// How decoded rows become the upright picture: in blocks, reduced where that is wanted, each row put where it belongs.
 struct RowPlan {

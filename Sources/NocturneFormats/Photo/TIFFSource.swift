@@ -1,6 +1,7 @@
 internal import CPhoto
 internal import CTIFF
 internal import NocturneConcurrency
+import NocturneSystem
 
 /// The first picture of a TIFF.
 final class TIFFSource: PhotoSource {

@@ -1,4 +1,5 @@
 import NocturneCore
+import NocturneSystem
 
 /// The fields of one object in a file of regions, with the place for messages.
 struct RegionFields {

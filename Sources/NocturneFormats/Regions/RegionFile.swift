@@ -1,5 +1,6 @@
 import Foundation
 public import NocturneCore
+import NocturneSystem
 
 /// A file of regions of interest: the JSON of `Samples/Schemas/regions.schema.json`.
 ///

@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// A plan with a workspace.
 final class BuiltinSession: NetworkSession {

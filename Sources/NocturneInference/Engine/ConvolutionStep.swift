@@ -1,5 +1,6 @@
 internal import CNocturneKernels
 internal import NocturneConcurrency
+import NocturneSystem
 
 /// A layer's packed weights, freed with the last step that uses them.
 final class ConvolutionPlan: @unchecked Sendable {

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// The same patch through every engine and precision there is, against the builtin engine's exact arithmetic.
 public enum EngineComparison {

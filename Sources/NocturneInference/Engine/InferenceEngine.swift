@@ -1,4 +1,5 @@
 public import NocturneConcurrency
+import NocturneSystem
 
 /// How exact the arithmetic is to be.
 public enum InferencePrecision: String, Codable, Sendable, CaseIterable {

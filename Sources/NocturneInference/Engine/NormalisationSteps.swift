@@ -1,5 +1,6 @@
 internal import CNocturneKernels
 internal import NocturneConcurrency
+import NocturneSystem
 
 /// Sums and sums of squares of each channel, over a fixed cut merged in order.
 struct ChannelSumsStep: Step {

@@ -1,3 +1,4 @@
+import NocturneSystem
 internal import Synchronization
 
 /// Scratch memory for as many threads as work on a run. A thread takes a slot for a chunk and puts it back.

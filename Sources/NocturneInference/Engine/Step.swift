@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// One call of a kernel over a whole tensor, within a plan. Steps are immutable; everything a run changes is in the run.
 protocol Step: Sendable {

@@ -1,5 +1,6 @@
 internal import CNocturneKernels
 internal import NocturneConcurrency
+import NocturneSystem
 
 /// A function of each element.
 struct UnaryStep: Step {

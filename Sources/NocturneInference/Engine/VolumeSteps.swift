@@ -1,5 +1,6 @@
 internal import CNocturneKernels
 internal import NocturneConcurrency
+import NocturneSystem
 
 /// Moves elements between strided tensors, by lines and tables.
 struct MoveStep: Step {

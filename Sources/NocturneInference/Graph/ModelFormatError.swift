@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// Why a network file, or a package around one, cannot be used. The text names the file and the fact.
 public enum ModelFormatError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The file cannot be read at all.

@@ -1,5 +1,6 @@
 internal import Foundation
-public import NocturneConcurrency
+import NocturneConcurrency
+public import NocturneSystem
 
 /// Why a model was not found.
 public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {

@@ -1,6 +1,7 @@
 internal import Foundation
-public import NocturneConcurrency
+import NocturneConcurrency
 internal import NocturneCore
+public import NocturneSystem
 
 extension ModelPackage {
     /// The name of the description in a package folder.

@@ -1,4 +1,5 @@
-public import NocturneCore
+import NocturneCore
+public import NocturneSystem
 
 /// What kind of work a model does, and so which recipe runs it.
 public enum ModelTask: String, Sendable, Codable, CaseIterable {

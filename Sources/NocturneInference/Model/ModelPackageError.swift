@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// Why a model package is refused: which file, which key in it, what was expected and what was found.
 public struct ModelPackageError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of fault. More may come.

@@ -1,3 +1,5 @@
+import NocturneSystem
+
 extension ModelValidation {
     /// The section `photoInstances`.
     func photoInstances(files: [ModelFile]) throws(ModelPackageError) -> PhotoInstancesSettings {

@@ -39,7 +39,7 @@ extension ModelValidation {
         files: [ModelFile],
         channels: [ModelChannel],
         labels: [ModelLabel]
-    ) throws(ModelPackageError) -> [VolumeStage] {
+    ) throws(ModelPackageError) -> [CascadeLevel] {
         let normalizations = channels.map(\.normalization)
         guard let first = raw.previousStage else {
             return [try stage(raw.stage, key: section, files: files, normalizations, oneHot: [])]
@@ -78,9 +78,9 @@ extension ModelValidation {
         files: [ModelFile],
         _ normalizations: [IntensityNormalization],
         oneHot: [UInt16]
-    ) throws(ModelPackageError) -> VolumeStage {
-        let orientationText = raw.orientation ?? VolumeStage.Orientation.stored.rawValue
-        guard let orientation = VolumeStage.Orientation(rawValue: orientationText) else {
+    ) throws(ModelPackageError) -> CascadeLevel {
+        let orientationText = raw.orientation ?? CascadeLevel.Orientation.stored.rawValue
+        guard let orientation = CascadeLevel.Orientation(rawValue: orientationText) else {
             throw refuse("\(key).orientation", expected: "RAS or stored", found: orientationText)
         }
         let transpose = raw.transpose?.map(\.value) ?? [0, 1, 2]
@@ -110,7 +110,7 @@ extension ModelValidation {
             throw refuse("\(key).mirroringAxes", expected: "some of 0..<\(patchSize.count), each once", found: axes)
         }
         if isPlanar { patchSize.insert(1, at: 0) }
-        return VolumeStage(
+        return CascadeLevel(
             orientation: orientation,
             transpose: transpose,
             spacing: raw.spacing.map { isPlanar ? [nil] + $0 : $0 },

@@ -1,4 +1,5 @@
 internal import NocturneCore
+import NocturneSystem
 
 /// Turns what `model.json` says into checked values, and refuses it at the first fault.
 struct ModelValidation {

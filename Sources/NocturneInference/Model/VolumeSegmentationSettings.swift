@@ -9,14 +9,14 @@ public struct VolumeSegmentationSettings: Hashable, Sendable {
     }
 
     /// One, or two for a cascade: the labels of the first become input channels of the second.
-    public var stages: [VolumeStage]
+    public var stages: [CascadeLevel]
     public let output: Output
     public let postprocessing: PostprocessingSettings
     /// The intensities that pictures show where an image does not say it; nil leaves it to the first channel's bounds.
     public let window: DisplayWindow?
 
     package init(
-        stages: [VolumeStage],
+        stages: [CascadeLevel],
         output: Output,
         postprocessing: PostprocessingSettings,
         window: DisplayWindow? = nil
@@ -43,7 +43,7 @@ public struct DisplayWindow: Hashable, Sendable {
 
 /// One way of looking at the volume: a grid, networks for it, and the way back. Everything with three parts is in the
 /// networks' order: (z, y, x) of the volume, exchanged by ``transpose``.
-public struct VolumeStage: Hashable, Sendable {
+public struct CascadeLevel: Hashable, Sendable {
     public enum Orientation: String, Hashable, Sendable {
         /// The volume is turned to the nearest RAS+ grid first.
         case ras = "RAS"

@@ -1,4 +1,5 @@
 internal import COpenVINO
+import NocturneSystem
 internal import Synchronization
 
 /// The library of one path, loaded once a process and never unloaded: its threads live as long as the process.

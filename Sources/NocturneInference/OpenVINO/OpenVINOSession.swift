@@ -1,6 +1,7 @@
 internal import COpenVINO
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// A request of a compiled network. It follows the width of the scope it is run with: another one than it was made for
 /// compiles the network for that, which costs up to a second once.

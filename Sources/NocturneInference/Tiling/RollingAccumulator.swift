@@ -1,6 +1,7 @@
 internal import CNocturneKernels
 public import NocturneConcurrency
 internal import NocturneCore
+public import NocturneSystem
 
 /// Blends the tiles of a sliding window, holding no more planes than a patch is deep.
 ///
@@ -139,7 +140,7 @@ public struct RollingAccumulator: ~Copyable {
                 }
             }
         }
-        sums.letGo()
+        sums.releasePages()
     }
 
     /// Divides the planes that no later tile touches by their weights.
@@ -153,7 +154,7 @@ public struct RollingAccumulator: ~Copyable {
         let planes = finishedPlanes..<end
         for part in parts(of: planes) {
             try divide(part, scope: scope)
-            sums.letGo()
+            sums.releasePages()
         }
         finishedPlanes = end
         handedOut = planes
@@ -196,7 +197,7 @@ public struct RollingAccumulator: ~Copyable {
         precondition(handedOut.contains(plane), "the plane is not finished, or its place was taken")
         let count = classes * plan.imageShape.y * plan.imageShape.x
         let slot = plane % depth
-        defer { sums.letGo() }
+        defer { sums.releasePages() }
         return try sums.withUnsafeBufferPointer { sums throws(E) in
             try body(UnsafeBufferPointer(rebasing: sums[slot * count..<(slot + 1) * count]))
         }
@@ -208,7 +209,7 @@ public struct RollingAccumulator: ~Copyable {
         handedOut = 0..<0
         for part in parts(of: planes) {
             try clear(part, scope: scope)
-            sums.letGo()
+            sums.releasePages()
         }
     }
 

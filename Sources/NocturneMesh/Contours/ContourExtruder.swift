@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// Makes closed surfaces of stacks of closed contours.
 public enum ContourExtruder {

@@ -1,4 +1,5 @@
 internal import NocturneConcurrency
+import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc

@@ -1,4 +1,5 @@
 internal import NocturneConcurrency
+import NocturneSystem
 
 /// Triangles over the inside of loops: ears are cut off after every hole was joined to the loop around it.
 ///

@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// How many voxel faces lie between each label and everything else, the border of the volume included.
 ///

@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// The box around a label as one bit a node: set inside the label. A layer of outside lies around the box, which closes
 /// surfaces at the border of the volume. Row after row along i, each row from a word of its own.

@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// The box of voxels around one label, both ends inclusive.
 struct LabelBox: Sendable {

@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// The boundary between the voxels of a label and all others, before any smoothing.
 struct RawSurface: Sendable {
@@ -7,7 +8,7 @@ struct RawSurface: Sendable {
     var points: [SIMD3<Double>] = []
     /// Counter-clockwise seen from outside.
     var triangles: [SIMD3<UInt32>] = []
-    /// Twice the volume, in voxels, that each point accounts for: see ``ShellVolumes``.
+    /// Twice the volume, in voxels, that each point accounts for: see ``ComponentVolumes``.
     var doubledVolumes: [Int32] = []
     /// The voxel from which the points count.
     var origin = SIMD3<Int>(0, 0, 0)

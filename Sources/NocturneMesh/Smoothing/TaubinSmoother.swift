@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// Smooths a closed surface with the λ|μ filter of G. Taubin, "A signal processing approach to fair surface design"
 /// (SIGGRAPH 1995): a step towards the mean of the neighbours, then a slightly longer one away from it.

@@ -1,6 +1,7 @@
 internal import CPhotoKernels
-public import NocturneConcurrency
+import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// How a classifier wants its picture, step by step as its training did it: the square in the middle, resized as Pillow
 /// does, colour constancy, and each channel's samples /255 less a mean and over a deviation.

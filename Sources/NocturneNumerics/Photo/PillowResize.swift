@@ -1,6 +1,7 @@
 internal import CPhotoKernels
-public import NocturneConcurrency
+import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// Resizing as Pillow's `Image.resize` does it, bit for bit.
 ///

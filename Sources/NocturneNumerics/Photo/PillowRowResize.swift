@@ -1,6 +1,7 @@
 internal import CPhotoKernels
-public import NocturneConcurrency
+import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// ``PillowResize`` for a picture that comes some rows at a time and is never held whole: the same bytes.
 ///

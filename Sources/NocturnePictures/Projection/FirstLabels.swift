@@ -1,6 +1,7 @@
 internal import CNocturneKernels
 import NocturneConcurrency
 import NocturneCore
+import NocturneSystem
 
 /// Where lines of sight along one canonical axis first meet a label.
 ///

@@ -1,6 +1,7 @@
 internal import CNocturneKernels
 import NocturneConcurrency
 import NocturneCore
+import NocturneSystem
 import Synchronization
 
 /// The largest voxel of every line of a volume along each of its three stored axes.

@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
+import NocturneSystem
 
 /// A shaded view of all labels from the front, orthographic, cast straight into the label map: it needs no meshes and
 /// no memory but its own pixels.

@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// The union of several labels as one mask, and its components, from the components of the labels.
 ///

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 extension LabelCleaner {
     /// The most bytes that ``apply(_:to:geometry:scope:)`` takes besides the labels, from a fast look at every voxel.

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// Cleans label maps in place: small components, all but the largest component, cavities.
 ///

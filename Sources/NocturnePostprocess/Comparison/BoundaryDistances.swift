@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
+import NocturneSystem
 
 /// Distances between the boundaries of one label in two maps.
 ///

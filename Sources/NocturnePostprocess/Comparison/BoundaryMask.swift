@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
+import NocturneSystem
 
 /// A label's voxels within a box that holds all of them, and which of them are at the boundary.
 struct BoundaryMask: Sendable {

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// The connected components of a label map. Voxels connect only to neighbours of the same value; 0 is not looked at.
 ///

@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// Neighbouring voxels of one value in a row: columns `begin..<end`.
 struct LabelRun: Sendable {

@@ -1,5 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
+import NocturneSystem
 
 /// Joins touching runs of one value into components with a union-find over runs.
 ///

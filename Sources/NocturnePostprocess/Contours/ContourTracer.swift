@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// A closed polygon on a slice of constant k.
 public struct SliceContour: Hashable, Sendable {

@@ -1,4 +1,5 @@
-public import NocturneConcurrency
+import NocturneConcurrency
+public import NocturneSystem
 
 /// An instance that a network gave directly, on the picture's own grid.
 public struct DetectedInstance: Sendable {
@@ -19,12 +20,12 @@ public struct DetectedInstance: Sendable {
 /// Values that are no numbers make a candidate none, but for masks and prototypes, where they throw. Candidates beyond the
 /// ``candidateLimit`` surest are not looked at, which bounds the time.
 public struct DetectionDecoder: Sendable {
-    public let frame: PictureFrame
+    public let frame: Letterbox
     public let rules: DetectionRules
 
     static let candidateLimit = 3000
 
-    public init(frame: PictureFrame, rules: DetectionRules) {
+    public init(frame: Letterbox, rules: DetectionRules) {
         self.frame = frame
         self.rules = rules
     }
@@ -228,7 +229,7 @@ public struct DetectionDecoder: Sendable {
         threshold: Float,
         clip: FloatBox
     ) -> RunLengthMask {
-        MaskEnlarging.mask(
+        MaskUpsampling.mask(
             of: plane,
             planeWidth: planeWidth,
             planeHeight: planeHeight,

@@ -1,4 +1,5 @@
-public import NocturneConcurrency
+import NocturneConcurrency
+public import NocturneSystem
 
 /// Takes maps apart into instances: seeds from the centre map, a watershed between them, over-split pieces joined again,
 /// specks left out and holes filled.
@@ -32,7 +33,7 @@ public struct InstanceSplitter: Sendable {
         }
         try flood(&labels, outside: Int32(pieces + 1), maps, isInside, heights, flag)
         if rules.mergeBoundary > 0 {
-            var merging = PieceMerging(labels: labels, pieces: pieces, boundary: maps.boundary, width: maps.width)
+            var merging = FragmentMerging(labels: labels, pieces: pieces, boundary: maps.boundary, width: maps.width)
             let targets = try merging.run(
                 below: rules.mergeBoundary,
                 minimumContact: rules.minimumContact,

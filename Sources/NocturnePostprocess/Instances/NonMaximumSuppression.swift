@@ -1,4 +1,5 @@
-public import NocturneConcurrency
+import NocturneConcurrency
+public import NocturneSystem
 
 /// Of candidates that show the same thing, only the surest stays.
 public enum NonMaximumSuppression {

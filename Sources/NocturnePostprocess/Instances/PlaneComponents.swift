@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneSystem
 
 /// Components of a plane that are connected over edges (4 neighbours), numbered from 1 in the order of their first pixel.
 ///

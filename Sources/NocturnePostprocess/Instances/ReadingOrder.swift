@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// The order in which a person reads a shelf: row by row from the top, left to right, stacks from the top down.
 public struct ReadingOrder: Sendable {
     /// Indices of the boxes, row by row.

@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// The text that COCO's own tools (pycocotools, `rleToString`) write for a mask.
 extension RunLengthMask {
     /// Each count, from the fourth on less the one two before, as groups of five bits with a sign, lowest first, each as a

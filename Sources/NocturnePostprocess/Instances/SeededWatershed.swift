@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneSystem
 
 /// Floods a landscape of 256 heights from seeds: every pixel of the mask goes to the seed whose water reaches it first.
 ///

@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
+import NocturneSystem
 
 /// Medians and histograms of several sets of voxels at once, without storing a value.
 ///

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// Measures labels: size, place, intensity.
 public enum LabelMeasurer {

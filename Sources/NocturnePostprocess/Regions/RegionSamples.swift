@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
+import NocturneSystem
 
 /// The intensities of a region, in the rows of the smallest box around it; not a number where there is no sample.
 struct RegionSamples: Sendable {

@@ -1,9 +1,10 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 
 /// Finds the segmentations and structure sets below the inputs, and the images they belong to.
 struct ExistingDiscovery {

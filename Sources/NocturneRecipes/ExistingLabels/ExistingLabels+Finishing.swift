@@ -1,10 +1,11 @@
+public import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneMesh
 import NocturnePictures
-public import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 
 /// The last three stages: measured labels, surfaces, files.
 extension ExistingLabels {
@@ -38,7 +39,7 @@ extension ExistingLabels {
         }
         let measurements = labels.indices.compactMap { found[$0] }
         guard measurements.count == labels.count else {
-            throw VolumeFault(path: inferred.source.path, detail: "a label belongs to no label volume")
+            throw VolumeError(path: inferred.source.path, detail: "a label belongs to no label volume")
         }
         let preview = try preview(of: inferred, measurements, scope)
         return MeasuredLabels(

@@ -1,8 +1,9 @@
+public import NocturneBatch
 public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-public import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 
 /// DICOM segmentations and structure sets in; label maps, surfaces and measurements of what others have drawn out.
 ///
@@ -146,7 +147,7 @@ public struct ExistingLabels: Recipe {
         for (index, region) in set.regions.enumerated() {
             let contours = region.contours.map(\.points)
             guard let added = try volumes.add(contours, value: labels[index].value) else {
-                throw VolumeFault(
+                throw VolumeError(
                     path: source.path,
                     detail: "regions overlap so much that they need more than \(source.volumes) label volumes"
                 )

@@ -1,4 +1,5 @@
 public import NocturneCore
+import NocturneSystem
 
 /// The options of a batch that takes segmentations and structure sets as items.
 public struct ExistingLabelsOptions: Sendable, Hashable {

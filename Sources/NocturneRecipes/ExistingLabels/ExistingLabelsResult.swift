@@ -1,4 +1,5 @@
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 /// `result.json` of a segmentation or structure set: a function of it, its source images and the options, with nothing
 /// of when and where.

@@ -1,8 +1,9 @@
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 
 /// Writes what a segmentation or structure set leaves behind.
 struct ExistingLabelsWriter {

@@ -1,7 +1,7 @@
+import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturnePictures
-import NocturnePipeline
 import NocturnePostprocess
 
 /// Every large buffer of an object's way, from what was found out before its pixels were read.

@@ -1,6 +1,6 @@
+import NocturneBatch
 import NocturneCore
 import NocturneFormats
-import NocturnePipeline
 
 /// What the recipe keeps in the journal to find an object again and to plan for it without reading pixels.
 struct ExistingSource: ItemSource {

@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 
 /// Segmentations and structure sets as `nocturne inspect` shows them.
 extension InputInspection {

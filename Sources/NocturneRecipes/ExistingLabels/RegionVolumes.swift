@@ -2,6 +2,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturnePostprocess
+import NocturneSystem
 import Synchronization
 
 /// Regions of a structure set as label maps: a further one wherever a region meets others.

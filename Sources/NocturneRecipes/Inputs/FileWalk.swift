@@ -1,7 +1,8 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
-import NocturnePipeline
+import NocturneSystem
 
 #if canImport(Glibc)
     import Glibc

@@ -1,5 +1,6 @@
 import Foundation
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 /// What a recipe keeps in the journal to find an input again and to plan for it without reading pixels.
 protocol ItemSource: Codable, Sendable {

@@ -7,13 +7,13 @@ package struct AttentionMap: Hashable, Sendable {
     package let values: [Float]
 
     /// - Parameter shape: the last two are rows and columns.
-    /// - Throws: ``ClassScoreFault`` for values that are not numbers.
+    /// - Throws: ``ClassScoreError`` for values that are not numbers.
     package init(index: Int, shape: [Int], values: [Float]) throws {
         guard shape.count >= 2, let width = shape.last, width > 0, values.count == width * shape[shape.count - 2] else {
-            throw ClassScoreFault(detail: "a map of shape \(shape) has \(values.count) values")
+            throw ClassScoreError(detail: "a map of shape \(shape) has \(values.count) values")
         }
         guard values.allSatisfy(\.isFinite) else {
-            throw ClassScoreFault(detail: "the map holds values that are not numbers (NaN or infinite)")
+            throw ClassScoreError(detail: "the map holds values that are not numbers (NaN or infinite)")
         }
         self.index = index
         self.width = width

@@ -1,4 +1,5 @@
 package import NocturneCore
+import NocturneSystem
 
 /// An attention map laid over the picture, in colours that the colour-blind can tell apart and that grow lighter with
 /// the value, so that a print in grey reads the same.

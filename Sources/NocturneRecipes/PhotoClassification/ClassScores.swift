@@ -1,8 +1,9 @@
 import Foundation
 public import NocturneInference
+import NocturneSystem
 
 /// What a classifier gave cannot be a result.
-public struct ClassScoreFault: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ClassScoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public let detail: String
     public var description: String { detail }
 }
@@ -21,14 +22,14 @@ public struct ClassScores: Hashable, Sendable {
     private static let largestSum = 1e6
 
     /// - Parameter values: the classifier's output, one for each class.
-    /// - Throws: ``ClassScoreFault`` for values that are not numbers, or are no probabilities where they should be.
+    /// - Throws: ``ClassScoreError`` for values that are not numbers, or are no probabilities where they should be.
     public init(values: [Float], settings: PhotoClassificationSettings) throws {
         guard values.count == settings.classes.count else {
-            throw ClassScoreFault(detail: "the model gave \(values.count) values for \(settings.classes.count) classes")
+            throw ClassScoreError(detail: "the model gave \(values.count) values for \(settings.classes.count) classes")
         }
         guard values.allSatisfy(\.isFinite) else {
             let names = zip(settings.classes, values).filter { !$0.1.isFinite }.map(\.0.name).joined(separator: ", ")
-            throw ClassScoreFault(detail: "the model gave values that are not numbers (NaN or infinite) for \(names)")
+            throw ClassScoreError(detail: "the model gave values that are not numbers (NaN or infinite) for \(names)")
         }
         var notes: [String] = []
         let exact: [Double]
@@ -36,13 +37,13 @@ public struct ClassScores: Hashable, Sendable {
         case .logits: exact = ClassScores.softmax(values)
         case .probabilities:
             guard values.allSatisfy({ $0 >= 0 }), values.contains(where: { $0 > 0 }) else {
-                throw ClassScoreFault(detail: "the model gave values that are no probabilities: negative, or all 0")
+                throw ClassScoreError(detail: "the model gave values that are no probabilities: negative, or all 0")
             }
             let sum = values.reduce(0) { $0 + Double($1) }
             guard sum <= ClassScores.largestSum else {
-                throw ClassScoreFault(detail: "the model gave values that are no probabilities: they add up to \(sum)")
+                throw ClassScoreError(detail: "the model gave values that are no probabilities: they add up to \(sum)")
             }
-            if abs(sum - 1) > 1e-3 { notes.append(Wording.renormalised(ClassScores.text(sum))) }
+            if abs(sum - 1) > 1e-3 { notes.append(ReportText.renormalised(ClassScores.text(sum))) }
             exact = values.map { Double($0) / sum }
         }
         let rounded = exact.map { ($0 * 1e6).rounded() / 1e6 }
@@ -51,10 +52,10 @@ public struct ClassScores: Hashable, Sendable {
         var isUncertain = false
         if rounded[first] < settings.lowConfidence {
             isUncertain = true
-            notes.append(Wording.lowConfidence(ClassScores.text(settings.lowConfidence)))
+            notes.append(ReportText.lowConfidence(ClassScores.text(settings.lowConfidence)))
         } else if rounded[first] == rounded[second] || rounded[first] - rounded[second] < settings.minimumLead {
             isUncertain = true
-            notes.append(Wording.noLead(settings.classes[first].title, settings.classes[second].title))
+            notes.append(ReportText.noLead(settings.classes[first].title, settings.classes[second].title))
         }
         probabilities = rounded
         self.ranking = ranking

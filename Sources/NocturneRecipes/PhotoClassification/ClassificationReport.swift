@@ -1,8 +1,9 @@
-package import NocturneConcurrency
+import NocturneConcurrency
 package import NocturneCore
 package import NocturneFormats
 import NocturneInference
 import NocturneNumerics
+package import NocturneSystem
 
 /// `report.pdf`: one page with the disclaimer on top, the picture, where the score comes from, risk, scores, and what the
 /// model was told.
@@ -26,15 +27,15 @@ package struct ClassificationReport {
 
     /// The page, drawn but not written. About 10 ms.
     package func page(flag: CancellationFlag = CancellationFlag()) throws -> PDFPage {
-        let page = PDFPage(title: "\(Wording.reportTitle): \(result.item)")
+        let page = PDFPage(title: "\(ReportText.reportTitle): \(result.item)")
         var y = ReportParts.disclaimer(result.disclaimer, on: page, y: margin) + 26
-        page.text(Wording.reportTitle, x: margin, y: y, size: 16, isBold: true)
+        page.text(ReportText.reportTitle, x: margin, y: y, size: 16, isBold: true)
         y += 16
         let width = page.width - 2 * margin
-        let source = Wording.picture(result.source.name, result.source.widthPx, result.source.heightPx)
+        let source = ReportText.picture(result.source.name, result.source.widthPx, result.source.heightPx)
         page.text(page.shortened(source, width: width, size: 9), x: margin, y: y, size: 9)
         y += 12
-        let model = Wording.model(result.model.name, result.model.version)
+        let model = ReportText.model(result.model.name, result.model.version)
         page.text(page.shortened(model, width: width, size: 9, isBold: true), x: margin, y: y, size: 9, isBold: true)
         y += 12
         for line in page.lines(of: result.model.description, width: width, size: 8).prefix(3) {
@@ -60,15 +61,15 @@ package struct ClassificationReport {
             page.image(small, in: PDFRectangle(x: x, y: y, width: side, height: side))
         }
         try place(picture, x: margin)
-        page.text(Wording.pictureCaption, x: margin, y: y + side + 11, size: 8, color: ReportParts.quiet)
+        page.text(ReportText.pictureCaption, x: margin, y: y + side + 11, size: 8, color: ReportParts.quiet)
         guard let overlay, let attention = result.attention else {
-            page.text(Wording.noAttention, x: second, y: y + 12, size: 9, color: ReportParts.quiet)
+            page.text(ReportText.noAttention, x: second, y: y + 12, size: 9, color: ReportParts.quiet)
             return y + side + 14
         }
         try place(overlay, x: second)
         let title = result.classes.first { $0.name == attention.name }?.title ?? attention.name
         page.text(
-            page.shortened(Wording.attentionCaption(title), width: page.width - margin - second, size: 8),
+            page.shortened(ReportText.attentionCaption(title), width: page.width - margin - second, size: 8),
             x: second,
             y: y + side + 11,
             size: 8,
@@ -88,8 +89,8 @@ package struct ClassificationReport {
                 PDFColor(red: Double(color.x), green: Double(color.y), blue: Double(color.z))
             )
         }
-        page.text(Wording.attentionHigh, x: second + side + 4, y: y + 8, size: 7, color: ReportParts.quiet)
-        page.text(Wording.attentionLow, x: second + side + 4, y: y + side - 2, size: 7, color: ReportParts.quiet)
+        page.text(ReportText.attentionHigh, x: second + side + 4, y: y + 8, size: 7, color: ReportParts.quiet)
+        page.text(ReportText.attentionLow, x: second + side + 4, y: y + side - 2, size: 7, color: ReportParts.quiet)
         return y + side + 14
     }
 
@@ -105,7 +106,7 @@ package struct ClassificationReport {
         let words = page.lines(of: risk.words, width: width - 70, size: 9)
         let summary = page.lines(of: result.summary, width: width - 70, size: 9)
         let reasons = risk.reasons.prefix(4).map { reason in
-            Wording.reason(
+            ReportText.reason(
                 title: result.classes.first { $0.name == reason.name }?.title ?? reason.name,
                 probability: ClassScores.text(reason.probability),
                 threshold: ClassScores.text(reason.threshold)
@@ -116,7 +117,7 @@ package struct ClassificationReport {
         page.outline(PDFRectangle(x: margin, y: y, width: width, height: height), color, lineWidth: 1.5)
         ReportParts.sign(risk.level, on: page, x: margin + 30, y: y + height / 2, size: 30)
         var line = y + 18
-        page.text(Wording.riskTitle(risk.level), x: margin + 60, y: line, size: 12, isBold: true, color: color)
+        page.text(ReportText.riskTitle(risk.level), x: margin + 60, y: line, size: 12, isBold: true, color: color)
         line += 15
         for text in words + summary {
             page.text(text, x: margin + 60, y: line, size: 9)
@@ -136,12 +137,12 @@ package struct ClassificationReport {
     }
 
     private func scores(on page: PDFPage, y: Double) -> Double {
-        page.text(Wording.scores, x: margin, y: y, size: 10, isBold: true)
+        page.text(ReportText.scores, x: margin, y: y, size: 10, isBold: true)
         let shown = result.ranked.prefix(9)
         let (left, right) = (margin + 215, page.width - margin - 40)
         var line = y + 14
         for entry in shown {
-            let mark = entry.malignant ? "(\(Wording.malignantMark))" : ""
+            let mark = entry.malignant ? "(\(ReportText.malignantMark))" : ""
             let markWidth = page.width(of: mark, size: 7)
             let title = page.shortened(entry.title, width: 205 - markWidth, size: 8.5)
             page.text(title, x: margin, y: line, size: 8.5)
@@ -160,7 +161,7 @@ package struct ClassificationReport {
         }
         if result.classes.count > shown.count {
             page.text(
-                Wording.more(result.classes.count - shown.count),
+                ReportText.more(result.classes.count - shown.count),
                 x: margin,
                 y: line,
                 size: 8,
@@ -172,19 +173,21 @@ package struct ClassificationReport {
     }
 
     private func facts(on page: PDFPage, y: Double) -> Double {
-        page.text(Wording.facts, x: margin, y: y + 8, size: 10, isBold: true)
-        var text = Wording.noFacts
+        page.text(ReportText.facts, x: margin, y: y + 8, size: 10, isBold: true)
+        var text = ReportText.noFacts
         if let metadata = result.metadata {
-            let age = metadata.ageYears.map { ClinicalMetadata.text($0) } ?? Wording.unknown
-            text = [Wording.age(age), Wording.sex(metadata.sex), Wording.site(metadata.site)].joined(separator: "   ")
+            let age = metadata.ageYears.map { ClinicalMetadata.text($0) } ?? ReportText.unknown
+            text = [ReportText.age(age), ReportText.sex(metadata.sex), ReportText.site(metadata.site)].joined(
+                separator: "   "
+            )
         }
         page.text(page.shortened(text, width: page.width - 2 * margin, size: 8.5), x: margin, y: y + 21, size: 8.5)
         return y + 23
     }
 
     private func notes(on page: PDFPage, y: Double) {
-        page.text(Wording.notes, x: margin, y: y + 8, size: 10, isBold: true)
-        let all = result.notes.isEmpty ? [Wording.noNotes] : result.notes
+        page.text(ReportText.notes, x: margin, y: y + 8, size: 10, isBold: true)
+        let all = result.notes.isEmpty ? [ReportText.noNotes] : result.notes
         let lines = all.flatMap { page.lines(of: "– " + $0, width: page.width - 2 * margin, size: 8) }
         // Down to the footer.
         let room = max(1, Int((page.height - margin - 34 - y - 12) / 10))
@@ -196,10 +199,10 @@ package struct ClassificationReport {
     private func footer(on page: PDFPage) {
         let y = page.height - margin - 14
         page.line(from: SIMD2(margin, y - 10), to: SIMD2(page.width - margin, y - 10), PDFColor(gray: 0.7))
-        let colors = result.preparation.colorConstancy == "applied" ? Wording.colorsCorrected : Wording.colorsKept
+        let colors = result.preparation.colorConstancy == "applied" ? ReportText.colorsCorrected : ReportText.colorsKept
         let lines = [
-            Wording.preparation(result.preparation.inputSizePx, colors),
-            Wording.engine(result.engine.name, result.engine.precision, String(result.model.digest.prefix(16))),
+            ReportText.preparation(result.preparation.inputSizePx, colors),
+            ReportText.engine(result.engine.name, result.engine.precision, String(result.model.digest.prefix(16))),
         ]
         for (index, line) in lines.enumerated() {
             page.text(

@@ -1,6 +1,7 @@
+public import NocturneBatch
 import NocturneConcurrency
 import NocturneInference
-public import NocturnePipeline
+import NocturneSystem
 
 /// One photo through the classifier, and the class with the highest score through the attention graph: a single step.
 public final class ClassificationRun: InferenceRun, @unchecked Sendable {
@@ -35,8 +36,8 @@ public final class ClassificationRun: InferenceRun, @unchecked Sendable {
         let scores: ClassScores
         do {
             scores = try ClassScores(values: values, settings: model.settings)
-        } catch let fault as ClassScoreFault {
-            throw PhotoFault(path: prepared.source.photo.path, detail: fault.detail)
+        } catch let fault as ClassScoreError {
+            throw PhotoSourceError(path: prepared.source.photo.path, detail: fault.detail)
         }
         let (attention, notes) = try attention(features, index: scores.ranking[0], context)
         scored = Scored(prepared: prepared, scores: scores, attention: attention, notes: notes)
@@ -53,14 +54,14 @@ public final class ClassificationRun: InferenceRun, @unchecked Sendable {
                 index: index,
                 scope: context.scope
             )
-            return (map, map?.isUniform == true ? [Wording.uniformAttention] : [])
+            return (map, map?.isUniform == true ? [ReportText.uniformAttention] : [])
         } catch let error as CancelledError {
             throw error
-        } catch let fault as ClassScoreFault {
-            return (nil, [Wording.attentionFailed(fault.detail)])
+        } catch let fault as ClassScoreError {
+            return (nil, [ReportText.attentionFailed(fault.detail)])
         } catch {
             // An engine's words may name places on this machine.
-            return (nil, [Wording.attentionFailed(Wording.attentionNotRun)])
+            return (nil, [ReportText.attentionFailed(ReportText.attentionNotRun)])
         }
     }
 
@@ -68,7 +69,7 @@ public final class ClassificationRun: InferenceRun, @unchecked Sendable {
     public func checkpoint(force: Bool, _ context: StageContext) throws {}
 
     public func finish(_ context: StageContext) throws -> Scored {
-        guard let scored else { throw PhotoFault(path: prepared.source.photo.path, detail: "was not classified") }
+        guard let scored else { throw PhotoSourceError(path: prepared.source.photo.path, detail: "was not classified") }
         return scored
     }
 }

@@ -1,10 +1,11 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
-import NocturnePipeline
+import NocturneSystem
 
 /// Writes what a classified photo leaves behind, and recognises it again.
 struct ClassificationWriter {
@@ -75,7 +76,7 @@ struct ClassificationWriter {
                 instructionSet: model.instructionSet
             ),
             options: options.resultWords,
-            summary: Wording.summary(
+            summary: ReportText.summary(
                 title: settings.classes[leading].title,
                 probability: ClassScores.text(scores.probabilities[leading]),
                 isUncertain: scores.isUncertain
@@ -117,7 +118,7 @@ struct ClassificationWriter {
     private func risk(_ risk: RiskAssessment) -> PhotoClassificationResult.Risk {
         .init(
             level: risk.level,
-            words: Wording.risk(risk.level),
+            words: ReportText.risk(risk.level),
             reasons: risk.reasons.map {
                 .init(
                     name: model.settings.classes[$0.index].name,

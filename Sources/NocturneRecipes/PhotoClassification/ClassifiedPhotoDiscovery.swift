@@ -1,9 +1,10 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturnePipeline
+import NocturneSystem
 
 /// Finds the photos below the inputs, and what is known of the people on them.
 struct ClassifiedPhotoDiscovery {
@@ -40,7 +41,7 @@ struct ClassifiedPhotoDiscovery {
         for looks: [PhotoDiscovery.Look],
         _ table: MetadataTable?,
         _ model: PhotoClassificationModel
-    ) -> [Result<ClinicalMetadata?, ClinicalMetadataFault>] {
+    ) -> [Result<ClinicalMetadata?, ClinicalMetadataError>] {
         guard let settings = model.settings.metadata else { return looks.map { _ in .success(nil) } }
         // Files that are no photos must not make a row of the table ambiguous.
         let photos = looks.filter { (try? $0.facts.get()) != nil }
@@ -49,7 +50,7 @@ struct ClassifiedPhotoDiscovery {
         return looks.map { look in
             guard let row = byPath[look.file.path] else { return .success(nil) }
             if case .success(nil) = row {
-                do throws(ClinicalMetadataFault) {
+                do throws(ClinicalMetadataError) {
                     let path = MetadataSidecar.path(of: look.file.path)
                     return .success(try MetadataSidecar.read(at: path, settings: settings))
                 } catch {
@@ -62,7 +63,7 @@ struct ClassifiedPhotoDiscovery {
 
     private func item(
         _ look: PhotoDiscovery.Look,
-        _ metadata: Result<ClinicalMetadata?, ClinicalMetadataFault>,
+        _ metadata: Result<ClinicalMetadata?, ClinicalMetadataError>,
         _ hasTable: Bool,
         _ model: PhotoClassificationModel,
         _ identifiers: IdentifierPolicy

@@ -1,4 +1,4 @@
-import NocturnePipeline
+import NocturneBatch
 
 /// What the recipe keeps in the journal to find a photo again and to plan for it without reading pixels.
 struct ClassifiedPhotoSource: ItemSource {

@@ -1,5 +1,6 @@
 import Foundation
 public import NocturneInference
+import NocturneSystem
 
 /// What is known of the person a picture is of, as far as a classifier is told.
 public struct ClinicalMetadata: Hashable, Sendable, Codable {
@@ -20,13 +21,13 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
     }
 
     /// Reads the three fields as ISIC writes them. Empty fields and words such as NA mean that nothing is known.
-    /// - Throws: ``ClinicalMetadataFault`` that says which field is at fault; the caller adds where it stands.
+    /// - Throws: ``ClinicalMetadataError`` that says which field is at fault; the caller adds where it stands.
     public init(age: String?, sex: String?, site: String?, settings: PhotoMetadataSettings)
-        throws(ClinicalMetadataFault)
+        throws(ClinicalMetadataError)
     {
         if let text = ClinicalMetadata.known(age) {
             guard let value = ClinicalMetadata.number(text) else {
-                throw ClinicalMetadataFault(detail: "age_approx \"\(text.prefix(40))\" is no number")
+                throw ClinicalMetadataError(detail: "age_approx \"\(text.prefix(40))\" is no number")
             }
             self.age = value
         } else {
@@ -34,12 +35,12 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
         }
         let word = ClinicalMetadata.known(sex)?.lowercased() ?? Sex.unknown.rawValue
         guard let sex = Sex(rawValue: word) else {
-            throw ClinicalMetadataFault(detail: "sex \"\(word.prefix(40))\" is none of male, female, unknown")
+            throw ClinicalMetadataError(detail: "sex \"\(word.prefix(40))\" is none of male, female, unknown")
         }
         self.sex = sex
         let place = ClinicalMetadata.known(site) ?? PhotoMetadataSettings.unknownSite
         guard let found = settings.sites.first(where: { $0.lowercased() == place.lowercased() }) else {
-            throw ClinicalMetadataFault(
+            throw ClinicalMetadataError(
                 detail:
                     "anatom_site_general \"\(place.prefix(40))\" is none of \(settings.sites.joined(separator: ", "))"
             )
@@ -80,7 +81,7 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
 }
 
 /// A field that cannot be understood.
-public struct ClinicalMetadataFault: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ClinicalMetadataError: Error, Hashable, Sendable, CustomStringConvertible {
     public let detail: String
     public var description: String { detail }
 }

@@ -1,8 +1,9 @@
 import Foundation
-public import NocturneConcurrency
+import NocturneBatch
+import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturnePipeline
+public import NocturneSystem
 
 /// `contact-sheet.pdf`: one page that shows a batch's photos small, with their leading class and risk, the highest risk
 /// first.
@@ -16,7 +17,7 @@ public enum ContactSheet {
     /// bytes in whatever order they are named.
     /// - Parameter folders: of completed items. Those that hold no result of a classified photo are passed over.
     /// - Returns: how many photos there were; nothing is written where there is none.
-    /// - Throws: `PDFError`, `FileFault`, `CancelledError`; of a thumbnail only what may go away by itself.
+    /// - Throws: `PDFError`, `FileSystemError`, `CancelledError`; of a thumbnail only what may go away by itself.
     @discardableResult
     public static func write(
         folders: [String],
@@ -55,7 +56,7 @@ public enum ContactSheet {
             title = leading?.title ?? result.leading
             probability = leading?.probability ?? 0
             level = result.risk?.level
-            model = Wording.modelName(result.model.name, result.model.version)
+            model = ReportText.modelName(result.model.name, result.model.version)
             disclaimer = result.disclaimer
         }
 
@@ -66,27 +67,27 @@ public enum ContactSheet {
 
     private static func page(_ entries: [Entry], flag: CancellationFlag) throws -> PDFPage {
         let margin = ReportParts.margin
-        let page = PDFPage(title: Wording.contactSheetTitle)
+        let page = PDFPage(title: ReportText.contactSheetTitle)
         let shown = Array(entries.prefix(capacity))
         var y = margin
         for disclaimer in Set(entries.map(\.disclaimer)).sorted() {
             y = ReportParts.disclaimer(disclaimer, on: page, y: y) + 6
         }
         y += 18
-        page.text(Wording.contactSheetTitle, x: margin, y: y, size: 15, isBold: true)
+        page.text(ReportText.contactSheetTitle, x: margin, y: y, size: 15, isBold: true)
         y += 14
         let width = page.width - 2 * margin
-        page.text(Wording.counts(entries.count, shown.count), x: margin, y: y, size: 9)
+        page.text(ReportText.counts(entries.count, shown.count), x: margin, y: y, size: 9)
         y += 12
         let levels = RiskLevel.allCases.reversed().map { level in
-            Wording.riskCount(level, entries.count { $0.level == level })
+            ReportText.riskCount(level, entries.count { $0.level == level })
         }
         if entries.contains(where: { $0.level != nil }) {
-            page.text(Wording.riskCounts + " " + levels.joined(separator: ", "), x: margin, y: y, size: 9)
+            page.text(ReportText.riskCounts + " " + levels.joined(separator: ", "), x: margin, y: y, size: 9)
             y += 12
         }
         let models = Set(entries.map(\.model)).sorted().joined(separator: "; ")
-        page.text(page.shortened(Wording.models(models), width: width, size: 9), x: margin, y: y, size: 9)
+        page.text(page.shortened(ReportText.models(models), width: width, size: 9), x: margin, y: y, size: 9)
         y += 10
         let columns = 8
         let cell = width / Double(columns)

@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// Comma-separated values as RFC 4180 has them: fields in quotes may hold commas, line ends and doubled quotes.
 ///
 /// Line ends are LF, CRLF or CR; a byte-order mark in front is passed over, as are empty lines.

@@ -1,6 +1,7 @@
 import Foundation
+import NocturneBatch
 package import NocturneInference
-import NocturnePipeline
+import NocturneSystem
 
 /// The file of `--metadata`: a row for each picture, with the columns `image`, `age_approx`, `sex` and
 /// `anatom_site_general` as ISIC names them, in any order and among others, which are not looked at.
@@ -14,7 +15,7 @@ package struct MetadataTable: Sendable {
 
     private struct Entry: Sendable {
         let number: Int
-        let fields: Result<[String: String], ClinicalMetadataFault>
+        let fields: Result<[String: String], ClinicalMetadataError>
     }
 
     /// - Throws: `BatchError` for a file that cannot be read, has quotes that do not match, or has no column `image`.
@@ -54,7 +55,7 @@ package struct MetadataTable: Sendable {
             if key.isEmpty { continue }
             let wanted = pairs.filter { ["age_approx", "sex", "anatom_site_general"].contains($0.key) }
             let isWhole = row.fields.count == names.count
-            let fault = ClinicalMetadataFault(detail: "\(row.fields.count) fields for \(names.count) columns")
+            let fault = ClinicalMetadataError(detail: "\(row.fields.count) fields for \(names.count) columns")
             rows[key, default: []].append(
                 Entry(number: row.number, fields: isWhole ? .success(wanted) : .failure(fault))
             )
@@ -68,7 +69,7 @@ package struct MetadataTable: Sendable {
     package func assign(
         _ names: [String],
         settings: PhotoMetadataSettings
-    ) -> [Result<ClinicalMetadata?, ClinicalMetadataFault>] {
+    ) -> [Result<ClinicalMetadata?, ClinicalMetadataError>] {
         let keys = names.map { name in MetadataTable.keys(of: name).first { rows[$0] != nil } }
         var users: [String: [String]] = [:]
         for (name, key) in zip(names, keys) { if let key { users[key, default: []].append(name) } }
@@ -90,9 +91,9 @@ package struct MetadataTable: Sendable {
     }
 
     private func interpreted(_ entry: Entry, _ settings: PhotoMetadataSettings)
-        -> Result<ClinicalMetadata, ClinicalMetadataFault>
+        -> Result<ClinicalMetadata, ClinicalMetadataError>
     {
-        do throws(ClinicalMetadataFault) {
+        do throws(ClinicalMetadataError) {
             let fields = try entry.fields.get()
             return .success(
                 try ClinicalMetadata(
@@ -103,12 +104,12 @@ package struct MetadataTable: Sendable {
                 )
             )
         } catch {
-            return .failure(ClinicalMetadataFault(detail: "\(fileName) row \(entry.number): \(error.detail)"))
+            return .failure(ClinicalMetadataError(detail: "\(fileName) row \(entry.number): \(error.detail)"))
         }
     }
 
-    private func fault(_ text: String) -> Result<ClinicalMetadata?, ClinicalMetadataFault> {
-        .failure(ClinicalMetadataFault(detail: text))
+    private func fault(_ text: String) -> Result<ClinicalMetadata?, ClinicalMetadataError> {
+        .failure(ClinicalMetadataError(detail: text))
     }
 
     /// What a row may call a picture, the most exact first.

@@ -1,9 +1,10 @@
+public import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
-public import NocturnePipeline
+import NocturneSystem
 
 /// The stages of a photo's way.
 extension PhotoClassification {
@@ -49,12 +50,12 @@ extension PhotoClassification {
         let facts: PhotoFacts
         let values: [Float]
         let vector: [Float]
-        let look: PreparedLook
+        let look: PreparedPhotoCandidate
         let notes: [String]
     }
 
     /// The square the model was shown, and how it was cut and corrected.
-    struct PreparedLook: Sendable {
+    struct PreparedPhotoCandidate: Sendable {
         let picture: RGBImage
         let part: PixelRectangle
         let gains: SIMD3<Double>?
@@ -71,16 +72,16 @@ extension PhotoClassification {
         let prepared = try PhotoPreprocessing(settings).prepare(resized: loaded.picture, part: loaded.part)
         var notes = loaded.facts.notes.map { "\($0)" }
         switch prepared.colourConstancy?.exemption {
-        case .flat: notes.append(Wording.flat)
-        case .nearBlack: notes.append(Wording.nearBlack)
+        case .flat: notes.append(ReportText.flat)
+        case .nearBlack: notes.append(ReportText.nearBlack)
         case nil: break
         }
         var vector: [Float] = []
         if let metadata = settings.metadata {
             vector = (source.metadata ?? .unknown).vector(metadata)
-            if source.metadata == nil, source.expectsMetadata { notes.append(Wording.noMetadata) }
+            if source.metadata == nil, source.expectsMetadata { notes.append(ReportText.noMetadata) }
             if let age = source.metadata?.age, !(0...100).contains(age) {
-                notes.append(Wording.clampedAge(ClinicalMetadata.text(age)))
+                notes.append(ReportText.clampedAge(ClinicalMetadata.text(age)))
             }
         }
         return PreparedPhoto(
@@ -88,7 +89,7 @@ extension PhotoClassification {
             facts: loaded.facts,
             values: prepared.values,
             vector: vector,
-            look: PreparedLook(
+            look: PreparedPhotoCandidate(
                 picture: prepared.picture,
                 part: prepared.part,
                 gains: prepared.colourConstancy?.gains,
@@ -111,7 +112,7 @@ extension PhotoClassification {
         let source: ClassifiedPhotoSource
         let facts: PhotoFacts
         let vector: [Float]
-        let look: PreparedLook
+        let look: PreparedPhotoCandidate
         let scores: ClassScores
         let risk: RiskAssessment?
         let attention: AttentionMap?

@@ -1,13 +1,14 @@
+public import NocturneBatch
 public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
-public import NocturnePipeline
+public import NocturneSystem
 
 /// Photos in; scores of classes, a risk, an attention map and a report out.
 ///
-/// Results never claim to know what a person has: see ``Wording``.
+/// Results never claim to know what a person has: see ``ReportText``.
 public struct PhotoClassification: Recipe {
     let models: [PhotoClassificationModel]
     let options: PhotoClassificationOptions

@@ -1,5 +1,6 @@
 import NocturneConcurrency
 public import NocturneInference
+import NocturneSystem
 import Synchronization
 
 /// Why a package cannot be used to classify photos.

@@ -1,5 +1,6 @@
+package import NocturneBatch
 import NocturneInference
-package import NocturnePipeline
+package import NocturneSystem
 
 /// `result.json` of a classified photo: a function of input, model and options, with nothing of when and where, and of the
 /// people nothing but what the model was told.

@@ -1,5 +1,6 @@
 import NocturneFormats
 import NocturneInference
+import NocturneSystem
 
 /// What the report and the contact sheet have in common: the disclaimer on top, and signs of risk that differ in shape
 /// and words, not in colour alone.
@@ -17,7 +18,7 @@ enum ReportParts {
         let frame = PDFRectangle(x: margin, y: y, width: page.width - 2 * margin, height: height)
         page.fill(frame, PDFColor(gray: 0.94))
         page.outline(frame, ink, lineWidth: 1.2)
-        page.text(Wording.disclaimerTitle, x: margin + 10, y: y + 16, size: 10, isBold: true)
+        page.text(ReportText.disclaimerTitle, x: margin + 10, y: y + 16, size: 10, isBold: true)
         for (index, line) in lines.enumerated() {
             page.text(line, x: margin + 10, y: y + 30 + 12 * Double(index), size: 9)
         }

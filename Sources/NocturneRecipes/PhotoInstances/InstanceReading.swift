@@ -1,11 +1,12 @@
 import NocturneConcurrency
 import NocturneInference
 import NocturnePostprocess
+import NocturneSystem
 
 /// Makes instances of a network's outputs, by the package's rules.
 struct InstanceReading {
     let model: PhotoInstancesModel
-    let frame: PictureFrame
+    let frame: Letterbox
     let scope: ComputeScope
 
     private var settings: PhotoInstancesSettings { model.settings }
@@ -80,7 +81,7 @@ struct InstanceReading {
             maximumInstances: settings.maximumInstances
         )
         let labels = try InstanceSplitter(rules: rules).split(maps, flag: scope.flag)
-        let masks = try MaskEnlarging.masks(of: labels, width: frame.width, height: frame.height, scope: scope)
+        let masks = try MaskUpsampling.masks(of: labels, width: frame.width, height: frame.height, scope: scope)
         let found = zip(masks, labels.confidences).map { mask, confidence in
             DetectedInstance(mask: mask, confidence: confidence, classIndex: 0)
         }

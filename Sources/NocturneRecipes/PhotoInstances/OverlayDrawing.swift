@@ -2,6 +2,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneNumerics
 import NocturnePostprocess
+import NocturneSystem
 
 /// The photo with every instance tinted, outlined and numbered.
 enum OverlayDrawing {

@@ -1,9 +1,10 @@
+public import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-public import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 
 /// One thing on a photo.
 struct FoundInstance: Sendable {
@@ -42,7 +43,7 @@ extension PhotoInstances {
             (found, dropped) = try InstanceReading(model: model, frame: inferred.frame, scope: context.scope)
                 .instances(inferred.outputs)
         } catch let error as InstanceError {
-            throw PhotoFault(path: inferred.record.path, detail: "the network's output cannot be used: \(error)")
+            throw PhotoSourceError(path: inferred.record.path, detail: "the network's output cannot be used: \(error)")
         }
         if dropped > 0 {
             notes.append("\(dropped) more were found; the \(found.count) largest are kept")

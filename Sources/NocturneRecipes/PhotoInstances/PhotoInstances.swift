@@ -1,10 +1,11 @@
+public import NocturneBatch
 public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
-public import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 
 /// Photos in; one entry for every thing on them out, with its mask, its crop and its place in the reading order.
 ///
@@ -102,7 +103,7 @@ public struct PhotoInstances: Recipe {
     public struct PreparedPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
-        let frame: PictureFrame
+        let frame: Letterbox
         let input: Tensor
     }
 
@@ -122,7 +123,7 @@ public struct PhotoInstances: Recipe {
     }
 
     /// Planes of red, green and blue, less the mean and over the deviation; 0 beside the picture.
-    private static func tensor(of image: RGBImage, _ frame: PictureFrame, _ input: PhotoInput) -> Tensor {
+    private static func tensor(of image: RGBImage, _ frame: Letterbox, _ input: PhotoInput) -> Tensor {
         let tables = (0..<3).map { channel in
             (0..<256).map { Float((Double($0) / 255 - input.mean[channel]) / input.deviation[channel]) }
         }
@@ -145,7 +146,7 @@ public struct PhotoInstances: Recipe {
     public struct InferredPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
-        let frame: PictureFrame
+        let frame: Letterbox
         let outputs: [String: Tensor]
     }
 

@@ -1,5 +1,5 @@
+import NocturneBatch
 import NocturneFormats
-import NocturnePipeline
 import NocturnePostprocess
 
 /// Every large buffer of a photo's way, from its header alone.

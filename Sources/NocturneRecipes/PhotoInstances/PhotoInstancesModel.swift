@@ -1,6 +1,7 @@
 import NocturneConcurrency
 public import NocturneInference
 import NocturnePostprocess
+import NocturneSystem
 import Synchronization
 
 /// Why a package cannot be used to take photos apart.
@@ -87,13 +88,13 @@ public final class PhotoInstancesModel: Sendable {
     // MARK: Shapes
 
     /// How a photo of that size lies in the network's input.
-    func frame(width: Int, height: Int) -> PictureFrame {
+    func frame(width: Int, height: Int) -> Letterbox {
         let input = settings.input
         let scale = Double(input.longSide) / Double(max(width, height))
         func scaled(_ length: Int) -> Int { min(max(Int((Double(length) * scale).rounded()), 1), input.longSide) }
         func filled(_ length: Int) -> Int { (length + input.multiple - 1) / input.multiple * input.multiple }
         let (content, rows) = (scaled(width), scaled(height))
-        return PictureFrame(
+        return Letterbox(
             width: width,
             height: height,
             contentWidth: content,
@@ -103,7 +104,7 @@ public final class PhotoInstancesModel: Sendable {
         )
     }
 
-    func inputShape(_ frame: PictureFrame) -> [Int] { [1, 3, frame.inputHeight, frame.inputWidth] }
+    func inputShape(_ frame: Letterbox) -> [Int] { [1, 3, frame.inputHeight, frame.inputWidth] }
 
     /// The shape of what goes into the package's network for a photo of 4 : 3.
     public var usualInputShape: [Int] {

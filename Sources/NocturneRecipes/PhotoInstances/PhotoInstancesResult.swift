@@ -1,4 +1,5 @@
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 /// `result.json` of a photo that was taken apart: a function of photo, model and options, with nothing of when and where.
 ///

@@ -1,10 +1,11 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 import Synchronization
 
 /// Writes what a photo that was taken apart leaves behind, and recognises it again.

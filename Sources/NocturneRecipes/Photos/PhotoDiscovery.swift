@@ -1,8 +1,9 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturnePipeline
+import NocturneSystem
 import Synchronization
 
 /// Finds the pictures below the inputs by their first bytes, and says of every other file why it is none.
@@ -44,7 +45,7 @@ struct PhotoDiscovery {
             let facts: Result<PhotoFacts, PhotoError>
             request.trace.look(at: [files[index].path])
             do throws(PhotoError) {
-                let header = try patiently(scope.flag) { () throws(PhotoError) in
+                let header = try retryingTransientErrors(scope.flag) { () throws(PhotoError) in
                     try PhotoReader.readHeader(at: files[index].path, limits: limits)
                 }
                 facts = .success(header)

@@ -1,5 +1,5 @@
+import NocturneBatch
 import NocturneFormats
-import NocturnePipeline
 
 /// What a photo recipe keeps in the journal to find a picture again and to plan for it without decoding it.
 struct PhotoRecord: ItemSource {
@@ -52,7 +52,7 @@ struct PhotoRecord: ItemSource {
 }
 
 /// A photo that cannot be worked on, found out while it was.
-struct PhotoFault: Error, CustomStringConvertible {
+struct PhotoSourceError: Error, CustomStringConvertible {
     let path: String
     let detail: String
     var description: String { "\(path): \(detail)" }

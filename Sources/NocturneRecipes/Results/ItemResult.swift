@@ -1,7 +1,8 @@
 import Foundation
+package import NocturneBatch
 import NocturneCore
 import NocturneInference
-package import NocturnePipeline
+import NocturneSystem
 
 /// What the `result.json` of every recipe has in common: a function of input, model and options, with nothing of when
 /// and where.
@@ -19,7 +20,7 @@ extension ItemResult {
     package var parts: [ItemPart] { [] }
 
     /// Writes `result.json`, and gives what goes into the journal. In both, notes name files as the policy lets them.
-    /// - Throws: `FileFault`.
+    /// - Throws: `FileSystemError`.
     func write(into folder: String, of source: some ItemSource) throws -> ItemProduct {
         let policy = source.identifiers ?? .hash
         var result = self

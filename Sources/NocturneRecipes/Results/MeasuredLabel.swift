@@ -1,4 +1,4 @@
-import NocturnePipeline
+import NocturneBatch
 
 /// A label of a map with its measures, whether a model made it or an object held it.
 protocol MeasuredLabel {

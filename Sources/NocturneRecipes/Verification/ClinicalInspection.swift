@@ -1,8 +1,9 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 
-extension ItemLook {
+extension ItemInspection {
     /// Reads the DICOM segmentation on the grid of the label map, and counts its segments.
     mutating func inspectSegmentationObject(_ labels: [StatedLabelMap.Label], on grid: VolumeGeometry) throws {
         let file = ClinicalObjects.segmentationFile

@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 
 /// How many voxels each label of a file has, and where they lie; counted without holding the volume.
 struct LabelCensus {

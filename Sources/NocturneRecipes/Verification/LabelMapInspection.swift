@@ -1,5 +1,6 @@
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 
 /// What a result says of one of its label maps.
 struct StatedLabelMap {
@@ -23,7 +24,7 @@ struct StatedLabelMap {
     }
 }
 
-extension ItemLook {
+extension ItemInspection {
     /// Reads the map to its last voxel, and counts.
     mutating func inspect(_ stated: StatedLabelMap) throws {
         try inspect(stated.file) { look, path in

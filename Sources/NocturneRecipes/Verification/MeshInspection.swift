@@ -1,7 +1,7 @@
 import NocturneCore
 import NocturneFormats
 
-extension ItemLook {
+extension ItemInspection {
     /// Reads a surface and holds it against what `result.json` says: triangles, frame, area, volume, that it is closed, and
     /// that it lies where its label does.
     /// - Parameter box: of the label's voxels; nil where only the volume's is known.

@@ -1,13 +1,14 @@
 import Foundation
+import NocturneBatch
 import NocturneCore
 import NocturneFormats
-import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 
 extension PhotoClassificationResult: InspectableResult {
     var batchFiles: Set<String> { files.contains { $0.path == "report.pdf" } ? ["contact-sheet.pdf"] : [] }
 
-    func inspectFiles(_ look: inout ItemLook) throws {
+    func inspectFiles(_ look: inout ItemInspection) throws {
         let sum = classes.reduce(0) { $0 + $1.probability }
         if classes.map(\.probability).max() != classes.first(where: { $0.name == leading })?.probability {
             look.add("result.json", "its leading class \(leading) has not the highest score")
@@ -42,7 +43,7 @@ extension PhotoClassificationResult: InspectableResult {
 }
 
 extension PhotoInstancesResult: InspectableResult {
-    func inspectFiles(_ look: inout ItemLook) throws {
+    func inspectFiles(_ look: inout ItemInspection) throws {
         for instance in instances { inspect(instance, &look) }
         for instance in instances {
             let (box, name) = (instance.box, "the box of instance \(instance.id)")
@@ -61,7 +62,7 @@ extension PhotoInstancesResult: InspectableResult {
     }
 
     /// A box in the picture, and a mask that has the pixels that are said and lies in the box.
-    private func inspect(_ instance: Instance, _ look: inout ItemLook) {
+    private func inspect(_ instance: Instance, _ look: inout ItemInspection) {
         let box = instance.box
         func fault(_ detail: String) { look.add("result.json", "instance \(instance.id): \(detail)") }
         guard box.x >= 0, box.y >= 0, box.width > 0, box.height > 0, box.x <= source.width - box.width,
@@ -85,7 +86,7 @@ extension PhotoInstancesResult: InspectableResult {
         }
     }
 
-    private func inspect(_ document: COCODocument, _ look: inout ItemLook) {
+    private func inspect(_ document: COCODocument, _ look: inout ItemInspection) {
         func fault(_ detail: String) { look.add("coco.json", detail) }
         let image = document.images[0]
         if (image.width, image.height) != (source.width, source.height) {

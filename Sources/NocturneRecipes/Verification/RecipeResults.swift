@@ -1,9 +1,10 @@
 import Foundation
-public import NocturneConcurrency
+public import NocturneBatch
+import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-public import NocturnePipeline
+public import NocturneSystem
 
 /// Looks into the results of all recipes: `nocturne verify`. No model is needed.
 ///
@@ -44,7 +45,7 @@ public struct RecipeResults: ResultInspection {
 protocol InspectableResult: ItemResult {
     var schemaVersion: Int { get }
     var item: String { get }
-    func inspectFiles(_ look: inout ItemLook) throws
+    func inspectFiles(_ look: inout ItemInspection) throws
     /// Files beside the items that it promises.
     var batchFiles: Set<String> { get }
 }
@@ -54,7 +55,7 @@ extension InspectableResult {
 }
 
 /// The files of one item while they are looked into.
-struct ItemLook {
+struct ItemInspection {
     let item: CommittedItem
     let flag: CancellationFlag
     private(set) var findings = ResultFindings()
@@ -73,7 +74,7 @@ struct ItemLook {
     /// Looks into a file that is what was recorded; one that is not has been told of already.
     ///
     /// What a reader throws is a fault of the file, but the cancellation, which ends everything.
-    mutating func inspect(_ file: String, _ body: (inout ItemLook, _ path: String) throws -> Void) throws {
+    mutating func inspect(_ file: String, _ body: (inout ItemInspection, _ path: String) throws -> Void) throws {
         try flag.check()
         guard item.wholeFiles.contains(file) else { return }
         do {
@@ -120,7 +121,7 @@ private struct Look<Result: InspectableResult> {
     }
 
     func findings() throws -> ResultFindings {
-        var look = ItemLook(item, flag)
+        var look = ItemInspection(item, flag)
         let misfits = schema.faults(in: document)
         guard misfits.isEmpty else {
             look.add("result.json", "does not fit its schema: \(misfits.prefix(3).joined(separator: "; "))")

@@ -1,4 +1,4 @@
-package import NocturneCore
+package import NocturneSystem
 
 /// The schemas of what the recipes write, as they lie in `Schemas` beside them.
 package enum RecipeSchemas {

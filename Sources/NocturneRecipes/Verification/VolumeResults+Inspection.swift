@@ -1,7 +1,7 @@
 import NocturneCore
 
 extension SegmentationResult: InspectableResult {
-    func inspectFiles(_ look: inout ItemLook) throws {
+    func inspectFiles(_ look: inout ItemInspection) throws {
         let stated = StatedLabelMap(
             file: "segmentation.nii.gz",
             shape: source.shape,
@@ -34,7 +34,7 @@ extension SegmentationResult.Source {
 }
 
 extension ExistingLabelsResult: InspectableResult {
-    func inspectFiles(_ look: inout ItemLook) throws {
+    func inspectFiles(_ look: inout ItemInspection) throws {
         let maps = Dictionary(grouping: labels, by: \.file)
         for (file, labels) in maps.sorted(by: { $0.key < $1.key }) {
             try look.inspect(

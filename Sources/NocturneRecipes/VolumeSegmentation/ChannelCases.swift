@@ -1,7 +1,8 @@
+import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturnePipeline
+import NocturneSystem
 
 /// One volume, or one file that should have been one.
 struct FoundVolume: Sendable {

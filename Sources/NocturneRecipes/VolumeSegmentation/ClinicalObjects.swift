@@ -1,10 +1,11 @@
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneMesh
-import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 
 /// Writes a label map as the DICOM objects that clinical systems read, for sources that are DICOM themselves.
 struct ClinicalObjects {

@@ -1,8 +1,9 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturnePipeline
+import NocturneSystem
 
 /// The DICOM files among those found, and those that a DICOMDIR among them names.
 enum DICOMFiles {

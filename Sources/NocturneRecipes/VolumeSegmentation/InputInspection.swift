@@ -1,7 +1,8 @@
+public import NocturneBatch
 public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-public import NocturnePipeline
+public import NocturneSystem
 
 /// What lies below the inputs, without a model in mind.
 public struct InputInspection {

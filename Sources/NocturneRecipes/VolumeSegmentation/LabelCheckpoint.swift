@@ -1,7 +1,8 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
-import NocturnePipeline
+import NocturneSystem
 
 #if canImport(Glibc)
     import Glibc
@@ -96,7 +97,7 @@ struct LabelCheckpoint {
         guard force || ContinuousClock.now - lastSave > LabelCheckpoint.interval else { return }
         try FileSystem.makeFolder(folder)
         let descriptor = open(labelsPath, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw FileFault(operation: "create", path: labelsPath, code: errno) }
+        guard descriptor >= 0 else { throw FileSystemError(operation: "create", path: labelsPath, code: errno) }
         defer { close(descriptor) }
         let end = finishedSlices * shape.sliceCount * 2
         let start = saved * shape.sliceCount * 2
@@ -109,7 +110,7 @@ struct LabelCheckpoint {
                 }
                 if count < 0 {
                     if errno == EINTR { continue }
-                    throw FileFault(operation: "write", path: labelsPath, code: errno)
+                    throw FileSystemError(operation: "write", path: labelsPath, code: errno)
                 }
                 offset += count
             }
@@ -118,7 +119,7 @@ struct LabelCheckpoint {
             return digester.finish()
         }
         guard FaultPoint.checkpointFlush.call({ fsync(descriptor) }) == 0 else {
-            throw FileFault(operation: "flush", path: labelsPath, code: errno)
+            throw FileSystemError(operation: "flush", path: labelsPath, code: errno)
         }
         parts.append(State.Part(end: finishedSlices, sha256: digest.hex))
         let state = State(fingerprint: fingerprint, instructionSet: instructionSet, parts: parts)

@@ -20,7 +20,7 @@ struct ModelGrid {
 
     /// - Parameter nonzero: finds the box to crop to; not called unless the package crops. For planning, which knows no
     ///   voxels, it returns nil: the whole grid, the most there can be.
-    init(source: VolumeSource, stage: VolumeStage, nonzero: (AxisOrientation) throws -> VoxelBox?) throws {
+    init(source: VolumeSource, stage: CascadeLevel, nonzero: (AxisOrientation) throws -> VoxelBox?) throws {
         let turned = stage.orientation == .stored ? .stored : AxisOrientation(of: source.geometry.affine)
         orientation = AxisOrientation(transposing: stage.transpose).map(turned.followed) ?? turned
         native = orientation.shape(from: source.geometry.shape)
@@ -40,7 +40,7 @@ struct ModelGrid {
             ? box.shape : try targetShape(of: box.shape, spacing: own, resampledTo: spacing)
     }
 
-    func tiles(_ stage: StageModel, _ options: SegmentationOptions) throws -> TilePlan {
+    func tiles(_ stage: LevelModel, _ options: SegmentationOptions) throws -> TilePlan {
         try TilePlan(imageShape: GridZYX(shape), patch: stage.patch, step: stage.tileStep(options))
     }
 }

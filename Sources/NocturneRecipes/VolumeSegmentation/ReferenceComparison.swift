@@ -1,10 +1,11 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 
 /// What `--compare` names.
 public enum ReferenceInstruction {

@@ -16,7 +16,7 @@ public final class SegmentationModel: Sendable {
     public let precision: InferencePrecision
     public let instructionSet: String
     /// One, or two for a cascade.
-    let stages: [StageModel]
+    let stages: [LevelModel]
 
     /// Loads the networks and checks that they take and give what the package says.
     /// - Throws: ``SegmentationModelError``, `ModelFormatError`.
@@ -32,13 +32,13 @@ public final class SegmentationModel: Sendable {
         self.precision = precision
         engineName = engine.name
         stages = try settings.stages.map {
-            try StageModel(package: package, settings: $0, engine: engine, precision: precision)
+            try LevelModel(package: package, settings: $0, engine: engine, precision: precision)
         }
         instructionSet = stages.first?.networks.first?.instructionSet ?? ""
         for stage in stages { try check(stage) }
     }
 
-    private func check(_ stage: StageModel) throws {
+    private func check(_ stage: LevelModel) throws {
         switch settings.output {
         case .classes:
             guard let label = package.labels.first(where: { Int($0.value) >= stage.classes }) else { return }

@@ -1,4 +1,5 @@
 public import NocturneCore
+import NocturneSystem
 
 /// The options of a run that change what comes out.
 public struct SegmentationOptions: Sendable, Hashable {

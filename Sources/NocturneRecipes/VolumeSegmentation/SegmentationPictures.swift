@@ -1,8 +1,9 @@
+import NocturneBatch
 import NocturneConcurrency
 import NocturneFormats
 import NocturneInference
 import NocturnePictures
-import NocturnePipeline
+import NocturneSystem
 
 extension SegmentationModel {
     /// What pictures show where the image does not say it: the package's window; else the bounds that the network sees,
@@ -44,7 +45,7 @@ enum SliceWriter {
     static let workingBytes = AnimatedPNGWriter.predictedBytes(pixels: SliceStrip.mostPixels)
 
     /// - Returns: The path in the item's staging folder.
-    /// - Throws: ``PNGError``, `FileFault`, and ``CancelledError``, which is looked for before every frame.
+    /// - Throws: ``PNGError``, `FileSystemError`, and ``CancelledError``, which is looked for before every frame.
     static func write(_ preview: Preview, into context: StageContext) throws -> String {
         let strip = SliceStrip(preview)
         let path = context.staging + "/" + file

@@ -2,6 +2,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneSystem
 
 /// A DICOM segmentation as reference labels.
 enum SegmentationReference {

@@ -1,6 +1,7 @@
+import NocturneBatch
 import NocturneInference
-import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 
 extension SegmentationResult {
     /// Against reference labels.

@@ -1,5 +1,6 @@
-import NocturnePipeline
+import NocturneBatch
 import NocturnePostprocess
+import NocturneSystem
 
 /// Regions, and what they share with labels.
 extension SegmentationResult {

@@ -1,6 +1,7 @@
+import NocturneBatch
 import NocturneCore
 import NocturneInference
-import NocturnePipeline
+import NocturneSystem
 
 /// `result.json` of a segmented volume: a function of input, model and options, with nothing of when and where.
 struct SegmentationResult: ItemResult {

@@ -1,11 +1,12 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneMesh
-import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 
 /// Writes what a segmented volume leaves behind, and recognises it again.
 struct SegmentationWriter {

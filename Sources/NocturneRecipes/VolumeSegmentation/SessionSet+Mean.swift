@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
+import NocturneSystem
 
 /// The mean of what several networks, and several mirrored passes, say of one tile.
 extension SessionSet {
@@ -8,7 +9,7 @@ extension SessionSet {
     func infer(
         _ sessions: ArraySlice<any NetworkSession>,
         _ passes: MirrorPasses,
-        _ model: StageModel,
+        _ model: LevelModel,
         _ scope: ComputeScope
     ) throws {
         let runs = sessions.count * passes.count
@@ -32,7 +33,7 @@ extension SessionSet {
         }
     }
 
-    private func add(_ session: any NetworkSession, _ axes: [Int], _ model: StageModel, _ scope: ComputeScope) throws {
+    private func add(_ session: any NetworkSession, _ axes: [Int], _ model: LevelModel, _ scope: ComputeScope) throws {
         let voxels = model.patch.count
         try input.withUnsafeBufferPointer { input in
             try flipped.withUnsafeMutableBufferPointer { flipped in

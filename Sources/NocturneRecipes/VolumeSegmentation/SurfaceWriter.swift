@@ -2,6 +2,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneMesh
+import NocturneSystem
 
 /// Writes surfaces, and says what is in them.
 struct SurfaceWriter {

@@ -1,8 +1,9 @@
+public import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
-public import NocturnePipeline
+import NocturneSystem
 
 /// A volume ready for the networks.
 public struct PreparedVolume: Sendable {
@@ -34,7 +35,7 @@ public final class TiledSegmentation: InferenceRun, @unchecked Sendable {
     private let fingerprint: String
     private let tiles: [Int]
     private var stage = 0
-    private var current: StageInference?
+    private var current: LevelInference?
 
     init(
         model: SegmentationModel,
@@ -86,7 +87,7 @@ public final class TiledSegmentation: InferenceRun, @unchecked Sendable {
             try current?.checkpoint(force: true, isIntermediate: true)
             let previous = try takeLabels(context)
             stage += 1
-            let preparation = StagePreparation(
+            let preparation = LevelPreparation(
                 stage: model.stages[stage].settings,
                 source: prepared.source,
                 channels: prepared.channels.map(\.voxels)
@@ -97,7 +98,7 @@ public final class TiledSegmentation: InferenceRun, @unchecked Sendable {
     }
 
     private func begin(_ image: FrozenVoxels<Float>, _ context: StageContext) throws {
-        current = try StageInference(
+        current = try LevelInference(
             model: model.stages[stage],
             options: options,
             grid: prepared.grids[stage],

@@ -1,9 +1,10 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturnePipeline
+import NocturneSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -65,7 +66,7 @@ struct VolumeDiscovery {
             }
             request.trace.look(at: [files[index].path])
             do throws(NIfTIError) {
-                let header = try patiently(scope.flag) { () throws(NIfTIError) in
+                let header = try retryingTransientErrors(scope.flag) { () throws(NIfTIError) in
                     try NIfTIReader.readHeader(at: files[index].path)
                 }
                 result = .success((facts: VolumeFacts(header), data: header.dataPath))

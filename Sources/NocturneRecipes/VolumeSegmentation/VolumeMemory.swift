@@ -1,10 +1,10 @@
 import Foundation
+import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
 import NocturnePictures
-import NocturnePipeline
 import NocturnePostprocess
 
 /// Every large buffer of a volume's way, from its header alone.
@@ -41,7 +41,7 @@ struct VolumeMemory {
     }
 
     /// The first stage's image is made by the preprocessor, a second one's while inferring.
-    private func preparing(_ stage: StageModel, _ grid: ModelGrid, isFirst: Bool) throws -> [PlannedBuffer] {
+    private func preparing(_ stage: LevelModel, _ grid: ModelGrid, isFirst: Bool) throws -> [PlannedBuffer] {
         let during: Stage = isFirst ? .prepare : .infer
         let view = try VoxelView(stored: source.geometry.shape, orientation: grid.orientation).cropped(to: grid.box)
         let resampler = try ImageResampler(
@@ -71,7 +71,7 @@ struct VolumeMemory {
         return buffers
     }
 
-    private func inferring(_ stage: StageModel, _ grid: ModelGrid, _ tiles: TilePlan, lean: Bool) -> [PlannedBuffer] {
+    private func inferring(_ stage: LevelModel, _ grid: ModelGrid, _ tiles: TilePlan, lean: Bool) -> [PlannedBuffer] {
         let sums =
             lean
             ? RollingAccumulator.predictedBytesInFile(plan: tiles, classes: stage.classes)

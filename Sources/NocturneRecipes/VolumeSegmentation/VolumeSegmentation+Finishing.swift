@@ -1,10 +1,11 @@
+public import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneMesh
 import NocturnePictures
-public import NocturnePipeline
 import NocturnePostprocess
+import NocturneSystem
 import Synchronization
 
 /// The last three stages: cleaned and measured labels, surfaces, files.

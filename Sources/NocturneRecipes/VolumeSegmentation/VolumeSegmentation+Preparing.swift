@@ -1,7 +1,8 @@
+public import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-public import NocturnePipeline
+import NocturneSystem
 
 /// The first two stages: a decoded volume, and what the networks see of it.
 extension VolumeSegmentation {
@@ -21,13 +22,13 @@ extension VolumeSegmentation {
             return LoadedVolume(source: source, channels: channels, notes: source.notes ?? [])
         case .dicom:
             guard let names = source.sliceNames else {
-                throw VolumeFault(path: item.path, detail: "the journal does not name its slices")
+                throw VolumeError(path: item.path, detail: "the journal does not name its slices")
             }
             let corrects = source.isCorrected ?? false
             let series = try DICOMScanner.series(of: names, corrects: corrects, scope: context.scope)
             if let problem = series.problem { throw problem }
             guard let geometry = series.geometry, geometry.matches(source.geometry) else {
-                throw VolumeFault(path: item.path, detail: "the slices lie elsewhere since the series was found")
+                throw VolumeError(path: item.path, detail: "the slices lie elsewhere since the series was found")
             }
             var oddities: [String] = []
             let volume = try DICOMReader.readVolume(series, scope: context.scope) { oddities.append($0) }
@@ -44,9 +45,9 @@ extension VolumeSegmentation {
         let read = try NIfTIReader.readVolume(at: path, scope: scope)
         guard read.volume.geometry.shape == source.geometry.shape,
             path != source.files[0] || read.volume.geometry == source.geometry
-        else { throw VolumeFault(path: path, detail: "the file changed since it was found") }
+        else { throw VolumeError(path: path, detail: "the file changed since it was found") }
         guard read.nonFiniteCount == 0 else {
-            throw VolumeFault(path: path, detail: "\(read.nonFiniteCount) voxels are not numbers (NaN or infinite)")
+            throw VolumeError(path: path, detail: "\(read.nonFiniteCount) voxels are not numbers (NaN or infinite)")
         }
         return read.volume
     }
@@ -58,7 +59,7 @@ extension VolumeSegmentation {
     ) throws -> PreparedVolume {
         let (source, channels) = (loaded.source, loaded.channels)
         let preparations = try model(source.model).stages.map {
-            StagePreparation(stage: $0.settings, source: source, channels: channels.map(\.voxels))
+            LevelPreparation(stage: $0.settings, source: source, channels: channels.map(\.voxels))
         }
         let grids = try preparations.map { try $0.grid(scope: context.scope) }
         return PreparedVolume(

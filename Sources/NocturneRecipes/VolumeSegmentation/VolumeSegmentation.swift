@@ -1,9 +1,10 @@
 import Foundation
+public import NocturneBatch
 public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-public import NocturnePipeline
+import NocturneSystem
 
 /// CT and MR volumes in; label maps, surfaces and measurements out.
 ///
@@ -50,7 +51,7 @@ public struct VolumeSegmentation: Recipe {
         return stages.isEmpty ? 0 : total / Double(stages.count)
     }
 
-    private func seconds(of stage: StageModel, _ scope: ComputeScope) throws -> Double {
+    private func seconds(of stage: LevelModel, _ scope: ComputeScope) throws -> Double {
         try stage.withSessions(width: scope.width, options: options) { set in
             let start = ContinuousClock.now
             for session in set.sessions {
@@ -60,8 +61,8 @@ public struct VolumeSegmentation: Recipe {
                     }
                 }
             }
-            let seconds = (ContinuousClock.now - start).components
-            let once = Double(seconds.seconds) + Double(seconds.attoseconds) * 1e-18
+            let seconds = ContinuousClock.now - start
+            let once = seconds.inSeconds
             return once * Double(stage.passes(options).count)
         }
     }
@@ -88,7 +89,7 @@ public struct VolumeSegmentation: Recipe {
 }
 
 /// A volume that cannot be worked on, found out while it was.
-struct VolumeFault: Error, CustomStringConvertible {
+struct VolumeError: Error, CustomStringConvertible {
     let path: String
     let detail: String
     var description: String { "\(path): \(detail)" }

@@ -1,6 +1,6 @@
+import NocturneBatch
 import NocturneCore
 import NocturneFormats
-import NocturnePipeline
 
 /// The intensities to be shown from black to white, as a header states them.
 struct StatedWindow: Codable, Sendable, Hashable {

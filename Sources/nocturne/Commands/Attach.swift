@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 struct Attach: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -48,7 +49,7 @@ struct Attach: AsyncParsableCommand {
         let journal = try Journal(path: folder.journal)
         defer { journal.close() }
         let counts = BatchCounts(of: try journal.items())
-        Terminal.say(AccountText.summary(counts, output: folder, seconds: nil))
+        Terminal.say(SummaryText.summary(counts, output: folder, seconds: nil))
         let code = NocturneExit(counts, mode: .draining, signal: nil)
         if code != .allCompleted { throw code }
     }

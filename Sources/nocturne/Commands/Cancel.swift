@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 struct Cancel: ParsableCommand {
     static let configuration = CommandConfiguration(

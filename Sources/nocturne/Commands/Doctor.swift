@@ -1,9 +1,10 @@
 import ArgumentParser
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneFormats
 import NocturneInference
-import NocturnePipeline
+import NocturneSystem
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,9 +1,10 @@
 import ArgumentParser
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneFormats
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,10 +1,11 @@
 import ArgumentParser
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 
 struct Models: ParsableCommand {
     static let configuration = CommandConfiguration(

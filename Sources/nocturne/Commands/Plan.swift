@@ -1,8 +1,9 @@
 import ArgumentParser
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 
 struct Plan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

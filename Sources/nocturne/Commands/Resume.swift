@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 struct Resume: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Go on with a batch that was stopped or killed.")

@@ -1,5 +1,6 @@
 import ArgumentParser
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Say where a batch stands.")
@@ -134,7 +135,7 @@ struct Status: AsyncParsableCommand {
         ]
         lines += report.waitingFor.map { ["It waits for \($0)."] } ?? []
         lines += report.failures.map { "\($0.state) \($0.item): \($0.reason ?? "")" }
-        lines.append(AccountText.summary(report.counts, output: folder, seconds: nil))
+        lines.append(SummaryText.summary(report.counts, output: folder, seconds: nil))
         return lines.joined(separator: "\n")
     }
 }

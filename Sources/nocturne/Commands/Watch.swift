@@ -1,5 +1,6 @@
 import ArgumentParser
-import NocturnePipeline
+import NocturneBatch
+import NocturneSystem
 
 struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -42,7 +43,7 @@ struct Watch: AsyncParsableCommand {
                 resources: resources,
                 show: show,
                 overwrite: overwrite,
-                watch: InputWatch(
+                watch: FolderWatcher(
                     quietSeconds: settle,
                     stopFile: stopFile.map(absolutePath) ?? folder.path + "/stop",
                     takesStopFile: stopFile == nil

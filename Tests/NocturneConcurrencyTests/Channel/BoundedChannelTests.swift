@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

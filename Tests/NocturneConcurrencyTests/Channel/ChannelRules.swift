@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneSystem
 
 /// What a channel decides: the real machine, or one with a flaw that the tests have to find.
 protocol ChannelRules {

@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneSystem
 import NocturneTestSupport
 
 /// A channel with a few tasks that send and receive, each cancelled at any moment, and one that finishes or fails it.

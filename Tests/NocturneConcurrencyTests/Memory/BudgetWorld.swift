@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneSystem
 import NocturneTestSupport
 
 /// A budget of a few bytes and tasks that lease, shrink, give back and are cancelled, while admission opens and closes.

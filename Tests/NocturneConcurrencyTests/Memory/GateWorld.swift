@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneSystem
 import NocturneTestSupport
 
 /// What a pressure gate decides: the real machine, or one with a flaw that the tests have to find.

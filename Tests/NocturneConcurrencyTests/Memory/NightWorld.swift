@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneSystem
 import NocturneTestSupport
 
 /// Budget, gate and channels together, as a batch uses them: a scheduler that leases for one item after the other and

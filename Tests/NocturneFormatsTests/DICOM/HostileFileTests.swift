@@ -3,6 +3,7 @@ import CDICOMParser
 import Foundation
 import NocturneConcurrency
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 import Synchronization
 import Testing

@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 
 /// NIfTI files put together byte by byte, without the writer under test.
 struct HandmadeNIfTI {

@@ -2,6 +2,7 @@ import Foundation
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

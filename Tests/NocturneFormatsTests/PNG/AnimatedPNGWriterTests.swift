@@ -1,6 +1,7 @@
 import Foundation
 import NocturneConcurrency
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneNumerics
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

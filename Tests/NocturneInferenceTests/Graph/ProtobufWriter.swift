@@ -1,4 +1,5 @@
 import Foundation
+import NocturneSystem
 
 /// Just enough of the protocol-buffer format to write ONNX files that no exporter would.
 struct ProtobufWriter {

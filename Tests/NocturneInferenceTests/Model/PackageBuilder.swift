@@ -1,5 +1,6 @@
 import Foundation
 import NocturneCore
+import NocturneSystem
 import NocturneTestSupport
 
 /// Writes small model packages, whole or damaged at one place.

@@ -1,4 +1,5 @@
 import NocturneInference
+import NocturneSystem
 import Testing
 
 /// A change to the good document, and how it has to be refused.

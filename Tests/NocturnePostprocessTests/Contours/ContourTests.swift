@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturnePostprocess
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import NocturnePostprocess
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

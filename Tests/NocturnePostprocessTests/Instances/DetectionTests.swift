@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturnePostprocess
+import NocturneSystem
 import Testing
 
 @Suite("Networks that give instances directly")
@@ -54,7 +55,7 @@ struct DetectionTests {
         #expect(kept == [2, 1])
     }
 
-    private let frame = PictureFrame(
+    private let frame = Letterbox(
         width: 200,
         height: 100,
         contentWidth: 64,

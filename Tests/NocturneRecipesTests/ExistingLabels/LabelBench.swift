@@ -1,10 +1,11 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturnePipeline
 import NocturnePostprocess
 import NocturneRecipes
+import NocturneSystem
 import NocturneTestSupport
 
 /// A folder with a CT series of 20 × 18 × 24 voxels, and objects that belong to it.

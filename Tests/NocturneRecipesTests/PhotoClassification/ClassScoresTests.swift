@@ -54,8 +54,8 @@ struct ClassScoresTests {
 
     @Test("Values that are not numbers are refused", arguments: [Float.nan, .infinity, -.infinity])
     func notNumbers(_ value: Float) {
-        #expect(throws: ClassScoreFault.self) { try ClassScores(values: [0, value, 1], settings: Self.settings()) }
-        #expect(throws: ClassScoreFault.self) {
+        #expect(throws: ClassScoreError.self) { try ClassScores(values: [0, value, 1], settings: Self.settings()) }
+        #expect(throws: ClassScoreError.self) {
             try ClassScores(values: [0, value, 1], settings: Self.settings(.probabilities))
         }
     }
@@ -68,15 +68,15 @@ struct ClassScoresTests {
         #expect(off.probabilities == [0.5, 0.25, 0.25])
         #expect(off.notes == ["the model's probabilities added up to 2.000 and were divided by it"])
         for bad: [Float] in [[0, 0, 0], [-0.1, 0.6, 0.5]] {
-            #expect(throws: ClassScoreFault.self) {
+            #expect(throws: ClassScoreError.self) {
                 try ClassScores(values: bad, settings: Self.settings(.probabilities))
             }
         }
-        let huge = #expect(throws: ClassScoreFault.self) {
+        let huge = #expect(throws: ClassScoreError.self) {
             try ClassScores(values: [3e38, 1, 0], settings: Self.settings(.probabilities))
         }
         #expect(huge?.detail.contains("they add up to") == true)
-        #expect(throws: ClassScoreFault.self) { try ClassScores(values: [1, 2], settings: Self.settings()) }
+        #expect(throws: ClassScoreError.self) { try ClassScores(values: [1, 2], settings: Self.settings()) }
     }
 
     @Test("It is noted when no class is likely, or none leads")

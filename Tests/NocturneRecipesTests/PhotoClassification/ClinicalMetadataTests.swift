@@ -1,7 +1,8 @@
 import Foundation
+import NocturneBatch
 import NocturneInference
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

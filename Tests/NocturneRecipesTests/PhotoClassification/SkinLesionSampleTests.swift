@@ -1,10 +1,11 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

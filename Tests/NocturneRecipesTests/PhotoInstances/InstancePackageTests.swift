@@ -1,6 +1,7 @@
 import Foundation
 import NocturneInference
 import NocturneRecipes
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

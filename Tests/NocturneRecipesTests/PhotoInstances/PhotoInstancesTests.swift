@@ -1,9 +1,10 @@
 import Foundation
+import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

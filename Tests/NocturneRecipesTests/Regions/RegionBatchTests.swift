@@ -1,9 +1,10 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

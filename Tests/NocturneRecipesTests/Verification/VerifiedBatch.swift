@@ -1,8 +1,9 @@
 import Foundation
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
-import NocturnePipeline
 import NocturneRecipes
+import NocturneSystem
 
 /// A finished batch that is damaged on purpose and verified.
 struct VerifiedBatch {

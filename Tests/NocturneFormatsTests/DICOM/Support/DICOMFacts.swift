@@ -2,6 +2,7 @@ import Foundation
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 
 /// What pydicom and dcm2niix said of one series, or one file, of the shared data.

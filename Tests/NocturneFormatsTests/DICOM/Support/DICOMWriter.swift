@@ -1,4 +1,5 @@
 import Foundation
+import NocturneSystem
 import NocturneTestSupport
 
 /// Writes DICOM data sets byte by byte, so that the tests do not lean on the library under test. Little endian only.

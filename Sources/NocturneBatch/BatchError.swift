@@ -1,0 +1,34 @@
+import NocturneCore
+public import NocturneSystem
+
+/// A fault of the batch itself, not of an item: it ends the run.
+public struct BatchError: SystemCallError, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        case outputUnwritable
+        /// The disk is full, and the run is not to wait.
+        case outputFull
+        case outputInUse
+        case notABatch
+        case optionsDiffer
+        case journalUnusable
+        case nothingMatched
+        case inputMissing
+        case unknownItem
+        case modelUnusable
+        case engineDied
+    }
+
+    public let code: Code
+    public let path: String
+    public let detail: String
+    public let systemCode: Int32?
+
+    public init(_ code: Code, path: String, detail: String, systemCode: Int32? = nil) {
+        self.systemCode = systemCode
+        self.code = code
+        self.path = path
+        self.detail = detail
+    }
+
+    public var description: String { path.isEmpty ? detail : "\(path): \(detail)" }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import NocturneCore
+import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Where things lie in a batch's output folder.
+public struct OutputFolder: Sendable {
+    public let path: String
+
+    public init(_ path: String) {
+        self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+
+    public var hidden: String { path + "/.nocturne" }
+    public var journal: String { hidden + "/journal.sqlite" }
+    public var lock: String { hidden + "/lock" }
+    public var requests: String { hidden + "/requests" }
+    public var staging: String { hidden + "/staging" }
+    var looks: String { hidden + "/looks" }
+    public var account: String { path + "/batch.json" }
+    public var statistics: String { path + "/statistics.csv" }
+    public var retryList: String { path + "/retry.txt" }
+    public var events: String { path + "/events.jsonl" }
+
+    public func item(_ name: String) -> String { path + "/" + name }
+    public func staging(_ name: String) -> String { staging + "/" + name }
+
+    /// Whether there is a result of that name. What a link leads to is none.
+    func holdsResult(_ name: String) -> Bool {
+        FileSystem.kind(item(name)) == .folder && FileSystem.kind(item(name) + "/result.json") == .file
+    }
+
+    /// Whether this folder holds a batch.
+    public var holdsBatch: Bool { access(journal, F_OK) == 0 }
+
+    /// Makes the folder and its hidden part, which is for its owner alone: what is in work is not to be seen, and nobody
+    /// else can put a link where something will be written.
+    /// - Throws: ``BatchError`` naming what cannot be written.
+    public func create() throws(BatchError) {
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw BatchError(
+                .outputUnwritable,
+                path: path,
+                detail: "the output folder cannot be made: \(reason(of: error))"
+            )
+        }
+        for folder in [hidden, staging] {
+            try make(folder)
+            // One that an earlier version made was open to others.
+            chmod(folder, 0o700)
+        }
+        guard access(path, W_OK) == 0, access(hidden, W_OK) == 0 else {
+            throw BatchError(
+                .outputUnwritable,
+                path: path,
+                detail: "the output folder cannot be written: \(errnoText())"
+            )
+        }
+    }
+
+    /// A disk that fails for a moment is given three more chances.
+    private func make(_ folder: String) throws(BatchError) {
+        for attempt in 0...3 {
+            do throws(FileSystemError) {
+                return try FileSystem.makeFolder(folder, mode: 0o700)
+            } catch {
+                if error.isTransient, !error.isOutOfRoom, attempt < 3 { continue }
+                throw BatchError(
+                    .outputUnwritable,
+                    path: path,
+                    detail: "\(folder.dropFirst(path.count + 1)) cannot be made: \(errnoText(error.code))",
+                    systemCode: error.code
+                )
+            }
+        }
+    }
+
+    private func reason(of error: any Error) -> String {
+        let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        if let underlying, underlying.domain == NSPOSIXErrorDomain {
+            return String(cString: strerror(Int32(underlying.code)))
+        }
+        return errnoText()
+    }
+}

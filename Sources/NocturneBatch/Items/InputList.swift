@@ -1,0 +1,30 @@
+import Foundation
+import NocturneCore
+import NocturneSystem
+
+/// Lists of inputs as text, one a line: what `--list` reads and `retry.txt` is.
+///
+/// A line that begins with a quotation mark is a JSON string, so that every name can be told: those with a line feed in
+/// them, too. Empty lines are passed over.
+public enum InputList {
+    /// The line for a path, without its end.
+    public static func line(for path: String) -> String {
+        let isPlain =
+            !path.isEmpty && !path.hasPrefix("\"") && !path.hasPrefix("#") && path.first?.isWhitespace != true
+            && path.last?.isWhitespace != true && !path.contains(where: \.isNewline)
+            && !path.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+        guard !isPlain, let quoted = try? StableJSON.encodeLine(path) else { return path }
+        return String(decoding: quoted.dropLast(), as: UTF8.self)
+    }
+
+    /// The paths that a text lists; lines that begin with # are remarks.
+    public static func paths(in text: String) -> [String] {
+        text.split(whereSeparator: \.isNewline).compactMap { line in
+            if line.hasPrefix("\""), let value = try? JSONValue(parsing: Array(line.utf8)), let path = value.text {
+                return path
+            }
+            let path = line.trimmingCharacters(in: .whitespaces)
+            return path.isEmpty || path.hasPrefix("#") ? nil : path
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import NocturneSystem
+
+/// One line of `events.jsonl`, and what the progress views draw from.
+public struct BatchEvent: Sendable, Codable {
+    public enum Kind: String, Sendable, Codable {
+        case batchStarted, batchFinished, note
+        case itemStarted, itemCompleted, itemFailed, itemInterrupted, itemSkipped, itemQuarantined,
+            itemRetried
+        case itemCancelled
+        /// The disk is full, or has room again.
+        case disk
+        case pressure, heartbeat
+    }
+
+    public var time: String
+    public var event: Kind
+    public var item: String?
+    public var reason: String?
+    public var seconds: Double?
+    public var done: Int?
+    public var total: Int?
+    public var failed: Int?
+    public var residentBytes: Int?
+    public var leasedBytes: Int?
+    public var etaSeconds: Double?
+
+    init(
+        _ event: Kind,
+        item: String? = nil,
+        reason: String? = nil,
+        seconds: Double? = nil,
+        done: Int? = nil,
+        total: Int? = nil,
+        failed: Int? = nil,
+        residentBytes: Int? = nil,
+        leasedBytes: Int? = nil,
+        etaSeconds: Double? = nil
+    ) {
+        time = Timestamp.now()
+        self.event = event
+        self.item = item
+        self.reason = reason
+        self.seconds = seconds
+        self.done = done
+        self.total = total
+        self.failed = failed
+        self.residentBytes = residentBytes
+        self.leasedBytes = leasedBytes
+        self.etaSeconds = etaSeconds
+    }
+}

@@ -1,0 +1,114 @@
+import NocturneSystem
+
+/// Where a run shows what it does.
+public protocol ProgressView: Sendable {
+    func show(_ event: BatchEvent, _ status: ProgressStatus)
+    /// Called a few times a second at most, while items are in flight.
+    func refresh(_ status: ProgressStatus)
+    /// Leaves the terminal as it was found.
+    func close()
+}
+
+/// The state of a run, for a view.
+public struct ProgressStatus: Sendable {
+    public var total = 0
+    public var done = 0
+    public var failed = 0
+    /// Items in flight by name, with the share of their tiles done.
+    public var running: [(name: String, share: Double)] = []
+    public var etaSeconds: Double?
+
+    public init() {}
+}
+
+/// Events out: one object a line into `events.jsonl`, and to whichever view the terminal has.
+public actor ProgressReporter {
+    private let view: any ProgressView
+    private let file: EventLog?
+    private var status = ProgressStatus()
+    private var running: [Int64: (name: String, share: Double, steps: Int)] = [:]
+    private var order: [Int64] = []
+    private var stepsTotal = 0
+    private var stepsDone = 0.0
+    private let started = ContinuousClock.now
+    private var lastRefresh = ContinuousClock.now
+
+    public init(path: String?, view: any ProgressView) {
+        self.view = view
+        file = path.map(EventLog.init)
+    }
+
+    func begin(total: Int, alreadyDone: Int, failed: Int, steps: Int) {
+        status.total = total
+        status.done = alreadyDone
+        status.failed = failed
+        stepsTotal = steps
+    }
+
+    func started(_ id: Int64, name: String, steps: Int) {
+        running[id] = (name, 0, steps)
+        order.append(id)
+        emit(BatchEvent(.itemStarted, item: name))
+    }
+
+    func stepped(_ id: Int64, done: Int, of count: Int) {
+        guard var entry = running[id] else { return }
+        let share = count > 0 ? Double(done) / Double(count) : 1
+        stepsDone += (share - entry.share) * Double(entry.steps)
+        entry.share = share
+        running[id] = entry
+        let now = ContinuousClock.now
+        if now - lastRefresh > .milliseconds(200) {
+            lastRefresh = now
+            update()
+            view.refresh(status)
+        }
+    }
+
+    func ended(_ id: Int64, _ event: BatchEvent) {
+        if let entry = running.removeValue(forKey: id) {
+            order.removeAll { $0 == id }
+            stepsDone += (1 - entry.share) * Double(entry.steps)
+        }
+        if event.event != .itemInterrupted { status.done += 1 }
+        if event.event == .itemFailed { status.failed += 1 }
+        emit(event)
+    }
+
+    /// A retry puts the item's tiles back.
+    func putBack(_ id: Int64, _ event: BatchEvent) {
+        if let entry = running.removeValue(forKey: id) {
+            order.removeAll { $0 == id }
+            stepsDone -= entry.share * Double(entry.steps)
+        }
+        emit(event)
+    }
+
+    func emit(_ event: BatchEvent) {
+        update()
+        var event = event
+        if event.event == .heartbeat || event.event == .itemCompleted {
+            event.done = status.done
+            event.total = status.total
+            event.failed = status.failed
+            event.etaSeconds = status.etaSeconds.map { $0.rounded() }
+        }
+        if let line = try? StableJSON.encodeLine(event) { file?.append(line) }
+        view.show(event, status)
+    }
+
+    /// Something to say that is about no single item.
+    public func note(_ text: String) { emit(BatchEvent(.note, reason: text)) }
+
+    public func close() {
+        view.close()
+        file?.close()
+    }
+
+    private func update() {
+        status.running = order.compactMap { id in running[id].map { ($0.name, $0.share) } }
+        let elapsed = (ContinuousClock.now - started).inSeconds
+        status.etaSeconds =
+            stepsDone > 0 && elapsed > 2 ? elapsed / stepsDone * max(0, Double(stepsTotal) - stepsDone) : nil
+    }
+}

@@ -1,0 +1,141 @@
+public import NocturneConcurrency
+import NocturneCore
+public import NocturneSystem
+
+/// What to do for one kind of model, as synchronous functions, one per stage.
+///
+/// The stages know budgets, channels, cancellation and progress; a recipe knows kidneys, books or skin. Every function
+/// runs on a thread of a pool (discovering, loading and writing on one that may wait for the disk, the others on a compute
+/// thread), may share loops through the context's scope, looks at its flag at least once a second, and throws an error whose description names the file and the fact.
+public protocol Recipe: Sendable {
+    associatedtype Loaded: Sendable
+    associatedtype Prepared: Sendable
+    associatedtype Inference: InferenceRun
+    associatedtype Finished: Sendable
+    associatedtype Meshed: Sendable
+
+    /// Walks the inputs, reading no pixels.
+    func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery
+
+    /// Memory that all items share while the batch runs: weights and the engine's workspace.
+    func sharedBytes(threads: Int) throws -> Int
+
+    /// What an item will need, from the header facts in its `source`.
+    /// - Parameter lean: the plan with the least memory that gives the same bytes. A recipe that has only one way gives
+    ///   the same plan for both.
+    func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan
+
+    /// How long one step of inference takes here and now: one is run and timed.
+    func secondsPerStep(scope: ComputeScope) throws -> Double
+
+    func load(_ item: RecipeItem, _ context: StageContext) throws -> Loaded
+    func prepare(_ loaded: consuming Loaded, _ item: RecipeItem, _ context: StageContext) throws -> Prepared
+    func startInference(_ prepared: consuming Prepared, _ item: RecipeItem, _ context: StageContext) throws -> Inference
+    func finish(_ inferred: consuming Inference.Inferred, _ item: RecipeItem, _ context: StageContext) throws
+        -> Finished
+    func mesh(_ finished: consuming Finished, _ item: RecipeItem, _ context: StageContext) throws -> Meshed
+
+    /// Writes everything but `run.json` into the folder, which exists and is empty. The files are flushed by the committer.
+    func write(_ meshed: consuming Meshed, into folder: String, _ item: RecipeItem, _ context: StageContext) throws
+        -> ItemProduct
+
+    /// Whether a file with this content is a finished result of `fingerprint`, and which files belong to it: how a folder
+    /// that was renamed into place but never journaled is recognised.
+    func adopt(folder: String, fingerprint: String) throws -> ItemProduct?
+
+    /// Writes what is about the whole batch: called at the end of a run in which something changed.
+    /// - Parameters:
+    ///   - folders: of all completed items of the batch, in the order of discovery, of other recipes too.
+    ///   - output: the batch's output folder. Files are replaced in one step.
+    func summarize(folders: [String], into output: String, flag: CancellationFlag) throws
+}
+
+extension Recipe {
+    /// Nothing.
+    public func summarize(folders: [String], into output: String, flag: CancellationFlag) throws {}
+
+    /// The ordinary plan if it fits into `bytes`, else the lean one, which may not fit either.
+    public func plan(source: String, threads: Int, within bytes: Int) throws -> ItemPlan {
+        let ordinary = try plan(source: source, threads: threads, lean: false)
+        if ordinary.peak() <= bytes { return ordinary }
+        let lean = try plan(source: source, threads: threads, lean: true)
+        return lean.peak() < ordinary.peak() ? lean : ordinary
+    }
+}
+
+/// Inference of one item, a tile at a time, so that it can be paused, cancelled and checkpointed between tiles.
+///
+/// It is used by one stage at a time; `Sendable` only so that it can travel from the stage to the compute threads.
+public protocol InferenceRun: AnyObject, Sendable {
+    associatedtype Inferred: Sendable
+    /// Tiles in all, and those behind us (including what a checkpoint saved).
+    var stepCount: Int { get }
+    var stepsDone: Int { get }
+    /// Does one tile.
+    func step(_ context: StageContext) throws
+    /// Keeps what is finished, if it is worth it, or whenever there is something when `force` is set.
+    func checkpoint(force: Bool, _ context: StageContext) throws
+    /// The result, once every step is done.
+    func finish(_ context: StageContext) throws -> Inferred
+}
+
+/// The inputs and filters of a batch.
+public struct DiscoveryRequest: Sendable {
+    public var inputs: [String]
+    public var include: [String]
+    public var exclude: [String]
+    /// Folders not to be walked: the output folder.
+    public var pruned: [String]
+    /// Whether an input that is not there is a note instead of an error: in a batch that was begun before.
+    public var toleratesMissing: Bool
+    /// Files that do not answer, which are not to be read.
+    public var silent: UnresponsiveFiles
+    /// Told of files before they are read, and of those that are put together before that is done.
+    public var trace: DiscoveryTrace
+    /// What items may be called, and results may say of their sources.
+    public var identifiers: IdentifierPolicy
+
+    public init(
+        inputs: [String],
+        include: [String] = [],
+        exclude: [String] = [],
+        pruned: [String] = [],
+        toleratesMissing: Bool = false,
+        silent: UnresponsiveFiles = UnresponsiveFiles(patience: nil),
+        trace: DiscoveryTrace = DiscoveryTrace(),
+        identifiers: IdentifierPolicy = .hash
+    ) {
+        self.inputs = inputs
+        self.include = include
+        self.exclude = exclude
+        self.pruned = pruned
+        self.toleratesMissing = toleratesMissing
+        self.silent = silent
+        self.trace = trace
+        self.identifiers = identifiers
+    }
+}
+
+/// The item as a recipe sees it.
+public struct RecipeItem: Sendable {
+    public let name: String
+    public let source: String
+    public let path: String
+    public let fingerprint: String
+}
+
+/// What a recipe's function may use.
+public struct StageContext: Sendable {
+    /// The idle compute threads and the item's cancellation flag.
+    public let scope: ComputeScope
+    /// The item's folder in staging, for checkpoints and for big buffers. Not created until somebody needs it.
+    public let staging: String
+    /// Whether the item goes by its lean plan.
+    public let isLean: Bool
+
+    public init(scope: ComputeScope, staging: String, isLean: Bool = false) {
+        self.scope = scope
+        self.staging = staging
+        self.isLean = isLean
+    }
+}

@@ -1,0 +1,260 @@
+import Foundation
+public import NocturneConcurrency
+import NocturneCore
+import NocturneSystem
+import Synchronization
+
+/// Holds a batch against its journal: every file, what is in it, and whether the accounts add up.
+///
+/// Files are hashed first. One that is not what was recorded is told as such and not looked into; the others are, while
+/// the system still has them in memory.
+public struct BatchVerification: Sendable {
+    private let output: OutputFolder
+    private let inspection: any ResultInspection
+    private let looksAtSources: Bool
+
+    /// - Parameter looksAtSources: whether to note which sources are not what they were when their results were made.
+    public init(_ output: OutputFolder, inspection: any ResultInspection, looksAtSources: Bool = false) {
+        self.output = output
+        self.inspection = inspection
+        self.looksAtSources = looksAtSources
+    }
+
+    /// Faults come in the order of items and files, whatever the threads.
+    /// - Parameter progress: called after each item, from several threads.
+    /// - Throws: ``BatchError`` when the journal cannot be read; `CancelledError` soon after the scope's flag is raised.
+    /// - Complexity: two reads of every file, the second from the system's memory; one item a thread at a time.
+    public func run(
+        scope: ComputeScope = .serial(),
+        progress: @escaping @Sendable (_ done: Int, _ all: Int) -> Void = { _, _ in }
+    ) throws -> VerificationReport {
+        let journal = try Journal(path: output.journal)
+        defer { journal.close() }
+        let items = try journal.items()
+        let files = try journal.files()
+        let statistics = try journal.statistics()
+        let parts = try journal.parts()
+        let completed = items.filter { $0.state == .completed }
+        let found = Mutex([Int: Checked]())
+        let done = Atomic(0)
+        try scope.forEach(completed.count) { index in
+            let item = completed[index]
+            let product = ItemProduct(
+                files: files[item.id] ?? [],
+                statistics: statistics[item.id] ?? [],
+                notes: item.notes,
+                parts: parts[item.id] ?? []
+            )
+            var checked = Checked()
+            do {
+                checked = try check(item, product, scope.flag)
+            } catch is CancelledError {
+                // The loop itself throws it at its end.
+                return
+            } catch {
+                checked.report.add(output.item(item.name), "cannot be looked into: \(error)")
+            }
+            found.withLock { $0[index] = checked }
+            progress(done.add(1, ordering: .relaxed).newValue, completed.count)
+        }
+        var report = VerificationReport()
+        var promised: Set<String> = []
+        for checked in found.withLock({ found in completed.indices.compactMap { found[$0] } }) {
+            report.add(checked.report)
+            promised.formUnion(checked.promised)
+        }
+        checkOrphans(items, &report)
+        try BatchReportVerification(output: output, journal: journal, inspection: inspection)
+            .check(items, promised: promised, &report)
+        try EventVerification(output: output).check(items, flag: scope.flag, &report)
+        if looksAtSources { report.notes += items.compactMap(sourceNote) }
+        return report
+    }
+
+    // MARK: Items
+
+    private struct Checked: Sendable {
+        var report = VerificationReport()
+        /// Files of the batch that the item promises.
+        var promised: Set<String> = []
+    }
+
+    private func check(_ item: JournalItem, _ product: ItemProduct, _ flag: CancellationFlag) throws -> Checked {
+        var checked = Checked()
+        checked.report.itemsChecked = 1
+        let folder = output.item(item.name)
+        guard FileSystem.kind(folder) == .folder else {
+            let isThere = FileSystem.kind(folder) != .nothing
+            checked.report.add(folder, isThere ? "is no folder" : "is missing")
+            return checked
+        }
+        if product.files.isEmpty { checked.report.add(folder, "the journal records no files") }
+        let whole = try hash(product.files, in: folder, flag, &checked.report)
+        checkUnrecorded(product.files, in: folder, &checked.report)
+        checkRun(folder, &checked.report)
+        guard whole.contains("result.json") else { return checked }
+        let result = try FileSystem.read(folder + "/result.json")
+        let findings = try inspection.inspect(
+            CommittedItem(
+                name: item.name,
+                folder: folder,
+                fingerprint: item.fingerprint,
+                wholeFiles: whole.subtracting(["result.json"]),
+                result: result
+            ),
+            flag: flag
+        )
+        for fault in findings.faults { checked.report.add(folder + "/" + fault.file, fault.detail) }
+        checked.promised = findings.batchFiles
+        if let said = findings.product {
+            for detail in ItemAgreement(said: said, recorded: product).faults {
+                checked.report.add(folder + "/result.json", detail)
+            }
+        }
+        return checked
+    }
+
+    /// - Returns: The files that are what was recorded.
+    private func hash(
+        _ recorded: [ItemFile],
+        in folder: String,
+        _ flag: CancellationFlag,
+        _ report: inout VerificationReport
+    ) throws -> Set<String> {
+        var whole: Set<String> = []
+        for file in recorded {
+            try flag.check()
+            let path = folder + "/" + file.path
+            switch FileSystem.kind(path) {
+            case .nothing: report.add(path, "is missing")
+            case .folder, .other: report.add(path, "is no ordinary file")
+            case .file:
+                do {
+                    let (bytes, digest) = try FileSystem.digest(path, while: { !flag.isCancelled })
+                    try flag.check()
+                    report.filesChecked += 1
+                    report.bytesChecked += bytes
+                    if bytes != file.bytes {
+                        report.add(path, "has \(bytes) bytes, \(file.bytes) were recorded")
+                    } else if digest.hex != file.sha256 {
+                        report.add(path, "the content differs from what was recorded")
+                    } else {
+                        whole.insert(file.path)
+                    }
+                } catch let fault as FileSystemError {
+                    report.add(path, "cannot be read: \(errnoText(fault.code))")
+                }
+            }
+        }
+        return whole
+    }
+
+    private func checkUnrecorded(_ recorded: [ItemFile], in folder: String, _ report: inout VerificationReport) {
+        let known = Set(recorded.map(\.path)).union(["run.json"])
+        for path in FileSystem.tree(below: folder) where !known.contains(path) {
+            report.add(folder + "/" + path, "is not recorded")
+        }
+    }
+
+    /// The one file that is not recorded, as it differs between runs.
+    private func checkRun(_ folder: String, _ report: inout VerificationReport) {
+        let path = folder + "/run.json"
+        guard FileSystem.kind(path) == .file else { return report.add(path, "is missing") }
+        do {
+            let faults = try PipelineSchemas.run.faults(in: try FileSystem.read(path))
+            if let first = faults.first { report.add(path, "does not fit its schema: \(first)") }
+        } catch {
+            report.add(path, "cannot be read: \(error)")
+        }
+    }
+
+    // MARK: The batch
+
+    private func checkOrphans(_ items: [JournalItem], _ report: inout VerificationReport) {
+        let completed = Set(items.filter { $0.state == .completed }.map(\.name))
+        let items = Dictionary(items.map { ($0.name, $0) }) { first, _ in first }
+        for entry in FileSystem.entries(output.path) where !entry.hasPrefix(".") {
+            let path = output.path + "/" + entry
+            guard !completed.contains(entry), !FileSystem.entries(path).isEmpty else { continue }
+            guard let item = items[entry] else {
+                report.add(path, "belongs to no item")
+                continue
+            }
+            if isOfBefore(item) {
+                let word = BatchReport.word(for: item.state)
+                let fact = "its folder holds the result of an earlier source, model or options"
+                report.notes.append("\(entry): \(word); \(fact)")
+            } else {
+                report.add(path, "a result of an item that is not completed")
+            }
+        }
+    }
+
+    /// Whether the result that is there was whole when something about the item changed: it stays until another one takes
+    /// its place, however the item ends.
+    private func isOfBefore(_ item: JournalItem) -> Bool {
+        guard output.holdsResult(item.name),
+            let result = try? JSONValue(parsing: FileSystem.read(output.item(item.name) + "/result.json")),
+            let fingerprint = result["fingerprint"]?.text
+        else { return false }
+        return fingerprint != item.fingerprint
+    }
+
+    /// By the clock of the file system alone: what was changed and changed back is not seen.
+    private func sourceNote(_ item: JournalItem) -> String? {
+        guard item.state == .completed, let changed = item.changed else { return nil }
+        let stamp = InputStamp(item.path)
+        guard let seconds = stamp.changedSeconds else {
+            return FileSystem.exists(item.path) ? nil : "\(item.name): its source \(item.path) is no longer there"
+        }
+        guard Timestamp.string(seconds: seconds, nanoseconds: 0) > changed else { return nil }
+        return "\(item.name): its source \(item.path) was changed after the result was made"
+    }
+}
+
+/// Whether the journal has of an item what its `result.json` says.
+private struct ItemAgreement {
+    let said: ItemProduct
+    let recorded: ItemProduct
+
+    var faults: [String] {
+        var faults: [String] = []
+        let files = Dictionary(recorded.files.map { ($0.path, $0) }) { first, _ in first }
+        for file in said.files where files[file.path] != file {
+            faults.append(
+                files[file.path] == nil
+                    ? "names the file \(file.path), which the journal does not have"
+                    : "says another size or digest of \(file.path) than the journal"
+            )
+        }
+        let named = Set(said.files.map(\.path))
+        for file in recorded.files where !named.contains(file.path) {
+            faults.append("does not name the file \(file.path), which the journal has")
+        }
+        faults += rows
+        if said.notes != recorded.notes { faults.append("its notes are not those of the journal") }
+        if said.parts != recorded.parts { faults.append("its parts are not those of the journal") }
+        return faults
+    }
+
+    /// In whatever order: it is the program's, and another version may have another.
+    private var rows: [String] {
+        var left = recorded.statistics
+        let missing = said.statistics.filter { row in
+            guard let place = left.firstIndex(of: row) else { return true }
+            left.remove(at: place)
+            return false
+        }
+        guard let row = missing.first else {
+            return left.first.map {
+                ["the journal has \($0.measure) of \($0.label), \(words($0)), which it does not give"]
+            } ?? []
+        }
+        let other = left.first { $0.label == row.label && $0.measure == row.measure }
+        return [
+            "\(row.measure) of \(row.label) is \(words(row)), in the journal it is \(other.map(words) ?? "not there")"
+        ]
+    }
+
+    private func words(_ row: Statistic) -> String { row.value.map { "\($0)" } ?? "not measured" }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneSystem
+
+/// Whether every line of `events.jsonl` can be read, and tells of every item the end that the journal has.
+struct EventVerification {
+    let output: OutputFolder
+
+    func check(_ items: [JournalItem], flag: CancellationFlag, _ report: inout VerificationReport) throws {
+        let path = output.events
+        guard FileSystem.kind(path) == .file else { return report.add(path, "is missing") }
+        let bytes: [UInt8]
+        do {
+            bytes = try FileSystem.read(path, limit: 1 << 32)
+        } catch {
+            return report.add(path, "cannot be read: \(error)")
+        }
+        report.filesChecked += 1
+        report.bytesChecked += bytes.count
+        if let last = bytes.last, last != 10 { report.add(path, "its last line is cut off") }
+        var ends: [String: BatchEvent.Kind] = [:]
+        var latest = ""
+        var goesBack = 0
+        let decoder = JSONDecoder()
+        for (index, line) in bytes.split(separator: 10, omittingEmptySubsequences: false).dropLast().enumerated() {
+            try flag.check()
+            do {
+                if let fault = try PipelineSchemas.event.faults(in: Array(line)).first {
+                    report.add(path, "line \(index + 1) does not fit its schema: \(fault)")
+                    continue
+                }
+                let event = try decoder.decode(BatchEvent.self, from: Data(line))
+                if event.time < latest { goesBack += 1 }
+                latest = max(latest, event.time)
+                if let item = event.item { ends[item] = event.event }
+            } catch {
+                report.add(path, "line \(index + 1): \(error)")
+            }
+        }
+        // Clocks are set, and a run may see it.
+        if goesBack > 0 { report.notes.append("\(path): the time goes back \(goesBack) times") }
+        for item in items {
+            if let fault = contradiction(item, ends[item.name]) { report.add(path, "\(item.name): \(fault)") }
+        }
+    }
+
+    /// A run that is killed between the journal and the event leaves the beginning of the item as the last word on it; what
+    /// discovery and a changed batch do to items that wait is not told item by item.
+    private func contradiction(_ item: JournalItem, _ last: BatchEvent.Kind?) -> String? {
+        let ends: [ItemState: BatchEvent.Kind] = [
+            .completed: .itemCompleted, .failed: .itemFailed, .cancelled: .itemCancelled,
+            .quarantined: .itemQuarantined,
+        ]
+        guard let expected = ends[item.state] else { return nil }
+        guard let last else { return "the journal has it as \(item.state.rawValue), and no event names it" }
+        let isEnd = last == .itemSkipped || ends.values.contains(last)
+        return isEnd && last != expected
+            ? "the journal has it as \(item.state.rawValue), its last event is \(last.rawValue)" : nil
+    }
+}

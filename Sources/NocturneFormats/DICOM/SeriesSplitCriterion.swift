@@ -1,0 +1,210 @@
+internal import NocturneCore
+import NocturneSystem
+
+/// What can tell slices of one series apart.
+struct SeriesSplitCriterion: Sendable {
+    struct Value: Sendable {
+        /// Values are numbered in this order.
+        var order: Double
+        /// For the line of reason.
+        var text: String
+        /// For names: letters, digits, points.
+        var label: String
+
+        static let missing = Value(order: -.infinity, text: "missing", label: "other")
+    }
+
+    let name: String
+    /// Whether each part must hold every place once: for values that could part a single volume by chance, like times.
+    var needsCompleteParts = false
+    /// The slices of each value, in the order of values.
+    let groups: @Sendable ([DICOMSlice]) -> [(value: Value, slices: [DICOMSlice])]
+
+    /// What never belongs into one volume.
+    static let always = [
+        orientation,
+        byKey("the matrix") { slice in
+            let text = "\(slice.columns ?? 0)x\(slice.rows ?? 0)"
+            return Value(order: Double(slice.columns ?? 0) * 65536 + Double(slice.rows ?? 0), text: text, label: text)
+        },
+        pixelSpacing,
+        text("StackID (0020,9056)", prefix: "stack") { $0.stackID },
+        number("EchoNumbers (0018,0086)", prefix: "e") { $0.echoNumber.map(Double.init) },
+        byKey("ImageType (0008,0008)") { component($0.imageType) },
+    ]
+
+    /// What tells repetitions of the same places apart, the most telling first.
+    static let whenRepeated =
+        [
+            number("DiffusionBValue (0018,9087)", prefix: "b") { $0.diffusionBValue },
+            number("TemporalPositionIdentifier (0020,0100)", prefix: "t") { $0.temporalPosition.map(Double.init) },
+            number("AcquisitionNumber (0020,0012)", prefix: "a") { $0.acquisitionNumber.map(Double.init) },
+            number("EchoTime (0018,0081)", prefix: "te") { $0.echoTime },
+            text("ImageType (0008,0008)", prefix: "") { $0.imageType.joined(separator: "\\") },
+            number("TriggerTime (0018,1060)", prefix: "trigger", complete: true) { $0.triggerTime },
+        ]
+        + (0..<8).map { index in
+            number("DimensionIndexValues (0020,9157), number \(index + 1),", prefix: "d", complete: true) {
+                $0.dimensionIndex.indices.contains(index) ? Double($0.dimensionIndex[index]) : nil
+            }
+        } + [
+            ranked("AcquisitionTime (0008,0032)") { $0.acquisitionTime },
+            ranked("ContentTime (0008,0033)") { $0.contentTime },
+        ]
+
+    // MARK: Kinds of traits
+
+    private static func byKey(
+        _ name: String,
+        complete: Bool = false,
+        _ value: @escaping @Sendable (DICOMSlice) -> Value
+    ) -> SeriesSplitCriterion {
+        SeriesSplitCriterion(name: name, needsCompleteParts: complete) { slices in
+            var groups: [String: (value: Value, slices: [DICOMSlice])] = [:]
+            for slice in slices {
+                let value = value(slice)
+                groups[value.text, default: (value, [])].slices.append(slice)
+            }
+            return groups.values.sorted {
+                $0.value.order != $1.value.order ? $0.value.order < $1.value.order : $0.value.text < $1.value.text
+            }
+        }
+    }
+
+    private static func number(
+        _ name: String,
+        prefix: String,
+        complete: Bool = false,
+        _ read: @escaping @Sendable (DICOMSlice) -> Double?
+    ) -> SeriesSplitCriterion {
+        byKey(name, complete: complete) { slice in
+            guard let number = read(slice) else { return .missing }
+            let text = trimmed(number)
+            return Value(order: number, text: text, label: prefix + text)
+        }
+    }
+
+    private static func text(
+        _ name: String,
+        prefix: String,
+        _ read: @escaping @Sendable (DICOMSlice) -> String?
+    ) -> SeriesSplitCriterion {
+        byKey(name) { slice in
+            guard let text = read(slice), !text.isEmpty else { return .missing }
+            let plain = text.lowercased().map { $0.isLetter && $0.isASCII || $0.isNumber && $0.isASCII ? $0 : "-" }
+            return Value(order: 0, text: text, label: prefix + String(plain.suffix(40)))
+        }
+    }
+
+    /// Times: labels are their rank, since seconds of the day tell nobody anything.
+    private static func ranked(
+        _ name: String,
+        _ read: @escaping @Sendable (DICOMSlice) -> Double?
+    ) -> SeriesSplitCriterion {
+        let plain = number(name, prefix: "", complete: true, read)
+        return SeriesSplitCriterion(name: name, needsCompleteParts: true) { slices in
+            plain.groups(slices).enumerated().map { index, group in
+                var value = group.value
+                value.label = "p\(index + 1)"
+                if value.order.isFinite { value.text = clock(value.order) }
+                return (value, group.slices)
+            }
+        }
+    }
+
+    // MARK: Particular traits
+
+    /// Planes that differ beyond noise, named by the axis they are seen along.
+    private static let orientation = SeriesSplitCriterion(name: "ImageOrientationPatient (0020,0037)") { slices in
+        var found: [(row: SIMD3<Double>, column: SIMD3<Double>, slices: [DICOMSlice])] = []
+        for slice in slices.sorted(by: isBefore) {
+            let (row, column) = (slice.rowDirection ?? .zero, slice.columnDirection ?? .zero)
+            let known = found.firstIndex { other in
+                (0..<3).allSatisfy {
+                    abs(other.row[$0] - row[$0]) <= SliceStack.Tolerance.cosine
+                        && abs(other.column[$0] - column[$0]) <= SliceStack.Tolerance.cosine
+                }
+            }
+            // More than a hundred are not told apart: the search would take the square of their number.
+            if let place = known ?? (found.count == 100 ? 99 : nil) {
+                found[place].slices.append(slice)
+            } else {
+                found.append((row, column, [slice]))
+            }
+        }
+        let planes = found.map { planeName(cross($0.row, $0.column)) }
+        return found.enumerated().map { index, group in
+            let plane = planes[index]
+            let isAlone = planes.count { $0 == plane } == 1
+            let label = isAlone ? plane : "\(plane)\(planes[...index].count { $0 == plane })"
+            return (Value(order: Double(index), text: label, label: label), group.slices)
+        }
+    }
+
+    private static let pixelSpacing = SeriesSplitCriterion(name: "PixelSpacing (0028,0030)") { slices in
+        var found: [(spacing: SIMD2<Double>, slices: [DICOMSlice])] = []
+        for slice in slices.sorted(by: isBefore) {
+            let own = SIMD2(slice.columnSpacing ?? 0, slice.rowSpacing ?? 0)
+            let known = found.firstIndex { other in
+                let allowed = other.spacing * SliceStack.Tolerance.pixelSpacing
+                return abs(own.x - other.spacing.x) <= allowed.x && abs(own.y - other.spacing.y) <= allowed.y
+            }
+            if let place = known ?? (found.count == 100 ? 99 : nil) {
+                found[place].slices.append(slice)
+            } else {
+                found.append((own, [slice]))
+            }
+        }
+        return found.map { group in
+            let text = "\(trimmed(group.spacing.y))x\(trimmed(group.spacing.x))"
+            return (Value(order: group.spacing.y, text: "\(text) mm", label: "\(text)mm"), group.slices)
+        }
+    }
+
+    /// Which part of a complex image, or of a separation of water and fat, ImageType names.
+    private static func component(_ type: [String]) -> Value {
+        // Siemens, GE, Philips and the standard's ComplexImageComponent; in the order in which parts are listed.
+        let names: [(words: Set<String>, label: String)] = [
+            (["M", "MAGNITUDE", "M_FFE", "M_SE", "M_IR"], "magnitude"),
+            (["P", "PHASE", "PHASE MAP", "P_FFE"], "phase"),
+            (["R", "REAL", "R_FFE", "R_IR"], "real"), (["I", "IMAGINARY", "I_FFE"], "imaginary"),
+            (["WATER", "W"], "water"), (["FAT", "F"], "fat"),
+            (["IN_PHASE", "IN-PHASE", "IP", "INPHASE"], "inphase"),
+            (["OUT_PHASE", "OPP_PHASE", "OUT-PHASE", "OP", "OUTPHASE", "OPPOSED_PHASE"], "outphase"),
+            (["FIELD_MAP", "FIELDMAP", "B0", "B0 MAP"], "fieldmap"), (["FAT_FRACTION", "FF"], "fatfraction"),
+        ]
+        // The first two values are about the image's origin; water and fat tell more than magnitude beside them.
+        let words = Set(type.dropFirst(2))
+        let places = names.indices.filter { !names[$0].words.isDisjoint(with: words) }
+        guard let place = places.last else { return Value(order: -1, text: "none of these", label: "other") }
+        return Value(order: Double(place), text: names[place].label, label: names[place].label)
+    }
+
+    static func isBefore(_ left: DICOMSlice, _ right: DICOMSlice) -> Bool {
+        let (a, b) = (left.instanceNumber ?? Int.max, right.instanceNumber ?? Int.max)
+        if a != b { return a < b }
+        if left.object.path != right.object.path { return left.object.path < right.object.path }
+        if left.frame != right.frame { return left.frame < right.frame }
+        let (one, other) = (left.tile ?? DICOMTile(x: 0, y: 0, width: 0, height: 0), right.tile)
+        return (one.y, one.x) < (other?.y ?? 0, other?.x ?? 0)
+    }
+
+    private static func planeName(_ normal: SIMD3<Double>) -> String {
+        let (x, y, z) = (abs(normal.x), abs(normal.y), abs(normal.z))
+        return z >= x && z >= y ? "axial" : x >= y ? "sagittal" : "coronal"
+    }
+
+    /// At most four digits after the point, and none where there is nothing to show.
+    private static func trimmed(_ value: Double) -> String {
+        let text = figure(value)
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+
+    private static func clock(_ seconds: Double) -> String {
+        guard seconds >= 0, seconds < 86_400 else { return trimmed(seconds) }
+        let whole = Int(seconds)
+        func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        let rest = trimmed(seconds - Double(whole)).dropFirst()
+        return "\(two(whole / 3600)):\(two(whole / 60 % 60)):\(two(whole % 60))\(rest)"
+    }
+}

@@ -1,0 +1,114 @@
+import NocturneSystem
+
+/// Every phrase of a classified photo's results. Nothing here claims to know what a person has: a picture "suggests" or is
+/// "consistent with" something, and a score is a score.
+package enum ReportText {
+    // MARK: The outcome
+
+    static func summary(title: String, probability: String, isUncertain: Bool) -> String {
+        isUncertain
+            ? "The scores point to no class clearly; the highest, \(probability), goes to \(title)."
+            : "The picture is consistent with \(title), which has the highest score: \(probability)."
+    }
+
+    static func risk(_ level: RiskLevel) -> String {
+        switch level {
+        case .high:
+            "High: the scores suggest a class that needs prompt attention. Please have a dermatologist look at it soon."
+        case .moderate:
+            "Moderate: the scores do not rule out a malignant class. Please have a dermatologist look at it."
+        case .low:
+            "Low: the scores suggest no malignant class. A low score rules nothing out; changes in skin belong before a "
+                + "dermatologist."
+        }
+    }
+
+    static func riskTitle(_ level: RiskLevel) -> String {
+        switch level {
+        case .high: "HIGH RISK SCORE"
+        case .moderate: "MODERATE RISK SCORE"
+        case .low: "LOW RISK SCORE"
+        }
+    }
+
+    static func reason(title: String, probability: String, threshold: String) -> String {
+        "\(title): score \(probability), threshold \(threshold)"
+    }
+
+    // MARK: Notes
+
+    static func lowConfidence(_ threshold: String) -> String {
+        "low confidence: no class reaches a score of \(threshold)"
+    }
+
+    static func noLead(_ first: String, _ second: String) -> String {
+        "low confidence: \(first) and \(second) have nearly the same score"
+    }
+
+    static func renormalised(_ sum: String) -> String {
+        "the model's probabilities added up to \(sum) and were divided by it"
+    }
+
+    static let flat = "the picture has hardly any contrast; its colours were not corrected"
+    static let nearBlack = "the picture is nearly black; its colours were not corrected"
+    static let noMetadata = "no metadata was given for this picture; age, sex and site count as unknown"
+
+    static func clampedAge(_ age: String) -> String { "an age of \(age) is outside of 0 to 100 and was clamped" }
+
+    static let uniformAttention = "low activation: the attention map is uniform and points to no place"
+
+    static let attentionNotRun = "its graph could not be run"
+
+    static func attentionFailed(_ reason: String) -> String { "there is no attention map: \(reason)" }
+
+    // MARK: The report and the contact sheet
+
+    static let reportTitle = "Photo classification report"
+    static let contactSheetTitle = "Contact sheet"
+    static let pictureCaption = "What the model was shown"
+    static func attentionCaption(_ title: String) -> String { "Where the score for \(title) comes from" }
+    static let noAttention = "No attention map"
+    static let attentionLow = "little"
+    static let attentionHigh = "much"
+    static let scores = "Scores of all classes"
+    static func more(_ count: Int) -> String { "and \(count) more classes, each with a lower score" }
+    static let malignantMark = "malignant"
+    static let facts = "What the model was told"
+    static let unknown = "unknown"
+    static func age(_ age: String) -> String { "Age: \(age)" }
+    static func sex(_ sex: String) -> String { "Sex: \(sex)" }
+    static func site(_ site: String) -> String { "Site: \(site)" }
+    static let noFacts = "Nothing but the picture"
+    static let notes = "Notes and warnings"
+    static let noNotes = "None"
+    static let madeBy = "Model and preparation"
+    static let disclaimerTitle = "Please read first"
+
+    static func picture(_ item: String, _ width: Int, _ height: Int) -> String {
+        "Picture: \(item), \(width) × \(height) pixels"
+    }
+
+    static func model(_ name: String, _ version: String) -> String { "Model: \(modelName(name, version))" }
+
+    static func modelName(_ name: String, _ version: String) -> String { "\(name), version \(version)" }
+
+    static func preparation(_ side: Int, _ colors: String) -> String {
+        "Preparation: upright, middle square, \(side) × \(side) pixels, \(colors)"
+    }
+
+    static let colorsCorrected = "colours corrected (Shades of Gray)"
+    static let colorsKept = "colours as they are"
+
+    static func engine(_ name: String, _ precision: String, _ digest: String) -> String {
+        "Engine: \(name), \(precision). Package \(digest)"
+    }
+
+    static func counts(_ total: Int, _ shown: Int) -> String {
+        shown < total
+            ? "\(total) pictures, of which \(shown) are shown: the highest risk scores first" : "\(total) pictures"
+    }
+
+    static func riskCount(_ level: RiskLevel, _ count: Int) -> String { "\(count) \(level.rawValue)" }
+    static let riskCounts = "Risk scores:"
+    static func models(_ names: String) -> String { "Models: \(names)" }
+}

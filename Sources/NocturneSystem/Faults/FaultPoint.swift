@@ -1,0 +1,105 @@
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// A place where a run can be made to die, to fail or to be late on purpose, so that what follows can be proven.
+///
+/// The points stand where the promises are kept or broken: at every step of the journal and of the commit, at every
+/// system call that writes, at the allocation of voxels, at every tile and every hand-over between stages. Without an
+/// armed ``FaultInjection`` a point costs a load and a branch; none stands inside a loop over voxels.
+public enum FaultPoint: String, CaseIterable, Sendable {
+    case folderCreate = "folder.create"
+    case fileCreate = "file.create"
+    case fileWrite = "file.write"
+    case fileClose = "file.close"
+    case fileFlush = "file.flush"
+    case diskFlush = "disk.flush"
+    case fileRename = "file.rename"
+    case itemExchange = "item.exchange"
+    /// A file that is tried before it is read; known by its name.
+    case inputAnswer = "input.answer"
+    /// Files that are looked at before there are items; known by the name of the first.
+    case inputLook = "input.look"
+    case inputOpen = "input.open"
+    case inputRead = "input.read"
+    case checkpointWrite = "checkpoint.write"
+    case checkpointFlush = "checkpoint.flush"
+
+    case journalOpen = "journal.open"
+    case journalSetting = "journal.setting"
+    case journalRecord = "journal.record"
+    case journalStart = "journal.start"
+    case journalComplete = "journal.complete"
+    case journalSettle = "journal.settle"
+    /// Inside a transaction that completes items, before it is committed.
+    case journalTransaction = "journal.transaction"
+    /// After the transaction that completed items.
+    case journalCompleted = "journal.completed"
+
+    case itemStaged = "item.staged"
+    case itemInPlace = "item.inPlace"
+    case account = "batch.account"
+
+    case allocation = "memory.allocate"
+    case lease = "memory.lease"
+    case channelSend = "channel.send"
+    case channelReceive = "channel.receive"
+    case stage = "item.stage"
+    case tile = "inference.tile"
+
+    /// Whether the point stands at a system call, which can fail with any code of the system.
+    public var isSystemCall: Bool {
+        switch self {
+        case .folderCreate, .fileCreate, .fileWrite, .fileClose, .fileFlush, .diskFlush, .fileRename, .itemExchange,
+            .inputOpen, .inputRead, .checkpointWrite, .checkpointFlush:
+            true
+        default: false
+        }
+    }
+
+    /// Passes the point: dies here or waits here when that was asked for.
+    /// - Parameter subject: what passes, such as an item's name, where the point knows it.
+    /// - Returns: the code of the system to fail with; nil ordinarily.
+    @inlinable
+    public func failure(of subject: @autoclosure () -> String = "") -> Int32? {
+        guard FaultInjection.isArmed else { return nil }
+        return FaultInjection.pass(self, subject())
+    }
+
+    /// A system call that answers -1 and sets `errno` when it fails, or this point's failure in its place.
+    @inlinable
+    public func call<Result: SignedInteger>(_ body: () -> Result) -> Result {
+        guard let code = failure() else { return body() }
+        setSystemError(code)
+        return -1
+    }
+
+    /// A call that answers 0 or the code of the system, or this point's failure in its place.
+    @inlinable
+    public func code(_ body: () -> Int32) -> Int32 { failure() ?? body() }
+
+    /// Passes a point that no system call stands at.
+    /// - Throws: ``InjectedError`` when it is to fail.
+    @inlinable
+    public func pass(of subject: @autoclosure () -> String = "") throws(InjectedError) {
+        if let code = failure(of: subject()) { throw InjectedError(point: self, code: code) }
+    }
+}
+
+/// A failure at a point where no system call stands.
+public struct InjectedError: SystemCallError, Sendable, Hashable, CustomStringConvertible {
+    public let point: FaultPoint
+    /// As in `errno`.
+    public let code: Int32
+    public var systemCode: Int32? { code }
+
+    public init(point: FaultPoint, code: Int32) {
+        self.point = point
+        self.code = code
+    }
+
+    public var description: String { "made to fail at \(point.rawValue) with code \(code)" }
+}
+
+@usableFromInline
+func setSystemError(_ code: Int32) { errno = code }

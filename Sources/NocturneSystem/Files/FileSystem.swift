@@ -1,0 +1,254 @@
+import CPosix
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The few system calls that the commit protocol stands on.
+public enum FileSystem {
+    /// Writes a file whole and flushes it, under a temporary name until it is there.
+    public static func replace(_ path: String, with bytes: [UInt8], flush: Bool = true) throws(FileSystemError) {
+        let temporary = path + ".part"
+        if kind(temporary) == .other { remove(temporary) }
+        try write(temporary, bytes, flush: flush)
+        let code = FaultPoint.fileRename.code { cposix_rename(temporary, path, 0) }
+        guard code == 0 else { throw FileSystemError(operation: "rename", path: path, code: code) }
+    }
+
+    /// Writes a file whole. A link that lies there is not followed.
+    public static func write(_ path: String, _ bytes: [UInt8], flush: Bool = false) throws(FileSystemError) {
+        let descriptor = FaultPoint.fileCreate.call {
+            open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        }
+        guard descriptor >= 0 else { throw FileSystemError(operation: "create", path: path, code: errno) }
+        defer { close(descriptor) }
+        var offset = 0
+        while offset < bytes.count {
+            let written = FaultPoint.fileWrite.call {
+                bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + offset, bytes.count - offset) }
+            }
+            if written < 0 {
+                if errno == EINTR { continue }
+                throw FileSystemError(operation: "write", path: path, code: errno)
+            }
+            offset += written
+        }
+        if flush, FaultPoint.fileFlush.call({ fsync(descriptor) }) != 0 {
+            throw FileSystemError(operation: "flush", path: path, code: errno)
+        }
+    }
+
+    /// Makes an empty file where there is none.
+    public static func touch(_ path: String, mode: UInt32) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode)
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Reads a file whole; for files of known small size.
+    public static func read(_ path: String, limit: Int = 64 << 20) throws(FileSystemError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileSystemError(operation: "open", path: path, code: errno) }
+        defer { close(descriptor) }
+        var result: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileSystemError(operation: "read", path: path, code: errno)
+            }
+            if count == 0 { return result }
+            result.append(contentsOf: chunk[0..<count])
+            guard result.count <= limit else { throw FileSystemError(operation: "read", path: path, code: EFBIG) }
+        }
+    }
+
+    /// Flushes a file or folder.
+    public static func flush(_ path: String) throws(FileSystemError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileSystemError(operation: "open", path: path, code: errno) }
+        defer { close(descriptor) }
+        guard FaultPoint.fileFlush.call({ fsync(descriptor) }) == 0 else {
+            throw FileSystemError(operation: "flush", path: path, code: errno)
+        }
+    }
+
+    /// Flushes the whole file system that holds `path`: one wait for any number of files.
+    public static func flushAll(holding path: String) throws(FileSystemError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileSystemError(operation: "open", path: path, code: errno) }
+        defer { close(descriptor) }
+        let code = FaultPoint.diskFlush.code { cposix_syncfs(descriptor) }
+        guard code == 0 else { throw FileSystemError(operation: "flush", path: path, code: code) }
+    }
+
+    /// Size in bytes, or nil when there is no such regular file.
+    public static func size(_ path: String) -> Int? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int(status.st_size)
+    }
+
+    /// Bytes that may still be written to the file system that holds `path`; nil when it does not say.
+    public static func freeBytes(at path: String) -> Int? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        return Int(status.f_bavail) * Int(status.f_frsize)
+    }
+
+    /// How many more files the file system that holds `path` can have; nil when it does not say, or has no such limit.
+    public static func freeFiles(at path: String) -> Int? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0, status.f_files > 0 else { return nil }
+        return Int(status.f_favail)
+    }
+
+    public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// Makes a folder, where there is none. A link to one is none.
+    public static func makeFolder(_ path: String, mode: UInt32 = 0o777) throws(FileSystemError) {
+        guard FaultPoint.folderCreate.call({ mkdir(path, mode) }) != 0 else { return }
+        let code = errno
+        guard code != EEXIST || kind(path) != .folder else { return }
+        throw FileSystemError(operation: "make the folder", path: path, code: code == EEXIST ? ENOTDIR : code)
+    }
+
+    /// Renames a file or folder within one file system; nothing may be at the new place.
+    public static func move(_ from: String, to place: String) throws(FileSystemError) {
+        let code = FaultPoint.fileRename.code { cposix_rename(from, place, 0) }
+        guard code == 0 else { throw FileSystemError(operation: "move to its place", path: place, code: code) }
+    }
+
+    /// Removes a file or a whole folder; what is not there is no fault.
+    public static func remove(_ path: String) {
+        if unlink(path) == 0 || errno == ENOENT { return }
+        for entry in entries(path) { remove(path + "/" + entry) }
+        rmdir(path)
+    }
+
+    /// The names in a folder, sorted; empty when it cannot be read.
+    public static func entries(_ path: String) -> [String] { listing(path).names }
+
+    /// The names in a folder, sorted, and those that are no UTF-8: such a name is shown with `\xE4` for the bytes in question,
+    /// and cannot be used. The fault is the system's code where the list was not read to its end.
+    public static func listing(_ path: String) -> (names: [String], unusable: [String], fault: Int32?) {
+        guard let folder = opendir(path) else { return ([], [], errno) }
+        defer { closedir(folder) }
+        var names: [String] = []
+        var unusable: [String] = []
+        var fault: Int32?
+        while true {
+            errno = 0
+            guard let entry = readdir(folder) else {
+                if errno != 0 { fault = errno }
+                break
+            }
+            let bytes = withUnsafePointer(to: &entry.pointee.d_name) {
+                let length = strnlen(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self), 256)
+                return Array(UnsafeRawBufferPointer(start: $0, count: length))
+            }
+            guard let name = String(validating: bytes, as: UTF8.self) else {
+                unusable.append(escaped(bytes))
+                continue
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return (names.sorted(), unusable.sorted(), fault)
+    }
+
+    /// A name with everything but printable ASCII written as the number of the byte.
+    public static func escaped(_ name: some Sequence<UInt8>) -> String {
+        name.map { byte in
+            (0x20..<0x7F).contains(byte)
+                ? String(UnicodeScalar(byte))
+                : "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }.joined()
+    }
+
+    /// Moves a folder to its final name in one step; what was there before changes places with it, and then lies at `old`,
+    /// or at `from` if it cannot be moved there.
+    ///
+    /// File systems that cannot exchange names (NFS, some FUSE) get two renames instead: killed between them, the item
+    /// is not there, and is done again.
+    public static func putInPlace(_ from: String, at final: String, movingOldTo old: String) throws(FileSystemError) {
+        func rename(_ from: String, _ to: String, exchanging: Bool = false) -> Int32 {
+            FaultPoint.itemExchange.code { cposix_rename(from, to, exchanging ? 1 : 0) }
+        }
+        func check(_ code: Int32) throws(FileSystemError) {
+            guard code == 0 else { throw FileSystemError(operation: "rename into place", path: final, code: code) }
+        }
+        remove(old)
+        guard kind(final) != .nothing else { return try check(rename(from, final)) }
+        let code = rename(from, final, exchanging: true)
+        if [EINVAL, ENOSYS, EOPNOTSUPP].contains(code) {
+            try check(rename(final, old))
+            try check(rename(from, final))
+        } else {
+            try check(code)
+            // It is done. Where what was there before cannot be moved on, it stays at `from`.
+            _ = rename(from, old)
+        }
+    }
+
+    /// The SHA-256 of a file, read in pieces.
+    /// - Parameter goesOn: asked before each piece; when it says no, what was read so far is all.
+    public static func digest(
+        _ path: String,
+        while goesOn: () -> Bool = { true }
+    ) throws(FileSystemError) -> (bytes: Int, digest: ContentDigest) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileSystemError(operation: "open", path: path, code: errno) }
+        defer { close(descriptor) }
+        var digester = ContentDigester()
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        var total = 0
+        while goesOn() {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileSystemError(operation: "read", path: path, code: errno)
+            }
+            if count == 0 { break }
+            chunk.withUnsafeBytes { digester.update(UnsafeRawBufferPointer(rebasing: $0[0..<count])) }
+            total += count
+        }
+        return (total, digester.finish())
+    }
+
+    /// What lies at a path, without following a link.
+    public enum Kind: Sendable {
+        case nothing, file, folder
+        /// A link, pipe, socket or device.
+        case other
+    }
+
+    public static func kind(_ path: String) -> Kind {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return .nothing }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file
+        case S_IFDIR: return .folder
+        default: return .other
+        }
+    }
+
+    /// Everything below a folder but folders, links and pipes too, as sorted relative paths.
+    public static func tree(below folder: String, prefix: String = "") -> [String] {
+        let (names, unusable, _) = listing(folder)
+        return names.flatMap { name in
+            let path = folder + "/" + name
+            return kind(path) == .folder ? tree(below: path, prefix: prefix + name + "/") : [prefix + name]
+        } + unusable.map { prefix + $0 }
+    }
+
+    /// Every regular file below a folder, as sorted relative paths.
+    public static func files(below folder: String, prefix: String = "") -> [String] {
+        entries(folder).flatMap { name -> [String] in
+            let path = folder + "/" + name
+            var status = stat()
+            guard lstat(path, &status) == 0 else { return [] }
+            if status.st_mode & S_IFMT == S_IFDIR { return files(below: path, prefix: prefix + name + "/") }
+            return status.st_mode & S_IFMT == S_IFREG ? [prefix + name] : []
+        }
+    }
+}

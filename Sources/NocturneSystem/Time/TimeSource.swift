@@ -1,0 +1,57 @@
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// Where a run gets its time from: the system's clocks, or a clock that a test advances.
+///
+/// Durations come from ``monotonic`` and are not affected when somebody sets the system clock. ``wallClock`` is for what
+/// people read: timestamps, hours of the day, deadlines.
+public protocol TimeSource: Sendable {
+    /// Time since a fixed but arbitrary moment. It never goes back.
+    var monotonic: Duration { get }
+    /// The date and time now.
+    var wallClock: WallTime { get }
+    /// Suspends until so much monotonic time has passed.
+    /// - Throws: `CancellationError` when the task is cancelled before.
+    func sleep(for duration: Duration) async throws
+}
+
+/// A moment by the system clock, UTC.
+public struct WallTime: Sendable, Hashable, Comparable {
+    /// Since 1970-01-01T00:00:00Z.
+    public var seconds: Int
+    /// 0 to 999,999,999.
+    public var nanoseconds: Int
+
+    public init(seconds: Int, nanoseconds: Int = 0) {
+        self.seconds = seconds
+        self.nanoseconds = nanoseconds
+    }
+
+    /// UTC, RFC 3339, to the millisecond.
+    public var timestamp: String { Timestamp.string(seconds: seconds, nanoseconds: nanoseconds) }
+
+    public static func < (left: WallTime, right: WallTime) -> Bool {
+        (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
+    }
+}
+
+/// The clocks of the machine.
+public struct SystemTime: TimeSource {
+    public init() {}
+
+    public var monotonic: Duration {
+        var time = timespec()
+        // Counts while the machine sleeps, too, as `ContinuousClock` does.
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    public var wallClock: WallTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return WallTime(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
+    }
+
+    public func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration, clock: .continuous) }
+}

@@ -1,0 +1,236 @@
+import NocturneBatch
+import NocturneCore
+import NocturneSystem
+import NocturneTestSupport
+
+/// Mistakes the way from a finished item to its record could be written with.
+enum CommitFlaw: CaseIterable {
+    case recordsBeforeRenaming, renamesUnflushed, recordsBeforeTheFolderIsFlushed, neverAdopts, adoptsAnything
+    case adoptsBeforeTheFolderIsFlushed, quarantinesTheFinished
+    case forgetsDeaths, suspectsBesideOthers, doesAllAnew
+    case blamesForOtherSupervisors
+}
+
+/// What lies in a folder: a result of an earlier version of the source, or of this one.
+enum Content: UInt8 {
+    case none, old
+    /// Written, and lost to a power cut.
+    case new
+    /// Written and flushed.
+    case whole
+    /// What a power cut leaves of the unflushed.
+    case damaged
+}
+
+/// Two items on their way through journal, staging and commit, in an engine that can end at any moment.
+///
+/// Decisions are ``WorkPlanner``'s own. The steps between are those of `Reconciliation`, `Scheduler` and `Committer`, each
+/// as one move; what reaches the disk only with a flush is kept twice, as it looks and as a power cut would leave it.
+struct CommitWorld: SmallWorld {
+    enum Phase: UInt8 {
+        /// No engine; or a supervisor that knows how the last one died.
+        case absent, orphaned
+        /// The journal is open and what was in flight taken back; inputs are looked at.
+        case opened
+        /// Decisions are recorded, finished folders not yet adopted.
+        case stocked
+        case working
+        /// The committer has flushed a group, and renames it into place, one by one.
+        case renaming
+        /// The output folder was flushed.
+        case recording
+        case ended
+    }
+
+    enum Place: UInt8 { case out, queued, inFlight, written, inGroup, renamed }
+
+    /// How an engine ends that was not asked to.
+    enum Crash {
+        /// It dies, and its supervisor starts another.
+        case death
+        /// Both are killed.
+        case kill
+        /// Of the renames that were not flushed, these items' survive.
+        case powerCut(keeping: [Bool])
+    }
+
+    enum Move {
+        case begin, stock, adopt, start, write(Int), group, rename, flushFolder, record, interrupt, crash(Crash)
+    }
+
+    struct Row: Hashable {
+        var state = ItemState.pending
+        var deaths = 0
+        var isOld = false
+        var exists = false
+    }
+
+    struct Item: Hashable {
+        /// As any process sees it, and as it is after a power cut.
+        var row = Row()
+        var durableRow = Row()
+        var final = Content.none
+        var durableFinal = Content.none
+        var staged = Content.none
+        // Of the engine that runs.
+        var place = Place.out
+        var isSuspect = false
+        // Of the onlooker: whether it was in flight when an engine died, and how often that was put on record.
+        var diedInFlight = false
+        var blame = 0
+        var wasCommitted = false
+    }
+
+    struct Key: Hashable {
+        let phase: Phase
+        let items: [Item]
+        let queue: [Int]
+        let isRestart: Bool
+        let journalKnowsSupervisor: Bool
+    }
+
+    var items: [Item]
+    var phase = Phase.absent
+    var queue: [Int] = []
+    /// Whether the engine that runs was started because another died.
+    var isRestart = false
+    /// Whether this supervisor's engines have come as far as the journal before.
+    var journalKnowsSupervisor = false
+    let flaw: CommitFlaw?
+    /// Whether the file system can exchange two names in one step.
+    let exchanges: Bool
+
+    static let sources = ["a", "b"].map {
+        DiscoveredItem(key: $0, name: $0, model: "m", source: "{}", path: $0, fingerprint: .of($0 + " new"))
+    }
+
+    /// - Parameter hasOldResult: whether the first item was completed before its source changed.
+    init(hasOldResult: Bool, exchanges: Bool, flaw: CommitFlaw? = nil) {
+        (self.exchanges, self.flaw) = (exchanges, flaw)
+        items = [Item(), Item()]
+        if hasOldResult {
+            let row = Row(state: .completed, deaths: 0, isOld: true, exists: true)
+            items[0] = Item(row: row, durableRow: row, final: .old, durableFinal: .old)
+        }
+    }
+
+    var key: Key {
+        Key(
+            phase: phase,
+            items: items,
+            queue: queue,
+            isRestart: phase == .opened && isRestart,
+            journalKnowsSupervisor: journalKnowsSupervisor
+        )
+    }
+
+    func indices(at place: Place) -> [Int] { items.indices.filter { items[$0].place == place } }
+
+    var inFlight: [Int] { items.indices.filter { items[$0].place.rawValue >= Place.inFlight.rawValue } }
+
+    /// The first in line, if it may go: suspects go alone.
+    var startable: Int? {
+        guard let first = queue.first else { return nil }
+        let mixed = items[first].isSuspect || inFlight.contains { items[$0].isSuspect }
+        return mixed && !inFlight.isEmpty && flaw != .suspectsBesideOthers ? nil : first
+    }
+
+    /// What the engine can do next by itself.
+    private var steps: [Move] {
+        switch phase {
+        case .absent, .orphaned: return [.begin]
+        case .opened: return [.stock]
+        case .stocked: return [.adopt]
+        case .ended: return []
+        case .working, .renaming, .recording: break
+        }
+        var steps: [Move] = startable == nil ? [] : [.start]
+        steps += indices(at: .inFlight).map(Move.write)
+        switch phase {
+        case .renaming: steps.append(indices(at: .inGroup).isEmpty ? .flushFolder : .rename)
+        case .recording: steps.append(.record)
+        default: if !indices(at: .written).isEmpty { steps.append(.group) }
+        }
+        return steps
+    }
+
+    var moves: [Move] {
+        var moves = steps + [.crash(.death), .crash(.kill)]
+        // A power cut keeps of every rename that was not flushed what it happens to keep.
+        let open = items.map { $0.final != $0.durableFinal }
+        for first in open[0] ? [false, true] : [true] {
+            for second in open[1] ? [false, true] : [true] {
+                moves.append(.crash(.powerCut(keeping: [first, second])))
+            }
+        }
+        if phase == .working { moves.append(.interrupt) }
+        if phase == .ended { moves.append(.begin) }
+        return moves
+    }
+
+    mutating func make(_ move: Move) -> String? {
+        switch move {
+        case .begin: open()
+        case .stock: takeStock()
+        case .adopt: adopt()
+        case .start: return start()
+        case .write(let index):
+            items[index].staged = .new
+            items[index].place = .written
+        case .group:
+            // The committer takes all that wait, and flushes them together.
+            for index in indices(at: .written) {
+                items[index].place = .inGroup
+                if flaw != .renamesUnflushed { items[index].staged = .whole }
+            }
+            phase = .renaming
+            if flaw == .recordsBeforeRenaming { record() }
+        case .rename: renameNext()
+        case .flushFolder:
+            if flaw != .recordsBeforeTheFolderIsFlushed { flushFolder() }
+            phase = .recording
+        case .record:
+            record()
+            for index in indices(at: .renamed) { items[index].place = .out }
+            endOrGoOn()
+        case .interrupt:
+            for index in inFlight { items[index].row.state = .pending }
+            flushJournal()
+            leave(.absent)
+            journalKnowsSupervisor = false
+        case .crash(let crash): self.crash(crash)
+        }
+        return nil
+    }
+
+    /// Past taking stock, and not yet dead.
+    private var isAtWork: Bool { ![.absent, .orphaned, .opened, .stocked].contains(phase) }
+
+    var fault: String? {
+        for item in items {
+            if item.wasCommitted && item.durableRow.state != .completed { return "a commit was lost" }
+            // Held against what a power cut would leave at this very moment.
+            if item.durableRow.state == .completed && !item.durableRow.isOld && item.durableFinal != .whole {
+                return "recorded as completed, and the files are not safe"
+            }
+            if item.row.state == .quarantined && item.blame < 2 { return "quarantined before its second death" }
+            if item.row.state == .quarantined && item.final == .whole && isAtWork {
+                return "quarantined though its result is in place"
+            }
+            if item.blame > 2 { return "died with the engine a third time" }
+        }
+        return nil
+    }
+
+    /// With no crash any more every item ends completed, or quarantined after two deaths.
+    mutating func settle() -> String? {
+        var left = 40
+        while let step = steps.first {
+            if let words = make(step) ?? fault { return words }
+            left -= 1
+            if left == 0 { return "comes to no end" }
+        }
+        let good = items.allSatisfy { $0.row.state == .completed || $0.row.state == .quarantined }
+        return good ? nil : "an item was lost"
+    }
+}

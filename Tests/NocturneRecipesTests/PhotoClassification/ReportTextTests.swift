@@ -1,0 +1,109 @@
+import Foundation
+import NocturneBatch
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneRecipes
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("Words of medical results")
+struct WordingTests {
+    /// Literals of a Swift file, with what is put into them left out. Comments are not looked at.
+    private func literals(_ source: String) -> [String] {
+        source.split(separator: "\n").filter { !$0.trimmingCharacters(in: .whitespaces).hasPrefix("//") }
+            .flatMap { line in
+                line.matches(of: /"((?:[^"\\]|\\.)*)"/).map { String($0.output.1) }
+            }
+    }
+
+    @Test("No phrase of the recipe, of the reader's notes or of the disclaimers claims a diagnosis")
+    func sources() throws {
+        let folder = Checkout.folder.appendingPathComponent("Sources/NocturneRecipes/PhotoClassification")
+        var files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.lastPathComponent != "DiagnosticClaims.swift" }
+        for path in [
+            "NocturneFormats/Photo/Photo.swift", "NocturneFormats/Photo/PhotoError.swift",
+            "NocturneCore/Results/Disclaimer.swift",
+        ] { files.append(Checkout.folder.appendingPathComponent("Sources/" + path)) }
+        var count = 0
+        for file in files {
+            for literal in literals(try String(contentsOf: file, encoding: .utf8)) {
+                count += 1
+                #expect(DiagnosticClaims.found(in: literal) == nil, "\(file.lastPathComponent): \(literal)")
+            }
+        }
+        #expect(files.count > 15 && count > 200)
+    }
+
+    @Test("The scan finds what it has to find")
+    func scan() {
+        #expect(DiagnosticClaims.found(in: "It seems that You Have a mole") == "you have")
+        #expect(DiagnosticClaims.found(in: "THIS IS melanoma") == "this is")
+        #expect(DiagnosticClaims.found(in: "nothing to worry about") == "nothing to worry about")
+        #expect(DiagnosticClaims.found(in: Disclaimer.skin) == nil)
+        #expect(literals("let a = \"this is\" + \"x \\\"safe\\\"\" // \"y\"").count == 3)
+    }
+
+    @Test("The disclaimer for skin is that of the issue, word for word")
+    func disclaimer() {
+        #expect(
+            Disclaimer.skin
+                == "Nocturne is a research and educational tool. It is NOT a medical device and has NOT been approved by "
+                + "the FDA or any regulatory authority. Results should NOT be used for self-diagnosis. Always consult a "
+                + "qualified dermatologist for skin concerns."
+        )
+    }
+
+    @Test("Results, reports and the contact sheet hold the disclaimer and no claim, nor a path of the machine")
+    func outputs() async throws {
+        let bench = try PhotoBench("primary-told")
+        try bench.add("high.png", SIMD3(250, 10, 10))
+        try bench.add("low.png", SIMD3(10, 10, 250))
+        try bench.add("tied.png", SIMD3(120, 120, 120))
+        try bench.folder.write(
+            "image,age_approx,sex,patient_name,birth_date\nhigh,130,male,Jane Roe,1970-01-01\n",
+            to: "p.csv"
+        )
+        let options = PhotoClassificationOptions(metadataPath: bench.folder("p.csv").path)
+        #expect(try await bench.run(options).counts.completed == 3)
+        for item in ["high", "low", "tied"] {
+            let folder = bench.output.item(item)
+            let text = try String(contentsOfFile: folder + "/result.json", encoding: .utf8)
+            #expect(DiagnosticClaims.found(in: text) == nil)
+            #expect(!text.contains(bench.folder("").path) && !text.contains("Roe") && !text.contains("1970"))
+            let result = try bench.result(item)
+            #expect(result.disclaimer == Disclaimer.skin)
+            let page = try ClassificationReport(result: result, picture: RGBImage(width: 4, height: 4), overlay: nil)
+                .page()
+            let written = page.texts.joined(separator: " ")
+            #expect(written.contains(Disclaimer.skin))
+            #expect(DiagnosticClaims.found(in: written) == nil)
+            // What follows the title "please read first" at once.
+            #expect(page.texts.count > 1 && Disclaimer.skin.hasPrefix(page.texts[1]))
+        }
+        #expect(try bench.result("high").risk?.level == .high)
+        #expect(try bench.result("high").notes.contains { $0.contains("130") })
+        #expect(try bench.result("low").notes.contains { $0.contains("no metadata") })
+    }
+
+    @Test("A package whose own words claim a diagnosis is refused")
+    func package() throws {
+        try TemporaryFolder.with { place in
+            let folder = place("package")
+            try FileManager.default.copyItem(at: Fixtures.url("PhotoModels/primary"), to: folder)
+            let file = folder.appendingPathComponent("model.json")
+            let text = try String(contentsOf: file, encoding: .utf8)
+            try text.replacing("\"blue picture\"", with: "\"safe mole\"").write(
+                to: file,
+                atomically: true,
+                encoding: .utf8
+            )
+            let package = try ModelPackage.load(folder: folder.path)
+            #expect(throws: PhotoClassificationModelError.self) {
+                try PhotoClassificationModel(package: package, engine: BuiltinEngine(), precision: .float32)
+            }
+        }
+    }
+}
