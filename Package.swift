@@ -34,11 +34,21 @@ func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target 
     )
 }
 
-/// What the packages in Tools/Benchmarks measure.
+/// What the packages in Tools/benchmarks measure.
 let benchmarked = [
     "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
     "NocturnePostprocess",
     "NocturneMesh", "NocturnePictures",
+]
+
+/// The command line: every recipe brings its own options.
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+/// What a module with recipes may use.
+let recipe: [Target.Dependency] = [
+    "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
+    "NocturneInference", "NocturnePostprocess", "NocturneJournal", "NocturneBatch",
+    "NocturneRecipeSupport", argumentParser,
 ]
 
 let package = Package(
@@ -59,12 +69,14 @@ let package = Package(
     targets: [
         // The C and C++ boundary: imported internally, never in a public signature.
         .target(name: "CPosix"),
+        // What the program does before any library is initialised.
+        .target(name: "CNocturneStart"),
         .target(
             name: "CNocturneKernels",
             dependencies: ["COpenBLAS"]
         ),
         // Deflate for voxels: libdeflate on two threads is 1.8 times as fast as nibabel with the same size, and 4 was asked
-        // for (Tools/Benchmarks/geometry.py). Reading is zlib's.
+        // for (Tools/benchmarks/geometry.py). Reading is zlib's.
         .target(name: "CNocturneDeflate"),
         // OpenVINO's C interface, looked up at run time: nothing of it is needed to build.
         .target(name: "COpenVINO"),
@@ -74,8 +86,13 @@ let package = Package(
         .target(name: "CTIFF", dependencies: ["CPhoto"], linkerSettings: [.linkedLibrary("tiff")]),
         // Loops over eight-bit pixels.
         .target(name: "CPhotoKernels"),
+        // DICOM data sets, read by the project's own parser: files are not trusted, headers are read by the tens of
+        // thousands, and pixels stay in the file (CDICOMParser.h has the reasons in full).
+        .target(name: "CDICOMParser", linkerSettings: [.linkedLibrary("z")]),
+        // DCMTK: compressed frames, segmentations and structure sets, and the files that the parser does not understand.
         .target(
             name: "CDCMTK",
+            dependencies: ["CDICOMParser"],
             linkerSettings: [
                 // By name: dcmtk.pc asks for packages that need not be installed.
                 .linkedLibrary("dcmjpeg"), .linkedLibrary("dcmjpls"), .linkedLibrary("dcmimage"),
@@ -111,7 +128,8 @@ let package = Package(
         module(
             "NocturneFormats",
             [
-                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CDCMTK", "CZlib", "CNocturneDeflate",
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CDICOMParser", "CDCMTK", "CZlib",
+                "CNocturneDeflate",
                 "CPhoto", "CTIFF",
                 "CCairo", "CReportFonts",
             ]
@@ -128,30 +146,48 @@ let package = Package(
         module("NocturnePostprocess", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
         module("NocturneMesh", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
         module("NocturnePictures", ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "CNocturneKernels"]),
+        // The database: schema, records, queries. The only module that knows SQLite.
+        module("NocturneJournal", ["NocturneSystem", .product(name: "GRDB", package: "GRDB.swift")]),
         module(
             "NocturneBatch",
-            [
-                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CPosix",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
+            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal", "CPosix"],
             embedded: "Schemas"
         ),
-        // The only place that ties formats, models and algorithms together.
+        // What recipes share: the walk over the inputs, sources, results, their inspection.
+        module(
+            "NocturneRecipeSupport",
+            [
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
+                "NocturneJournal", "NocturneBatch", argumentParser,
+            ]
+        ),
+        // Recipes tie formats, models and algorithms together: those for volumes, and those for photos.
+        module("NocturneVolumes", recipe + ["NocturneMesh", "NocturnePictures"], embedded: "Schemas"),
+        module("NocturnePhotos", recipe, embedded: "Schemas"),
+        // The only list of recipes.
         module(
             "NocturneRecipes",
             [
-                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
-                "NocturneInference",
-                "NocturnePostprocess", "NocturneMesh", "NocturnePictures", "NocturneBatch",
-            ],
-            embedded: "Schemas"
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
+                "NocturneJournal", "NocturneBatch", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos",
+                "CPosix", argumentParser,
+            ]
+        ),
+        // The engine as a child process: signals, restarts, locks, requests from other processes.
+        .target(
+            name: "NocturneSupervisor",
+            dependencies: ["NocturneSystem", "NocturneConcurrency", "NocturneBatch", "CPosix"],
+            // Its tests look inside, and they run in release.
+            swiftSettings: settings + [.unsafeFlags(["-enable-testing"])]
         ),
         .executableTarget(
             name: "nocturne",
             dependencies: [
-                "NocturneRecipes", "NocturneBatch", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
+                "NocturneSupervisor", "CNocturneStart", "NocturneRecipes", "NocturneRecipeSupport", "NocturneVolumes",
+                "NocturneBatch", "NocturneJournal",
+                "NocturneInference", "NocturneFormats", "NocturneConcurrency",
                 "NocturneSystem", "NocturneCore", "CPosix",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                argumentParser,
             ],
             // What the commands print is held against them by the tests alone.
             exclude: ["Schemas"],
@@ -159,18 +195,20 @@ let package = Package(
         ),
 
         // Tests, one target a module; what they share is under Tests too.
+        .target(name: "CBlockingCalls", dependencies: ["CPosix"], path: "Tests/CBlockingCalls"),
         .target(
             name: "NocturneTestSupport",
-            dependencies: ["NocturneSystem", "NocturneCore", "NocturneConcurrency"],
+            dependencies: ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "CBlockingCalls"],
             path: "Tests/NocturneTestSupport",
             swiftSettings: settings
         ),
-        // Every reader as a function of bytes, for Tools/fuzz.py and for the files it found.
+        // Every reader as a function of bytes, for Tools/fuzz/fuzz.py and for the files it found.
         .target(
             name: "NocturneFuzz",
             dependencies: [
-                "NocturneRecipes", "NocturneBatch", "NocturneInference", "NocturneFormats", "NocturneConcurrency",
-                "NocturneSystem", "NocturneCore", "CZlib",
+                "NocturneRecipes", "NocturneVolumes", "NocturnePhotos", "NocturneJournal", "NocturneBatch",
+                "NocturneInference", "NocturneFormats", "NocturneConcurrency", "NocturneSystem", "NocturneCore",
+                "CZlib",
             ],
             path: "Tests/NocturneFuzz",
             swiftSettings: settings
@@ -180,16 +218,36 @@ let package = Package(
         tests(of: "NocturneCore", ["NocturneSystem"]),
         tests(of: "NocturneConcurrency", ["NocturneSystem"]),
         tests(of: "NocturneNumerics", ["NocturneSystem"]),
-        tests(of: "NocturneFormats", ["NocturneSystem", "CDCMTK", "NocturneNumerics"]),
+        tests(of: "NocturneFormats", ["NocturneSystem", "CDICOMParser", "CDCMTK", "NocturneNumerics"]),
         tests(of: "NocturneInference", ["NocturneSystem", "CNocturneKernels"]),
         tests(of: "NocturnePostprocess", ["NocturneSystem"]),
         tests(of: "NocturneMesh", ["NocturneSystem", "NocturneFormats"]),
         tests(of: "NocturnePictures", ["NocturneSystem", "NocturneFormats"]),
-        tests(of: "NocturneBatch", ["NocturneSystem"]),
-        tests(of: "NocturneRecipes", ["NocturneSystem", "NocturneFormats", "NocturneInference"]),
-        tests(of: "nocturne", ["NocturneFormats", "NocturneSystem", "NocturneCore", "CZlib"]),
+        tests(
+            of: "NocturneJournal",
+            ["NocturneSystem", "NocturneCore", "NocturneBatch", .product(name: "GRDB", package: "GRDB.swift")]
+        ),
+        tests(of: "NocturneBatch", ["NocturneSystem", "NocturneJournal"]),
+        tests(of: "NocturneSupervisor", ["NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneBatch"]),
+        tests(
+            of: "NocturneRecipes",
+            [
+                "NocturneVolumes", "NocturnePhotos", "NocturneRecipeSupport", "NocturneJournal", "NocturneBatch",
+                "NocturneSystem", "NocturneFormats", "NocturneInference", argumentParser,
+            ]
+        ),
+        tests(of: "nocturne", ["NocturneJournal", "NocturneFormats", "NocturneSystem", "NocturneCore", "CZlib"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu11,
     cxxLanguageStandard: .cxx17
 )
+
+// Warnings are errors where this is set, as in .ci/run, and nowhere else: a newer compiler must not break a user's build.
+if Context.environment["NOCTURNE_STRICT"] == "1" {
+    for target in package.targets where target.type != .system {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
+        target.cSettings = (target.cSettings ?? []) + [.treatAllWarnings(as: .error)]
+        target.cxxSettings = (target.cxxSettings ?? []) + [.treatAllWarnings(as: .error)]
+    }
+}

@@ -1,20 +1,29 @@
 #ifndef CDCMTK_CODECS_HPP
 #define CDCMTK_CODECS_HPP
 
-#include "frames.hpp"
+#include "shim.hpp"
+
+#include "cdicom/frames.hpp"
 
 namespace cdcmtk {
 
-/// DCMTK's own RLE decoder takes a stream that ends early for a picture with a blank rest; here that is an error.
-cdcmtk_code decode_rle(const std::vector<uint8_t> &stream, const Layout &layout, Samples &samples,
-                       cdcmtk_error *error);
-
-cdcmtk_code decode_jpeg2000(const std::vector<uint8_t> &stream, const Layout &layout, Samples &samples,
-                            cdcmtk_error *error);
+cdicom_code decode_jpeg2000(const std::vector<uint8_t> &stream, const cdicom::Layout &layout, cdicom::Samples &samples,
+                            cdicom_error *error);
 
 /// JPEG and JPEG-LS, by DCMTK.
-cdcmtk_code decode_jpeg(const std::vector<uint8_t> &stream, const Layout &layout, E_TransferSyntax syntax,
-                        Samples &samples, cdcmtk_error *error);
+cdicom_code decode_jpeg(const std::vector<uint8_t> &stream, const cdicom::Layout &layout, E_TransferSyntax syntax,
+                        cdicom::Samples &samples, cdicom_error *error);
+
+/// Decodes one frame of any syntax. Oddities that were overcome go to `notes`.
+cdicom_code decode_frame(cdicom::Object &object, const cdicom::Layout &layout, uint32_t frame,
+                         cdicom::Samples &samples, std::vector<std::string> &notes, cdicom_error *error);
+
+/// Reads an object with CDICOMParser, and with DCMTK where that does not understand the file. With `with_frames` the
+/// functional groups of frames are kept; the pixels can be decoded without.
+cdicom_code read_object(const char *path, bool with_frames, cdicom::Object &object, cdicom_error *error);
+
+/// The same with DCMTK alone.
+cdicom_code read_object_with_dcmtk(const char *path, bool with_pixels, cdicom::Object &object, cdicom_error *error);
 
 }  // namespace cdcmtk
 

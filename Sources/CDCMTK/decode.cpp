@@ -1,17 +1,19 @@
 #include "decoder.hpp"
 
+#include "cdicom/tags.hpp"
+
 #include <cmath>
 
 namespace {
 
-using cdcmtk::Bits;
+using cdicom::Bits;
 using cdcmtk::fail;
-using cdcmtk::Layout;
-using cdcmtk::PixelElement;
-using cdcmtk::Samples;
-using cdcmtk::Table;
+using cdicom::Layout;
+using cdicom::PixelElement;
+using cdicom::Samples;
+using cdicom::Table;
 
-/// Hands the samples of `part`, one each pixel, to `convert`, which gives floats.
+/// Passes the samples of `part`, one each pixel, to `convert`, which returns floats.
 template <typename Cell, typename Convert>
 void each(const Samples &samples, const Layout &layout, const cdcmtk_rectangle &part, float *pixels, Convert convert) {
     const size_t width = static_cast<size_t>(part.width);
@@ -47,71 +49,72 @@ bool agree(const Layout &layout, const cdcmtk_pixel_layout &asked, bool real) {
 
 }  // namespace
 
-cdcmtk_code cdcmtk_decoder::decode(uint32_t frame, cdcmtk_error *error) {
-    if (kept_frame == frame && samples.kind != Samples::none) return CDCMTK_OK;
-    const cdcmtk_code code = cdcmtk::decode_frame(object, layout, frame, samples, notes, error);
+cdicom_code cdcmtk_decoder::decode(uint32_t frame, cdicom_error *error) {
+    if (kept_frame == frame && samples.kind != Samples::none) return CDICOM_OK;
+    const cdicom_code code = cdcmtk::decode_frame(object, layout, frame, samples, notes, error);
     kept_frame = frame;
-    if (code != CDCMTK_OK) samples.kind = Samples::none;
+    if (code != CDICOM_OK) samples.kind = Samples::none;
     return code;
 }
 
-extern "C" cdcmtk_code cdcmtk_decoder_open(const char *path, cdcmtk_decoder **decoder, cdcmtk_error *error) {
+extern "C" cdicom_code cdcmtk_decoder_open(const char *path, cdcmtk_decoder **decoder, cdicom_error *error) {
     *decoder = nullptr;
-    return cdcmtk::guarded(error, [=]() -> cdcmtk_code {
+    return cdicom::guarded(error, [=]() -> cdicom_code {
         std::unique_ptr<cdcmtk_decoder> made(new cdcmtk_decoder);
-        cdcmtk_code code = cdcmtk::prepare(error);
-        if (code == CDCMTK_OK) code = cdcmtk::read_object(path, false, made->object, error);
-        if (code == CDCMTK_OK) code = cdcmtk::read_layout(made->object, made->layout, error);
-        if (code == CDCMTK_OK) *decoder = made.release();
+        cdicom_code code = cdcmtk::prepare(error);
+        if (code == CDICOM_OK) code = cdcmtk::read_object(path, false, made->object, error);
+        if (code == CDICOM_OK) code = cdicom::read_layout(made->object, made->layout, error);
+        if (code == CDICOM_OK) *decoder = made.release();
         return code;
     });
 }
 
 extern "C" void cdcmtk_decoder_close(cdcmtk_decoder *decoder) {
-    cdcmtk::guarded(nullptr, [=]() -> cdcmtk_code {
+    cdicom::guarded(nullptr, [=]() -> cdicom_code {
         delete decoder;
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
 extern "C" const char *cdcmtk_decoder_notes(cdcmtk_decoder *decoder) {
-    cdcmtk::guarded(nullptr, [=]() -> cdcmtk_code {
-        decoder->words.clear();
-        for (const std::string &note : decoder->notes) decoder->words += note + "\n";
-        return CDCMTK_OK;
+    cdicom::guarded(nullptr, [=]() -> cdicom_code {
+        decoder->joined_notes.clear();
+        for (const std::string &note : decoder->notes) decoder->joined_notes += note + "\n";
+        return CDICOM_OK;
     });
-    return decoder->words.c_str();
+    return decoder->joined_notes.c_str();
 }
 
-extern "C" cdcmtk_code cdcmtk_decoder_read_frame(cdcmtk_decoder *decoder, uint32_t frame,
+extern "C" cdicom_code cdcmtk_decoder_read_frame(cdcmtk_decoder *decoder, uint32_t frame,
                                                  const cdcmtk_pixel_layout *asked, const cdcmtk_rectangle *part,
                                                  double slope, double intercept, int with_table, float *pixels,
-                                                 size_t count, cdcmtk_error *error) {
-    return cdcmtk::guarded(error, [=]() -> cdcmtk_code {
+                                                 size_t count, cdicom_error *error) {
+    return cdicom::guarded(error, [=]() -> cdicom_code {
         const Layout &layout = decoder->layout;
         const bool real = decoder->object.pixels.kind != PixelElement::cells;
         if (!agree(layout, *asked, real)) {
-            return fail(error, CDCMTK_UNSUPPORTED_PIXELS,
-                        std::string("rows, columns or bits are not those of the scan: did the file change?"));
+            return fail(error, CDICOM_UNSUPPORTED_PIXELS,
+                        "rows, columns or bits are not those of the scan: did the file change?");
         }
         if (layout.samples != 1) {
-            return fail(error, CDCMTK_UNSUPPORTED_PIXELS, std::string("colour is no volume"));
+            return fail(error, CDICOM_UNSUPPORTED_PIXELS, "colour is no volume");
         }
         const cdcmtk_rectangle whole = {0, 0, asked->columns, asked->rows};
         const cdcmtk_rectangle area = part ? *part : whole;
         if (area.x < 0 || area.y < 0 || area.width < 1 || area.height < 1 || area.width > asked->columns - area.x
             || area.height > asked->rows - area.y || count != static_cast<size_t>(area.width) * area.height) {
-            return fail(error, CDCMTK_UNSUPPORTED_PIXELS, std::string("a part that does not lie in the frame"));
+            return fail(error, CDICOM_UNSUPPORTED_PIXELS, "a part that does not lie in the frame");
         }
         Table table;
-        const cdcmtk::Node *given = with_table ? decoder->object.set.item(0x00283000) : nullptr;
+        const cdicom::Node *given = with_table ? decoder->object.set.item(cdicom::tag::ModalityLUTSequence) : nullptr;
         if (given
-            && (real || !cdcmtk::read_table(*given, 0x00283002, 0x00283006, layout.is_signed, table))) {
-            return fail(error, CDCMTK_UNSUPPORTED_PIXELS,
-                        std::string("the table in ModalityLUTSequence (0028,3000) is not usable"));
+            && (real || !cdicom::read_table(*given, cdicom::tag::LUTDescriptor, cdicom::tag::LUTData,
+                                            layout.is_signed, table))) {
+            return fail(error, CDICOM_UNSUPPORTED_PIXELS,
+                        "the table in ModalityLUTSequence (0028,3000) is not usable");
         }
-        const cdcmtk_code code = decoder->decode(frame, error);
-        if (code != CDCMTK_OK) return code;
+        const cdicom_code code = decoder->decode(frame, error);
+        if (code != CDICOM_OK) return code;
         const Samples &samples = decoder->samples;
         const auto rescale = [=](double value) { return static_cast<float>(slope * value + intercept); };
         if (samples.kind == Samples::f32) {
@@ -125,6 +128,6 @@ extern "C" cdcmtk_code cdcmtk_decoder_read_frame(cdcmtk_decoder *decoder, uint32
             each_integer(samples, layout, area, pixels,
                          [&](int64_t value) { return rescale(static_cast<double>(value)); });
         }
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }

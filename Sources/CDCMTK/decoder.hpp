@@ -1,18 +1,19 @@
 #ifndef CDCMTK_DECODER_HPP
 #define CDCMTK_DECODER_HPP
 
-#include "frames.hpp"
+#include "codecs.hpp"
 
 /// One open object, and the frame of it that was decoded last.
 struct cdcmtk_decoder {
-    cdcmtk::Object object;
-    cdcmtk::Layout layout;
-    cdcmtk::Samples samples;
+    cdicom::Object object;
+    cdicom::Layout layout;
+    cdicom::Samples samples;
     uint32_t kept_frame = 0;
     std::vector<std::string> notes;
-    std::string words;
+    /// The notes as handed out, one a line.
+    std::string joined_notes;
 
-    cdcmtk_code decode(uint32_t frame, cdcmtk_error *error);
+    cdicom_code decode(uint32_t frame, cdicom_error *error);
 };
 
 #endif

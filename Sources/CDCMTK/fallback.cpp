@@ -1,4 +1,6 @@
-#include "dataset.hpp"
+#include "codecs.hpp"
+
+#include "cdicom/tags.hpp"
 
 #include "dcmtk/dcmdata/dcpixel.h"
 #include "dcmtk/dcmdata/dcpixseq.h"
@@ -8,10 +10,17 @@
 
 namespace {
 
-using cdcmtk::Node;
-using cdcmtk::Object;
-using cdcmtk::PixelElement;
-using cdcmtk::Value;
+using cdicom::Node;
+using cdicom::Object;
+using cdicom::PixelElement;
+using cdicom::Value;
+
+/// The most items of sequences that are kept, those of all levels together.
+const size_t most_items = size_t(1) << 20;
+/// Values of more bytes are left out.
+const Uint32 longest_value = 1u << 22;
+/// Levels of sequences that are kept; what is read lies in the first few.
+const int deepest = 8;
 
 void put(Value &value, const char *vr, const void *bytes, size_t count) {
     std::memcpy(value.vr, vr, 2);
@@ -39,7 +48,7 @@ void collect_element(DcmElement &element, uint32_t tag, const char *kept, Node &
     Value value;
     Uint16 *words = nullptr;
     Uint8 *bytes = nullptr;
-    if (element.getLengthField() > (1u << 22)) return;
+    if (element.getLengthField() > longest_value) return;
     if (element.ident() == EVR_OW || element.ident() == EVR_lt) {
         if (element.getUint16Array(words).bad() || !words) return;
         put(value, "OW", words, element.getLength() / 2 * 2);
@@ -55,15 +64,65 @@ void collect_element(DcmElement &element, uint32_t tag, const char *kept, Node &
 }
 
 void collect(DcmItem &item, Node &node, size_t &budget, int depth) {
-    if (depth > 8) return;
+    if (depth > deepest) return;
     DcmObject *next = nullptr;
     while ((next = item.nextInContainer(next)) != nullptr) {
         DcmElement *element = dynamic_cast<DcmElement *>(next);
         if (!element) continue;
         const uint32_t tag = static_cast<uint32_t>(element->getGTag()) << 16 | element->getETag();
-        const char *kept = cdcmtk::kept_representation(tag);
+        const char *kept = cdicom::kept_representation(tag);
         if (kept) collect_element(*element, tag, kept, node, budget, depth);
     }
+}
+
+/// Copies native pixels as little endian, whatever they were: DCMTK has swapped the bytes of 16-bit words.
+void collect_native(DcmPixelData &data, DcmDataset &set, bool is_big_endian, std::vector<uint8_t> &bytes) {
+    Uint8 *cells = nullptr;
+    Uint16 *words = nullptr;
+    const size_t length = data.getLength();
+    if (data.getUint16Array(words).good() && words) {
+        const uint8_t *start = reinterpret_cast<const uint8_t *>(words);
+        bytes.assign(start, start + length);
+    } else if (data.getUint8Array(cells).good() && cells) {
+        bytes.assign(cells, cells + length);
+    }
+    Uint16 allocated = 0;
+    set.findAndGetUint16(DCM_BitsAllocated, allocated);
+    if (allocated == 32 && is_big_endian) {
+        // The two words of a 32-bit cell are then in the wrong order.
+        for (size_t at = 0; at + 4 <= bytes.size(); at += 4) {
+            std::swap(bytes[at], bytes[at + 2]);
+            std::swap(bytes[at + 1], bytes[at + 3]);
+        }
+    }
+}
+
+/// Copies the fragments of compressed pixels one behind the other, and their offset table.
+void collect_fragments(DcmPixelSequence &sequence, PixelElement &pixels, std::vector<uint8_t> &all) {
+    DcmObject *next = nullptr;
+    bool is_first = true;
+    while ((next = sequence.nextInContainer(next)) != nullptr) {
+        DcmPixelItem *item = dynamic_cast<DcmPixelItem *>(next);
+        Uint8 *bytes = nullptr;
+        if (!item || item->getUint8Array(bytes).bad()) continue;
+        const size_t length = bytes ? item->getLength() : 0;
+        if (is_first) {
+            for (size_t at = 0; at + 4 <= length; at += 4) {
+                pixels.offsets.push_back(bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16
+                                         | static_cast<uint64_t>(bytes[at + 3]) << 24);
+            }
+        } else {
+            pixels.fragments.push_back({all.size(), length});
+            all.insert(all.end(), bytes, bytes + length);
+        }
+        is_first = false;
+    }
+}
+
+/// The entry of CDICOMParser's table for a syntax of DCMTK; null for one that is unknown to either.
+const cdicom::TransferSyntax *syntax_of(const DcmXfer &syntax) {
+    if (syntax.getXfer() == EXS_Unknown || !syntax.getXferID()) return nullptr;
+    return cdicom::find_syntax(syntax.getXferID());
 }
 
 /// Copies the pixels, however they lie, into the object's own bytes.
@@ -72,82 +131,46 @@ void collect_pixels(DcmDataset &set, Object &object) {
     if (set.findAndGetElement(DCM_PixelData, element).bad() || !element) return;
     DcmPixelData *data = dynamic_cast<DcmPixelData *>(element);
     if (!data) return;
-    std::unique_ptr<cdcmtk::MemoryBytes> memory(new cdcmtk::MemoryBytes);
+    std::unique_ptr<cdicom::MemoryBytes> memory(new cdicom::MemoryBytes);
     E_TransferSyntax syntax = EXS_Unknown;
     const DcmRepresentationParameter *parameter = nullptr;
     data->getOriginalRepresentationKey(syntax, parameter);
     PixelElement &pixels = object.pixels;
     pixels.kind = PixelElement::cells;
     if (!DcmXfer(syntax).isEncapsulated()) {
-        Uint8 *bytes = nullptr;
-        Uint16 *words = nullptr;
-        const size_t length = data->getLength();
-        // As little endian, whatever it was: DCMTK has turned the words.
-        if (data->getUint16Array(words).good() && words) {
-            const uint8_t *start = reinterpret_cast<const uint8_t *>(words);
-            memory->bytes.assign(start, start + length);
-        } else if (data->getUint8Array(bytes).good() && bytes) {
-            memory->bytes.assign(bytes, bytes + length);
-        }
-        Uint16 allocated = 0;
-        set.findAndGetUint16(DCM_BitsAllocated, allocated);
-        if (allocated == 32 && DcmXfer(syntax).getByteOrder() == EBO_BigEndian) {
-            // DCMTK turns the bytes of 16-bit words alone; of a 32-bit cell the words are then the wrong way round.
-            for (size_t at = 0; at + 4 <= memory->bytes.size(); at += 4) {
-                std::swap(memory->bytes[at], memory->bytes[at + 2]);
-                std::swap(memory->bytes[at + 1], memory->bytes[at + 3]);
-            }
-        }
+        collect_native(*data, set, DcmXfer(syntax).getByteOrder() == EBO_BigEndian, memory->bytes);
         pixels.native = {0, memory->bytes.size()};
-        object.bytes = std::move(memory);
-        return;
-    }
-    DcmPixelSequence *sequence = nullptr;
-    if (data->getEncapsulatedRepresentation(syntax, parameter, sequence).bad() || !sequence) return;
-    pixels.encapsulated = true;
-    object.syntax = syntax;
-    DcmObject *next = nullptr;
-    bool first = true;
-    while ((next = sequence->nextInContainer(next)) != nullptr) {
-        DcmPixelItem *item = dynamic_cast<DcmPixelItem *>(next);
-        Uint8 *bytes = nullptr;
-        if (!item || item->getUint8Array(bytes).bad()) continue;
-        const size_t length = bytes ? item->getLength() : 0;
-        if (first) {
-            for (size_t at = 0; at + 4 <= length; at += 4) {
-                pixels.offsets.push_back(bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16
-                                         | static_cast<uint64_t>(bytes[at + 3]) << 24);
-            }
-        } else {
-            pixels.fragments.push_back({memory->bytes.size(), length});
-            memory->bytes.insert(memory->bytes.end(), bytes, bytes + length);
-        }
-        first = false;
+    } else {
+        DcmPixelSequence *sequence = nullptr;
+        if (data->getEncapsulatedRepresentation(syntax, parameter, sequence).bad() || !sequence) return;
+        pixels.encapsulated = true;
+        object.syntax = syntax_of(DcmXfer(syntax));
+        collect_fragments(*sequence, pixels, memory->bytes);
     }
     object.bytes = std::move(memory);
 }
 
 }  // namespace
 
-cdcmtk_code cdcmtk::read_object_by_dcmtk(const char *path, bool with_pixels, Object &object, cdcmtk_error *error) {
-    const cdcmtk_code code = prepare(error);
-    if (code != CDCMTK_OK) return code;
+cdicom_code cdcmtk::read_object_with_dcmtk(const char *path, bool with_pixels, Object &object, cdicom_error *error) {
+    const cdicom_code code = prepare(error);
+    if (code != CDICOM_OK) return code;
     DcmFileFormat file;
     const DcmTagKey stop = DCM_PixelData;
-    const cdcmtk_code loaded = load(path, file, with_pixels ? nullptr : &stop, &object.file_size, error);
-    if (loaded != CDCMTK_OK) return loaded;
+    const cdicom_code loaded = load(path, file, with_pixels ? nullptr : &stop, &object.file_size, error);
+    if (loaded != CDICOM_OK) return loaded;
     DcmDataset *set = file.getDataset();
-    if (!set || set->card() == 0) return fail(error, CDCMTK_NOT_READABLE, std::string("no data set"));
-    size_t budget = size_t(1) << 20;
+    if (!set || set->card() == 0) return fail(error, CDICOM_NOT_READABLE, "no data set");
+    size_t budget = most_items;
     collect(*set, object.set, budget, 0);
     if (file.getMetaInfo()) collect(*file.getMetaInfo(), object.meta, budget, 0);
-    // What the file states, if it does; otherwise what the parser found by looking at the first elements.
-    object.syntax_uid = object.meta.text(0x00020010);
+    // What the file states, if it does; otherwise what DCMTK's parser has found from the first elements.
+    object.syntax_uid = object.meta.text(cdicom::tag::TransferSyntaxUID);
     const DcmXfer syntax =
         object.syntax_uid.empty() ? DcmXfer(set->getOriginalXfer()) : DcmXfer(object.syntax_uid.c_str());
-    object.syntax = syntax.getXfer();
+    object.syntax = syntax_of(syntax);
     if (object.syntax_uid.empty() && syntax.getXferID()) object.syntax_uid = syntax.getXferID();
     if (with_pixels) collect_pixels(*set, object);
-    if (!object.bytes) object.bytes.reset(new MemoryBytes);
-    return CDCMTK_OK;
+    if (!object.bytes) object.bytes.reset(new cdicom::MemoryBytes);
+    return CDICOM_OK;
 }

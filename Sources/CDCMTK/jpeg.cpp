@@ -7,37 +7,38 @@
 namespace {
 
 using cdcmtk::fail;
-using cdcmtk::Layout;
+using cdicom::Layout;
+using cdicom::Samples;
 
-/// Looks at the stream before a decoder does: one that is smaller than the header says would leave part of the picture
-/// undefined.
-cdcmtk_code check(const cdcmtk::Codestream &facts, const Layout &layout, size_t bytes, bool is_ls,
-                  cdcmtk_error *error) {
+/// Checks the stream's own header before it is decoded: a stream smaller than the object's header states would leave
+/// part of the picture undefined.
+cdicom_code check(const cdcmtk::Codestream &facts, const Layout &layout, size_t bytes, bool is_ls,
+                  cdicom_error *error) {
     if (facts.components != layout.samples || facts.rows != layout.rows || facts.columns != layout.columns) {
-        return fail(error, CDCMTK_DECODER_FAILED,
+        return fail(error, CDICOM_DECODER_FAILED,
                     "the compressed stream holds " + std::to_string(facts.columns) + " × " + std::to_string(facts.rows)
                         + " pixels of " + std::to_string(facts.components) + " component(s), the header says "
                         + std::to_string(layout.columns) + " × " + std::to_string(layout.rows) + " of "
                         + std::to_string(layout.samples));
     }
     if (facts.precision > layout.allocated || facts.precision < 1 || facts.precision > 16) {
-        return fail(error, CDCMTK_DECODER_FAILED,
+        return fail(error, CDICOM_DECODER_FAILED,
                     "the compressed stream has " + std::to_string(facts.precision)
                         + " bits a pixel, the header allocates " + std::to_string(layout.allocated));
     }
     // No memory is taken for a picture the stream cannot hold: a block of 8 × 8 takes a bit at least, and in JPEG-LS a
     // row does.
     if (layout.rows > bytes * 8 || (!is_ls && layout.pixels() > static_cast<uint64_t>(bytes) * 1024)) {
-        return fail(error, CDCMTK_WRONG_PIXEL_LENGTH,
+        return fail(error, CDICOM_WRONG_PIXEL_LENGTH,
                     std::to_string(bytes) + " compressed bytes cannot hold " + std::to_string(layout.pixels())
                         + " pixels");
     }
-    return CDCMTK_OK;
+    return CDICOM_OK;
 }
 
-/// A data set of nothing but one frame: what lies elsewhere in the file cannot lead the decoder astray.
-cdcmtk_code decode_alone(const std::vector<uint8_t> &stream, const Layout &layout, E_TransferSyntax syntax,
-                         unsigned bits, void *target, size_t bytes, cdcmtk_error *error) {
+/// Decodes the stream as the only frame of a data set of its own, so that nothing else in the file affects the decoder.
+cdicom_code decode_alone(const std::vector<uint8_t> &stream, const Layout &layout, E_TransferSyntax syntax,
+                         unsigned bits, void *target, size_t bytes, cdicom_error *error) {
     DcmDataset set;
     const auto number = [&set](const DcmTagKey &tag, uint64_t value) {
         set.putAndInsertUint16(tag, static_cast<Uint16>(value));
@@ -61,42 +62,42 @@ cdcmtk_code decode_alone(const std::vector<uint8_t> &stream, const Layout &layou
     if (even.size() % 2 == 1) even.push_back(0);
     OFCondition condition = item->putUint8Array(even.data(), static_cast<unsigned long>(even.size()));
     if (condition.good()) condition = sequence->insert(item.get());
-    if (condition.bad()) return fail(error, CDCMTK_DECODER_FAILED, condition);
+    if (condition.bad()) return fail(error, CDICOM_DECODER_FAILED, condition);
     item.release();
     DcmPixelData data(DcmTag(DCM_PixelData, EVR_OB));
     data.putOriginalRepresentation(syntax, nullptr, sequence.release());
 
     Uint32 fragment = 0;
     OFString colours;
-    const cdcmtk::DecoderWords heard;
+    const cdcmtk::DamageWarning warning;
     condition = data.getUncompressedFrame(&set, 0, fragment, target, static_cast<Uint32>(bytes), colours);
     if (condition.bad()) {
-        // This is what comes of asking for the fragment after the last.
+        // DCMTK's answer to a request for the fragment after the last.
         const bool ended = condition == EC_IllegalCall;
-        fail(error, CDCMTK_DECODER_FAILED, condition);
+        fail(error, CDICOM_DECODER_FAILED, condition);
         if (ended && error) {
-            cdcmtk::copy_text(error->text, sizeof error->text, "the compressed stream ends before the picture does");
+            cdicom::copy_text(error->text, sizeof error->text, "the compressed stream ends before the picture does");
         }
-        return CDCMTK_DECODER_FAILED;
+        return CDICOM_DECODER_FAILED;
     }
-    return heard.words.empty() ? CDCMTK_OK : fail(error, CDCMTK_DECODER_FAILED, heard.words);
+    return warning.text.empty() ? CDICOM_OK : fail(error, CDICOM_DECODER_FAILED, warning.text);
 }
 
 }  // namespace
 
-cdcmtk_code cdcmtk::decode_jpeg(const std::vector<uint8_t> &stream, const Layout &layout, E_TransferSyntax syntax,
-                                Samples &samples, cdcmtk_error *error) {
+cdicom_code cdcmtk::decode_jpeg(const std::vector<uint8_t> &stream, const Layout &layout, E_TransferSyntax syntax,
+                                Samples &samples, cdicom_error *error) {
     Codestream facts;
     if (!read_jpeg_frame_header(stream, facts)) {
-        return fail(error, CDCMTK_DECODER_FAILED, std::string("the compressed stream has no JPEG frame header"));
+        return fail(error, CDICOM_DECODER_FAILED, "the compressed stream has no JPEG frame header");
     }
     const bool is_ls = syntax == EXS_JPEGLSLossless || syntax == EXS_JPEGLSLossy;
-    cdcmtk_code code = check(facts, layout, stream.size(), is_ls, error);
-    if (code == CDCMTK_OK) code = prepare(error);
-    if (code != CDCMTK_OK) return code;
+    cdicom_code code = check(facts, layout, stream.size(), is_ls, error);
+    if (code == CDICOM_OK) code = prepare(error);
+    if (code != CDICOM_OK) return code;
     const unsigned bits = facts.precision <= 8 ? 8 : 16;
-    // The decoders want an even number of bytes.
+    // The decoders expect an even number of bytes.
     const size_t bytes = static_cast<size_t>((layout.pixels() * layout.samples * (bits / 8) + 1) & ~uint64_t(1));
-    samples.take(bits == 8 ? Samples::u8 : Samples::u16, bytes);
-    return decode_alone(stream, layout, syntax, bits, samples.words.data(), bytes, error);
+    samples.allocate(bits == 8 ? Samples::u8 : Samples::u16, bytes);
+    return decode_alone(stream, layout, syntax, bits, samples.storage.data(), bytes, error);
 }

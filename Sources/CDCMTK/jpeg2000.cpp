@@ -7,6 +7,9 @@
 
 namespace {
 
+using cdicom::Layout;
+using cdicom::Samples;
+
 struct Source {
     const uint8_t *bytes;
     size_t count, at;
@@ -38,15 +41,15 @@ OPJ_BOOL seek_source(OPJ_OFF_T place, void *data) {
     return OPJ_TRUE;
 }
 
-/// Keeps the decoder's first complaint; later ones only follow from it.
-void keep_words(const char *words, void *data) {
+/// Keeps the decoder's first error message; later ones only follow from it.
+void keep_message(const char *message, void *data) {
     std::string &kept = *static_cast<std::string *>(data);
-    if (!kept.empty() || !words) return;
-    kept = words;
+    if (!kept.empty() || !message) return;
+    kept = message;
     while (!kept.empty() && (kept.back() == '\n' || kept.back() == ' ')) kept.pop_back();
 }
 
-void ignore_words(const char *, void *) {}
+void ignore_message(const char *, void *) {}
 
 /// The value of the low `bits` of `value`, the highest of them being the sign if `is_signed`.
 int32_t in_bits(int32_t value, unsigned bits, bool is_signed) {
@@ -56,7 +59,7 @@ int32_t in_bits(int32_t value, unsigned bits, bool is_signed) {
     return is_signed && (low >> (bits - 1)) != 0 ? static_cast<int32_t>(low | ~mask) : static_cast<int32_t>(low);
 }
 
-/// Whether the stream's own colour transform was undone by the decoder: said in its COD segment.
+/// Whether the stream has a colour transform, which the decoder has undone: stated in its COD segment.
 bool has_colour_transform(const std::vector<uint8_t> &stream) {
     size_t at = 2;
     const bool bare = stream.size() > 2 && stream[0] == 0xFF && stream[1] == 0x4F;
@@ -74,60 +77,71 @@ bool has_colour_transform(const std::vector<uint8_t> &stream) {
     return false;
 }
 
-}  // namespace
+/// OpenJPEG at one stream. Steps return null, or what to say when OpenJPEG itself gives no message.
+class Decoder {
+  public:
+    explicit Decoder(const std::vector<uint8_t> &stream)
+        : source_{stream.data(), stream.size(), 0}, codec_(nullptr, opj_destroy_codec), input_(nullptr, close_stream),
+          image_(nullptr, opj_image_destroy) {}
 
-cdcmtk_code cdcmtk::decode_jpeg2000(const std::vector<uint8_t> &stream, const Layout &layout, Samples &samples,
-                                    cdcmtk_error *error) {
-    std::string words;
-    const auto refuse = [&](const char *otherwise) {
-        return fail(error, CDCMTK_DECODER_FAILED, "OpenJPEG: " + (words.empty() ? std::string(otherwise) : words));
-    };
-    const bool bare = stream.size() > 2 && stream[0] == 0xFF && stream[1] == 0x4F;
-    std::unique_ptr<opj_codec_t, void (*)(opj_codec_t *)> codec(
-        opj_create_decompress(bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2), opj_destroy_codec);
-    if (!codec) return refuse("no decoder");
-    opj_set_error_handler(codec.get(), keep_words, &words);
-    opj_set_warning_handler(codec.get(), ignore_words, nullptr);
-    opj_set_info_handler(codec.get(), ignore_words, nullptr);
-    opj_dparameters_t parameters;
-    opj_set_default_decoder_parameters(&parameters);
-    if (!opj_setup_decoder(codec.get(), &parameters)) return refuse("no set-up");
-    // A stream that ends early is an error, not a picture with a blank part.
-    if (!opj_decoder_set_strict_mode(codec.get(), OPJ_TRUE)) return refuse("no strict mode");
-
-    Source source{stream.data(), stream.size(), 0};
-    std::unique_ptr<opj_stream_t, void (*)(opj_stream_t *)> input(
-        static_cast<opj_stream_t *>(opj_stream_default_create(OPJ_TRUE)),
-        [](opj_stream_t *stream) { opj_stream_destroy(stream); });
-    if (!input) return refuse("no stream");
-    opj_stream_set_user_data(input.get(), &source, nullptr);
-    opj_stream_set_user_data_length(input.get(), stream.size());
-    opj_stream_set_read_function(input.get(), read_source);
-    opj_stream_set_skip_function(input.get(), skip_source);
-    opj_stream_set_seek_function(input.get(), seek_source);
-
-    opj_image_t *raw = nullptr;
-    const bool header_read = opj_read_header(input.get(), codec.get(), &raw);
-    std::unique_ptr<opj_image_t, void (*)(opj_image_t *)> image(raw, opj_image_destroy);
-    if (!header_read || !image) return refuse("no image header");
-    const size_t width = static_cast<size_t>(layout.columns), height = static_cast<size_t>(layout.rows);
-    // Size first: only then may the decoder take memory for the picture.
-    if (image->numcomps != layout.samples || image->x1 - image->x0 != width || image->y1 - image->y0 != height) {
-        return fail(error, CDCMTK_DECODER_FAILED,
-                    "the JPEG 2000 stream holds " + std::to_string(image->x1 - image->x0) + " × "
-                        + std::to_string(image->y1 - image->y0) + " pixels of " + std::to_string(image->numcomps)
-                        + " component(s), the header says " + std::to_string(width) + " × " + std::to_string(height)
-                        + " of " + std::to_string(layout.samples));
+    const char *set_up() {
+        const bool is_bare = source_.count > 2 && source_.bytes[0] == 0xFF && source_.bytes[1] == 0x4F;
+        codec_.reset(opj_create_decompress(is_bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2));
+        if (!codec_) return "no decoder";
+        opj_set_error_handler(codec_.get(), keep_message, &message_);
+        opj_set_warning_handler(codec_.get(), ignore_message, nullptr);
+        opj_set_info_handler(codec_.get(), ignore_message, nullptr);
+        opj_dparameters_t parameters;
+        opj_set_default_decoder_parameters(&parameters);
+        if (!opj_setup_decoder(codec_.get(), &parameters)) return "no set-up";
+        // A stream that ends early is an error, not a picture with a blank part.
+        if (!opj_decoder_set_strict_mode(codec_.get(), OPJ_TRUE)) return "no strict mode";
+        return nullptr;
     }
-    if (!opj_decode(codec.get(), input.get(), image.get())) return refuse("decoding failed");
-    if (!opj_end_decompress(codec.get(), input.get())) return refuse("the stream does not end");
+
+    const char *read_header() {
+        input_.reset(static_cast<opj_stream_t *>(opj_stream_default_create(OPJ_TRUE)));
+        if (!input_) return "no stream";
+        opj_stream_set_user_data(input_.get(), &source_, nullptr);
+        opj_stream_set_user_data_length(input_.get(), source_.count);
+        opj_stream_set_read_function(input_.get(), read_source);
+        opj_stream_set_skip_function(input_.get(), skip_source);
+        opj_stream_set_seek_function(input_.get(), seek_source);
+        opj_image_t *raw = nullptr;
+        const bool is_read = opj_read_header(input_.get(), codec_.get(), &raw);
+        image_.reset(raw);
+        return is_read && image_ ? nullptr : "no image header";
+    }
+
+    const char *decode() {
+        if (!opj_decode(codec_.get(), input_.get(), image_.get())) return "decoding failed";
+        if (!opj_end_decompress(codec_.get(), input_.get())) return "the stream does not end";
+        return nullptr;
+    }
+
+    const opj_image_t &image() const { return *image_; }
+    const std::string &message() const { return message_; }
+
+  private:
+    static void close_stream(opj_stream_t *stream) { opj_stream_destroy(stream); }
+
+    std::string message_;
+    Source source_;
+    std::unique_ptr<opj_codec_t, void (*)(opj_codec_t *)> codec_;
+    std::unique_ptr<opj_stream_t, void (*)(opj_stream_t *)> input_;
+    std::unique_ptr<opj_image_t, void (*)(opj_image_t *)> image_;
+};
+
+/// Puts the components of a picture side by side. False when one does not fill the picture.
+bool copy_components(const opj_image_t &image, const Layout &layout, Samples &samples) {
+    const size_t width = static_cast<size_t>(layout.columns), height = static_cast<size_t>(layout.rows);
     const size_t count = width * height, components = static_cast<size_t>(layout.samples);
-    samples.take(Samples::i32, count * components * 4);
+    samples.allocate(Samples::i32, count * components * 4);
     for (size_t number = 0; number < components; number += 1) {
-        const opj_image_comp_t &component = image->comps[number];
+        const opj_image_comp_t &component = image.comps[number];
         if (!component.data || component.w != width || component.h != height || component.prec == 0
             || component.prec > 32) {
-            return refuse("the component does not fill the picture");
+            return false;
         }
         // Some writers leave the sign out of the stream; the object's own PixelRepresentation decides.
         const bool differ = (component.sgnd != 0) != layout.is_signed;
@@ -137,8 +151,36 @@ cdcmtk_code cdcmtk::decode_jpeg2000(const std::vector<uint8_t> &stream, const La
             values[index * components] = in_bits(component.data[index], bits, layout.is_signed);
         }
     }
-    samples.is_rgb = components == 3 && has_colour_transform(stream);
-    return CDCMTK_OK;
+    return true;
+}
+
+}  // namespace
+
+cdicom_code cdcmtk::decode_jpeg2000(const std::vector<uint8_t> &stream, const Layout &layout, Samples &samples,
+                                    cdicom_error *error) {
+    Decoder decoder(stream);
+    const auto refuse = [&](const char *otherwise) {
+        const std::string &message = decoder.message();
+        return fail(error, CDICOM_DECODER_FAILED, "OpenJPEG: " + (message.empty() ? std::string(otherwise) : message));
+    };
+    const char *fault = decoder.set_up();
+    if (!fault) fault = decoder.read_header();
+    if (fault) return refuse(fault);
+    const opj_image_t &image = decoder.image();
+    // Size first: only then may the decoder take memory for the picture.
+    if (image.numcomps != layout.samples || image.x1 - image.x0 != layout.columns
+        || image.y1 - image.y0 != layout.rows) {
+        return fail(error, CDICOM_DECODER_FAILED,
+                    "the JPEG 2000 stream holds " + std::to_string(image.x1 - image.x0) + " × "
+                        + std::to_string(image.y1 - image.y0) + " pixels of " + std::to_string(image.numcomps)
+                        + " component(s), the header says " + std::to_string(layout.columns) + " × "
+                        + std::to_string(layout.rows) + " of " + std::to_string(layout.samples));
+    }
+    fault = decoder.decode();
+    if (fault) return refuse(fault);
+    if (!copy_components(image, layout, samples)) return refuse("the component does not fill the picture");
+    samples.is_rgb = layout.samples == 3 && has_colour_transform(stream);
+    return CDICOM_OK;
 }
 
 extern "C" const char *cdcmtk_openjpeg_version(void) { return opj_version(); }

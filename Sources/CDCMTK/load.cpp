@@ -6,17 +6,17 @@
 
 namespace {
 
-/// The parser recurses once for every sequence inside a sequence and has no limit of its own. About 0.5 to 1.6 KiB of
-/// stack go with each level, so this is some hundreds of levels; real objects have fewer than twenty.
+/// DCMTK's parser recurses once for every sequence inside a sequence and has no limit of its own. Each level takes
+/// about 0.5 to 1.6 KiB of stack, so this is some hundreds of levels; real objects have fewer than twenty.
 const size_t stack_allowance = 1 << 20;
 
 /// A deflated data set can swell a thousandfold, and its values cannot stay in the file. One slice needs far less.
 const offile_off_t inflated_allowance = offile_off_t(1) << 28;
 
-/// A file stream that goes bad when its reader has gone too deep.
+/// A file stream that reports an error once its reader has recursed too deep.
 ///
-/// Measuring the stack itself, at every read, needs no second parser which a hostile file could lead elsewhere, and it
-/// sees the levels hidden in a deflated data set.
+/// The stack itself is measured, at every read. A scan of the file before it is parsed could be misled by a hostile
+/// file, and would not see the levels inside a deflated data set.
 class GuardedStream : public DcmInputFileStream {
   public:
     explicit GuardedStream(const char *path) : DcmInputFileStream(OFFilename(path)), start_(here()) {}
@@ -32,16 +32,16 @@ class GuardedStream : public DcmInputFileStream {
         return DcmInputFileStream::installCompressionFilter(type);
     }
 
-    OFBool eos() override { return look() || DcmInputFileStream::eos(); }
+    OFBool eos() override { return check() || DcmInputFileStream::eos(); }
 
-    offile_off_t avail() override { return look() ? 0 : DcmInputFileStream::avail(); }
+    offile_off_t avail() override { return check() ? 0 : DcmInputFileStream::avail(); }
 
     offile_off_t read(void *buffer, offile_off_t length) override {
-        return look(length) ? 0 : DcmInputFileStream::read(buffer, length);
+        return check(length) ? 0 : DcmInputFileStream::read(buffer, length);
     }
 
     offile_off_t skip(offile_off_t length) override {
-        return look(length) ? 0 : DcmInputFileStream::skip(length);
+        return check(length) ? 0 : DcmInputFileStream::skip(length);
     }
 
     bool too_deep() const { return too_deep_; }
@@ -54,8 +54,8 @@ class GuardedStream : public DcmInputFileStream {
         return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     }
 
-    /// Notices what is too deep or, with the `length` bytes asked for, too much.
-    bool look(offile_off_t length = 0) {
+    /// Whether the reader is too deep, or the `length` bytes that are asked for are too many.
+    bool check(offile_off_t length = 0) {
         const uintptr_t now = here();
         if ((now < start_ ? start_ - now : now - start_) > stack_allowance) too_deep_ = true;
         if (deflated_ && length > inflated_allowance - std::min(tell(), inflated_allowance)) too_large_ = true;
@@ -68,26 +68,26 @@ class GuardedStream : public DcmInputFileStream {
 
 }  // namespace
 
-cdcmtk_code cdcmtk::load(const char *path, DcmFileFormat &file, const DcmTagKey *stop, int64_t *size,
-                         cdcmtk_error *error) {
+cdicom_code cdcmtk::load(const char *path, DcmFileFormat &file, const DcmTagKey *stop, int64_t *size,
+                         cdicom_error *error) {
     struct stat facts;
-    if (stat(path, &facts) != 0) return fail(error, CDCMTK_NOT_OPENED, std::string(std::strerror(errno)));
-    if (!S_ISREG(facts.st_mode)) return fail(error, CDCMTK_NOT_OPENED, std::string("not a regular file"));
+    if (stat(path, &facts) != 0) return fail(error, CDICOM_NOT_OPENED, std::string(std::strerror(errno)));
+    if (!S_ISREG(facts.st_mode)) return fail(error, CDICOM_NOT_OPENED, "not a regular file");
     if (size) *size = facts.st_size;
     GuardedStream stream(path);
-    if (!stream.good()) return fail(error, CDCMTK_NOT_OPENED, stream.status());
+    if (!stream.good()) return fail(error, CDICOM_NOT_OPENED, stream.status());
     file.transferInit();
     const OFCondition condition =
         stop ? file.readUntilTag(stream, EXS_Unknown, EGL_noChange, DCM_MaxReadLength, *stop)
              : file.read(stream, EXS_Unknown, EGL_noChange, DCM_MaxReadLength);
     file.transferEnd();
     if (stream.too_deep()) {
-        return fail(error, CDCMTK_NESTED_TOO_DEEP,
-                    std::string("sequences are nested hundreds of levels deep, which no real object does"));
+        return fail(error, CDICOM_NESTED_TOO_DEEP,
+                    "sequences are nested hundreds of levels deep, which no real object does");
     }
     if (stream.too_large()) {
-        return fail(error, CDCMTK_NOT_READABLE,
-                    std::string("the deflated data set swells beyond 256 MiB, which no single slice does"));
+        return fail(error, CDICOM_NOT_READABLE,
+                    "the deflated data set swells beyond 256 MiB, which no single slice does");
     }
-    return condition.good() ? CDCMTK_OK : fail(error, CDCMTK_NOT_READABLE, condition);
+    return condition.good() ? CDICOM_OK : fail(error, CDICOM_NOT_READABLE, condition);
 }

@@ -6,42 +6,43 @@
 
 namespace {
 
-/// Where the warnings of this thread go while a decoder runs.
-thread_local std::string *kept_words = nullptr;
+/// Where the first warning of this thread that means damage goes while a decoder runs.
+thread_local std::string *kept_warning = nullptr;
+
+/// Whether a warning means that the picture is not the one that was compressed.
+bool means_damage(const std::string &warning) {
+    const std::string beginning = "Corrupt JPEG data: ";
+    if (warning.compare(0, beginning.size(), beginning) != 0) return false;
+    // Some writers put a few bytes of padding there; more means that the decoder has lost its place.
+    const std::string rest = warning.substr(beginning.size());
+    if (rest.find("extraneous bytes") == std::string::npos) return true;
+    return std::strtoul(rest.c_str(), nullptr, 10) > 4;
+}
 
 /// Takes the place of DCMTK's console output. Nothing is ever written; one kind of warning is kept for its decoder.
-class Listener : public dcmtk::log4cplus::Appender {
+class WarningAppender : public dcmtk::log4cplus::Appender {
   public:
-    ~Listener() override { destructorImpl(); }
+    ~WarningAppender() override { destructorImpl(); }
 
     void close() override { closed = true; }
 
   protected:
     void append(const dcmtk::log4cplus::spi::InternalLoggingEvent &event) override {
-        if (!kept_words || !kept_words->empty()) return;
-        const std::string words(event.getMessage().c_str());
-        if (cdcmtk::tells_of_damage(words)) *kept_words = words;
+        if (!kept_warning || !kept_warning->empty()) return;
+        const std::string warning(event.getMessage().c_str());
+        if (means_damage(warning)) *kept_warning = warning;
     }
 };
 
 }  // namespace
 
-bool cdcmtk::tells_of_damage(const std::string &words) {
-    const std::string beginning = "Corrupt JPEG data: ";
-    if (words.compare(0, beginning.size(), beginning) != 0) return false;
-    // Some honest writers leave a few bytes of padding; more means that the decoder has lost its place.
-    const std::string rest = words.substr(beginning.size());
-    if (rest.find("extraneous bytes") == std::string::npos) return true;
-    return std::strtoul(rest.c_str(), nullptr, 10) > 4;
-}
-
 void cdcmtk::silence_log() {
     OFLog::configure(OFLogger::WARN_LOG_LEVEL);
     dcmtk::log4cplus::Logger root = dcmtk::log4cplus::Logger::getRoot();
     root.removeAllAppenders();
-    root.addAppender(dcmtk::log4cplus::SharedAppenderPtr(new Listener));
+    root.addAppender(dcmtk::log4cplus::SharedAppenderPtr(new WarningAppender));
 }
 
-cdcmtk::DecoderWords::DecoderWords() { kept_words = &words; }
+cdcmtk::DamageWarning::DamageWarning() { kept_warning = &text; }
 
-cdcmtk::DecoderWords::~DecoderWords() { kept_words = nullptr; }
+cdcmtk::DamageWarning::~DamageWarning() { kept_warning = nullptr; }

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <cstring>
 
-int cdcmtk::refuse(cdcmtk_error *error, int code, const std::string &text) {
-    fail(error, CDCMTK_INTERNAL, text);
+int cdcmtk::refuse(cdicom_error *error, int code, const std::string &text) {
+    fail(error, CDICOM_INTERNAL, text);
     return code;
 }
 
-int cdcmtk::refuse(cdcmtk_error *error, int code, const OFCondition &condition) {
-    fail(error, CDCMTK_INTERNAL, condition);
+int cdcmtk::refuse(cdicom_error *error, int code, const OFCondition &condition) {
+    fail(error, CDICOM_INTERNAL, condition);
     return code;
 }
 
@@ -84,7 +84,7 @@ void cdcmtk::refer_to(DcmItem &parent, const DcmTagKey &sequence, const ObjectSo
 
 namespace {
 
-/// What is copied when it is there: modules Patient, General Study, Patient Study, Frame of Reference.
+/// What is copied when it is present: modules Patient, General Study, Patient Study, Frame of Reference.
 const DcmTagKey copied[] = {
     DCM_SpecificCharacterSet, DCM_TimezoneOffsetFromUTC,
     DCM_PatientName, DCM_PatientID, DCM_IssuerOfPatientID, DCM_IssuerOfPatientIDQualifiersSequence,
@@ -102,7 +102,7 @@ const DcmTagKey copied[] = {
     DCM_FrameOfReferenceUID, DCM_PositionReferenceIndicator,
 };
 
-/// What must be there, if only empty.
+/// What must be present, if only empty.
 const DcmTagKey present[] = {
     DCM_PatientName, DCM_PatientID, DCM_PatientBirthDate, DCM_PatientSex, DCM_StudyDate, DCM_StudyTime,
     DCM_ReferringPhysicianName, DCM_StudyID, DCM_AccessionNumber, DCM_PositionReferenceIndicator,
@@ -117,7 +117,7 @@ std::string first_stated(DcmItem &set, std::initializer_list<DcmTagKey> tags, co
     return otherwise;
 }
 
-/// The number of the source's series with a digit of ours behind, so that the two stand together in a list.
+/// The number of the source's series followed by three digits, so that both series are neighbours in a list.
 std::string series_number(DcmItem &set, bool is_segmentation) {
     Sint32 number = 0;
     const int ours = is_segmentation ? 1 : 2;
@@ -138,7 +138,7 @@ void cdcmtk::copy_modules(DcmDataset &source, cdcmtk_object &object) {
     if (text_in(set, DCM_FrameOfReferenceUID).empty()) put(set, DCM_FrameOfReferenceUID, object.fallback_frame_uid);
     object.frame_uid = text_in(set, DCM_FrameOfReferenceUID);
     object.study_uid = text_in(set, DCM_StudyInstanceUID);
-    // Never the clock's: the same source gives the same bytes.
+    // Never the current date: the same source gives the same bytes.
     const std::string date = first_stated(
         source, {DCM_ContentDate, DCM_SeriesDate, DCM_AcquisitionDate, DCM_StudyDate}, "19000101");
     const std::string time = first_stated(

@@ -6,24 +6,25 @@
 
 #include <memory>
 
-// DCMTK's own dcmseg and dcmrt are not used: dcmseg of 3.6.7 knows no label maps, wants all frames in memory and stamps
-// dates of now; dcmrt checks every element before a reader gets the few it needs. Plain data sets do both in less.
+// DCMTK's own dcmseg and dcmrt are not used: dcmseg of 3.6.7 has no label maps, needs all frames in memory and writes
+// the current date; dcmrt checks every element before it returns the few that are needed. Plain data sets take less
+// code.
 
 namespace cdcmtk {
 
-/// `fail` for the codes of this header as well.
-int refuse(cdcmtk_error *error, int code, const std::string &text);
-int refuse(cdcmtk_error *error, int code, const OFCondition &condition);
+/// Like ``cdicom::fail``, also for the codes of cdcmtk_objects.h.
+int refuse(cdicom_error *error, int code, const std::string &text);
+int refuse(cdicom_error *error, int code, const OFCondition &condition);
 
-/// ``guarded`` for functions that return codes of both headers.
+/// Like ``cdicom::guarded``, for functions that return codes of both headers.
 template <typename Body>
-int guarded_object(cdcmtk_error *error, Body body) noexcept {
-    int code = CDCMTK_INTERNAL;
-    const cdcmtk_code other = guarded(error, [&]() -> cdcmtk_code {
+int guarded_object(cdicom_error *error, Body body) noexcept {
+    int code = CDICOM_INTERNAL;
+    const cdicom_code other = cdicom::guarded(error, [&]() -> cdicom_code {
         code = body();
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
-    return other == CDCMTK_OK ? code : static_cast<int>(other);
+    return other == CDICOM_OK ? code : static_cast<int>(other);
 }
 
 /// A number as a decimal string of at most 16 characters.
@@ -50,7 +51,7 @@ void for_each_item(DcmItem &item, const DcmTagKey &tag, Body body) {
     }
 }
 
-/// Takes a condition of DCMTK as an exception, so that building a data set reads as a list.
+/// A condition of DCMTK as an exception, so that building a data set reads as a list.
 struct ConditionError {
     OFCondition condition;
 };
@@ -73,7 +74,7 @@ struct ObjectSource {
     std::string class_uid, instance_uid, series_uid, position;
     uint32_t frame = 0;
     bool is_multi_frame = false;
-    /// The place of the instance among all that are referred to.
+    /// The index of the instance among all that are referred to.
     size_t instance = 0;
 };
 
@@ -85,7 +86,7 @@ struct cdcmtk_object {
     double directions[6] = {}, tolerance = 0;
 
     std::vector<ObjectSource> sources;
-    /// The places in `sources` where an instance comes for the first time.
+    /// The indices in `sources` at which an instance comes for the first time.
     std::vector<size_t> instances;
 
     /// The file read last: the slices of a multi-frame object come from one.
@@ -108,14 +109,14 @@ void copy_modules(DcmDataset &source, cdcmtk_object &object);
 /// Adds the reference of a source to an item's sequence.
 void refer_to(DcmItem &parent, const DcmTagKey &sequence, const ObjectSource &source, bool with_frame);
 
-/// Calls `body` for conditions of DCMTK too.
+/// Like ``guarded_object``, also for ``ConditionError``.
 template <typename Body>
-int built(cdcmtk_error *error, Body body) noexcept {
+int built(cdicom_error *error, Body body) noexcept {
     return guarded_object(error, [&]() -> int {
         try {
             return body();
         } catch (const ConditionError &fault) {
-            return refuse(error, CDCMTK_INTERNAL, fault.condition);
+            return refuse(error, CDICOM_INTERNAL, fault.condition);
         }
     });
 }

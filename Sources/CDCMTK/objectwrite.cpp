@@ -11,11 +11,11 @@ using cdcmtk::must;
 using cdcmtk::put;
 using cdcmtk::refuse;
 
-/// Where a frame says it lies, and the text of that; false when it says nothing.
+/// The position that a frame states, as numbers and as text; false when it states none.
 bool stated_position(DcmDataset &set, uint32_t frame, double position[3], std::string &text) {
     DcmItem *place = &set;
     const std::string frames = cdcmtk::text_in(set, DCM_NumberOfFrames);
-    // A position beside the frames of an object can only be the first frame's.
+    // In a multi-frame object, a position outside the functional groups can only be the first frame's.
     if (!set.tagExists(DCM_ImagePositionPatient) || (!frames.empty() && frames != "1")) {
         DcmItem *groups = nullptr;
         if (set.findAndGetSequenceItem(DCM_PerFrameFunctionalGroupsSequence, groups, long(frame)).bad() || !groups) {
@@ -76,11 +76,11 @@ void put_measures(DcmItem &shared, const cdcmtk_object_plan &plan) {
 
 }  // namespace
 
-extern "C" int cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdcmtk_error *error) {
+extern "C" int cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdicom_error *error) {
     *object = nullptr;
     return cdcmtk::built(error, [=]() -> int {
-        const cdcmtk_code code = cdcmtk::prepare(error);
-        if (code != CDCMTK_OK) return code;
+        const cdicom_code code = cdcmtk::prepare(error);
+        if (code != CDICOM_OK) return code;
         std::unique_ptr<cdcmtk_object> made(new cdcmtk_object);
         made->is_segmentation = true;
         begin_common(*plan, *made);
@@ -120,15 +120,15 @@ extern "C" int cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_
         }
         put_measures(cdcmtk::add_item(set, DCM_SharedFunctionalGroupsSequence), *plan);
         *object = made.release();
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
-extern "C" int cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdcmtk_error *error) {
+extern "C" int cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdicom_error *error) {
     *object = nullptr;
     return cdcmtk::built(error, [=]() -> int {
-        const cdcmtk_code code = cdcmtk::prepare(error);
-        if (code != CDCMTK_OK) return code;
+        const cdicom_code code = cdcmtk::prepare(error);
+        if (code != CDICOM_OK) return code;
         std::unique_ptr<cdcmtk_object> made(new cdcmtk_object);
         begin_common(*plan, *made);
         DcmDataset &set = made->set();
@@ -139,26 +139,26 @@ extern "C" int cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_obj
         put(set, DCM_StructureSetDescription, plan->description);
         put(set, DCM_ApprovalStatus, "UNAPPROVED");
         *object = made.release();
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
 extern "C" void cdcmtk_object_free(cdcmtk_object *object) {
-    cdcmtk::guarded(nullptr, [=]() -> cdcmtk_code {
+    cdicom::guarded(nullptr, [=]() -> cdicom_code {
         delete object;
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
 extern "C" int cdcmtk_object_add_source(cdcmtk_object *object, const char *path, uint32_t frame,
-                                        const double position[3], cdcmtk_error *error) {
+                                        const double position[3], cdicom_error *error) {
     return cdcmtk::built(error, [=]() -> int {
         if (!object->open_file || object->open_path != path) {
             object->open_file.reset(new DcmFileFormat);
             object->open_path = path;
             const DcmTagKey stop = DCM_PixelData;
-            const cdcmtk_code code = cdcmtk::load(path, *object->open_file, &stop, nullptr, error);
-            if (code != CDCMTK_OK) return code;
+            const cdicom_code code = cdcmtk::load(path, *object->open_file, &stop, nullptr, error);
+            if (code != CDICOM_OK) return code;
         }
         DcmDataset &set = *object->open_file->getDataset();
         ObjectSource source;
@@ -203,7 +203,7 @@ extern "C" int cdcmtk_object_add_source(cdcmtk_object *object, const char *path,
         if (is_new) object->instances.push_back(object->sources.size());
         source.instance = object->instances.size() - 1;
         object->sources.push_back(source);
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
@@ -246,7 +246,7 @@ void finish_structure(cdcmtk_object &object) {
     DcmItem &frame = cdcmtk::add_item(set, DCM_ReferencedFrameOfReferenceSequence);
     put(frame, DCM_FrameOfReferenceUID, object.frame_uid);
     DcmItem &study = cdcmtk::add_item(frame, DCM_RTReferencedStudySequence);
-    // The retired class is what the standard still asks for here.
+    // The standard still asks for the retired class here.
     put(study, DCM_ReferencedSOPClassUID, UID_RETIRED_DetachedStudyManagementSOPClass);
     put(study, DCM_ReferencedSOPInstanceUID, object.study_uid);
     for (const auto &series : by_series(object)) {
@@ -260,7 +260,7 @@ void finish_structure(cdcmtk_object &object) {
 
 }  // namespace
 
-extern "C" int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdcmtk_error *error) {
+extern "C" int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdicom_error *error) {
     return cdcmtk::built(error, [=]() -> int {
         if (object->sources.empty()) return refuse(error, CDCMTK_MISSING_ELEMENT, "no source");
         if (object->is_segmentation ? !object->has_pixels : object->regions == 0) {
@@ -275,12 +275,12 @@ extern "C" int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdcmt
             object->file.saveFile(OFFilename(path), syntax, EET_UndefinedLength, EGL_recalcGL, EPD_noChange);
         const int system = errno;
         if (condition.good()) {
-            // DCMTK does not look at what closing the file says: a full disk shows in a file that ends early.
+            // DCMTK ignores the result of closing the file: a full disk shows only in a file that ends early.
             DcmFileFormat again;
-            cdcmtk_error ignored;
-            if (cdcmtk::load(path, again, nullptr, nullptr, &ignored) == CDCMTK_OK
+            cdicom_error ignored;
+            if (cdcmtk::load(path, again, nullptr, nullptr, &ignored) == CDICOM_OK
                 && again.getDataset()->card() == object->set().card()) {
-                return CDCMTK_OK;
+                return CDICOM_OK;
             }
         }
         refuse(error, CDCMTK_NOT_WRITTEN, condition.bad() ? std::string(condition.text()) : "the file ends early");

@@ -1,15 +1,18 @@
 #include "decoder.hpp"
 
+#include "cdicom/tags.hpp"
+
 #include <cmath>
 
 namespace {
 
-using cdcmtk::Bits;
+using cdicom::Bits;
 using cdcmtk::fail;
-using cdcmtk::Layout;
-using cdcmtk::Node;
-using cdcmtk::Samples;
-using cdcmtk::Table;
+using cdicom::Layout;
+using cdicom::Node;
+using cdicom::Samples;
+using cdicom::Table;
+namespace tag = cdicom::tag;
 
 uint8_t clamped(double value) { return static_cast<uint8_t>(std::min(std::max(value + 0.5, 0.0), 255.0)); }
 
@@ -40,19 +43,21 @@ void draw_grey(const cdcmtk_decoder &decoder, uint8_t *pixels) {
     const Bits bits(safe);
     const size_t count = static_cast<size_t>(layout.pixels());
     double slope = 1, intercept = 0, centre = 0, width = 0;
-    if (!set.numbers(0x00281053, &slope, 1) || slope == 0) slope = 1;
-    set.numbers(0x00281052, &intercept, 1);
+    if (!set.numbers(tag::RescaleSlope, &slope, 1) || slope == 0) slope = 1;
+    set.numbers(tag::RescaleIntercept, &intercept, 1);
     Table table;
-    const Node *given = set.item(0x00283000);
+    const Node *given = set.item(tag::ModalityLUTSequence);
     const bool is_integer = decoder.samples.kind != Samples::f32 && decoder.samples.kind != Samples::f64;
     const bool tabled =
-        given && is_integer && cdcmtk::read_table(*given, 0x00283002, 0x00283006, layout.is_signed, table);
+        given && is_integer
+        && cdicom::read_table(*given, tag::LUTDescriptor, tag::LUTData, layout.is_signed, table);
     const auto output = [&](size_t index) {
         if (tabled) return static_cast<double>(table(value_at(decoder.samples, bits, index)));
         return slope * number_at(decoder.samples, bits, index) + intercept;
     };
     double low = 0, high = 0;
-    if (set.numbers(0x00281050, &centre, 1, true) && set.numbers(0x00281051, &width, 1, true) && width >= 1) {
+    if (set.numbers(tag::WindowCenter, &centre, 1, true) && set.numbers(tag::WindowWidth, &width, 1, true)
+        && width >= 1) {
         low = centre - 0.5 - (width - 1) / 2;
         high = centre - 0.5 + (width - 1) / 2;
     } else {
@@ -74,15 +79,20 @@ void draw_grey(const cdcmtk_decoder &decoder, uint8_t *pixels) {
     }
 }
 
-cdcmtk_code draw_palette(const cdcmtk_decoder &decoder, uint8_t *pixels, cdcmtk_error *error) {
+cdicom_code draw_palette(const cdcmtk_decoder &decoder, uint8_t *pixels, cdicom_error *error) {
     const size_t count = static_cast<size_t>(decoder.layout.pixels());
     const Bits bits(decoder.layout);
-    for (uint32_t channel = 0; channel < 3; channel += 1) {
+    const uint32_t descriptors[] = {tag::RedPaletteColorLookupTableDescriptor,
+                                    tag::GreenPaletteColorLookupTableDescriptor,
+                                    tag::BluePaletteColorLookupTableDescriptor};
+    const uint32_t entries[] = {tag::RedPaletteColorLookupTableData, tag::GreenPaletteColorLookupTableData,
+                                tag::BluePaletteColorLookupTableData};
+    for (size_t channel = 0; channel < 3; channel += 1) {
         Table table;
-        if (!cdcmtk::read_table(decoder.object.set, 0x00281101 + channel, 0x00281201 + channel,
-                                decoder.layout.is_signed, table)) {
-            return fail(error, CDCMTK_UNSUPPORTED_PIXELS,
-                        std::string("the palette (0028,1101)… is missing, segmented or not usable"));
+        if (!cdicom::read_table(decoder.object.set, descriptors[channel], entries[channel], decoder.layout.is_signed,
+                                table)) {
+            return fail(error, CDICOM_UNSUPPORTED_PIXELS,
+                        "the palette (0028,1101)… is missing, segmented or not usable");
         }
         // Some writers say 16 bits and mean 8.
         const uint16_t largest = *std::max_element(table.entries.begin(), table.entries.end());
@@ -92,7 +102,7 @@ cdcmtk_code draw_palette(const cdcmtk_decoder &decoder, uint8_t *pixels, cdcmtk_
                 static_cast<uint8_t>(table(value_at(decoder.samples, bits, index)) >> shift);
         }
     }
-    return CDCMTK_OK;
+    return CDICOM_OK;
 }
 
 /// Colour of 8 bits, from YBR where it is that.
@@ -125,19 +135,19 @@ void draw_colour(const cdcmtk_decoder &decoder, uint8_t *pixels) {
 
 }  // namespace
 
-extern "C" cdcmtk_code cdcmtk_decoder_picture(cdcmtk_decoder *decoder, cdcmtk_picture *picture, cdcmtk_error *error) {
-    return cdcmtk::guarded(error, [=]() -> cdcmtk_code {
+extern "C" cdicom_code cdcmtk_decoder_picture(cdcmtk_decoder *decoder, cdcmtk_picture *picture, cdicom_error *error) {
+    return cdicom::guarded(error, [=]() -> cdicom_code {
         const Layout &layout = decoder->layout;
         const bool grey = starts_with(layout.photometric, "MONOCHROME");
         const bool palette = starts_with(layout.photometric, "PALETTE");
         const bool colour = layout.photometric == "RGB" || starts_with(layout.photometric, "YBR");
         if (!(layout.samples == 1 && (grey || palette)) && !(layout.samples == 3 && colour)) {
-            return fail(error, CDCMTK_UNSUPPORTED_PIXELS,
+            return fail(error, CDICOM_UNSUPPORTED_PIXELS,
                         "PhotometricInterpretation (0028,0004) \"" + layout.photometric + "\" with "
                             + std::to_string(layout.samples) + " sample(s) a pixel is not a picture that is read");
         }
-        const bool real = decoder->object.pixels.kind != cdcmtk::PixelElement::cells;
-        if (real && !grey) return fail(error, CDCMTK_UNSUPPORTED_PIXELS, std::string("float pixels are grey only"));
+        const bool real = decoder->object.pixels.kind != cdicom::PixelElement::cells;
+        if (real && !grey) return fail(error, CDICOM_UNSUPPORTED_PIXELS, "float pixels are grey only");
         picture->rows = static_cast<int32_t>(layout.rows);
         picture->columns = static_cast<int32_t>(layout.columns);
         picture->bits = static_cast<int32_t>(layout.stored);
@@ -146,24 +156,24 @@ extern "C" cdcmtk_code cdcmtk_decoder_picture(cdcmtk_decoder *decoder, cdcmtk_pi
         picture->is_palette = palette;
         picture->is_ybr = starts_with(layout.photometric, "YBR");
         picture->is_grey = grey;
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
-extern "C" cdcmtk_code cdcmtk_decoder_read_picture(cdcmtk_decoder *decoder, uint8_t *pixels, size_t count,
-                                                   cdcmtk_error *error) {
+extern "C" cdicom_code cdcmtk_decoder_read_picture(cdcmtk_decoder *decoder, uint8_t *pixels, size_t count,
+                                                   cdicom_error *error) {
     cdcmtk_picture picture;
-    const cdcmtk_code code = cdcmtk_decoder_picture(decoder, &picture, error);
-    if (code != CDCMTK_OK) return code;
-    return cdcmtk::guarded(error, [=]() -> cdcmtk_code {
+    const cdicom_code code = cdcmtk_decoder_picture(decoder, &picture, error);
+    if (code != CDICOM_OK) return code;
+    return cdicom::guarded(error, [=]() -> cdicom_code {
         if (count != decoder->layout.pixels() * 3) {
-            return fail(error, CDCMTK_INTERNAL, std::string("a picture of another size"));
+            return fail(error, CDICOM_INTERNAL, "a picture of another size");
         }
-        const cdcmtk_code decoded = decoder->decode(0, error);
-        if (decoded != CDCMTK_OK) return decoded;
+        const cdicom_code decoded = decoder->decode(0, error);
+        if (decoded != CDICOM_OK) return decoded;
         if (picture.is_grey) draw_grey(*decoder, pixels);
         if (picture.is_palette) return draw_palette(*decoder, pixels, error);
         if (!picture.is_grey) draw_colour(*decoder, pixels);
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }

@@ -25,7 +25,7 @@ struct cdcmtk_structure {
 namespace {
 
 void copy(DcmItem &item, const DcmTagKey &tag, char *field, size_t capacity) {
-    cdcmtk::copy_text(field, capacity, text_in(item, tag));
+    cdicom::copy_text(field, capacity, text_in(item, tag));
 }
 
 int32_t integer_in(DcmItem &item, const DcmTagKey &tag, int32_t otherwise) {
@@ -33,7 +33,7 @@ int32_t integer_in(DcmItem &item, const DcmTagKey &tag, int32_t otherwise) {
     return item.findAndGetSint32(tag, value).good() ? value : otherwise;
 }
 
-/// Numbers parted by backslashes. False for anything else.
+/// Numbers separated by backslashes. False for anything else.
 bool parse_numbers(const char *text, size_t length, size_t most, std::vector<double> &numbers) {
     const char *at = text, *end = text + length;
     while (at < end) {
@@ -75,7 +75,7 @@ void read_references(DcmDataset &set, cdcmtk_structure &made, cdcmtk_structure_f
     facts.referenced_images = made.images.size();
 }
 
-/// Joins the three sequences that tell of a region by its number.
+/// Joins the three sequences that describe regions, by their numbers.
 bool read_regions(DcmDataset &set, cdcmtk_structure &made, size_t most_regions, size_t most_contours) {
     std::map<int32_t, size_t> places;
     bool is_too_many = false;
@@ -136,14 +136,14 @@ bool read_regions(DcmDataset &set, cdcmtk_structure &made, size_t most_regions, 
 
 extern "C" int cdcmtk_structure_open(const char *path, size_t most_regions, size_t most_contours, size_t most_numbers,
                                      cdcmtk_structure **structure, cdcmtk_structure_facts *facts,
-                                     cdcmtk_error *error) {
+                                     cdicom_error *error) {
     *structure = nullptr;
     return cdcmtk::guarded_object(error, [=]() -> int {
-        cdcmtk_code code = cdcmtk::prepare(error);
-        if (code != CDCMTK_OK) return code;
+        cdicom_code code = cdcmtk::prepare(error);
+        if (code != CDICOM_OK) return code;
         std::unique_ptr<cdcmtk_structure> made(new cdcmtk_structure);
         code = cdcmtk::load(path, made->file, nullptr, nullptr, error);
-        if (code != CDCMTK_OK) return code;
+        if (code != CDICOM_OK) return code;
         DcmDataset &set = *made->file.getDataset();
         if (text_in(set, DCM_SOPClassUID) != UID_RTStructureSetStorage && text_in(set, DCM_Modality) != "RTSTRUCT") {
             return refuse(error, CDCMTK_OTHER_OBJECT, "no structure set: SOPClassUID (0008,0016) says otherwise");
@@ -158,31 +158,31 @@ extern "C" int cdcmtk_structure_open(const char *path, size_t most_regions, size
         }
         facts->regions = made->regions.size();
         *structure = made.release();
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
 extern "C" void cdcmtk_structure_close(cdcmtk_structure *structure) {
-    cdcmtk::guarded(nullptr, [=]() -> cdcmtk_code {
+    cdicom::guarded(nullptr, [=]() -> cdicom_code {
         delete structure;
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
 extern "C" int cdcmtk_structure_region(cdcmtk_structure *structure, size_t index, cdcmtk_region_facts *facts,
-                                       cdcmtk_error *error) {
+                                       cdicom_error *error) {
     return cdcmtk::guarded_object(error, [=]() -> int {
-        if (index >= structure->regions.size()) return refuse(error, CDCMTK_INTERNAL, "no such region");
+        if (index >= structure->regions.size()) return refuse(error, CDICOM_INTERNAL, "no such region");
         *facts = structure->regions[index].facts;
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
 extern "C" int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t region, size_t index,
-                                        cdcmtk_contour_facts *facts, cdcmtk_error *error) {
+                                        cdcmtk_contour_facts *facts, cdicom_error *error) {
     return cdcmtk::guarded_object(error, [=]() -> int {
         if (region >= structure->regions.size() || index >= structure->regions[region].contours.size()) {
-            return refuse(error, CDCMTK_INTERNAL, "no such contour");
+            return refuse(error, CDICOM_INTERNAL, "no such contour");
         }
         DcmItem &item = *structure->regions[region].contours[index];
         std::memset(facts, 0, sizeof *facts);
@@ -194,8 +194,8 @@ extern "C" int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t regi
         facts->stated_points = integer_in(item, DCM_NumberOfContourPoints, -1);
         structure->points.clear();
         DcmElement *element = nullptr;
-        if (item.findAndGetElement(DCM_ContourData, element).bad() || !element) return CDCMTK_OK;
-        // Explicit objects with contours above 64 KiB must call them UN.
+        if (item.findAndGetElement(DCM_ContourData, element).bad() || !element) return CDICOM_OK;
+        // In explicit objects, contours above 64 KiB must have the representation UN.
         const char *text = nullptr;
         size_t length = element->getLength();
         Uint8 *bytes = nullptr;
@@ -208,27 +208,27 @@ extern "C" int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t regi
         } else if (element->getUint8Array(bytes).good() && bytes) {
             text = reinterpret_cast<const char *>(bytes);
         }
-        if (!text) return CDCMTK_OK;
+        if (!text) return CDICOM_OK;
         const size_t left = structure->most_numbers - structure->numbers_read;
-        // Each number has a digit and what parts it from the next.
+        // Each number has a digit and a separator.
         if (length / 2 > left + 1 && length / 17 > left) {
             return refuse(error, CDCMTK_TOO_MANY, "more coordinates than are read");
         }
         if (!parse_numbers(text, length, left, structure->points)) {
-            return refuse(error, structure->points.size() >= left ? CDCMTK_TOO_MANY : CDCMTK_NOT_READABLE,
+            return refuse(error, structure->points.size() >= left ? CDCMTK_TOO_MANY : CDICOM_NOT_READABLE,
                           "ContourData (3006,0050) is not a list of numbers, or longer than is read");
         }
         structure->numbers_read += structure->points.size();
         facts->points = structure->points.data();
         facts->count = structure->points.size();
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
-extern "C" int cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, char uid[72], cdcmtk_error *error) {
+extern "C" int cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, char uid[72], cdicom_error *error) {
     return cdcmtk::guarded_object(error, [=]() -> int {
-        if (index >= structure->images.size()) return refuse(error, CDCMTK_INTERNAL, "no such image");
-        cdcmtk::copy_text(uid, 72, structure->images[index]);
-        return CDCMTK_OK;
+        if (index >= structure->images.size()) return refuse(error, CDICOM_INTERNAL, "no such image");
+        cdicom::copy_text(uid, 72, structure->images[index]);
+        return CDICOM_OK;
     });
 }

@@ -26,9 +26,9 @@ bool append_coordinate(std::string &text, double value) {
 }  // namespace
 
 extern "C" int cdcmtk_structure_add_region(cdcmtk_object *object, const char *name, const uint8_t color[3],
-                                           const char *const code[3], cdcmtk_error *error) {
+                                           const char *const code[3], cdicom_error *error) {
     return cdcmtk::built(error, [=]() -> int {
-        if (object->sources.empty()) return refuse(error, CDCMTK_INTERNAL, "a region before its sources");
+        if (object->sources.empty()) return refuse(error, CDICOM_INTERNAL, "a region before its sources");
         DcmDataset &set = object->set();
         object->regions += 1;
         const std::string number = std::to_string(object->regions);
@@ -50,20 +50,20 @@ extern "C" int cdcmtk_structure_add_region(cdcmtk_object *object, const char *na
             cdcmtk::put_code(observation, DCM_RTROIIdentificationCodeSequence, code[0], code[1], code[2]);
         }
         object->region = &contours;
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
 extern "C" int cdcmtk_structure_add_contour(cdcmtk_object *object, uint32_t slice, const double *points, size_t count,
-                                            cdcmtk_error *error) {
+                                            cdicom_error *error) {
     return cdcmtk::built(error, [=]() -> int {
         if (!object->region || slice >= object->sources.size() || count < 3) {
-            return refuse(error, CDCMTK_INTERNAL, "a contour of no region, slice or area");
+            return refuse(error, CDICOM_INTERNAL, "a contour of no region, slice or area");
         }
         std::string text;
         for (size_t index = 0; index < 3 * count; index += 1) {
             if (!append_coordinate(text, points[index])) {
-                return refuse(error, CDCMTK_INTERNAL, "a coordinate is out of range");
+                return refuse(error, CDICOM_INTERNAL, "a coordinate is out of range");
             }
         }
         DcmItem &contour = cdcmtk::add_item(*object->region, DCM_ContourSequence);
@@ -71,6 +71,6 @@ extern "C" int cdcmtk_structure_add_contour(cdcmtk_object *object, uint32_t slic
         put(contour, DCM_ContourGeometricType, "CLOSED_PLANAR");
         put(contour, DCM_NumberOfContourPoints, std::to_string(count));
         put(contour, DCM_ContourData, text);
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }

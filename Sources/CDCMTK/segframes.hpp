@@ -24,8 +24,8 @@ struct cdcmtk_segmentation {
 
 namespace cdcmtk {
 
-/// Looks up where the frames lie in the pixel data, and that they are all there.
-int find_frames(cdcmtk_segmentation &segmentation, cdcmtk_error *error);
+/// Finds the frames in the pixel data, and checks that all are there.
+int find_frames(cdcmtk_segmentation &segmentation, cdicom_error *error);
 
 }  // namespace cdcmtk
 

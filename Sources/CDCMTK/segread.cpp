@@ -9,7 +9,7 @@ using cdcmtk::text_in;
 namespace {
 
 void copy(DcmItem &item, const DcmTagKey &tag, char *field, size_t capacity) {
-    cdcmtk::copy_text(field, capacity, text_in(item, tag));
+    cdicom::copy_text(field, capacity, text_in(item, tag));
 }
 
 int32_t unsigned_in(DcmItem &item, const DcmTagKey &tag, int32_t otherwise) {
@@ -35,7 +35,7 @@ void fill_geometry(DcmItem &groups, cdcmtk_segmentation_frame &frame) {
     }
 }
 
-int fill_facts(cdcmtk_segmentation &made, size_t most_frames, cdcmtk_segmentation_facts &facts, cdcmtk_error *error) {
+int fill_facts(cdcmtk_segmentation &made, size_t most_frames, cdcmtk_segmentation_facts &facts, cdicom_error *error) {
     DcmDataset &set = *made.file.getDataset();
     std::memset(&facts, 0, sizeof facts);
     const std::string kind = text_in(set, DCM_SegmentationType);
@@ -64,7 +64,7 @@ int fill_facts(cdcmtk_segmentation &made, size_t most_frames, cdcmtk_segmentatio
                                                      : bits == 8 || bits == 16;
     if (!fits || facts.rows == 0 || facts.columns == 0 || unsigned_in(set, DCM_SamplesPerPixel, 1) != 1
         || facts.bits_stored < 1 || facts.bits_stored > bits || facts.high_bit != facts.bits_stored - 1) {
-        return refuse(error, CDCMTK_UNSUPPORTED_PIXELS,
+        return refuse(error, CDICOM_UNSUPPORTED_PIXELS,
                       std::to_string(facts.columns) + "×" + std::to_string(facts.rows) + " pixels of "
                           + std::to_string(bits) + " bits are not those of a " + kind + " segmentation");
     }
@@ -76,11 +76,11 @@ int fill_facts(cdcmtk_segmentation &made, size_t most_frames, cdcmtk_segmentatio
         return refuse(error, CDCMTK_TOO_MANY, std::to_string(stated) + " frames, more than are read");
     }
     facts.frames = size_t(stated);
-    return CDCMTK_OK;
+    return CDICOM_OK;
 }
 
-/// The functional groups of every frame, in one pass; what the frame leaves out is what all share.
-int fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_facts &facts, cdcmtk_error *error) {
+/// The functional groups of every frame, in one pass; a frame without a group has the shared one.
+int fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_facts &facts, cdicom_error *error) {
     DcmDataset &set = *made.file.getDataset();
     cdcmtk_segmentation_frame shared;
     std::memset(&shared, 0, sizeof shared);
@@ -97,7 +97,7 @@ int fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_facts &fact
                       "PerFrameFunctionalGroupsSequence (5200,9230) tells of " + std::to_string(made.frames.size())
                           + " frames, NumberOfFrames (0028,0008) of " + std::to_string(facts.frames));
     }
-    return CDCMTK_OK;
+    return CDICOM_OK;
 }
 
 void fill_code(DcmItem &item, const DcmTagKey &sequence, cdcmtk_coded_text &code) {
@@ -112,17 +112,17 @@ void fill_code(DcmItem &item, const DcmTagKey &sequence, cdcmtk_coded_text &code
 
 extern "C" int cdcmtk_segmentation_open(const char *path, size_t most_frames, size_t most_segments,
                                         cdcmtk_segmentation **segmentation, cdcmtk_segmentation_facts *facts,
-                                        cdcmtk_error *error) {
+                                        cdicom_error *error) {
     *segmentation = nullptr;
     return cdcmtk::guarded_object(error, [=]() -> int {
-        cdcmtk_code code = cdcmtk::prepare(error);
-        if (code != CDCMTK_OK) return code;
+        cdicom_code code = cdcmtk::prepare(error);
+        if (code != CDICOM_OK) return code;
         std::unique_ptr<cdcmtk_segmentation> made(new cdcmtk_segmentation);
         code = cdcmtk::load(path, made->file, nullptr, nullptr, error);
-        if (code != CDCMTK_OK) return code;
+        if (code != CDICOM_OK) return code;
         int result = fill_facts(*made, most_frames, *facts, error);
-        if (result == CDCMTK_OK) result = fill_frames(*made, *facts, error);
-        if (result != CDCMTK_OK) return result;
+        if (result == CDICOM_OK) result = fill_frames(*made, *facts, error);
+        if (result != CDICOM_OK) return result;
         bool is_too_many = false;
         cdcmtk::for_each_item(*made->file.getDataset(), DCM_SegmentSequence, [&](DcmItem &item) {
             is_too_many = made->segments.size() >= most_segments;
@@ -133,22 +133,22 @@ extern "C" int cdcmtk_segmentation_open(const char *path, size_t most_frames, si
         facts->segments = made->segments.size();
         made->facts = *facts;
         result = cdcmtk::find_frames(*made, error);
-        if (result == CDCMTK_OK) *segmentation = made.release();
+        if (result == CDICOM_OK) *segmentation = made.release();
         return result;
     });
 }
 
 extern "C" void cdcmtk_segmentation_close(cdcmtk_segmentation *segmentation) {
-    cdcmtk::guarded(nullptr, [=]() -> cdcmtk_code {
+    cdicom::guarded(nullptr, [=]() -> cdicom_code {
         delete segmentation;
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
 extern "C" int cdcmtk_segmentation_segment(cdcmtk_segmentation *segmentation, size_t index,
-                                           cdcmtk_segment_facts *facts, cdcmtk_error *error) {
+                                           cdcmtk_segment_facts *facts, cdicom_error *error) {
     return cdcmtk::guarded_object(error, [=]() -> int {
-        if (index >= segmentation->segments.size()) return refuse(error, CDCMTK_INTERNAL, "no such segment");
+        if (index >= segmentation->segments.size()) return refuse(error, CDICOM_INTERNAL, "no such segment");
         DcmItem &item = *segmentation->segments[index];
         std::memset(facts, 0, sizeof *facts);
         facts->number = unsigned_in(item, DCM_SegmentNumber, -1);
@@ -165,15 +165,15 @@ extern "C" int cdcmtk_segmentation_segment(cdcmtk_segmentation *segmentation, si
                 facts->has_color = 0;
             }
         }
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
 extern "C" int cdcmtk_segmentation_frame_facts(cdcmtk_segmentation *segmentation, size_t index,
-                                               cdcmtk_segmentation_frame *facts, cdcmtk_error *error) {
+                                               cdcmtk_segmentation_frame *facts, cdicom_error *error) {
     return cdcmtk::guarded_object(error, [=]() -> int {
-        if (index >= segmentation->frames.size()) return refuse(error, CDCMTK_INTERNAL, "no such frame");
+        if (index >= segmentation->frames.size()) return refuse(error, CDICOM_INTERNAL, "no such frame");
         *facts = segmentation->frames[index];
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }

@@ -5,7 +5,7 @@ using cdcmtk::put;
 using cdcmtk::refuse;
 
 extern "C" int cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcmtk_segment *segment,
-                                               cdcmtk_error *error) {
+                                               cdicom_error *error) {
     return cdcmtk::built(error, [=]() -> int {
         if (object->segments >= 65535) return refuse(error, CDCMTK_TOO_MANY, "more than 65535 segments");
         DcmItem &item = cdcmtk::add_item(object->set(), DCM_SegmentSequence);
@@ -19,15 +19,15 @@ extern "C" int cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcm
         cdcmtk::put_code(item, DCM_SegmentedPropertyTypeCodeSequence, segment->type[0], segment->type[1],
                          segment->type[2]);
         must(item.putAndInsertUint16Array(DCM_RecommendedDisplayCIELabValue, segment->lab, 3));
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
 extern "C" int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t segment, uint32_t slice,
-                                             cdcmtk_error *error) {
+                                             cdicom_error *error) {
     return cdcmtk::built(error, [=]() -> int {
         if (segment == 0 || segment > object->segments || slice >= object->sources.size()) {
-            return refuse(error, CDCMTK_INTERNAL, "a frame of no segment or slice");
+            return refuse(error, CDICOM_INTERNAL, "a frame of no segment or slice");
         }
         const ObjectSource &source = object->sources[slice];
         DcmItem &groups = cdcmtk::add_item(object->set(), DCM_PerFrameFunctionalGroupsSequence);
@@ -48,11 +48,11 @@ extern "C" int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t seg
         cdcmtk::put_code(image, DCM_PurposeOfReferenceCodeSequence, "DCM", "121322",
                          "Source image for image processing operation");
         object->frames += 1;
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }
 
-extern "C" int cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes, size_t *count, cdcmtk_error *error) {
+extern "C" int cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes, size_t *count, cdicom_error *error) {
     *bytes = nullptr;
     *count = 0;
     return cdcmtk::built(error, [=]() -> int {
@@ -75,6 +75,6 @@ extern "C" int cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes
         object->has_pixels = true;
         *bytes = place;
         *count = used;
-        return CDCMTK_OK;
+        return CDICOM_OK;
     });
 }

@@ -3,41 +3,32 @@
 
 #include "CDCMTK.h"
 
+#include "cdicom/errors.hpp"
+
 #include "dcmtk/config/osconfig.h"
 #include "dcmtk/dcmdata/dctk.h"
 #include "dcmtk/dcmdata/dcistrmf.h"
 
 #include <algorithm>
-#include <exception>
 #include <string>
 #include <vector>
 
 namespace cdcmtk {
 
-cdcmtk_code fail(cdcmtk_error *error, cdcmtk_code code, const std::string &text);
-cdcmtk_code fail(cdcmtk_error *error, cdcmtk_code code, const OFCondition &condition);
+using cdicom::copy_text;
+using cdicom::fail;
+using cdicom::guarded;
 
-/// Silences the log, registers the codecs (once) and looks for the data dictionary.
-cdcmtk_code prepare(cdcmtk_error *error);
+/// Fills the caller's error with a condition of DCMTK.
+cdicom_code fail(cdicom_error *error, cdicom_code code, const OFCondition &condition);
 
-/// Runs `body` so that no exception leaves.
-template <typename Body>
-cdcmtk_code guarded(cdcmtk_error *error, Body body) noexcept {
-    try {
-        return body();
-    } catch (const std::bad_alloc &) {
-        return fail(error, CDCMTK_NO_MEMORY, "no memory");
-    } catch (const std::exception &exception) {
-        return fail(error, CDCMTK_INTERNAL, exception.what());
-    } catch (...) {
-        return fail(error, CDCMTK_INTERNAL, "an unknown exception");
-    }
-}
+/// Silences the log, registers the codecs (once) and checks that the data dictionary is loaded.
+cdicom_code prepare(cdicom_error *error);
 
 /// Reads `path` into `file`, up to `stop` if that is given; safe against any depth of nesting.
-cdcmtk_code load(const char *path, DcmFileFormat &file, const DcmTagKey *stop, int64_t *size, cdcmtk_error *error);
+cdicom_code load(const char *path, DcmFileFormat &file, const DcmTagKey *stop, int64_t *size, cdicom_error *error);
 
-/// What a compressed frame says of itself.
+/// What the header of a compressed frame states.
 struct Codestream {
     unsigned long rows = 0, columns = 0;
     unsigned precision = 0, components = 0;
@@ -49,21 +40,16 @@ bool read_jpeg_frame_header(const std::vector<uint8_t> &stream, Codestream &fact
 /// Takes DCMTK's log off the console. Part of ``prepare``.
 void silence_log();
 
-/// Whether a warning means that the picture is not the one that was compressed.
-bool tells_of_damage(const std::string &words);
+/// Keeps, while it lives, the first warning of this thread's JPEG decoder that means damage: DCMTK itself returns such
+/// a picture without an error.
+struct DamageWarning {
+    std::string text;
 
-/// Collects, while it lives, what this thread's JPEG decoder says of damage: DCMTK takes such a picture for good.
-struct DecoderWords {
-    std::string words;
-
-    DecoderWords();
-    ~DecoderWords();
-    DecoderWords(const DecoderWords &) = delete;
-    DecoderWords &operator=(const DecoderWords &) = delete;
+    DamageWarning();
+    ~DamageWarning();
+    DamageWarning(const DamageWarning &) = delete;
+    DamageWarning &operator=(const DamageWarning &) = delete;
 };
-
-/// Text of an element cut to a field, without the padding of the standard.
-void copy_text(char *field, size_t capacity, const std::string &text);
 
 }  // namespace cdcmtk
 

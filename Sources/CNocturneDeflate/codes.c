@@ -14,6 +14,44 @@ static uint16_t reversed(unsigned code, int length) {
     return (uint16_t)result;
 }
 
+/* How many symbols get a code of each length: those of Huffman's tree over `used` leaves, ascending by count, cut to
+   `longest`. */
+static void count_lengths(const uint64_t *leaves, int used, int longest, int of_length[16]) {
+    /* Nodes 0..<used are leaves, then the inner nodes in the order they are made, by weight ascending too. */
+    uint64_t weight[2 * LITERALS];
+    int parent[2 * LITERALS];
+    int depth[2 * LITERALS];
+    for (int i = 0; i < used; i++) weight[i] = leaves[i] >> 16;
+    int leaf = 0, inner = used;
+    const int root = 2 * used - 2;
+    for (int node = used; node <= root; node++) {
+        uint64_t sum = 0;
+        for (int child = 0; child < 2; child++) {
+            int lightest = leaf < used && (inner >= node || weight[leaf] <= weight[inner]) ? leaf++ : inner++;
+            sum += weight[lightest];
+            parent[lightest] = node;
+        }
+        weight[node] = sum;
+    }
+    depth[root] = 0;
+    for (int node = root - 1; node >= 0; node--) {
+        depth[node] = depth[parent[node]] + 1;
+        if (node < used) of_length[depth[node] < longest ? depth[node] : longest]++;
+    }
+    /* Codes cut to the limit take more of the code space than there is: for each excess, one of the longest codes below
+       the limit is lengthened. */
+    long space = 0;
+    for (int length = 1; length <= longest; length++) space += (long)of_length[length] << (longest - length);
+    while (space > 1L << longest) {
+        int length = longest - 1;
+        while (of_length[length] == 0) length--;
+        of_length[length]--;
+        of_length[length + 1] += 2;
+        of_length[longest]--;
+        space--;
+    }
+}
+
 void nocturne_make_codes(const uint32_t *counts, int symbols, int longest, uint8_t *lengths, uint16_t *codes) {
     uint64_t leaves[LITERALS];
     int used = 0;
@@ -22,43 +60,12 @@ void nocturne_make_codes(const uint32_t *counts, int symbols, int longest, uint8
         if (counts[symbol]) leaves[used++] = (uint64_t)counts[symbol] << 16 | (unsigned)symbol;
     }
     if (used < 2) {
-        /* One code of one bit: what inflaters take for a single symbol, and for none. */
+        /* One code of one bit: what inflaters expect for a single symbol, and for none. */
         lengths[used ? leaves[0] & 0xffff : 0] = 1;
     } else {
-        qsort(leaves, (size_t)used, sizeof leaves[0], by_count);
-        /* Nodes 0..<used are leaves, then the joints in the order they are made, by weight ascending too. */
-        uint64_t weight[2 * LITERALS];
-        int parent[2 * LITERALS];
-        int depth[2 * LITERALS];
-        for (int i = 0; i < used; i++) weight[i] = leaves[i] >> 16;
-        int leaf = 0, joint = used;
-        const int root = 2 * used - 2;
-        for (int node = used; node <= root; node++) {
-            uint64_t sum = 0;
-            for (int child = 0; child < 2; child++) {
-                int lightest = leaf < used && (joint >= node || weight[leaf] <= weight[joint]) ? leaf++ : joint++;
-                sum += weight[lightest];
-                parent[lightest] = node;
-            }
-            weight[node] = sum;
-        }
         int of_length[16] = {0};
-        depth[root] = 0;
-        for (int node = root - 1; node >= 0; node--) {
-            depth[node] = depth[parent[node]] + 1;
-            if (node < used) of_length[depth[node] < longest ? depth[node] : longest]++;
-        }
-        /* Codes cut to the limit ask for too much room: lengthen the longest below it, one for each step too much. */
-        long room = 0;
-        for (int length = 1; length <= longest; length++) room += (long)of_length[length] << (longest - length);
-        while (room > 1L << longest) {
-            int length = longest - 1;
-            while (of_length[length] == 0) length--;
-            of_length[length]--;
-            of_length[length + 1] += 2;
-            of_length[longest]--;
-            room--;
-        }
+        qsort(leaves, (size_t)used, sizeof leaves[0], by_count);
+        count_lengths(leaves, used, longest, of_length);
         /* The rarest symbols take the longest codes. */
         int next = 0;
         for (int length = longest; length > 0; length--) {

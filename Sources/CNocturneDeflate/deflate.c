@@ -1,4 +1,4 @@
-/* Blocks: codes for what was found, and the bits. */
+/* Blocks: the codes of their sequences, and the bits. */
 #include "internal.h"
 #include <stdlib.h>
 
@@ -172,7 +172,8 @@ static inline uint32_t entry(uint32_t value, int bits) { return value | (uint32_
 static inline uint64_t entry_value(uint32_t entry) { return entry & 0xffffff; }
 static inline int entry_bits(uint32_t entry) { return (int)(entry >> 24); }
 
-/* Four literals at once, joined before they meet the bits that are held: those do not wait for each other. */
+/* Four literals at once, joined before they are added to the bits that are held, so that the literals do not depend on
+   each other. */
 static inline void put_four(bits *out, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
     const uint64_t low = entry_value(a) | entry_value(b) << entry_bits(a);
     const uint64_t high = entry_value(c) | entry_value(d) << entry_bits(c);
@@ -237,7 +238,7 @@ size_t nocturne_deflate(
     int is_last,
     uint8_t *target) {
     bits out = {target, 0, 0};
-    /* Farther away than anything may be. */
+    /* Farther away than any repetition may be. */
     for (size_t i = 0; i < 1 << HASH_BITS; i++) deflater->last_seen[i] = 1u << 31;
     for (size_t start = 0; start < count;) {
         const size_t end = count - start < BLOCK_BYTES ? count : start + BLOCK_BYTES;

@@ -1,8 +1,8 @@
-/* Repetitions, greedily: a run of one voxel, the row before, or what a hash of four bytes remembers.
+/* Repetitions, greedily: a run of one voxel, the row before, or where a hash of four bytes was last seen.
  *
  * Only whole voxels are hashed. In a noisy 16-bit image the high bytes repeat and the low ones do not, so that nearly
- * every repetition worth its bits begins at a voxel or at the high byte before it, which looking back one byte finds.
- * Such repetitions are four or five bytes long and come every few voxels, and nobody can tell where: a branch on each
+ * every repetition worth its bits begins at a voxel or at the high byte before it, which a test of one byte back finds.
+ * Such repetitions are four or five bytes long and come every few voxels, at unpredictable places: a branch on each
  * would cost more than all the rest. So voxels are looked up in batches without a branch, which gives a word of bits
  * that say where repetitions begin, and these are taken one after another. */
 #include "internal.h"
@@ -34,7 +34,7 @@ static inline void add(
     sequence->distance = (uint16_t)(distance - 1);
     deflater->symbol_counts[deflater->length_symbol[length] + 257]++;
     deflater->distance_counts[nocturne_distance_symbol(deflater, (unsigned)distance - 1)]++;
-    /* Four tables, so that equal bytes beside each other do not wait for each other. */
+    /* Four tables, so that the counts of equal neighbours do not depend on each other. */
     for (; count > 4; count -= 4, literals += 4) {
         for (int i = 0; i < 4; i++) deflater->literal_counts[i][literals[i]]++;
     }
@@ -150,8 +150,8 @@ static inline __attribute__((always_inline)) void find_in_words(
         }
         uint32_t candidates[64];
         const size_t first = at;
-        const size_t room = (end - 8 - at) / width + 1;
-        const size_t count = room < 64 ? room : 64;
+        const size_t voxels = (end - 8 - at) / width + 1;
+        const size_t count = voxels < 64 ? voxels : 64;
         const uint64_t found = look_up(deflater, content, first, count, width, candidates);
         at = first + count * width;
         uint64_t left = found;

@@ -67,9 +67,9 @@ struct covino_library {
 #define F(result, name, arguments) result(*name) arguments;
     FUNCTIONS(F)
 #undef F
-    /* Came with a later version; NULL without. */
+    /* Only in later versions; else NULL. */
     const char *(*get_last_err_msg)(void);
-    /* The code of float32, which moved by one between versions. */
+    /* The code of float32, which differs by one between versions. */
     int float32;
 };
 
@@ -218,7 +218,7 @@ int covino_compile(const covino_library *library, void *core, void *model, size_
         k[index] = keys[index];
         v[index] = values[index];
     }
-    /* The function reads as many as it is told of; the list without "..." came with a later version. */
+    /* The function reads as many as the count states; one that takes arrays exists only in later versions. */
     return library->core_compile_model(core, model, "CPU", 2 * count, compiled, k[0], v[0], k[1], v[1], k[2], v[2],
                                        k[3], v[3], k[4], v[4], k[5], v[5], k[6], v[6], k[7], v[7]);
 }

@@ -8,13 +8,12 @@
 #include <string.h>
 
 #include <jpeglib.h>
-// Second: which codes it has hangs on what the library was built with.
+// After jpeglib.h: its codes depend on how the library was built.
 #include <jerror.h>
 
 enum {
     exif_capacity = 65533,
-    // More scans than any encoder writes, fewer than a hostile file needs to cost minutes.
-    most_scans = 200,
+    most_scans = 200,  // more than any encoder writes, fewer than a hostile file needs to cost minutes
     row_block = 16
 };
 
@@ -24,7 +23,7 @@ struct cphoto_jpeg {
     struct jpeg_progress_mgr progress;
     jmp_buf leave;
     cphoto_code code;
-    char words[JMSG_LENGTH_MAX + 32];
+    char message[JMSG_LENGTH_MAX + 32];
     FILE *file;
     int system_code;
     int created;
@@ -45,22 +44,22 @@ static _Noreturn void fail(cphoto_jpeg *decoder, cphoto_code code)
     longjmp(decoder->leave, 1);
 }
 
-static _Noreturn void fail_in_words(j_common_ptr info, cphoto_code code)
+static _Noreturn void fail_with_message(j_common_ptr info, cphoto_code code)
 {
     cphoto_jpeg *decoder = owner(info);
     char text[JMSG_LENGTH_MAX];
     info->err->format_message(info, text);
-    snprintf(decoder->words, sizeof decoder->words, "%s", text);
+    snprintf(decoder->message, sizeof decoder->message, "%s", text);
     fail(decoder, code);
 }
 
-// Of a read that failed the library only sees that nothing came; called at once, while the system's number is fresh.
+// When a read fails, the library only sees that no bytes came. To be called at once, before errno changes.
 static void check_file(cphoto_jpeg *decoder)
 {
     int number = errno;
     if (!ferror(decoder->file)) return;
     decoder->system_code = number;
-    snprintf(decoder->words, sizeof decoder->words, "%s", strerror(number));
+    snprintf(decoder->message, sizeof decoder->message, "%s", strerror(number));
     fail(decoder, CPHOTO_NOT_READ);
 }
 
@@ -70,17 +69,17 @@ static void on_error(j_common_ptr info)
     case JERR_INPUT_EMPTY:
     case JERR_INPUT_EOF:
         check_file(owner(info));
-        fail_in_words(info, CPHOTO_CORRUPT);
-    case JERR_OUT_OF_MEMORY: fail_in_words(info, CPHOTO_NO_MEMORY);
-    case JERR_NO_BACKING_STORE: fail_in_words(info, CPHOTO_TOO_LARGE);
+        fail_with_message(info, CPHOTO_CORRUPT);
+    case JERR_OUT_OF_MEMORY: fail_with_message(info, CPHOTO_NO_MEMORY);
+    case JERR_NO_BACKING_STORE: fail_with_message(info, CPHOTO_TOO_LARGE);
     case JERR_BAD_PRECISION:
     case JERR_SOF_UNSUPPORTED:
     case JERR_ARITH_NOTIMPL:
     case JERR_CCIR601_NOTIMPL:
     case JERR_NOT_COMPILED:
     case JERR_CONVERSION_NOTIMPL:
-    case JERR_FRACT_SAMPLE_NOTIMPL: fail_in_words(info, CPHOTO_UNSUPPORTED);
-    default: fail_in_words(info, CPHOTO_CORRUPT);
+    case JERR_FRACT_SAMPLE_NOTIMPL: fail_with_message(info, CPHOTO_UNSUPPORTED);
+    default: fail_with_message(info, CPHOTO_CORRUPT);
     }
 }
 
@@ -91,8 +90,8 @@ static void on_message(j_common_ptr info, int level)
     switch (info->err->msg_code) {
     case JWRN_JPEG_EOF:
         check_file(decoder);
-        // Of a picture in one scan only the end marker may be lost: if pixels are, JWRN_HIT_MARKER follows.
-        if (decoder->many_scans || info->global_state < 205) fail_in_words(info, CPHOTO_CORRUPT);
+        // In a picture of one scan only the end marker may be missing: if pixels are, JWRN_HIT_MARKER follows.
+        if (decoder->many_scans || info->global_state < 205) fail_with_message(info, CPHOTO_CORRUPT);
         decoder->oddities |= CPHOTO_NO_END_MARKER;
         break;
     case JWRN_HIT_MARKER:
@@ -100,7 +99,7 @@ static void on_message(j_common_ptr info, int level)
     case JWRN_ARITH_BAD_CODE:
     case JWRN_MUST_RESYNC:
     case JWRN_BOGUS_PROGRESSION:
-    case JWRN_NOT_SEQUENTIAL: fail_in_words(info, CPHOTO_CORRUPT);
+    case JWRN_NOT_SEQUENTIAL: fail_with_message(info, CPHOTO_CORRUPT);
     default: decoder->oddities |= CPHOTO_STRAY_BYTES;
     }
 }
@@ -112,7 +111,7 @@ static void on_progress(j_common_ptr info)
     cphoto_jpeg *decoder = owner(info);
     if (decoder->stop && decoder->stop(decoder->context)) fail(decoder, CPHOTO_STOPPED);
     if (decoder->info.input_scan_number > most_scans) {
-        snprintf(decoder->words, sizeof decoder->words, "more than %d scans", most_scans);
+        snprintf(decoder->message, sizeof decoder->message, "more than %d scans", most_scans);
         fail(decoder, CPHOTO_CORRUPT);
     }
 }
@@ -125,7 +124,7 @@ static int next_byte(j_decompress_ptr info)
     return *source->next_input_byte++;
 }
 
-// Keeps the first Exif block; the library's own keeping of markers would hold any number of them.
+// Keeps the first Exif block; the library's own function would keep any number of them.
 static boolean on_application_marker(j_decompress_ptr info)
 {
     static const uint8_t name[6] = {'E', 'x', 'i', 'f', 0, 0};
@@ -165,7 +164,7 @@ cphoto_code cphoto_jpeg_open(const char *path, cphoto_jpeg **made, cphoto_header
     decoder->file = fopen(path, "rbe");
     if (!decoder->file) {
         decoder->system_code = errno;
-        snprintf(decoder->words, sizeof decoder->words, "%s", strerror(decoder->system_code));
+        snprintf(decoder->message, sizeof decoder->message, "%s", strerror(decoder->system_code));
         return CPHOTO_NOT_OPENED;
     }
     struct jpeg_decompress_struct *info = &decoder->info;
@@ -187,7 +186,8 @@ cphoto_code cphoto_jpeg_open(const char *path, cphoto_jpeg **made, cphoto_header
     header->model = model_of(info->jpeg_color_space);
     if (header->model < 0) {
         snprintf(
-            decoder->words, sizeof decoder->words, "%d components in an unknown colour space", info->num_components);
+            decoder->message, sizeof decoder->message, "%d components in an unknown colour space",
+            info->num_components);
         return CPHOTO_UNSUPPORTED;
     }
     decoder->many_scans = jpeg_has_multiple_scans(info);
@@ -215,7 +215,7 @@ void cphoto_jpeg_close(cphoto_jpeg *decoder)
     free(decoder);
 }
 
-const char *cphoto_jpeg_words(const cphoto_jpeg *decoder) { return decoder ? decoder->words : ""; }
+const char *cphoto_jpeg_message(const cphoto_jpeg *decoder) { return decoder ? decoder->message : ""; }
 
 int cphoto_jpeg_system_code(const cphoto_jpeg *decoder) { return decoder ? decoder->system_code : 0; }
 
@@ -251,7 +251,7 @@ void cphoto_jpeg_keep_columns(cphoto_jpeg *decoder, ptrdiff_t *first, ptrdiff_t 
 {
     struct jpeg_decompress_struct *info = &decoder->info;
     ptrdiff_t width = info->output_width;
-    // Chroma is smoothed across a pixel or two: a block more on either side, and what is wanted is as it was.
+    // Chroma is smoothed across a pixel or two: with one more block on either side, the wanted columns do not change.
     ptrdiff_t margin = 8 * info->max_h_samp_factor;
     ptrdiff_t left = *first > margin ? *first - margin : 0;
     ptrdiff_t right = *first + *count + margin < width ? *first + *count + margin : width;
@@ -265,7 +265,7 @@ void cphoto_jpeg_keep_columns(cphoto_jpeg *decoder, ptrdiff_t *first, ptrdiff_t 
     *count = kept;
 }
 
-// Inks come inverted, as Adobe's programs write them and Pillow takes them, whether a marker says so or not.
+// Inks are taken to be inverted, as Adobe's programs write them and Pillow reads them, with or without a marker.
 static void ink_rows_to_rgb(uint8_t *inks, uint8_t *rgb, size_t pixels)
 {
     for (size_t i = 0; i < pixels * 4; i++) inks[i] = (uint8_t)~inks[i];
@@ -296,5 +296,4 @@ int cphoto_jpeg_oddities(const cphoto_jpeg *decoder) { return decoder->oddities;
 
 #define CPHOTO_QUOTED(text) #text
 #define CPHOTO_TEXT(macro) CPHOTO_QUOTED(macro)
-
 const char *cphoto_jpeg_version(void) { return CPHOTO_TEXT(LIBJPEG_TURBO_VERSION); }

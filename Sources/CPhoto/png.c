@@ -11,7 +11,7 @@
 #include <png.h>
 
 enum {
-    // Largest ancillary chunk, and number of them, that are looked at; those of real files are far smaller.
+    // Largest ancillary chunk, and number of them, that are read; those of real files are far smaller.
     longest_side = 0x7fffffff,
     largest_chunk = 4 << 20,
     most_chunks = 1000
@@ -24,8 +24,8 @@ struct cphoto_png {
     int system_code;
     jmp_buf leave;
     cphoto_code code;
-    char words[256];
-    char warning[128];         // the last one: where the header is wrong only it says how
+    char message[256];
+    char warning[128];         // the last one: it alone states what is wrong with a header
     int64_t width, height, next_row;
     int has_alpha, passes;
     uint8_t *rows;             // one row with alpha, or all rows of an interlaced picture
@@ -43,14 +43,14 @@ static _Noreturn void on_error(png_structp png, png_const_charp text)
 {
     cphoto_png *decoder = png_get_error_ptr(png);
     if (decoder->width == 0 && decoder->warning[0]) {
-        snprintf(decoder->words, sizeof decoder->words, "%s: %s", text, decoder->warning);
+        snprintf(decoder->message, sizeof decoder->message, "%s: %s", text, decoder->warning);
     } else {
-        snprintf(decoder->words, sizeof decoder->words, "%s", text);
+        snprintf(decoder->message, sizeof decoder->message, "%s", text);
     }
     leave(decoder, strcmp(text, "Out of memory") == 0 ? CPHOTO_NO_MEMORY : CPHOTO_CORRUPT);
 }
 
-// What libpng only warns about is in chunks that do not touch the pixels, or becomes an error by itself.
+// libpng only warns about chunks that do not affect the pixels, and about what it reports as an error afterwards.
 static void on_warning(png_structp png, png_const_charp text)
 {
     cphoto_png *decoder = png_get_error_ptr(png);
@@ -63,7 +63,7 @@ static void read_bytes(png_structp png, png_bytep bytes, size_t count)
     if (fread(bytes, 1, count, decoder->file) == count) return;
     if (ferror(decoder->file)) {
         decoder->system_code = errno;
-        snprintf(decoder->words, sizeof decoder->words, "%s", strerror(decoder->system_code));
+        snprintf(decoder->message, sizeof decoder->message, "%s", strerror(decoder->system_code));
         leave(decoder, CPHOTO_NOT_READ);
     }
     png_error(png, "the file ends too early");
@@ -88,8 +88,9 @@ static int chunks_fit(FILE *file)
     unsigned char head[8];
     if (fstat(fileno(file), &status) != 0) return 1;
     for (off_t place = 8; place + 8 <= status.st_size;) {
-        // What cannot be read, libpng will say.
-        if (fseeko(file, place, SEEK_SET) != 0 || fread(head, 1, 8, file) != 8 || memcmp(head + 4, "IDAT", 4) == 0) break;
+        // libpng reports what cannot be read.
+        if (fseeko(file, place, SEEK_SET) != 0 || fread(head, 1, 8, file) != 8) break;
+        if (memcmp(head + 4, "IDAT", 4) == 0) break;
         off_t length = (off_t)head[0] << 24 | head[1] << 16 | head[2] << 8 | head[3];
         if (length > status.st_size - place - 8) return 0;
         place += length + 12;
@@ -106,11 +107,11 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
     decoder->file = fopen(path, "rbe");
     if (!decoder->file) {
         decoder->system_code = errno;
-        snprintf(decoder->words, sizeof decoder->words, "%s", strerror(decoder->system_code));
+        snprintf(decoder->message, sizeof decoder->message, "%s", strerror(decoder->system_code));
         return CPHOTO_NOT_OPENED;
     }
     if (!chunks_fit(decoder->file)) {
-        snprintf(decoder->words, sizeof decoder->words, "the file ends inside a chunk");
+        snprintf(decoder->message, sizeof decoder->message, "the file ends inside a chunk");
         return CPHOTO_CORRUPT;
     }
     if (setjmp(decoder->leave)) return decoder->code;
@@ -155,7 +156,7 @@ void cphoto_png_close(cphoto_png *decoder)
     free(decoder);
 }
 
-const char *cphoto_png_words(const cphoto_png *decoder) { return decoder ? decoder->words : ""; }
+const char *cphoto_png_message(const cphoto_png *decoder) { return decoder ? decoder->message : ""; }
 
 int cphoto_png_system_code(const cphoto_png *decoder) { return decoder ? decoder->system_code : 0; }
 
@@ -190,14 +191,14 @@ cphoto_code cphoto_png_start(cphoto_png *decoder, cphoto_stop stop, const void *
     decoder->context = context;
     if (setjmp(decoder->leave)) return decoder->code;
     png_set_expand(decoder->png);
-    // The high byte of 16 bits, which is what Pillow takes.
+    // The high byte of 16 bits, as Pillow does.
     png_set_strip_16(decoder->png);
     png_set_gray_to_rgb(decoder->png);
     decoder->passes = png_set_interlace_handling(decoder->png);
     png_read_update_info(decoder->png, decoder->info);
     size_t row_bytes = (size_t)decoder->width * (decoder->has_alpha ? 4 : 3);
     if (png_get_rowbytes(decoder->png, decoder->info) != row_bytes) {
-        snprintf(decoder->words, sizeof decoder->words, "rows of an unexpected length");
+        snprintf(decoder->message, sizeof decoder->message, "rows of an unexpected length");
         return CPHOTO_CORRUPT;
     }
     if (decoder->passes == 1 && !decoder->has_alpha) return CPHOTO_OK;

@@ -1,4 +1,4 @@
-// What is done to decoded rows.
+// Operations on decoded rows.
 #include "CPhoto.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ void cphoto_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count)
 {
     for (size_t i = 0; i < count; i++, cmyk += 4, rgb += 3) {
         unsigned light = 255u - cmyk[3];
-        // An ink takes at most all the light there is, so nothing falls below 0.
+        // An ink removes at most all of the light, so nothing falls below 0.
         for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)(light - by_255(cmyk[c] * light));
     }
 }

@@ -9,9 +9,9 @@ typedef enum { ctiff_by_scanlines, ctiff_by_planes, ctiff_by_tiles, ctiff_by_lib
 
 struct ctiff_decoder {
     TIFF *tiff;
-    char words[256];
+    char message[256];
     int system_code;            // of a read that the system refused
-    int is_spoken;              // an error, or a warning that means lost pixels, came since the start
+    int has_message;            // whether an error, or a warning that means lost pixels, came since the start
     int64_t width, height, next_row;
     uint32_t tile_width, tile_height, rows_per_strip;
     uint16_t bits, samples, photometric, planar, compression;
@@ -22,7 +22,7 @@ struct ctiff_decoder {
     // The rows of a strip, a tile or one line, as 8-bit samples of a pixel side by side.
     uint8_t *band;
     int64_t band_first, band_count, band_rows;
-    uint8_t *raw;               // as the library gives them
+    uint8_t *raw;               // as the library returns them
     int64_t raw_size;
     uint32_t *raster;           // of ctiff_by_library
     uint8_t palette[256][3];
@@ -31,8 +31,8 @@ struct ctiff_decoder {
 // Keeps the reason and gives back the code.
 cphoto_code ctiff_refuse(ctiff_decoder *decoder, cphoto_code code, const char *format, ...);
 
-// What it means that the library has spoken: a damaged file, or one that the system did not give.
-cphoto_code ctiff_spoken(ctiff_decoder *decoder);
+// The code after a message of the library: a damaged file, or one that the system did not read.
+cphoto_code ctiff_library_failure(ctiff_decoder *decoder);
 
 // Samples of 1 to 32 bits to bytes `step` apart: scaled, or as they are for palette indices.
 void ctiff_unpack(const uint8_t *source, size_t count, unsigned bits, int is_index, uint8_t *target, size_t step);

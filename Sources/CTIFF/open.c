@@ -10,14 +10,14 @@
 
 enum {
     most_samples = 32,
-    // What the library must convert by itself is held whole, and cannot be stopped while that goes on.
+    // What the library converts by itself is held whole, and cannot be stopped meanwhile.
     most_library_pixels = 50000000
 };
 
-static void keep_words(ctiff_decoder *decoder, const char *format, va_list arguments)
+static void keep_message(ctiff_decoder *decoder, const char *format, va_list arguments)
 {
-    if (!decoder->is_spoken) vsnprintf(decoder->words, sizeof decoder->words, format, arguments);
-    decoder->is_spoken = 1;
+    if (!decoder->has_message) vsnprintf(decoder->message, sizeof decoder->message, format, arguments);
+    decoder->has_message = 1;
 }
 
 static int on_error(TIFF *tiff, void *owner, const char *module, const char *format, va_list arguments)
@@ -25,16 +25,16 @@ static int on_error(TIFF *tiff, void *owner, const char *module, const char *for
     (void)tiff;
     (void)module;
     ctiff_decoder *decoder = owner;
-    // The library's own way of reading leaves the number of the system's refusal, and says no more than that it failed.
+    // The library's own reading function leaves the errno, and its message says only that reading failed.
     int number = errno;
-    if (!decoder->is_spoken && (number == EIO || number == ESTALE || number == ETIMEDOUT)) {
+    if (!decoder->has_message && (number == EIO || number == ESTALE || number == ETIMEDOUT)) {
         decoder->system_code = number;
     }
-    keep_words(decoder, format, arguments);
+    keep_message(decoder, format, arguments);
     return 1;
 }
 
-// Of a picture that is cut short or damaged the library may only warn, and go on without the pixels or the palette.
+// For a picture that is cut short or damaged the library may only warn, and continue without the pixels or the palette.
 static int means_loss(const char *module, const char *text)
 {
     if (strstr(text, "IO error") || strstr(text, "ColorMap") || strstr(text, "Colormap")) return 1;
@@ -50,7 +50,7 @@ static int on_warning(TIFF *tiff, void *owner, const char *module, const char *f
     va_copy(copy, arguments);
     vsnprintf(text, sizeof text, format, copy);
     va_end(copy);
-    if (means_loss(module, text)) keep_words(owner, format, arguments);
+    if (means_loss(module, text)) keep_message(owner, format, arguments);
     return 1;
 }
 
@@ -58,13 +58,13 @@ cphoto_code ctiff_refuse(ctiff_decoder *decoder, cphoto_code code, const char *f
 {
     va_list arguments;
     va_start(arguments, format);
-    decoder->is_spoken = 0;
-    keep_words(decoder, format, arguments);
+    decoder->has_message = 0;
+    keep_message(decoder, format, arguments);
     va_end(arguments);
     return code;
 }
 
-cphoto_code ctiff_spoken(ctiff_decoder *decoder)
+cphoto_code ctiff_library_failure(ctiff_decoder *decoder)
 {
     if (!decoder->system_code) return CPHOTO_CORRUPT;
     return ctiff_refuse(decoder, CPHOTO_NOT_READ, "%s", strerror(decoder->system_code));
@@ -104,7 +104,7 @@ static int has_plain_samples(const ctiff_decoder *decoder)
     case PHOTOMETRIC_RGB: return decoder->samples >= 3 && decoder->compression != COMPRESSION_OJPEG;
     case PHOTOMETRIC_SEPARATED: return decoder->samples >= 4;
     case PHOTOMETRIC_YCBCR:
-        // The codec converts on the way.
+        // The codec converts as it decodes.
         return decoder->samples == 3 && decoder->compression == COMPRESSION_JPEG &&
             decoder->planar == PLANARCONFIG_CONTIG;
     default: return 0;
@@ -209,9 +209,9 @@ cphoto_code ctiff_open(
             decoder->system_code = reason;
             return ctiff_refuse(decoder, CPHOTO_NOT_OPENED, "%s", strerror(reason));
         }
-        return ctiff_spoken(decoder);
+        return ctiff_library_failure(decoder);
     }
-    if (decoder->is_spoken) return ctiff_spoken(decoder);
+    if (decoder->has_message) return ctiff_library_failure(decoder);
     uint32_t width = 0, height = 0;
     TIFFGetField(decoder->tiff, TIFFTAG_IMAGEWIDTH, &width);
     TIFFGetField(decoder->tiff, TIFFTAG_IMAGELENGTH, &height);

@@ -14,14 +14,14 @@ void ctiff_close(ctiff_decoder *decoder)
     free(decoder);
 }
 
-const char *ctiff_words(const ctiff_decoder *decoder) { return decoder ? decoder->words : ""; }
+const char *ctiff_message(const ctiff_decoder *decoder) { return decoder ? decoder->message : ""; }
 
 int ctiff_system_code(const ctiff_decoder *decoder) { return decoder ? decoder->system_code : 0; }
 
 static cphoto_code fault(ctiff_decoder *decoder)
 {
-    if (!decoder->is_spoken) return ctiff_refuse(decoder, CPHOTO_CORRUPT, "the pixels cannot be read");
-    return ctiff_spoken(decoder);
+    if (!decoder->has_message) return ctiff_refuse(decoder, CPHOTO_CORRUPT, "the pixels cannot be read");
+    return ctiff_library_failure(decoder);
 }
 
 static cphoto_code start_library(ctiff_decoder *decoder)
@@ -32,18 +32,18 @@ static cphoto_code start_library(ctiff_decoder *decoder)
     decoder->raster = calloc(count, sizeof(uint32_t));
     if (!decoder->raster) return CPHOTO_NO_MEMORY;
     if (!TIFFRGBAImageBegin(&image, decoder->tiff, 1, why)) return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "%s", why);
-    // Nothing is to be turned here.
+    // The caller applies the orientation.
     image.req_orientation = image.orientation;
     int is_read = TIFFRGBAImageGet(&image, decoder->raster, (uint32_t)decoder->width, (uint32_t)decoder->height);
     TIFFRGBAImageEnd(&image);
-    return is_read && !decoder->is_spoken ? CPHOTO_OK : fault(decoder);
+    return is_read && !decoder->has_message ? CPHOTO_OK : fault(decoder);
 }
 
 cphoto_code ctiff_start(ctiff_decoder *decoder, cphoto_stop stop, const void *context)
 {
     decoder->stop = stop;
     decoder->context = context;
-    decoder->is_spoken = 0;
+    decoder->has_message = 0;
     errno = 0;
     if (decoder->way == ctiff_by_library) return start_library(decoder);
     decoder->raw = calloc(1, (size_t)decoder->raw_size);
@@ -78,7 +78,7 @@ static cphoto_code read_tiles(ctiff_decoder *decoder, int64_t rows)
             uint32_t tile = TIFFComputeTile(
                 decoder->tiff, (uint32_t)left, (uint32_t)decoder->band_first, 0, (uint16_t)plane);
             tmsize_t read = TIFFReadEncodedTile(decoder->tiff, tile, decoder->raw, (tmsize_t)decoder->raw_size);
-            if (read < (tmsize_t)(row_bytes * rows) || decoder->is_spoken) return fault(decoder);
+            if (read < (tmsize_t)(row_bytes * rows) || decoder->has_message) return fault(decoder);
             int64_t width = decoder->width - left < decoder->tile_width ? decoder->width - left : decoder->tile_width;
             unpack_block(decoder, is_apart ? plane : -1, left, width, rows, row_bytes);
         }
@@ -94,7 +94,7 @@ static cphoto_code read_planes(ctiff_decoder *decoder, int64_t rows)
         if (is_stopped(decoder)) return CPHOTO_STOPPED;
         uint32_t strip = TIFFComputeStrip(decoder->tiff, (uint32_t)decoder->band_first, (uint16_t)plane);
         tmsize_t read = TIFFReadEncodedStrip(decoder->tiff, strip, decoder->raw, (tmsize_t)decoder->raw_size);
-        if (read < (tmsize_t)(row_bytes * rows) || decoder->is_spoken) return fault(decoder);
+        if (read < (tmsize_t)(row_bytes * rows) || decoder->has_message) return fault(decoder);
         unpack_block(decoder, plane, 0, decoder->width, rows, row_bytes);
     }
     return CPHOTO_OK;
@@ -108,7 +108,7 @@ static cphoto_code read_band(ctiff_decoder *decoder)
     if (decoder->way == ctiff_by_tiles) return read_tiles(decoder, decoder->band_count);
     if (decoder->way == ctiff_by_planes) return read_planes(decoder, decoder->band_count);
     int is_read = TIFFReadScanline(decoder->tiff, decoder->raw, (uint32_t)decoder->band_first, 0) >= 0;
-    if (!is_read || decoder->is_spoken) return fault(decoder);
+    if (!is_read || decoder->has_message) return fault(decoder);
     unpack_block(decoder, -1, 0, decoder->width, 1, 0);
     return CPHOTO_OK;
 }
@@ -117,7 +117,7 @@ static void convert_raster_row(const ctiff_decoder *decoder, uint8_t *rgb)
 {
     const uint32_t *pixels = decoder->raster + decoder->next_row * decoder->width;
     for (int64_t x = 0; x < decoder->width; x++) {
-        // The library gives colours multiplied by their alpha.
+        // The library returns colours multiplied by their alpha.
         unsigned white = 255 - TIFFGetA(pixels[x]);
         unsigned colours[3] = {TIFFGetR(pixels[x]), TIFFGetG(pixels[x]), TIFFGetB(pixels[x])};
         for (int c = 0; c < 3; c++, rgb++) *rgb = (uint8_t)(colours[c] + white > 255 ? 255 : colours[c] + white);

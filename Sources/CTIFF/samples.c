@@ -20,7 +20,7 @@ void ctiff_unpack(const uint8_t *source, size_t count, unsigned bits, int is_ind
             for (size_t i = 0; i < count; i++) target[i * step] = source[i];
         }
     } else if (bits == 16) {
-        // The library gives numbers in the machine's order; the high byte is what Pillow takes.
+        // The library returns numbers in the machine's byte order; the high byte is taken, as Pillow does.
         for (size_t i = 0; i < count; i++) {
             uint16_t value;
             memcpy(&value, source + i * 2, 2);
@@ -91,7 +91,7 @@ int32_t ctiff_count_pages(int descriptor)
     int count_size = is_bigtiff ? 8 : 2, entry_size = is_bigtiff ? 20 : 12, offset_size = is_bigtiff ? 8 : 4;
     uint64_t offset = number(head + (is_bigtiff ? 8 : 4), offset_size, is_big_endian);
     int32_t pages = 0;
-    // A chain that bites its tail ends at the bound; where a read fails, so does the chain.
+    // A circular chain ends at the bound; a failed read ends the chain too.
     while (offset != 0 && offset < (uint64_t)INT64_MAX / 2 && pages < 10000) {
         uint8_t bytes[8];
         if (pread(descriptor, bytes, (size_t)count_size, (off_t)offset) != count_size) break;

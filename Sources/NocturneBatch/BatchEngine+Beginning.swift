@@ -1,71 +1,74 @@
-import Foundation
+import NocturneConcurrency
+import NocturneJournal
 import NocturneSystem
 
-/// What is looked at before the first item: whether it is the same batch, and how the last engine ended.
+/// What is done before discovery: is it the same batch, and how did the last engine end?
 extension BatchEngine {
-    /// Compares with the description of an earlier run in the same folder.
-    /// - Returns: whether the batch goes on with another one.
-    func agree(with journal: Journal) throws -> Bool {
-        let encoded = String(decoding: try StableJSON.encodeLine(options.description), as: UTF8.self)
-        if let text = try journal.setting("description"),
-            let earlier = try? JSONDecoder().decode(BatchDescription.self, from: Data(text.utf8))
-        {
-            let differences = options.description.differences(from: earlier)
+    /// Compares with the description of an earlier run in the same folder, and records this one's.
+    /// - Returns: whether the batch continues with another description.
+    /// - Throws: ``BatchError`` when the folder holds another batch.
+    func agree(with journal: Journal) async throws -> Bool {
+        let earlier = try await journal.value(of: .batchDescription)
+        var differences: [String] = []
+        if let earlier {
+            if earlier == options.description { return false }
+            differences = options.description.differences(from: earlier)
             // A batch that found nothing yet holds nothing that could be mixed up.
-            let isEmpty = try journal.items().isEmpty
-            guard differences.isEmpty || options.overwrite || isEmpty else {
+            let isEmpty = try await journal.items().isEmpty
+            guard differences.isEmpty || options.rules.overwrite || isEmpty else {
                 throw BatchError(
                     .optionsDiffer,
                     path: options.output.path,
                     detail: "this folder holds another batch: " + differences.joined(separator: "; ")
-                        + ". Give --overwrite to go on with the new options, or another output folder."
+                        + ". Give --overwrite to continue with the new options, or another output folder."
                 )
             }
-            if text == encoded { return false }
-            try journal.setSetting("description", encoded)
-            return !differences.isEmpty
         }
-        try journal.setSetting("description", encoded)
-        return false
+        try await journal.set(.batchDescription, to: options.description)
+        return !differences.isEmpty
     }
 
-    /// Deaths with an item in flight are that item's, and two at the same file that is looked at that file's; others, three without any work in between, end the batch.
-    ///
-    /// Settled before anything else is done, so that a death while inputs are looked at counts as one with none.
-    func settleDeath(_ journal: Journal) async throws {
-        // Marks left when supervisor and engine were killed together say nothing about the death of a later engine.
-        let isOurs = try journal.setting("supervisor") == options.supervisor
-        let planner = WorkPlanner(retryFailed: false, previousDeath: isOurs ? options.previousDeath : nil)
-        let inFlight = planner.takenBack(try journal.items())
-        try journal.takeBack(inFlight, at: Timestamp.now())
-        if let supervisor = options.supervisor, !isOurs { try journal.setSetting("supervisor", supervisor) }
-        let before = try journal.deathsOutsideItems()
-        let isOutside = options.previousDeath != nil && (inFlight.isEmpty || !isOurs)
-        let looks = isOutside ? DiscoveryTrace.left(in: options.output.looks) : []
-        let deaths = isOutside ? try record(looks, journal) ? 0 : before + 1 : 0
-        if deaths != before { try journal.keep(deathsOutsideItems: deaths >= 3 ? 0 : deaths) }
-        guard let death = options.previousDeath else { return }
-        let names = inFlight.prefix(8).map(\.name).joined(separator: ", ") + (inFlight.count > 8 ? ", ..." : "")
-        let looked = looks.compactMap(\.first).prefix(4).joined(separator: ", ")
-        await progress.note(
-            "The engine died: \(death). In flight: \(isOutside ? "nothing" : names)."
-                + (looked.isEmpty ? "" : " It may have been at: \(looked).")
+    /// Performs what ``CrashRecoveryStateMachine`` decides about the engine before this one.
+    /// - Returns: the machine, which knows what discovery must not do.
+    /// - Throws: ``BatchError`` with `engineDied` when the batch ends.
+    func recover(_ journal: Journal, _ blocking: BlockingPool) async throws -> CrashRecoveryStateMachine {
+        var machine = CrashRecoveryStateMachine(
+            supervisor: options.supervision.supervisor,
+            crash: options.supervision.previousCrash
         )
-        guard deaths < 3 else {
-            throw BatchError(
-                .engineDied,
-                path: options.output.path,
-                detail: "the engine died three times while no item was in flight, the last time of \(death)"
-            )
+        let facts = CrashRecoveryStateMachine.JournalFacts(
+            items: try await journal.items(),
+            supervisor: try await journal.value(of: .supervisor),
+            crashesOutsideItems: try await journal.value(of: .crashesOutsideItems) ?? 0,
+            crashingFiles: try await journal.value(of: .crashingFiles) ?? CrashingFiles(),
+            unresponsiveFiles: try await journal.value(of: .unresponsiveFiles) ?? []
+        )
+        let trace = options.output.discoveryTrace
+        let reading =
+            options.supervision.previousCrash == nil ? [] : await blocking.run { DiscoveryTrace.lastRead(in: trace) }
+        for action in machine.engineStarted(facts, reading: reading) {
+            try await action.perform(journal, output: options.output, progress: progress, time: time)
         }
+        return machine
     }
+}
 
-    /// A file at which two engines died is found out, which is no death of nobody.
-    private func record(_ looks: [[String]], _ journal: Journal) throws -> Bool {
-        guard let death = options.previousDeath, !looks.isEmpty else { return false }
-        var poison = try journal.poison()
-        let isFound = poison.take(looks, death: death)
-        try journal.keep(poison)
-        return isFound
+extension CrashRecoveryStateMachine.StartAction {
+    /// - Throws: ``BatchError`` when the batch ends; ``JournalError``.
+    func perform(
+        _ journal: Journal,
+        output: OutputFolder,
+        progress: ProgressReporter,
+        time: any TimeSource
+    ) async throws {
+        switch self {
+        case .requeue(let items): try await journal.takeBack(items, at: time.wallClock.timestamp)
+        case .saveSupervisor(let supervisor): try await journal.set(.supervisor, to: supervisor)
+        case .saveCrashingFiles(let files): try await journal.set(.crashingFiles, to: files)
+        case .saveCrashesOutsideItems(let count): try await journal.set(.crashesOutsideItems, to: count)
+        case .saveUnresponsiveFiles(let files): try await journal.set(.unresponsiveFiles, to: files)
+        case .report(let text): await progress.note(text)
+        case .endBatch(let reason): throw BatchError(.engineDied, path: output.path, detail: reason)
+        }
     }
 }

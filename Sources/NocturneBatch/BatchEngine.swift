@@ -1,184 +1,133 @@
-import CPosix
-import Foundation
 import NocturneConcurrency
 import NocturneCore
-import NocturneSystem
+import NocturneJournal
+public import NocturneSystem
 
-/// The root of the tree of actors: builds it, owns the one task group, and takes it down.
-///
-/// A run: lock the output folder, open the journal, discover, take stock, then scheduler and stages side by side until
-/// the last item has ended, then the account.
+/// Runs a batch: locks the output folder, opens the journal, and lets a ``BatchRun`` discover and process the inputs and
+/// report on them.
 public struct BatchEngine: Sendable {
     let recipes: [any Recipe]
     let options: BatchOptions
     let control: RunControl
     let progress: ProgressReporter
+    let time: any TimeSource
 
     /// - Parameter recipes: one for each kind of model in use.
-    public init(recipes: [any Recipe], options: BatchOptions, control: RunControl, progress: ProgressReporter) {
+    public init(
+        recipes: [any Recipe],
+        options: BatchOptions,
+        control: RunControl,
+        progress: ProgressReporter,
+        time: any TimeSource = SystemTime()
+    ) {
         self.recipes = recipes
         self.options = options
         self.control = control
         self.progress = progress
+        self.time = time
     }
 
     /// Runs the batch to its end, or until it is stopped.
-    /// - Throws: ``BatchError`` for faults of the batch itself; faults of items are in the account.
+    /// - Throws: ``BatchError`` for errors of the batch itself; errors of items are in the report.
     public func run() async throws -> BatchOutcome {
-        let output = options.output
-        let room = DiskSpaceMonitor(path: output.path, policy: options.onFull)
-        let lock = try await room.whenThereIsRoom(control, progress) {
-            try output.create()
-            return try BatchLock(output, handedOn: options.lock)
-        }
-        control.onWait { lock.say($0) }
-        defer { control.onWait(nil) }
-        let (journal, changed) = try await room.whenThereIsRoom(control, progress) {
-            let journal = try Journal(path: output.journal)
-            return (journal, try agree(with: journal))
-        }
-        defer { journal.close() }
-
-        let pool = ComputePool(width: options.threads)
-        let blocking = BlockingPool(width: 4)
-        defer {
-            blocking.shutdown()
-            pool.shutdown()
-        }
-        let health = OutputHealth(output: output, lock: lock)
-        return try await work(journal, pool, blocking, room: room, health: health, changed: changed)
-    }
-
-    /// Builds the tree for a queue of items, lets it run to the last one, and takes it down.
-    /// - Parameter processBytes: what the process takes without its models.
-    func workOff(
-        _ queue: [PendingItem],
-        _ limits: RunLimits,
-        _ journal: Journal,
-        _ pool: ComputePool,
-        _ blocking: BlockingPool,
-        processBytes: Int,
-        room: DiskSpaceMonitor,
-        health: OutputHealth
-    ) async throws -> (peakLeasedBytes: Int, needsDiscovery: Bool) {
-        guard !queue.isEmpty else { return (0, false) }
-        let total = limits.memoryBytes
-        let engine = try recipes.reduce(processBytes) { $0 + (try $1.sharedBytes(threads: options.threads)) }
-        guard engine < total else {
-            throw BatchError(
-                .modelUnusable,
-                path: "",
-                detail: "the engine alone needs \(ByteCount(engine)), the budget is \(ByteCount(total))"
-            )
-        }
-        // Only items lease: what the process and the engine need is set apart, so that "nothing is leased" means
-        // that nothing is in flight, and one item is then admitted whatever the pressure.
-        let budget = MemoryBudget(totalBytes: total - engine)
-        let scheduler = Scheduler(
-            recipes: recipes,
-            queue: queue,
-            journal: journal,
-            output: options.output,
-            budget: budget,
+        let pools = try Pools(threads: options.resources.threads)
+        defer { pools.shutdown() }
+        let monitor = MachineMonitor(
             control: control,
             progress: progress,
-            pool: pool,
-            failFast: options.failFast,
-            room: room,
-            engineBytes: engine,
-            patience: options.stall?.seconds,
-            hours: options.hours,
-            deadline: limits.deadline(options.hours),
-            watch: options.watch
+            time: time,
+            probes: pools.probes,
+            watch: options.rules.watch,
+            readMemory: { [sampler = pools.sampler] in await sampler.run { MemoryReading.take() } }
         )
-        let facts = RunFacts(
-            startedAt: Timestamp.now(),
-            hostName: ProcessInfo.processInfo.hostName,
-            threads: options.threads,
-            budgetBytes: total,
-            version: options.description.version,
-            engineBytes: engine,
-            budget: budget
-        )
-        await runTree(scheduler, budget: budget, pool: pool, blocking: blocking, facts: facts, journal, health)
-        await scheduler.settleLeftovers()
-        return (budget.snapshot().peakLeased, await scheduler.needsDiscovery)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await monitor.run() }
+            defer { group.cancelAll() }
+            return try await run(pools, monitor)
+        }
     }
 
-    /// Scheduler, stages and watch, side by side, until the last report.
-    private func runTree(
-        _ scheduler: Scheduler,
-        budget: MemoryBudget,
-        pool: ComputePool,
-        blocking: BlockingPool,
-        facts: RunFacts,
-        _ journal: Journal,
-        _ health: OutputHealth
-    ) async {
-        let gate = PressureGate()
-        let stalls = options.stall.map { stall in
-            StallDetector(
-                limit: stall.seconds,
-                itemLimit: stall.itemSeconds,
-                isPaused: { gate.level == .critical },
-                action: { stuck in
-                    journal.clear(of: stuck)
-                    stall.action(stuck.map(\.words).sorted().joined(separator: "; "))
-                }
+    /// The threads of a run.
+    private struct Pools {
+        let compute: ComputePool
+        /// For reading, writing and removing files.
+        let blocking: BlockingPool
+        /// For short questions to the system, which must not wait behind long reads and writes.
+        let probes: BlockingPool
+        /// For the memory alone, which is watched also while a share hangs.
+        let sampler: BlockingPool
+
+        /// - Throws: ``BatchError`` when the system does not start so many threads.
+        init(threads: Int) throws(BatchError) {
+            var started: [BlockingPool] = []
+            do throws(ThreadStartError) {
+                for width in [4, 2, 1] { started.append(try BlockingPool(width: width)) }
+                compute = try ComputePool(width: threads)
+            } catch {
+                for pool in started { pool.shutdown() }
+                throw BatchError(.threadsUnavailable, path: "", detail: "\(error)", systemCode: error.systemCode)
+            }
+            (blocking, probes, sampler) = (started[0], started[1], started[2])
+        }
+
+        func shutdown() {
+            sampler.shutdown()
+            probes.shutdown()
+            blocking.shutdown()
+            compute.shutdown()
+        }
+    }
+
+    private func run(_ pools: Pools, _ monitor: MachineMonitor) async throws -> BatchOutcome {
+        var waiting = RunWaiting(
+            control: control,
+            progress: progress,
+            time: time,
+            monitor: monitor,
+            probes: pools.probes
+        )
+        func disk() -> DiskSpaceMonitor {
+            DiskSpaceMonitor(path: options.output.path, policy: options.rules.onFull, waiting: waiting)
+        }
+        let lock = try await disk().retryingWhenFull {
+            try await pools.blocking.run { [options] in
+                try options.output.checkReportsAreOwn()
+                try options.output.create()
+            }
+            return try await BatchLock.acquire(
+                options.output,
+                handedOn: options.supervision.lock,
+                run: options.supervision.supervisor
             )
         }
-        stalls?.start()
-        defer { stalls?.stop() }
-        let reports = BoundedChannel<ItemReport>(items: 64)
-        let committer = Committer(output: options.output, blocking: blocking) { try await scheduler.record($0) }
-        let surroundings = StageEnvironment(
-            pool: pool,
-            blocking: blocking,
-            reports: reports,
-            progress: progress,
-            gate: gate,
-            stalls: stalls,
-            health: health
-        )
-        // Never more bytes between stages than the budget.
-        let pipelines = recipes.map { pipeline(of: $0, bytes: budget.total, surroundings, committer, facts) }
-
-        await withTaskGroup(of: Void.self) { group in
-            let watch = Task {
-                await MemoryMonitor(budget: budget, gate: gate, progress: progress).run(
-                    processBudget: facts.budgetBytes
-                )
-            }
-            let tree = Task {
-                await withTaskGroup(of: Void.self) { stages in
-                    stages.addTask { await scheduler.admit(into: pipelines.map(\.requests)) }
-                    stages.addTask {
-                        await withTaskGroup(of: Void.self) { group in
-                            for pipeline in pipelines { group.addTask { await pipeline.run() } }
-                        }
-                        reports.finish()
-                    }
-                    stages.addTask { await scheduler.listen(to: reports) }
-                }
-            }
-            let lookout = Task { await options.watch?.lookOut(control, progress) }
-            control.onCancel { tree.cancel() }
-            group.addTask { await tree.value }
-            await group.waitForAll()
-            lookout.cancel()
-            watch.cancel()
-            await lookout.value
-            await watch.value
+        waiting.lock = lock
+        let journal = try await disk().retryingWhenFull {
+            try await Journal(path: options.output.journal)
         }
-    }
-
-    private func pipeline<R: Recipe>(
-        of recipe: R,
-        bytes: Int,
-        _ surroundings: StageEnvironment,
-        _ committer: Committer,
-        _ facts: RunFacts
-    ) -> any RunnablePipeline {
-        Pipeline(recipe: recipe, bytes: bytes, surroundings: surroundings, committer: committer, facts: facts)
+        let result: Result<BatchOutcome, any Error>
+        do {
+            let changed = try await disk().retryingWhenFull { try await agree(with: journal) }
+            await progress.emit(BatchEvent(.batchStarted))
+            let (recovery, limits) = try await disk().retryingWhenFull {
+                (try await recover(journal, pools.blocking), try await RunLimits(options, journal, time: time))
+            }
+            let context = RunContext(
+                recipes: recipes,
+                options: options,
+                limits: limits,
+                journal: journal,
+                pool: pools.compute,
+                blocking: pools.blocking,
+                disk: disk(),
+                health: OutputHealth(output: options.output, lock: lock, time: time, probes: pools.probes),
+                waiting: waiting
+            )
+            result = .success(try await BatchRun(context, recovery, descriptionChanged: changed).run())
+        } catch {
+            result = .failure(error)
+        }
+        await waiting.publish(nil)
+        await journal.close()
+        return try result.get()
     }
 }

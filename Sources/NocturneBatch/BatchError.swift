@@ -10,12 +10,15 @@ public struct BatchError: SystemCallError, Sendable, CustomStringConvertible {
         case outputInUse
         case notABatch
         case optionsDiffer
-        case journalUnusable
+        /// The journal holds options that this version does not know.
+        case optionsUnusable
         case nothingMatched
         case inputMissing
         case unknownItem
         case modelUnusable
         case engineDied
+        /// The system would not start the threads that were asked for.
+        case threadsUnavailable
     }
 
     public let code: Code

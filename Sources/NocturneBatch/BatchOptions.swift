@@ -4,15 +4,15 @@ public struct BatchOutcome: Sendable {
     public let mode: RunControl.Mode
     /// The largest sum of leases there was.
     public let peakLeasedBytes: Int
-    /// Why the run could not go on, when it could not.
+    /// Why the run could not continue, when it could not.
     public let givenUp: String?
 }
 
 /// What to do about an item that makes no progress, or takes too long.
 public struct StallPolicy: Sendable {
-    /// Without progress: no tile done, no stage left. Nil for never.
+    /// Without progress: no tile finished, no stage left. Nil for never.
     public var seconds: Int?
-    /// At work on one item, in all stages together, after which it fails. Nil for never.
+    /// For processing one item, in all stages together, after which it fails. Nil for never.
     public var itemSeconds: Int?
     /// Called with the item, the stage and the time, from a thread of its own. A thread that hangs in a system call cannot
     /// be stopped, so this ends the process: its supervisor starts the next one, which tries the item alone.
@@ -25,66 +25,89 @@ public struct StallPolicy: Sendable {
     }
 }
 
-/// What a run needs to know besides the recipe.
+/// What a run may use of the machine.
+public struct ResourceLimits: Sendable {
+    /// Compute threads.
+    public var threads: Int
+    /// The memory budget; nil for 80 % of what is available.
+    public var memoryBytes: Int?
+    /// Of the process's resident bytes those that loading the models took; the recipes count them as shared.
+    public var loadedBytes: Int
+    /// Resident bytes of the process before the run, which the budget has to cover too; nil to ask the system.
+    public var processBytes: Int?
+
+    public init(threads: Int, memoryBytes: Int? = nil, loadedBytes: Int = 0, processBytes: Int? = nil) {
+        self.threads = threads
+        self.memoryBytes = memoryBytes
+        self.loadedBytes = loadedBytes
+        self.processBytes = processBytes
+    }
+}
+
+/// What is processed when, and what failures lead to.
+public struct RunRules: Sendable {
+    /// Whether failed, cancelled and quarantined items are tried again.
+    public var retryFailed = false
+    /// Whether the batch continues with other options than it was started with.
+    public var overwrite = false
+    /// Whether the first failure ends the run.
+    public var failFast = false
+    public var onFull = FullDiskPolicy.pause
+    /// How new inputs are waited for; nil for the inputs as they are.
+    public var watch: FolderWatcher?
+    public var hours = WorkingHours()
+    /// What to do about an item that makes no progress; nil to wait for ever.
+    public var stall: StallPolicy?
+
+    public init() {}
+}
+
+/// What a supervisor tells the engine that it starts.
+public struct SupervisionState: Sendable {
+    /// Names the supervisor; nil without one. A crash counts only against what an engine of the same supervisor had active.
+    public var supervisor: String?
+    /// How the engine before this one ended, when it crashed.
+    public var previousCrash: String?
+    /// The descriptor of the folder's lock, where the supervisor has kept it after a crash; nil otherwise.
+    public var lock: Int32?
+
+    public init(supervisor: String? = nil, previousCrash: String? = nil, lock: Int32? = nil) {
+        self.supervisor = supervisor
+        self.previousCrash = previousCrash
+        self.lock = lock
+    }
+}
+
+/// What a run needs to know besides the recipes.
 public struct BatchOptions: Sendable {
     public var output: OutputFolder
     public var description: BatchDescription
-    public var threads: Int
-    /// The memory budget; nil for 80 % of what is there.
-    public var memoryBytes: Int?
-    public var retryFailed: Bool
-    public var overwrite: Bool
-    public var failFast: Bool
-    public var onFull: FullDiskPolicy
-    /// Whether new inputs are waited for, and how; nil for the inputs as they are.
-    public var watch: FolderWatcher?
-    public var hours: WorkingHours
-    /// What to do about an item that makes no progress; nil to wait for ever.
-    public var stall: StallPolicy?
-    /// How the engine before this one died, when a supervisor starts it anew.
-    public var previousDeath: String?
-    /// Of the process's resident bytes those that loading the models took; the recipes count them as shared.
-    public var loadedBytes: Int
-    /// Names the supervisor; nil without one. A death is laid only to what an engine of the same supervisor had in flight.
-    public var supervisor: String?
-    /// The descriptor of the folder's lock, where the supervisor has kept it after an engine's death; nil otherwise.
-    public var lock: Int32?
-    /// Resident bytes of the process before the run, which the budget has to cover too; nil to ask the system.
-    public var processBytes: Int?
+    public var resources: ResourceLimits
+    public var rules: RunRules
+    public var supervision: SupervisionState
 
     public init(
         output: OutputFolder,
         description: BatchDescription,
-        threads: Int,
-        memoryBytes: Int? = nil,
-        retryFailed: Bool = false,
-        overwrite: Bool = false,
-        failFast: Bool = false,
-        onFull: FullDiskPolicy = .pause,
-        watch: FolderWatcher? = nil,
-        hours: WorkingHours = WorkingHours(),
-        stall: StallPolicy? = nil,
-        previousDeath: String? = nil,
-        loadedBytes: Int = 0,
-        supervisor: String? = nil,
-        lock: Int32? = nil,
-        processBytes: Int? = nil
+        resources: ResourceLimits,
+        rules: RunRules = RunRules(),
+        supervision: SupervisionState = SupervisionState()
     ) {
         self.output = output
         self.description = description
-        self.threads = threads
-        self.memoryBytes = memoryBytes
-        self.retryFailed = retryFailed
-        self.overwrite = overwrite
-        self.failFast = failFast
-        self.onFull = onFull
-        self.watch = watch
-        self.hours = hours
-        self.stall = stall
-        self.previousDeath = previousDeath
-        self.loadedBytes = loadedBytes
-        self.supervisor = supervisor
-        self.lock = lock
-        self.processBytes = processBytes
+        self.resources = resources
+        self.rules = rules
+        self.supervision = supervision
     }
+}
+
+// Under these names the files that are not rewritten yet read the options.
+extension BatchOptions {
+    var threads: Int { resources.threads }
+    var memoryBytes: Int? { resources.memoryBytes }
+    var overwrite: Bool { rules.overwrite }
+    var watch: FolderWatcher? { rules.watch }
+    var hours: WorkingHours { rules.hours }
+    var previousDeath: String? { supervision.previousCrash }
+    var supervisor: String? { supervision.supervisor }
 }

@@ -1,14 +1,25 @@
 /// A few threads for what waits on the system: file reads, decoders, fsync.
-public final class BlockingPool: Sendable {
+public final class BlockingPool: TaskExecutor {
     private let threads: WorkerThreads
 
-    public init(width: Int = 4) { threads = WorkerThreads(name: "blocking", width: width) }
+    /// - Throws: ``ThreadStartError`` when the system refuses a thread.
+    public init(width: Int = 4) throws(ThreadStartError) {
+        threads = try WorkerThreads(name: "blocking", width: width)
+    }
 
     /// Runs `body` on one of the threads. Cancelling the task does not stop it.
     public func run<R: Sendable, E: Error>(_ body: @escaping @Sendable () throws(E) -> R) async throws(E) -> R {
         try await threads.run(body)
     }
 
-    /// Lets the jobs that wait finish, and joins the threads.
+    /// An executor for one actor, whose jobs then run one at a time on these threads.
+    public func serialExecutor() -> PoolSerialExecutor { PoolSerialExecutor(threads) }
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        threads.submit { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+
+    /// Lets the jobs that wait finish, and joins the threads. Jobs that come later run on the caller's thread.
     public func shutdown() { threads.shutdown() }
 }

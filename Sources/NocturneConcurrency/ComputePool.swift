@@ -10,18 +10,27 @@ import Synchronization
 ///
 /// `await pool.run { … }` runs a synchronous function on one of them. Inside, ``ComputeScope/forEach(_:_:)`` shares a
 /// loop with whichever threads are idle.
-public final class ComputePool: Sendable {
+public final class ComputePool: TaskExecutor {
     private let threads: WorkerThreads
     public var width: Int { threads.width }
 
-    public init(width: Int) { threads = WorkerThreads(name: "compute", width: width) }
+    /// - Throws: ``ThreadStartError`` when the system refuses a thread.
+    public init(width: Int) throws(ThreadStartError) { threads = try WorkerThreads(name: "compute", width: width) }
 
     /// Runs `body` on one of the threads. Cancelling the task does not stop it: pass a ``CancellationFlag``.
     public func run<R: Sendable, E: Error>(_ body: @escaping @Sendable () throws(E) -> R) async throws(E) -> R {
         try await threads.run(body)
     }
 
-    /// Lets the jobs that wait finish, and joins the threads.
+    /// An executor for one actor, whose jobs then run one at a time on these threads.
+    public func serialExecutor() -> PoolSerialExecutor { PoolSerialExecutor(threads) }
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        threads.submit { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+
+    /// Lets the jobs that wait finish, and joins the threads. Jobs that come later run on the caller's thread.
     public func shutdown() { threads.shutdown() }
 
     /// Calls `body` once for every index below `count`, on this thread and on idle ones; returns when all are done.

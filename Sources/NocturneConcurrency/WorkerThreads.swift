@@ -1,14 +1,10 @@
 internal import CPosix
 internal import DequeModule
+import NocturneSystem
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// A fixed set of named threads that take jobs first-in first-out. Both pools stand on it.
-final class WorkerThreads: @unchecked Sendable {
-    // Unchecked: everything mutable is behind `mutex`.
+final class WorkerThreads: Sendable {
     private struct Job {
         let run: @Sendable () -> Void
         /// Who can withdraw it; nil for a job that has to be done.
@@ -16,74 +12,76 @@ final class WorkerThreads: @unchecked Sendable {
     }
 
     private struct State {
+        enum Phase { case open, closed, joined }
+
+        /// `open`: takes jobs. `closed`: the threads do what is queued, then end. `joined`: no thread is left.
+        var phase = Phase.open
         var jobs = Deque<Job>()
-        var closed = false
     }
 
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let condition: UnsafeMutablePointer<pthread_cond_t>
-    private var state = State()
-    private var handles: [UInt64] = []
+    private let state = GuardedState(State())
+    private let handles = Mutex<[UInt64]>([])
     let width: Int
 
-    init(name: String, width: Int) {
+    /// - Throws: ``ThreadStartError`` when the system refuses a thread; those before it have ended by then.
+    init(name: String, width: Int) throws(ThreadStartError) {
         precondition(width > 0, "a pool needs a thread")
         self.width = width
-        mutex = .allocate(capacity: 1)
-        condition = .allocate(capacity: 1)
-        mutex.initialize(to: pthread_mutex_t())
-        condition.initialize(to: pthread_cond_t())
-        pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
         for index in 0..<width {
-            let context = Unmanaged.passRetained(self).toOpaque()
-            var handle: UInt64 = 0
-            // 64 MiB stacks: decoders recurse; only touched pages cost memory.
-            let code = cposix_thread_start(
-                &handle,
-                "\(name)-\(index)",
-                64 << 20,
-                { context in
-                    Unmanaged<WorkerThreads>.fromOpaque(context!).takeRetainedValue().work()
-                    return nil
-                },
-                context
-            )
-            precondition(code == 0, "the system would not start a thread: \(code)")
-            handles.append(handle)
+            let code = start("\(name)-\(index)")
+            guard code == 0 else {
+                shutdown()
+                throw ThreadStartError(wanted: width, started: index, systemCode: code)
+            }
         }
     }
 
-    deinit {
-        pthread_cond_destroy(condition)
-        pthread_mutex_destroy(mutex)
-        condition.deallocate()
-        mutex.deallocate()
+    /// - Returns: 0, or the system's number for the error.
+    private func start(_ name: String) -> Int32 {
+        let context = Unmanaged.passRetained(self).toOpaque()
+        var handle: UInt64 = 0
+        // 64 MiB stacks: decoders recurse; only touched pages cost memory.
+        let code = cposix_thread_start(
+            &handle,
+            name,
+            64 << 20,
+            { context in
+                Unmanaged<WorkerThreads>.fromOpaque(context!).takeRetainedValue().work()
+                return nil
+            },
+            context
+        )
+        if code == 0 {
+            handles.withLock { $0.append(handle) }
+        } else {
+            Unmanaged<WorkerThreads>.fromOpaque(context).release()
+        }
+        return code
     }
 
-    /// Adds a job.
+    /// Adds a job. Once the pool is shut down it runs at once, on the caller's thread: nobody waits for ever.
     func submit(_ job: @escaping @Sendable () -> Void) {
-        pthread_mutex_lock(mutex)
-        precondition(!state.closed, "a job was given to a pool that was shut down")
-        state.jobs.append(Job(run: job))
-        pthread_mutex_unlock(mutex)
-        pthread_cond_signal(condition)
+        let isTaken = state.withLock { state in
+            guard state.phase == .open else { return false }
+            state.jobs.append(Job(run: job))
+            return true
+        }
+        if isTaken { state.wakeOne() } else { job() }
     }
 
     /// Adds `count` equal jobs that need not be done, ahead of those that wait. A pool that is shutting down takes
     /// none, so jobs that are still draining may share loops.
     func offer(_ count: Int, owner: ObjectIdentifier, _ job: @escaping @Sendable () -> Void) {
-        pthread_mutex_lock(mutex)
-        if !state.closed { for _ in 0..<count { state.jobs.prepend(Job(run: job, owner: owner)) } }
-        pthread_mutex_unlock(mutex)
-        for _ in 0..<count { pthread_cond_signal(condition) }
+        state.withLock { state in
+            guard state.phase == .open else { return }
+            for _ in 0..<count { state.jobs.prepend(Job(run: job, owner: owner)) }
+        }
+        for _ in 0..<count { state.wakeOne() }
     }
 
     /// Takes back the offered jobs that nobody has begun: while all threads are busy they would pile up.
     func withdraw(owner: ObjectIdentifier) {
-        pthread_mutex_lock(mutex)
-        state.jobs.removeAll { $0.owner == owner }
-        pthread_mutex_unlock(mutex)
+        state.withLock { $0.jobs.removeAll { $0.owner == owner } }
     }
 
     /// Runs `body` as a job and gives back what it returned or threw.
@@ -94,27 +92,30 @@ final class WorkerThreads: @unchecked Sendable {
         return try result.get()
     }
 
-    /// Finishes the jobs that wait, then joins the threads. Not to be called from one of them.
+    /// Finishes the jobs that wait, then joins the threads. Not to be called from one of them. The second call does
+    /// nothing, and does not wait for the first.
     func shutdown() {
-        pthread_mutex_lock(mutex)
-        let wasClosed = state.closed
-        state.closed = true
-        pthread_mutex_unlock(mutex)
-        pthread_cond_broadcast(condition)
-        if wasClosed { return }
-        for handle in handles { _ = cposix_thread_join(handle) }
+        let isFirst = state.withLock { state in
+            guard state.phase == .open else { return false }
+            state.phase = .closed
+            return true
+        }
+        state.wakeAll()
+        guard isFirst else { return }
+        for handle in handles.withLock({ $0 }) { _ = cposix_thread_join(handle) }
+        state.withLock { $0.phase = .joined }
     }
 
     private func work() {
-        while true {
-            pthread_mutex_lock(mutex)
-            while state.jobs.isEmpty && !state.closed { pthread_cond_wait(condition, mutex) }
-            guard let job = state.jobs.popFirst() else {
-                pthread_mutex_unlock(mutex)
-                return
-            }
-            pthread_mutex_unlock(mutex)
-            job.run()
+        ThreadRole.markMayBlock()
+        while let job = next() { job.run() }
+    }
+
+    /// Waits for a job. Nil once the pool is closed and nothing is left to do.
+    private func next() -> Job? {
+        state.wait { state -> Job?? in
+            if let job = state.jobs.popFirst() { return .some(job) }
+            return state.phase == .open ? nil : .some(nil)
         }
     }
 }

@@ -28,8 +28,7 @@ public enum SurfaceExtractor {
         scope: ComputeScope
     ) throws(CancelledError) -> SurfaceMesh {
         let geometry = labels.geometry
-        var surface = try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) -> RawSurface in
-            let reader = SharedReader(base: voxels.baseAddress!)
+        var surface = try labels.voxels.withParallelReader { reader throws(CancelledError) -> RawSurface in
             let box = try LabelBox.around(value, in: reader, shape: geometry.shape, scope: scope)
             guard !box.isEmpty else { return RawSurface() }
             let bits = try LabelBits(of: value, in: reader, shape: geometry.shape, box: box, scope: scope)
@@ -50,10 +49,9 @@ public enum SurfaceExtractor {
         _ scope: ComputeScope
     ) throws(CancelledError) -> [SIMD3<Float>] {
         var vertices: [SIMD3<Float>] = uninitialized(points.count)
-        try vertices.withUnsafeMutableBufferPointer { vertices throws(CancelledError) in
-            let target = SharedPointer(base: vertices.baseAddress!)
+        try vertices.withParallelBuffer { target throws(CancelledError) in
             try scope.forEachRange(of: points.count, by: 1 << 16) { range in
-                for index in range { target.base[index] = SIMD3<Float>(points[index] + origin) }
+                for index in range { target[index] = SIMD3<Float>(points[index] + origin) }
             }
         }
         return vertices

@@ -111,14 +111,13 @@ extension SurfaceExtractor {
         let forecast = try known ?? SurfaceForecast(of: labels, options: options, scope: scope)
         for batch in forecast.batches(of: values, within: bytes) {
             var meshes = [SurfaceMesh](repeating: SurfaceMesh(), count: batch.count)
-            try meshes.withUnsafeMutableBufferPointer { meshes throws(CancelledError) in
-                let target = SharedPointer(base: meshes.baseAddress!)
+            try meshes.withParallelBuffer { target throws(CancelledError) in
                 try scope.forEach(batch.count) { index in
                     // The only error is cancellation, which the loop itself reports.
                     guard let mesh = try? surface(of: batch[index], in: labels, options: options, scope: scope) else {
                         return
                     }
-                    target.base[index] = mesh
+                    target[index] = mesh
                 }
             }
             for index in batch.indices {

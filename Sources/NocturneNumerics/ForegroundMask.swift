@@ -21,11 +21,8 @@ public struct ForegroundMask: Sendable {
             guard channel.count == view.storedCount else {
                 throw NumericsError.count("image to mask", expected: view.storedCount, found: channel.count)
             }
-            try marks.withUnsafeMutableBufferPointer { marks in
-                try channel.withUnsafeBufferPointer { source in
-                    // Every slice of marks is written by one body only.
-                    nonisolated(unsafe) let marks = marks
-                    nonisolated(unsafe) let source = source
+            try marks.withParallelBuffer { marks in
+                try channel.withParallelReader { source in
                     try scope.forEach(view.shape.z) { k in
                         for j in 0..<view.shape.y {
                             let from = view.offset(0, j, k)

@@ -57,13 +57,10 @@ private func sliceSums(
 ) throws -> [nk_statistics] {
     let none = nk_statistics(sum: 0, count: 0, lowest: .infinity, highest: -.infinity)
     var slices = [nk_statistics](repeating: none, count: view.shape.z)
-    try voxels.withUnsafeBufferPointer { source in
+    try voxels.withParallelReader { source in
         try PointwiseMap(mask: mask).withMask { inside in
-            try slices.withUnsafeMutableBufferPointer { results in
-                guard let start = source.baseAddress else { return }
-                nonisolated(unsafe) let results = results
-                nonisolated(unsafe) let source = start
-                nonisolated(unsafe) let inside = inside
+            try slices.withParallelBuffer { results in
+                let inside = inside.map(ParallelReader.init)
                 try scope.forEach(view.shape.z) { k in
                     for j in 0..<view.shape.y {
                         nk_row_statistics(

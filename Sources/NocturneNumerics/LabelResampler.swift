@@ -84,13 +84,14 @@ public struct LabelResampler: Sendable {
             try PointwiseMap(mask: mask).withMask { inside in
                 guard let labelsBase = labels.baseAddress, let resultBase = result.baseAddress else { return }
                 // Every range of rows is written by one body only.
-                nonisolated(unsafe) let (labels, inside, result) = (labelsBase, inside, resultBase)
+                let (labels, inside) = (ParallelReader(labelsBase), inside.map(ParallelReader.init))
+                let result = ParallelBuffer(resultBase)
                 try scope.forEachRange(of: target.z * target.y, by: 16) { rows in
                     withUnsafeTemporaryAllocation(of: Int32.self, capacity: 4 * view.shape.x + target.x) { scratch in
                         guard let scratch = scratch.baseAddress else { return }
                         for row in rows {
                             let winners = scratch + 4 * view.shape.x
-                            label(winners, row % target.y, row / target.y, labels, inside, scratch: scratch)
+                            label(winners, row % target.y, row / target.y, labels.base, inside?.base, scratch: scratch)
                             for (channel, value) in values.enumerated() {
                                 let to = result + channel * target.count + row * target.x
                                 nk_indicate(to, winners, target.x, Int32(value))

@@ -79,14 +79,10 @@ private func gather<Element: BitwiseCopyable & Sendable>(
     }
     var result = try VoxelBuffer<Element>(count: view.shape.count)
     let depth = abs(view.step.z) == 1 ? blockEdge : 1
-    try voxels.withUnsafeBufferPointer { source in
-        try result.withUnsafeMutableBufferPointer { target in
-            guard let fromBase = source.baseAddress, let toBase = target.baseAddress else { return }
-            // Every range of slices writes its own part of the target.
-            nonisolated(unsafe) let from = fromBase
-            nonisolated(unsafe) let to = toBase
+    try voxels.withParallelReader { source in
+        try result.withParallelBuffer { target in
             try scope.forEachRange(of: view.shape.z, by: depth) { slices in
-                gatherSlices(slices, view, from, to)
+                gatherSlices(slices, view, source.base, target.base)
             }
         }
     }

@@ -38,9 +38,8 @@ struct RowResampling: Sendable {
         scope: ComputeScope
     ) throws(CancelledError) {
         // Every range of slices writes its own part of the result.
-        nonisolated(unsafe) let source = source
-        nonisolated(unsafe) let inside = inside
-        nonisolated(unsafe) let result = result
+        let (source, inside) = (ParallelReader(source), inside.map(ParallelReader.init))
+        let result = ParallelBuffer(result)
         // Where k runs along the stored rows, neighbouring slices share cache lines: they are made together.
         let depth = abs(view.step.z) == 1 ? 16 : 1
         try scope.forEachRange(of: target.z, by: depth) { slices in
@@ -51,14 +50,14 @@ struct RowResampling: Sendable {
                             let weights = weights.baseAddress
                         else { return }
                         var row = nk_row_source(
-                            values: source,
+                            values: source.base,
                             x_offsets: offsets,
                             x_weights: weights,
                             taps: Int32(x.count),
                             y_taps: Int32(y.count),
                             single: isTorch ? 1 : 0,
                             map: map.kernel,
-                            inside: inside,
+                            inside: inside?.base,
                             inside_x_offsets: places
                         )
                         for j in 0..<target.y {

@@ -221,16 +221,17 @@ public struct SlabLabeler: ~Copyable {
         try labels.withUnsafeMutableBufferPointer { labels in
             try values.withUnsafeBufferPointer { values in
                 guard let labelsBase = labels.baseAddress, let valuesBase = values.baseAddress else { return }
-                // Every row is written by one body only.
-                nonisolated(unsafe) let labels = labelsBase
-                nonisolated(unsafe) let source = source
-                nonisolated(unsafe) let decision = nk_label_decision(
-                    values: valuesBase,
-                    classes: Int32(values.count),
-                    regions: decision.isRegions ? 1 : 0,
-                    threshold: threshold
+                let (labels, source) = (ParallelBuffer(labelsBase), ParallelReader(source))
+                let sharedDecision = ParallelValue(
+                    nk_label_decision(
+                        values: valuesBase,
+                        classes: Int32(values.count),
+                        regions: decision.isRegions ? 1 : 0,
+                        threshold: threshold
+                    )
                 )
                 try scope.forEachRange(of: slices.count * shape.y, by: 16) { range in
+                    let decision = sharedDecision.value
                     for index in range {
                         let k = slices.lowerBound + index / shape.y
                         let j = index % shape.y

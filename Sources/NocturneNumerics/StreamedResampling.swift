@@ -155,7 +155,8 @@ struct StreamedResampling: Sendable {
         bands: UnsafeMutablePointer<Double>,
         scope: ComputeScope
     ) throws(CancelledError) -> (lowest: Float, highest: Float) {
-        nonisolated(unsafe) let (voxels, inside, ring, bands) = (voxels, inside, ring, bands)
+        let (voxels, inside) = (ParallelReader(voxels), inside.map(ParallelReader.init))
+        let (ring, bands) = (ParallelBuffer(ring), ParallelBuffer(bands))
         let (slots, count) = (slots, target.sliceCount)
         let planes = planes
         @Sendable func origin(_ position: Int) -> Int { planes.input(at: position) }
@@ -163,18 +164,14 @@ struct StreamedResampling: Sendable {
         let firsts = positions.filter {
             isNeeded[origin($0)] && ($0 == positions.lowerBound || origin($0) != origin($0 - 1))
         }
-        var ranges = [SIMD2<Float>](repeating: SIMD2(.infinity, -.infinity), count: firsts.count)
-        try ranges.withUnsafeMutableBufferPointer { ranges throws(CancelledError) in
-            nonisolated(unsafe) let ranges = ranges
-            try scope.forEach(firsts.count) { index in
-                ranges[index] = makePlane(
-                    origin(firsts[index]),
-                    voxels,
-                    inside,
-                    band: bands + index * bandCount,
-                    into: ring + firsts[index] % slots * count
-                )
-            }
+        let ranges = try scope.map(firsts.count) { index in
+            makePlane(
+                origin(firsts[index]),
+                voxels.base,
+                inside?.base,
+                band: bands + index * bandCount,
+                into: ring + firsts[index] % slots * count
+            )
         }
         for position in positions where position > positions.lowerBound && origin(position) == origin(position - 1) {
             (ring + position % slots * count).update(from: ring + (position - 1) % slots * count, count: count)
@@ -244,12 +241,12 @@ struct StreamedResampling: Sendable {
         into result: UnsafeMutablePointer<Float>,
         scope: ComputeScope
     ) throws(CancelledError) {
-        nonisolated(unsafe) let (ring, result) = (ring, result)
+        let (ring, result) = (ParallelBuffer(ring), ParallelBuffer(result))
         let (slots, target, planes, resultStep) = (slots, target, planes, resultStep)
         try scope.forEachRange(of: target.y, by: 4) { rows in
             planes.withKernel { axis in
                 var stream = nk_stream(
-                    ring: ring,
+                    ring: ring.base,
                     plane_step: target.sliceCount,
                     slots: slots,
                     samples: planes.samples,
@@ -277,7 +274,7 @@ struct StreamedResampling: Sendable {
         _ highest: Float,
         _ scope: ComputeScope
     ) throws(CancelledError) {
-        nonisolated(unsafe) let result = result
+        let result = ParallelBuffer(result)
         try scope.forEachRange(of: target.count, by: 1 << 16) { range in
             nk_clamp(result + range.lowerBound, range.count, lowest, highest)
         }

@@ -18,16 +18,8 @@ extension VoxelBox {
         guard voxels.count == stored.count else {
             throw NumericsError.count("image to crop", expected: stored.count, found: voxels.count)
         }
-        var slices = [VoxelBox?](repeating: nil, count: stored.z)
-        try voxels.withUnsafeBufferPointer { source in
-            try slices.withUnsafeMutableBufferPointer { results in
-                // Each slice has a result of its own.
-                nonisolated(unsafe) let results = results
-                nonisolated(unsafe) let source = source
-                try scope.forEach(stored.z) { k in
-                    results[k] = nonzeroBox(ofSlice: k, in: source, shape: stored)
-                }
-            }
+        let slices = try voxels.withParallelReader { source in
+            try scope.map(stored.z) { nonzeroBox(ofSlice: $0, in: source, shape: stored) }
         }
         var box: VoxelBox?
         for slice in slices {
@@ -37,7 +29,7 @@ extension VoxelBox {
     }
 }
 
-private func nonzeroBox(ofSlice k: Int, in source: UnsafeBufferPointer<Float>, shape: VolumeShape) -> VoxelBox? {
+private func nonzeroBox(ofSlice k: Int, in source: ParallelReader<Float>, shape: VolumeShape) -> VoxelBox? {
     var left = shape.x
     var right = -1
     var top = -1

@@ -2,13 +2,13 @@ import ArgumentParser
 import CPosix
 import Foundation
 import NocturneBatch
-import NocturneCore
+import NocturneConcurrency
 import NocturneRecipes
+import NocturneSupervisor
 import NocturneSystem
-import Synchronization
 
-/// The engine's own process: runs the batch, and turns signals into cancellation.
-enum EngineProcess {
+/// The engine's own process: runs the batch, and prints how it ended.
+struct EngineProcess {
     /// Everything a run needs, whichever command asked for it.
     struct Request {
         var output: OutputFolder
@@ -22,141 +22,141 @@ enum EngineProcess {
         var watch: FolderWatcher?
     }
 
-    /// Runs to the end and says how it went.
+    private let request: Request
+    private let handover: EngineHandover?
+    private let time = Nocturne.time
+    private let control = RunControl()
+    private let progress: ProgressReporter
+    private let signals: EngineSignals
+
+    /// Runs to the end and prints the outcome.
     /// - Throws: ``NocturneExit`` unless all items completed.
     static func run(_ request: Request) async throws {
         cposix_keep_heap_small()
-        let previousDeath = ProcessInfo.processInfo.environment[Supervisor.deathVariable]
-        if let words = try request.resources.faultWords() {
-            do {
-                try FaultInjection.arm(words, isRestart: previousDeath != nil)
-            } catch {
-                throw ValidationError("\(error)")
-            }
+        let handover = ProcessHandover.toEngine
+        try armFaults(request.resources, isRestart: handover?.previousEnd != nil)
+        try await EngineProcess(request, handover).run()
+    }
+
+    private static func armFaults(_ resources: ResourceArguments, isRestart: Bool) throws {
+        guard let specification = try resources.faultSpecification() else { return }
+        do {
+            try FaultInjection.arm(specification, isRestart: isRestart)
+        } catch {
+            throw ValidationError("\(error)")
         }
-        let control = RunControl()
-        let signals = SignalHandler(control: control, output: request.output)
-        let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(request.description)
+    }
+
+    private init(_ request: Request, _ handover: EngineHandover?) {
+        self.request = request
+        self.handover = handover
         let progress = ProgressReporter(
             path: request.output.events,
-            view: Terminal.view(json: request.show.json, quiet: request.show.quiet)
+            view: BeginningView(Terminal.view(json: request.show.json, quiet: request.show.quiet)) {
+                Detachment.reportBeginning(handover)
+            }
         )
-        let options = BatchOptions(
-            output: request.output,
-            description: request.description,
-            threads: try request.resources.width(),
-            memoryBytes: try request.resources.memoryBytes(),
-            // What failed in this very run is not tried again because the engine had to be started anew.
-            retryFailed: request.retryFailed && previousDeath == nil,
-            overwrite: request.overwrite,
-            failFast: request.failFast,
-            onFull: try request.resources.fullDiskPolicy(),
-            watch: request.watch,
-            hours: try request.resources.workingHours(),
-            stall: try request.resources.stallPolicy(action: EngineProcess.endStalled),
-            previousDeath: previousDeath,
-            loadedBytes: loadedBytes,
-            supervisor: ProcessInfo.processInfo.environment[Supervisor.childVariable],
-            lock: ProcessInfo.processInfo.environment[Supervisor.lockVariable].flatMap { Int32($0) }
+        self.progress = progress
+        signals = EngineSignals(
+            control: control,
+            time: time,
+            note: { text in Task { await progress.note(text) } },
+            leave: { signal, reason in
+                if let reason { Terminal.sayWithoutWaiting(reason) }
+                _exit(NocturneExit(stoppedBy: signal).rawValue)
+            }
         )
-        let start = Date()
+    }
+
+    private func run() async throws {
+        let requests = ControlRequestListener(request.output, run: handover?.run ?? "") { [signals] in
+            signals.perform($0)
+        }
+        try signals.listen(ignoresHangUp: handover?.ignoresHangUp ?? false) { requests.look() }
+        let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(request.description)
+        let engine = BatchEngine(
+            recipes: recipes,
+            options: options(loadedBytes: loadedBytes),
+            control: control,
+            progress: progress
+        )
+        let start = time.monotonic
+        signals.batchBegins()
         let outcome: BatchOutcome
-        signals.batchBegins(progress)
-        ControlRequests.take(from: request.output, control)
         do {
-            outcome = try await BatchEngine(recipes: recipes, options: options, control: control, progress: progress)
-                .run()
+            outcome = try await requests.listen(time: time) { try await engine.run() }
         } catch {
             await progress.close()
-            if let signal = signals.received { throw signal == SIGINT ? NocturneExit.interrupted : .terminated }
+            if let signal = signals.received { throw NocturneExit(stoppedBy: signal) }
             throw error
         }
+        try end(outcome, after: time.monotonic - start)
+    }
+
+    private func options(loadedBytes: Int) -> BatchOptions {
+        BatchOptions(
+            output: request.output,
+            description: request.description,
+            resources: ResourceLimits(
+                threads: request.resources.width(),
+                memoryBytes: request.resources.memoryBytes(),
+                loadedBytes: loadedBytes
+            ),
+            rules: rules,
+            supervision: SupervisionState(
+                supervisor: handover?.run,
+                previousCrash: handover?.previousEnd,
+                lock: handover?.lockDescriptor
+            )
+        )
+    }
+
+    private var rules: RunRules {
+        var rules = RunRules()
+        // An item that failed in this very run is not tried again because the engine was restarted.
+        rules.retryFailed = request.retryFailed && handover?.previousEnd == nil
+        rules.overwrite = request.overwrite
+        rules.failFast = request.failFast
+        rules.onFull = request.resources.onFull
+        rules.watch = request.watch
+        rules.hours = request.resources.workingHours
+        rules.stall = request.resources.stallPolicy { reason in
+            // The supervisor learns from the code why, and starts another engine.
+            Terminal.sayWithoutWaiting(reason)
+            _exit(EngineEnd.stalledCode)
+        }
+        return rules
+    }
+
+    private func end(_ outcome: BatchOutcome, after duration: Duration) throws {
         let code = NocturneExit(outcome.counts, mode: outcome.mode, signal: signals.received, givenUp: outcome.givenUp)
         if !request.show.quiet && !request.show.json {
             Terminal.say(
-                SummaryText.summary(outcome.counts, output: request.output, seconds: -start.timeIntervalSinceNow)
+                SummaryText.summary(outcome.counts, output: request.output, seconds: duration.inSeconds)
             )
-            if code == .interrupted || code == .terminated || code == .stoppedEarly {
-                Terminal.say("Go on with: nocturne resume \(request.output.path)")
+            if [.interrupted, .terminated, .stoppedEarly].contains(code) {
+                Terminal.say("Continue with: nocturne resume \(request.output.path)")
             }
         }
         if code != .allCompleted { throw code }
     }
 }
 
-extension EngineProcess {
-    /// Ends this process so that its parent knows why.
-    private static func endStalled(_ words: String) {
-        Terminal.error(words)
-        signal(SIGALRM, SIG_DFL)
-        kill(getpid(), SIGALRM)
-    }
-}
+/// A view that reports the first event of a run, before showing it: the batch has begun.
+private struct BeginningView: ProgressView {
+    private let view: any ProgressView
+    private let report: Once
 
-/// Signals, as they come: the first asks to stop, the second stops.
-final class SignalHandler: Sendable {
-    private struct State {
-        var first: Int32?
-        var moment: ContinuousClock.Instant?
-        var progress: ProgressReporter?
-    }
-    private let state = Mutex(State())
-
-    /// The first signal that asked to stop.
-    var received: Int32? { state.withLock { $0.first } }
-
-    init(control: RunControl, output: OutputFolder) {
-        // Under nohup a hang-up is to be ignored, and stays so.
-        let stops = Supervisor.ignoresHangUp ? [SIGINT, SIGTERM] : [SIGINT, SIGTERM, SIGHUP]
-        if Supervisor.ignoresHangUp { signal(SIGHUP, SIG_IGN) }
-        SignalListener.start(stops + [SIGUSR1, SIGUSR2]) { [self] number in
-            switch number {
-            case SIGUSR1:
-                control.drain()
-                let progress = state.withLock { $0.progress }
-                Task { await progress?.note("Finishing what is in flight; nothing new is begun.") }
-            case SIGUSR2: ControlRequests.take(from: output, control)
-            default: stop(control, number)
-            }
-        }
+    init(_ view: any ProgressView, report: @escaping @Sendable () -> Void) {
+        self.view = view
+        self.report = Once(report)
     }
 
-    private func stop(_ control: RunControl, _ number: Int32) {
-        let now = ContinuousClock.now
-        let (again, echo, progress) = state.withLock { state in
-            // Service managers signal every process of a group, and the parent hands its own on: one wish.
-            let echo = state.moment.map { now - $0 < .milliseconds(300) } ?? false
-            defer {
-                state.first = state.first ?? number
-                state.moment = state.moment ?? now
-            }
-            return (state.first != nil, echo, state.progress)
-        }
-        if echo { return }
-        // Every file is either whole or not there, and the journal is right at any moment. Before the batch has begun
-        // there is nothing to put away.
-        guard !again, let progress else { _exit(number == SIGINT ? 130 : 143) }
-        control.cancel()
-        leave(after: SignalHandler.patience, number)
-        Task {
-            await progress.note("Stopping: what is in flight is kept as far as it got. Once more to leave at once.")
-        }
+    func show(_ event: BatchEvent, _ status: ProgressStatus) {
+        report()
+        view.show(event, status)
     }
 
-    /// Seconds for what is in flight to stop: it takes less than one, unless it hangs in a read.
-    private static let patience = 10.0
-
-    /// A read from a share that is gone cannot be stopped, and must not hold up who shuts the machine down.
-    private func leave(after seconds: Double, _ number: Int32) {
-        let thread = Thread {
-            Thread.sleep(forTimeInterval: seconds)
-            Terminal.error("something in flight does not stop; leaving without it. The journal is right.")
-            _exit(number == SIGINT ? 130 : 143)
-        }
-        thread.name = "nocturne.leave"
-        thread.start()
-    }
-
-    /// From now on the first signal stops the batch instead of the process.
-    func batchBegins(_ progress: ProgressReporter) { state.withLock { $0.progress = progress } }
+    func refresh(_ status: ProgressStatus) { view.refresh(status) }
+    func close() { view.close() }
 }

@@ -1,6 +1,6 @@
 import NocturneBatch
 
-/// What the process tells its caller.
+/// The exit code of the process.
 enum NocturneExit: Int32, Error {
     case allCompleted = 0
     case internalError = 1
@@ -12,21 +12,25 @@ enum NocturneExit: Int32, Error {
     case interrupted = 130
     case terminated = 143
 
+    /// For a request to stop that came as a signal.
+    init(stoppedBy signal: Int32) { self = signal == 2 ? .interrupted : .terminated }
+
     init(_ error: BatchError) {
         switch error.code {
         case .nothingMatched: self = .nothingMatched
         case .outputFull: self = .stoppedEarly
-        case .journalUnusable, .engineDied: self = .internalError
-        case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .inputMissing, .unknownItem, .modelUnusable:
+        case .engineDied, .optionsUnusable: self = .internalError
+        case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .inputMissing, .unknownItem, .modelUnusable,
+            .threadsUnavailable:
             self = .usage
         }
     }
 
-    /// For a run that came to its end.
-    /// - Parameter givenUp: why it could not go on, when it could not.
+    /// For a run that ended by itself.
+    /// - Parameter givenUp: why it could not continue, when it could not.
     init(_ counts: BatchCounts, mode: RunControl.Mode, signal: Int32?, givenUp: String? = nil) {
         if let signal {
-            self = signal == 2 ? .interrupted : .terminated
+            self.init(stoppedBy: signal)
             return
         }
         if givenUp != nil {

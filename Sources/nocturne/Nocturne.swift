@@ -1,16 +1,19 @@
 import ArgumentParser
 import Foundation
 import NocturneBatch
+import NocturneSupervisor
 import NocturneSystem
 
 /// The command line: parsing and printing only.
 @main
 struct Nocturne: AsyncParsableCommand {
     static let version = "0.1.0"
+    /// The one place that names the clocks of the machine.
+    static let time: any TimeSource = SystemTime()
 
     static let configuration = CommandConfiguration(
         commandName: "nocturne",
-        abstract: "Works through folders of CT and MR volumes overnight, and leaves labels, meshes and measurements.",
+        abstract: "Run segmentation and classification models over folders of CT and MR volumes and photos, offline.",
         discussion: """
             Research software: not a medical device, not for diagnosis or treatment.
 
@@ -24,17 +27,21 @@ struct Nocturne: AsyncParsableCommand {
         ]
     )
 
+    /// Runs on the main thread until the engine begins, so that a supervisor needs no other.
+    @MainActor
     static func main() async {
-        // A reader that goes away (a pipe into head) is told by the write, not by death.
+        RunSupervision.setProcessName("nocturne")
+        RunSupervision.protectMemory()
+        // The write reports a reader that is gone (a pipe into head); the signal would end the process.
         signal(SIGPIPE, SIG_IGN)
-        // Before anything that takes time: the supervisor hands wishes on as soon as there is an engine.
-        if Supervisor.isEngine { SignalListener.keep([SIGUSR1, SIGUSR2]) }
+        // Before anything that takes time: the supervisor forwards requests as soon as there is an engine.
+        if ProcessHandover.toEngine != nil { SignalListener.keep([SIGUSR1, SIGUSR2]) }
         do {
-            var command = try parseAsRoot()
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
+            let command = try parseAsRoot()
+            if let command = command as? any EngineCommand, command.needsEngine, ProcessHandover.toEngine == nil {
+                try command.startEngine()
             } else {
-                try command.run()
+                try await run(command)
             }
         } catch let code as NocturneExit {
             Foundation.exit(code.rawValue)
@@ -50,6 +57,15 @@ struct Nocturne: AsyncParsableCommand {
             }
             Terminal.error("\(error)")
             Foundation.exit(NocturneExit.internalError.rawValue)
+        }
+    }
+
+    private static func run(_ command: sending any ParsableCommand) async throws {
+        var command = command
+        if var command = command as? any AsyncParsableCommand {
+            try await command.run()
+        } else {
+            try command.run()
         }
     }
 }

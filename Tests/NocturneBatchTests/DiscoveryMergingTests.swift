@@ -81,6 +81,31 @@ struct DiscoveryMergingTests {
         #expect(routes.objection(of: "n", to: "/data/a/b/x.jpg") == nil)
     }
 
+    @Test("lists files that do not respond as failures, once, also where no recipe listed them")
+    func unresponsive() {
+        let files = UnresponsiveFiles(
+            patience: 3,
+            remembered: ["/in/ct", "/in/dir/late"],
+            reasons: ["/in/x": "crashes"]
+        )
+        var discovery = Discovery(items: [item("ct", "organs", .refused("did not respond"))])
+        discovery.addFailures(of: files)
+        #expect(discovery.items.map(\.path) == ["/in/ct", "/in/dir/late", "/in/x"])
+        #expect(discovery.items.map(\.name) == ["ct", "late", "x"])
+        #expect(discovery.items.map(\.key) == ["file:ct", "file:/in/dir/late", "file:/in/x"])
+        #expect(discovery.items[1].problem == .refused("did not respond within 3 s when it was read"))
+        #expect(discovery.items[2].problem == .refused("crashes"))
+    }
+
+    @Test("keeps an item with a problem that a recipe can read, beside one that another recipe cannot")
+    func damaged() {
+        let merged = Discovery.merged([
+            Discovery(items: [item("ct", "organs", .refused("is damaged"))]),
+            Discovery(items: [item("ct", "books", .unknown("is not a photo"))]),
+        ])
+        #expect(merged.items.map(\.problem) == [.refused("is damaged")])
+    }
+
     @Test("a file that was named itself is taken as if its folder had been")
     func singleFile() {
         let routes = InputRoutes(only: ["m=lesions/*"], inputs: ["/data/lesions/x.jpg", "/data/lesionsy"])

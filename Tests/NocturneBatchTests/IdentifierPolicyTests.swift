@@ -1,3 +1,4 @@
+import Foundation
 import NocturneBatch
 import NocturneCore
 import NocturneSystem
@@ -30,11 +31,24 @@ struct IdentifierPolicyTests {
         #expect(policy.itemName("MUSTER^EVA", key: "a") != policy.itemName("MUSTER^EVA", key: "b"))
     }
 
-    @Test("Kept names are as they were; the words of a batch give the policy back")
-    func keep() {
+    @Test("Kept names are as they were; a description gives the policy back, also one that 0.1.0 wrote")
+    func keep() throws {
         #expect(IdentifierPolicy.keep.shown("1.2.840.10008.5") == "1.2.840.10008.5")
-        for policy in IdentifierPolicy.allCases { #expect(IdentifierPolicy(words: policy.words) == policy) }
-        #expect(IdentifierPolicy(words: [:]) == .hash)
+        func description(_ options: String, _ more: String = "") throws -> BatchDescription {
+            let text = """
+                {"version": "0.1.0", "models": [], "options": \(options), \(more) "inputs": [], "include": [],
+                 "exclude": [], "modelPaths": []}
+                """
+            return try JSONDecoder().decode(BatchDescription.self, from: Data(text.utf8))
+        }
+        for policy in IdentifierPolicy.allCases {
+            let shown = String(decoding: try JSONEncoder().encode(policy.shown), as: UTF8.self)
+            #expect(try description(shown).identifiers == policy)
+            #expect(try description("{}", "\"identifiers\": \"\(policy.rawValue)\",").identifiers == policy)
+        }
+        #expect(try description("{}").values == nil)
+        #expect(throws: DecodingError.self) { try description("{\"identifiers\": \"some\"}") }
+        #expect(throws: DecodingError.self) { try description("{}", "\"values\": {\"version\": 3},") }
     }
 
     @Test("A sentence about a file keeps its sense; only UIDs become digests, and only the standard's own stay")

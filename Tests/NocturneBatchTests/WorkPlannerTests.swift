@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 import Testing
 
@@ -11,7 +12,7 @@ struct WorkPlannerTests {
 
     @Test("Two inputs of one name both get a folder, the same one in every run")
     func sameNames() {
-        let planner = WorkPlanner(retryFailed: false, previousDeath: nil)
+        let planner = WorkPlanner(retryFailed: false)
         let items = [item("a/ct.nii", name: "ct"), item("b/ct.nii", name: "CT"), item("c/other.nii", name: "other")]
         let first = planner.preview(items)
         #expect(first.items.map(\.name)[0] == "ct")
@@ -33,7 +34,7 @@ struct WorkPlannerTests {
         ]
     )
     func safeNames(wished: String, expected: String) {
-        let planner = WorkPlanner(retryFailed: false, previousDeath: nil)
+        let planner = WorkPlanner(retryFailed: false)
         #expect(planner.preview([item("k", name: wished)]).items[0].name == expected)
     }
 
@@ -44,13 +45,13 @@ struct WorkPlannerTests {
         ]
     )
     func reserved(name: String) {
-        let planner = WorkPlanner(retryFailed: false, previousDeath: nil)
+        let planner = WorkPlanner(retryFailed: false)
         #expect(planner.preview([item("k", name: name)]).items[0].name.hasPrefix(name + "-"))
     }
 
     @Test("Names that differ only in how letters are encoded, in case, or beyond the longest get folders of their own")
     func twins() {
-        let planner = WorkPlanner(retryFailed: false, previousDeath: nil)
+        let planner = WorkPlanner(retryFailed: false)
         let long = String(repeating: "ä", count: 200)
         let wished = ["\u{E9}", "e\u{301}", "E\u{301}", long + "1", long + "2", "a/b", "a:b"]
         let names = planner.preview(wished.enumerated().map { item("k\($0)", name: $1) }).items.map(\.name)
@@ -73,17 +74,17 @@ struct WorkPlannerTests {
     }
 
     @Test(
-        "What the journal says decides: done is done, a suspect goes alone, a second death ends it",
+        "The journal decides: finished items stay, a suspect is processed alone, a second crash quarantines it",
         arguments: [
             (ItemState.completed, 0, nil, false, ItemState.completed, false, false),
             (.pending, 0, nil, false, .pending, true, false),
-            // Had no turn since the engine died with it in flight: still alone, not beside others.
+            // Not processed since the engine crashed with it in flight: still alone, not beside others.
             (.pending, 1, nil, false, .pending, true, true),
             (.started, 0, nil, false, .pending, true, false),
             (.started, 0, "signal 9", false, .pending, true, true),
             (.started, 1, nil, false, .pending, true, true),
             (.started, 1, "signal 9", false, .quarantined, false, false),
-            // An engine that died without it changes nothing for it.
+            // A crash of an engine that did not have it in flight changes nothing for it.
             (.pending, 1, "signal 9", false, .pending, true, true),
             (.failed, 0, nil, false, .failed, false, false),
             (.failed, 0, nil, true, .pending, true, false),
@@ -101,9 +102,9 @@ struct WorkPlannerTests {
         suspect: Bool
     ) {
         let item = item("k", name: "n")
-        let planner = WorkPlanner(retryFailed: retry, previousDeath: death)
+        let planner = WorkPlanner(retryFailed: retry)
         let journaled = known(item, before, deaths: deaths)
-        let found = planner.takenBack([journaled]).first ?? journaled
+        let found = CrashRecoveryStateMachine.requeued([journaled], crash: death).first ?? journaled
         let decision = planner.decide([item], known: ["k": found], foreign: []) { _ in true }[0]
         #expect(decision.entry.state == after)
         if after == .quarantined { #expect(decision.entry.reason?.contains("signal 9") == true) }
@@ -113,7 +114,7 @@ struct WorkPlannerTests {
 
     @Test("Names of what lies in the output folder and is not ours are left alone")
     func foreign() {
-        let decisions = WorkPlanner(retryFailed: false, previousDeath: nil)
+        let decisions = WorkPlanner(retryFailed: false)
             .decide([item("k", name: "Mine")], known: [:], foreign: ["mine"]) { _ in true }
         #expect(decisions[0].entry.name.hasPrefix("Mine-"))
     }

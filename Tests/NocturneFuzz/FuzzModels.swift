@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturneInference
+import NocturneRecipes
 import NocturneSystem
 
 /// Networks and the packages around them.
@@ -27,7 +28,9 @@ enum FuzzModels {
 
     static func package(_ bytes: UnsafeRawBufferPointer) -> Bool {
         _ = InputFile.write(bytes, ModelPackage.documentName)
-        _ = try? ModelPackage.load(folder: InputFile.folder)
+        _ = try? ModelPackage.load(folder: InputFile.folder) { package throws(ModelPackageError) in
+            try RecipeRegistry.all.validate(package)
+        }
         return true
     }
 }

@@ -1,11 +1,12 @@
 /// What Nocturne reads from outside, each as a function of bytes.
 ///
-/// `Tools/fuzz.py` drives them with libFuzzer, and the tests with every file of `Tests/Fixtures/Fuzz`. A reader may throw
-/// whatever it likes; it may not crash, hang, or take memory that the input does not justify.
+/// `Tools/fuzz/fuzz.py` drives them with libFuzzer, and the tests with every file of `Tests/Fixtures/Fuzz`. A reader may
+/// throw any error; it must not crash, hang, or take memory that the input does not justify.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     case nifti
     case niftiGzip = "nifti-gzip"
     case stl
+    case mesh
     case onnx
     case model
     case jpeg
@@ -29,6 +30,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .nifti: FuzzVolumes.nifti(bytes, name: "input.nii")
         case .niftiGzip: FuzzVolumes.nifti(bytes, name: "input.nii.gz")
         case .stl: FuzzVolumes.stl(bytes)
+        case .mesh: FuzzVolumes.mesh(bytes)
         case .onnx: FuzzModels.network(bytes)
         case .model: FuzzModels.package(bytes)
         case .jpeg: FuzzPhotos.jpeg(bytes)

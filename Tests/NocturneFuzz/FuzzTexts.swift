@@ -4,8 +4,10 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
+import NocturneVolumes
 
 /// Files and words of text.
 enum FuzzTexts {

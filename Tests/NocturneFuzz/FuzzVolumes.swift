@@ -23,4 +23,12 @@ enum FuzzVolumes {
         _ = try? STLReader.read(at: InputFile.write(bytes, "input.stl"))
         return true
     }
+
+    /// Every mesh format there is; the seeds call their surface "label".
+    static func mesh(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        for format in MeshFormats.all {
+            _ = try? format.read("label", at: InputFile.write(bytes, "input.\(format.fileExtension)"))
+        }
+        return true
+    }
 }

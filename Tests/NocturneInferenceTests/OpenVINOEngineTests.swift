@@ -75,7 +75,7 @@ struct OpenVINOEngineTests {
         for width in [1, 2] {
             let network = try InstalledOpenVINO.load(name)
             let session = try network.makeSession(inputShapes: fixture.shapes, width: width)
-            let pool = ComputePool(width: width)
+            let pool = try ComputePool(width: width)
             defer { pool.shutdown() }
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())
             let reference = try session.run(fixture.tensors, scope: scope)
@@ -178,7 +178,7 @@ struct OpenVINOEngineTests {
         let input = Tensor(shape: shape, values: EngineComparisonTests.patch(shape))
         let small = try ONNXFixtures.named("unet2d-plain")
         let other = try small.load()
-        let (runner, canceller) = (ComputePool(width: 1), ComputePool(width: 1))
+        let (runner, canceller) = try (ComputePool(width: 1), ComputePool(width: 1))
         defer {
             runner.shutdown()
             canceller.shutdown()

@@ -68,7 +68,7 @@ struct ForecastTests {
     @Test("surfaces made one by one and together are those made alone", arguments: [0, Int.max])
     func bounded(bytes: Int) async throws {
         let labels = try random(VolumeShape(x: 20, y: 18, z: 16), labels: 3, empty: 0.5, seed: 6)
-        let pool = ComputePool(width: 3)
+        let pool = try ComputePool(width: 3)
         defer { pool.shutdown() }
         let made = try await pool.run { () throws -> [(UInt16, SurfaceMesh)] in
             var made: [(UInt16, SurfaceMesh)] = []

@@ -4,7 +4,7 @@ import NocturneNumerics
 import NocturneSystem
 import NocturneTestSupport
 
-/// What nnU-Net's own functions made of small arrays: Tools/make_resampling_fixtures.py.
+/// What nnU-Net's own functions made of small arrays: Tools/fixtures/make_resampling_fixtures.py.
 struct NNUNetFixtures: Decodable, Sendable {
     struct Case: Decodable, Sendable {
         let method: ResamplingRule.Method

@@ -4,9 +4,12 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Synchronization
 
 /// A batch in a fresh folder: inputs to be written, runs to be made, results to be looked at.
@@ -56,7 +59,7 @@ final class BatchBench: Sendable {
         return BatchDescription(
             version: "0.0.0",
             models: [.init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)],
-            options: options.words,
+            options: options.shown,
             inputs: inputs ?? [input],
             include: [],
             exclude: [],
@@ -92,16 +95,19 @@ final class BatchBench: Sendable {
         let output = output ?? self.output
         try output.create()
         let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))
+        var rules = RunRules()
+        rules.retryFailed = retryFailed
+        rules.overwrite = overwrite
         let batch = BatchOptions(
             output: output,
             description: try description(options, inputs: inputs),
-            threads: threads,
-            memoryBytes: memoryBytes,
-            retryFailed: retryFailed,
-            overwrite: overwrite,
-            previousDeath: previousDeath,
-            supervisor: supervisor,
-            processBytes: BatchBench.processBytes
+            resources: ResourceLimits(
+                threads: threads,
+                memoryBytes: memoryBytes,
+                processBytes: BatchBench.processBytes
+            ),
+            rules: rules,
+            supervision: SupervisionState(supervisor: supervisor, previousCrash: previousDeath)
         )
         return try await BatchEngine(recipes: [recipe], options: batch, control: control, progress: progress).run()
     }
@@ -126,15 +132,11 @@ final class BatchBench: Sendable {
     }
 
     /// The reason the account gives for an item that did not complete.
-    func reason(_ item: String) throws -> String? {
-        let journal = try Journal(path: output.journal)
-        defer { journal.close() }
-        return try journal.items().first { $0.name == item }?.reason
+    func reason(_ item: String) async throws -> String? {
+        try await Journal.with(path: output.journal) { try await $0.items() }.first { $0.name == item }?.reason
     }
 
-    func state(_ item: String) throws -> ItemState? {
-        let journal = try Journal(path: output.journal)
-        defer { journal.close() }
-        return try journal.items().first { $0.name == item }?.state
+    func state(_ item: String) async throws -> ItemState? {
+        try await Journal.with(path: output.journal) { try await $0.items() }.first { $0.name == item }?.state
     }
 }

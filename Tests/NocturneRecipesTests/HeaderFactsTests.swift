@@ -3,9 +3,12 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Synchronization
 import Testing
 
@@ -114,9 +117,7 @@ struct HeaderFactsTests {
         try Data(bytes).write(to: url)
         #expect(try await bench.run().counts.completed == 2)
         let note = "q-form and s-form disagree; the s-form is used"
-        let journal = try Journal(path: bench.output.journal)
-        defer { journal.close() }
-        for item in try journal.items() {
+        for item in try await Journal.with(path: bench.output.journal, { try await $0.items() }) {
             let isShifted = item.name == "shifted"
             #expect(item.notes.contains(note) == isShifted)
             let result = try String(contentsOfFile: bench.output.item(item.name) + "/result.json", encoding: .utf8)

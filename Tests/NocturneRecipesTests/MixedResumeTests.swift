@@ -4,9 +4,11 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Synchronization
 import Testing
 
@@ -60,9 +62,11 @@ private struct MixedBench {
                 exclude: [],
                 modelPaths: models
             ),
-            threads: threads,
-            memoryBytes: 2 << 30,
-            processBytes: BatchBench.processBytes
+            resources: ResourceLimits(
+                threads: threads,
+                memoryBytes: 2 << 30,
+                processBytes: BatchBench.processBytes
+            )
         )
         let control = RunControl()
         let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))

@@ -2,9 +2,12 @@ import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Synchronization
 import Testing
 
@@ -25,7 +28,7 @@ struct ResumeTests {
         dyingLook()
         let second = try await bench.run(previousDeath: "signal 4", supervisor: "s")
         #expect(second.counts.completed == 1 && second.counts.failed == 1)
-        #expect(try bench.reason("poison") == "the engine died twice when it was looked at: signal 4")
+        #expect(try await bench.reason("poison") == "the engine crashed twice while reading it: signal 4")
         #expect(try await bench.run(retryFailed: true).counts.completed == 2)
     }
 
@@ -95,11 +98,11 @@ struct ResumeTests {
         try await bench.run()
         let before = try bench.tree()
         FileSystem.remove(bench.output.item("v0") + "/segmentation.nii.gz")
-        #expect(try BatchVerification(bench.output, inspection: RecipeResults()).run().faults.count == 1)
+        #expect(try await BatchVerification(bench.output, inspection: RecipeResults()).run().faults.count == 1)
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 2)
         #expect(try bench.tree() == before)
-        #expect(try BatchVerification(bench.output, inspection: RecipeResults()).run().faults == [])
+        #expect(try await BatchVerification(bench.output, inspection: RecipeResults()).run().faults == [])
     }
 
     @Test("A changed source is done again, and only that one")
@@ -129,22 +132,22 @@ struct ResumeTests {
     func quarantine() async throws {
         let bench = try bench(items: 2)
         // As the journal looks when the engine died with v0 in flight.
-        func markStarted() throws {
-            let journal = try Journal(path: bench.output.journal)
-            defer { journal.close() }
-            try journal.markStarted(try journal.items().filter { $0.name == "v0" }.map(\.id))
+        func markStarted() async throws {
+            try await Journal.with(path: bench.output.journal) { journal in
+                try await journal.markStarted(try await journal.items().filter { $0.name == "v0" }.map(\.id))
+            }
         }
         let stopAtOnce: @Sendable (BatchEvent, RunControl) -> Void = { event, control in
             if event.event == .itemStarted { control.cancel() }
         }
         _ = try await bench.run(observe: stopAtOnce)
-        try markStarted()
+        try await markStarted()
         _ = try await bench.run(previousDeath: "signal 11", observe: stopAtOnce)
-        #expect(try bench.state("v0") == .pending)
-        try markStarted()
+        #expect(try await bench.state("v0") == .pending)
+        try await markStarted()
         let outcome = try await bench.run(previousDeath: "signal 11")
         #expect(outcome.counts.quarantined == 1 && outcome.counts.completed == 1)
-        #expect(try bench.reason("v0")?.contains("signal 11") == true)
+        #expect(try await bench.reason("v0")?.contains("signal 11") == true)
         #expect(try await bench.run(retryFailed: true).counts.completed == 2)
     }
 
@@ -154,19 +157,17 @@ struct ResumeTests {
         let stopAtOnce: @Sendable (BatchEvent, RunControl) -> Void = { event, control in
             if event.event == .itemStarted { control.cancel() }
         }
-        func journaled() throws -> [JournalItem] {
-            let journal = try Journal(path: bench.output.journal)
-            defer { journal.close() }
-            return try journal.items()
+        func journaled() async throws -> [JournalItem] {
+            try await Journal.with(path: bench.output.journal) { try await $0.items() }
         }
         _ = try await bench.run(supervisor: "first", observe: stopAtOnce)
         // Twice both processes are killed with v0 in flight, and the next run's first engine dies before it begins.
         for supervisor in ["second", "third"] {
-            let journal = try Journal(path: bench.output.journal)
-            try journal.markStarted(try journal.items().filter { $0.name == "v0" }.map(\.id))
-            journal.close()
+            try await Journal.with(path: bench.output.journal) { journal in
+                try await journal.markStarted(try await journal.items().filter { $0.name == "v0" }.map(\.id))
+            }
             _ = try await bench.run(previousDeath: "signal 11", supervisor: supervisor, observe: stopAtOnce)
-            #expect(try journaled().map(\.deaths) == [0, 0])
+            #expect(try await journaled().map(\.deaths) == [0, 0])
         }
         #expect(try await bench.run(supervisor: "fourth").counts.completed == 2)
     }
@@ -200,9 +201,20 @@ struct ResumeTests {
         try await bench.run()
         let before = try bench.tree()
         try FileSystem.write(bench.output.account, Array("an older account".utf8))
-        let journal = try Journal(path: bench.output.journal)
-        try journal.settle([try journal.items()[0].id], as: .pending, reason: nil, at: "")
-        journal.close()
+        try await Journal.with(path: bench.output.journal) { journal in
+            let item = try await journal.items()[0]
+            // As if the run had been killed between the rename and the journal.
+            try await journal.record([
+                JournalEntry(
+                    key: item.key,
+                    name: item.name,
+                    source: "",
+                    path: item.path,
+                    fingerprint: item.fingerprint,
+                    state: .pending
+                )
+            ])
+        }
         try await bench.run()
         #expect(try bench.tree() == before)
     }

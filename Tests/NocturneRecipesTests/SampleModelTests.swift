@@ -4,9 +4,11 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("The sample model on phantoms it has not seen")
@@ -37,7 +39,7 @@ struct SampleModelTests {
         let description = BatchDescription(
             version: "0.0.0",
             models: [],
-            options: options.words,
+            options: options.shown,
             inputs: [source],
             include: [],
             exclude: [],
@@ -49,9 +51,7 @@ struct SampleModelTests {
             options: BatchOptions(
                 output: output,
                 description: description,
-                threads: 2,
-                memoryBytes: 2 << 30,
-                processBytes: 64 << 20
+                resources: ResourceLimits(threads: 2, memoryBytes: 2 << 30, processBytes: 64 << 20)
             ),
             control: RunControl(),
             progress: progress

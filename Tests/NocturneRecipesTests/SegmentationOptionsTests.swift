@@ -1,18 +1,34 @@
-import NocturneRecipes
+import NocturneRecipeSupport
+import NocturneSystem
+import NocturneVolumes
 import Testing
 
 @Suite("Options that change results")
 struct SegmentationOptionsTests {
     @Test("The order in which labels are named does not matter")
     func labelOrder() {
-        #expect(SegmentationOptions(labels: ["b", "a"]).words == SegmentationOptions(labels: ["a", "b"]).words)
-        #expect(SegmentationOptions(labels: ["a"]).words != SegmentationOptions().words)
+        #expect(SegmentationOptions(labels: ["b", "a"]).shown == SegmentationOptions(labels: ["a", "b"]).shown)
+        #expect(SegmentationOptions(labels: ["a"]).shown != SegmentationOptions().shown)
     }
 
-    @Test("Resampling of leaning series changes the words, and the words bring it back")
-    func fixTilt() {
-        let words = SegmentationOptions(fixesTilt: true).words
-        #expect(words["fix-tilt"] == "yes" && SegmentationOptions().words["fix-tilt"] == nil)
-        #expect(SegmentationOptions(words: words) == SegmentationOptions(fixesTilt: true))
+    @Test("Resampling of tilted series is shown, and read back from both forms")
+    func fixTilt() throws {
+        let options = SegmentationOptions(fixesTilt: true)
+        #expect(options.shown["fix-tilt"] == "yes" && SegmentationOptions().shown["fix-tilt"] == nil)
+        #expect(try SegmentationOptions(OptionsOfVersion1(options.shown)) == options)
+        #expect(try JSONValue(encoding: options).decoded() == options)
+    }
+
+    @Test(
+        "A recorded value that this version does not know is an error that names it",
+        arguments: [
+            ("meshes", "vtk"), ("frame", "lpi"), ("step-size", "half"), ("disable-tta", "no"), ("pictures", "1"),
+        ]
+    )
+    func unknownValue(_ option: String, _ value: String) throws {
+        let error = #expect(throws: OptionValueError.self) {
+            try SegmentationOptions(OptionsOfVersion1([option: value]))
+        }
+        #expect(error?.option == option && error?.value == value)
     }
 }

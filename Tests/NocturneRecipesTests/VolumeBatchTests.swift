@@ -3,9 +3,12 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Synchronization
 import Testing
 
@@ -119,7 +122,7 @@ struct VolumeBatchTests {
         #expect(trees[0] == trees[1] && trees[0].count > 4)
         let outcome = try await bench.run(memoryBytes: fixed + lean - 1)
         #expect(outcome.counts.failed == 1)
-        #expect(try bench.reason("big")?.contains("of memory, the budget leaves") == true)
+        #expect(try await bench.reason("big")?.contains("of memory, the budget leaves") == true)
     }
 
     @Test("A case of several channels, or of too few or too many, is told apart from numbered volumes")
@@ -146,11 +149,11 @@ struct VolumeBatchTests {
         try bench.addBox("other_0001.nii")
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 4)
-        #expect(try bench.state("case") == .completed)
-        #expect(try bench.reason("half")?.contains("0001 missing") == true)
-        #expect(try bench.reason("many")?.contains("0002 too many") == true)
-        #expect(try bench.reason("one")?.contains("takes 2 channels") == true)
-        #expect(try bench.reason("other")?.contains("other_0001.nii") == true)
+        #expect(try await bench.state("case") == .completed)
+        #expect(try await bench.reason("half")?.contains("0001 missing") == true)
+        #expect(try await bench.reason("many")?.contains("0002 too many") == true)
+        #expect(try await bench.reason("one")?.contains("takes 2 channels") == true)
+        #expect(try await bench.reason("other")?.contains("other_0001.nii") == true)
         // A list of what failed names a case by its first file; the other channel is found beside it.
         let alone = OutputFolder(bench.folder("alone").path)
         let again = try await bench.run(
@@ -170,8 +173,9 @@ struct VolumeBatchTests {
         try bench.addBox("lone_0000.nii")
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 4 && outcome.counts.failed == 1)
-        #expect(try bench.reason("case")?.contains("has 2 channels") == true)
-        #expect(try bench.state("scan_0002") == .completed && bench.state("lone") == .completed)
+        #expect(try await bench.reason("case")?.contains("has 2 channels") == true)
+        #expect(try await bench.state("scan_0002") == .completed)
+        #expect(try await bench.state("lone") == .completed)
     }
 
     @Test("Bad inputs get their reasons, and the others are done")
@@ -195,10 +199,10 @@ struct VolumeBatchTests {
         #expect(outcome.counts.skipped == 1)
         #expect(outcome.counts.inputs == 7)
         for item in ["text", "empty", "truncated", "zero-spacing", "absurd"] {
-            #expect(try bench.reason(item)?.isEmpty == false)
+            #expect(try await bench.reason(item)?.isEmpty == false)
         }
-        #expect(try bench.reason("truncated")?.contains("end after") == true)
-        #expect(try bench.reason("zero-spacing")?.contains("spacing") == true)
+        #expect(try await bench.reason("truncated")?.contains("end after") == true)
+        #expect(try await bench.reason("zero-spacing")?.contains("spacing") == true)
         let retry = try String(contentsOfFile: bench.output.retryList, encoding: .utf8)
         #expect(retry.split(separator: "\n").count == 5)
     }
@@ -260,7 +264,7 @@ struct VolumeBatchTests {
         try file.close()
         let outcome = try await bench.run(memoryBytes: 4 << 30)
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1)
-        #expect(try bench.reason("large")?.contains("the budget leaves") == true)
+        #expect(try await bench.reason("large")?.contains("the budget leaves") == true)
     }
 
     @Test("A folder of an item's name that is no result stays as it is")
@@ -286,7 +290,7 @@ struct VolumeBatchTests {
         try FileSystem.write(path, Array(bytes.dropLast(bytes.count / 3)))
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1)
-        #expect(try bench.reason("series")?.contains(slice) == true)
+        #expect(try await bench.reason("series")?.contains(slice) == true)
     }
 
     @Test("A DICOM series that lacks a slice is refused with what would help, and resampled when that is asked for")
@@ -302,7 +306,7 @@ struct VolumeBatchTests {
         try FileManager.default.removeItem(atPath: slices[slices.count / 2].path)
         let refused = try await bench.run()
         #expect(refused.counts.failed == 1)
-        #expect(try bench.reason("series")?.contains("slices are missing; --fix-tilt resamples it") == true)
+        #expect(try await bench.reason("series")?.contains("slices are missing; --fix-tilt resamples it") == true)
 
         let outcome = try await bench.run(
             SegmentationOptions(fixesTilt: true),
@@ -328,7 +332,7 @@ struct VolumeBatchTests {
         try bench.folder.write(series, to: "in/series.nii")
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 2)
-        #expect(try bench.reason("flat")?.contains("2-D") == true)
-        #expect(try bench.reason("series")?.contains("4-D") == true)
+        #expect(try await bench.reason("flat")?.contains("2-D") == true)
+        #expect(try await bench.reason("series")?.contains("4-D") == true)
     }
 }

@@ -7,7 +7,7 @@ public let poolWidths = [1, 2, 5]
 /// Calls `body` with a compute pool of each width and shuts it down afterwards.
 public func withPools(widths: [Int] = poolWidths, _ body: (ComputePool) async throws -> Void) async throws {
     for width in widths {
-        let pool = ComputePool(width: width)
+        let pool = try ComputePool(width: width)
         defer { pool.shutdown() }
         try await body(pool)
     }

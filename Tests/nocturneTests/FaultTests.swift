@@ -3,7 +3,7 @@ import NocturneSystem
 import NocturneTestSupport
 import Testing
 
-/// The tool made to die and to fail on purpose; Tools/Proofs/fault_matrix.py does it at every point.
+/// The tool made to die and to fail on purpose; Tools/proofs/fault_matrix.py does it at every point.
 @Suite("Faults on purpose")
 struct FaultTests {
     private func account(_ bench: ToolBench) throws -> [String: Any] {
@@ -74,7 +74,7 @@ struct FaultTests {
             )
             #expect(tool.status == 3, "\(tool.errors)")
             let items = try account(bench)["items"] as? [[String: Any]] ?? []
-            let silent = items.filter { ($0["reason"] as? String)?.contains("did not answer for 1 s") == true }
+            let silent = items.filter { ($0["reason"] as? String)?.contains("did not respond within 1 s") == true }
             #expect(silent.map { $0["item"] as? String } == [name == "z.dcm" ? "z.dcm" : "stuck"])
             #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == completed)
             #expect(items.count == 3)
@@ -92,7 +92,7 @@ struct FaultTests {
         )
         #expect(tool.status == 3, "\(tool.errors)")
         #expect(tool.errors.contains("took longer than the 1.0 s"))
-        #expect(!tool.errors.contains("engine died"))
+        #expect(!tool.errors.contains("engine crashed"))
         #expect((try account(bench)["counts"] as? [String: Any])?["completed"] as? Int == 1)
     }
 
@@ -104,7 +104,7 @@ struct FaultTests {
         for fault in ["checkpoint.write:2:kill", "checkpoint.flush:2:kill"] {
             let tool = try Tool(command + ["--overwrite"], environment: ["NOCTURNE_FAULT": fault])
             #expect(tool.status == 0, "\(tool.errors)")
-            #expect(tool.errors.contains("engine died"), "\(fault) was not reached")
+            #expect(tool.errors.contains("engine crashed"), "\(fault) was not reached")
             try FileManager.default.removeItem(atPath: bench.output)
         }
     }
@@ -159,7 +159,7 @@ struct FaultTests {
         #expect(dying.errors.contains("three times while no item was in flight"), "\(dying.errors)")
         #expect(try Tool(command).status == 0)
         let events = try String(contentsOfFile: bench.output + "/events.jsonl", encoding: .utf8)
-        #expect(events.contains("The engine died: signal 9 (Killed)"))
+        #expect(events.contains("The engine crashed: signal 9 (Killed)"))
         #expect(events.contains("In flight: nothing."))
     }
 

@@ -3,7 +3,7 @@ import NocturneSystem
 import NocturneTestSupport
 import Testing
 
-/// The built tool, one item alone in its process; Tools/Proofs/memory_peaks.py does it with all sizes and outputs.
+/// The built tool, one item alone in its process; Tools/proofs/memory_peaks.py does it with all sizes and outputs.
 @Suite("Peaks of memory", .serialized)
 struct MemoryPeakTests {
     /// One way to work on a volume.

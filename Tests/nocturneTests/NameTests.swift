@@ -231,7 +231,7 @@ struct NameTests {
         try FileManager.default.createSymbolicLink(atPath: bench.output + "/v", withDestinationPath: trap)
         let tool = try bench.run()
         #expect(tool.status == 3)
-        #expect(tool.errors.contains("cannot replace what is no result of Nocturne"), "\(tool.errors)")
+        #expect(tool.errors.contains("cannot replace a folder that is not a result of this batch"), "\(tool.errors)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: trap).sorted() == before)
     }
 

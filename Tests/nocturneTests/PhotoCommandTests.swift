@@ -2,6 +2,7 @@ import Foundation
 import NocturneBatch
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -101,7 +102,7 @@ struct PhotoCommandTests {
     }
 
     @Test("The status has every photo as an entry: what is in flight, what failed, what is ready, the newest first")
-    func queue() throws {
+    func queue() async throws {
         let folder = try TemporaryFolder("nocturne-queue")
         for index in 0..<4 { try picture(folder, "in/p\(index).png") }
         let whole = try Data(contentsOf: folder("in/p0.png"))
@@ -123,10 +124,10 @@ struct PhotoCommandTests {
         #expect((failed[0]["reason"] as? String)?.isEmpty == false)
 
         // As the journal is while p1 is in flight, and somebody is at work.
-        let journal = try Journal(path: output + "/.nocturne/journal.sqlite")
-        defer { journal.close() }
-        let second = try #require(try journal.items().first { $0.name == "p1" })
-        try journal.markStarted([second.id])
+        try await Journal.with(path: output + "/.nocturne/journal.sqlite") { journal in
+            let second = try #require(try await journal.items().first { $0.name == "p1" })
+            try await journal.markStarted([second.id])
+        }
         #expect(try parts().filter { $0["state"] as? String == "processing" }.isEmpty)
         let lock = try BatchLock(OutputFolder(output))
         defer { withExtendedLifetime(lock) {} }

@@ -6,8 +6,8 @@
 /*
  * Segmentations (SEG) and structure sets (RTSTRUCT), read and written.
  *
- * Functions return a cdcmtk_code or one of the codes below, and fill the caller's error. What a written object says of
- * patient and study is copied from the first source file into it, inside this library: none of it passes this edge.
+ * Functions return a cdicom_code or one of the codes below, and fill the caller's error. What a written object states
+ * of patient and study is copied from the first source file inside this library: none of it passes this interface.
  * An object or a reader belongs to one thread at a time.
  */
 
@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 enum {
-    CDCMTK_MISSING_ELEMENT = 100,    /* what the object cannot do without */
+    CDCMTK_MISSING_ELEMENT = 100,    /* an element that the object needs */
     CDCMTK_SOURCES_DIFFER = 101,     /* not of one study and one frame of reference */
     CDCMTK_GRID_DIFFERS = 102,       /* a slice does not lie where the grid says */
     CDCMTK_NOT_WRITTEN = 103,
@@ -47,33 +47,33 @@ typedef struct {
     uint16_t lab[3];
 } cdcmtk_segment;
 
-int cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdcmtk_error *error);
-int cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdcmtk_error *error);
+int cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdicom_error *error);
+int cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdicom_error *error);
 void cdcmtk_object_free(cdcmtk_object *object);
 
 /* The next slice of the grid: frame `frame` (from 0) of a file, which should lie at `position`. */
 int cdcmtk_object_add_source(cdcmtk_object *object, const char *path, uint32_t frame, const double position[3],
-                             cdcmtk_error *error);
+                             cdicom_error *error);
 
 /* Segments are numbered from 1 in the order they come. */
-int cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcmtk_segment *segment, cdcmtk_error *error);
+int cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcmtk_segment *segment, cdicom_error *error);
 
 /* A frame of segment `segment` (from 1) on slice `slice` (from 0). */
-int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t segment, uint32_t slice, cdcmtk_error *error);
+int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t segment, uint32_t slice, cdicom_error *error);
 
 /* After the last frame: zeros for the bits of all frames, one after another without padding, lowest bit first. */
-int cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes, size_t *count, cdcmtk_error *error);
+int cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes, size_t *count, cdicom_error *error);
 
 /* Regions are numbered from 1; `code` is scheme, value, meaning, or three null pointers. */
 int cdcmtk_structure_add_region(cdcmtk_object *object, const char *name, const uint8_t color[3],
-                                const char *const code[3], cdcmtk_error *error);
+                                const char *const code[3], cdicom_error *error);
 
 /* A closed contour of the last region: `count` points of three coordinates. */
 int cdcmtk_structure_add_contour(cdcmtk_object *object, uint32_t slice, const double *points, size_t count,
-                                 cdcmtk_error *error);
+                                 cdicom_error *error);
 
-/* Writes the file and reads it again. With CDCMTK_NOT_WRITTEN, `condition` is the system's own code, or 0. */
-int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdcmtk_error *error);
+/* Writes the file and reads it again. With CDCMTK_NOT_WRITTEN, `condition` is the errno, or 0. */
+int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdicom_error *error);
 
 /* ---- Reading ---- */
 
@@ -111,16 +111,16 @@ typedef struct cdcmtk_segmentation cdcmtk_segmentation;
 
 int cdcmtk_segmentation_open(const char *path, size_t most_frames, size_t most_segments,
                              cdcmtk_segmentation **segmentation, cdcmtk_segmentation_facts *facts,
-                             cdcmtk_error *error);
+                             cdicom_error *error);
 void cdcmtk_segmentation_close(cdcmtk_segmentation *segmentation);
 int cdcmtk_segmentation_segment(cdcmtk_segmentation *segmentation, size_t index, cdcmtk_segment_facts *facts,
-                                cdcmtk_error *error);
+                                cdicom_error *error);
 int cdcmtk_segmentation_frame_facts(cdcmtk_segmentation *segmentation, size_t index,
-                                    cdcmtk_segmentation_frame *facts, cdcmtk_error *error);
+                                    cdcmtk_segmentation_frame *facts, cdicom_error *error);
 
 /* The stored values of one frame, row by row; `count` is rows * columns. */
 int cdcmtk_segmentation_read_frame(cdcmtk_segmentation *segmentation, size_t index, uint16_t *values, size_t count,
-                                   cdcmtk_error *error);
+                                   cdicom_error *error);
 
 typedef struct {
     char label[72], frame_of_reference_uid[72], study_uid[72], referenced_series_uid[72];
@@ -146,14 +146,14 @@ typedef struct {
 typedef struct cdcmtk_structure cdcmtk_structure;
 
 int cdcmtk_structure_open(const char *path, size_t most_regions, size_t most_contours, size_t most_numbers,
-                          cdcmtk_structure **structure, cdcmtk_structure_facts *facts, cdcmtk_error *error);
+                          cdcmtk_structure **structure, cdcmtk_structure_facts *facts, cdicom_error *error);
 void cdcmtk_structure_close(cdcmtk_structure *structure);
 int cdcmtk_structure_region(cdcmtk_structure *structure, size_t index, cdcmtk_region_facts *facts,
-                            cdcmtk_error *error);
+                            cdicom_error *error);
 int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t region, size_t index, cdcmtk_contour_facts *facts,
-                             cdcmtk_error *error);
+                             cdicom_error *error);
 /* The SOPInstanceUID of a referenced image, by its place in the list. */
-int cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, char uid[72], cdcmtk_error *error);
+int cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, char uid[72], cdicom_error *error);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@
 /* The working memory of one compressor, about 520 KiB. Not to be used by two threads at once. */
 typedef struct nocturne_deflater nocturne_deflater;
 
-/* NULL when there is no memory. */
+/* NULL when memory runs out. */
 nocturne_deflater *nocturne_deflater_new(void);
 void nocturne_deflater_free(nocturne_deflater *deflater);
 
@@ -21,7 +21,7 @@ size_t nocturne_deflater_bytes(void);
 
 /* Compresses `count` bytes (below 2^31) without reference to any before them, and returns how many it wrote.
  *
- * `width`: bytes of a voxel, 1, 2 or 4; repetitions are looked for at whole voxels from `content` on. `row`: bytes from
+ * `width`: bytes of a voxel, 1, 2 or 4; repetitions are searched at whole voxels from `content` on. `row`: bytes from
  * a voxel to the one beside it in the next row, or 0. With `is_last` the deflate stream ends; without, the bytes end on
  * a whole byte (an empty stored block, as after Z_SYNC_FLUSH) and more may follow. */
 size_t nocturne_deflate(

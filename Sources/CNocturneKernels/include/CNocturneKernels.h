@@ -1,6 +1,9 @@
-/* Loops over voxels, in C so that each can be built for the instruction sets of the processor it finds itself on. */
+/* Loops over voxels, in C so that each can be built for several instruction sets and chosen at run time.
+
+   Four families, each a folder with a header: conv/ (convolution), ops/ (the other operators of networks), resample/
+   (resampling, labelling and blending) and project/ (projections along the axes of a volume). */
 #pragma once
 #include "nk_conv.h"
 #include "nk_ops.h"
-#include "nk_pictures.h"
+#include "nk_project.h"
 #include "nk_resample.h"

@@ -7,10 +7,11 @@
 /// run chunks of one plan at the same time. The work is cut into a fixed list of chunks that does not depend on the
 /// number of threads. Chunks write disjoint parts of the output and may run in any order: for a given instruction set
 /// the result is the same to the bit. No function here starts a thread or keeps state (but plans for the baseline set
-/// OpenBLAS to one thread, since the caller's threads each run products of their own).
+/// OpenBLAS to one thread, since the caller's threads each run products of their own), and none reads the environment.
 ///
-/// Layers with 3 × 3 in-plane kernels use minimal filtering where that is faster: a third of the multiplications, errors
-/// hardly larger than those of the plain sum (about 7e-7 against 5e-7 root mean square, relative, for 32 channels).
+/// Layers with 3 × 3 in-plane kernels use minimal filtering where that is faster: a third of the multiplications,
+/// errors hardly larger than those of the plain sum (about 7e-7 against 5e-7 root mean square, relative, for 32
+/// channels).
 
 #pragma once
 
@@ -27,9 +28,7 @@ extern "C" {
 
 /// Instruction sets a plan can be built for.
 enum {
-    /// The best one this processor has, unless the environment variable NOCTURNE_ISA (baseline, avx2, avx512,
-    /// avx512-bf16, amx) asks for less, or for a model of one that this processor has not got (amx-model). With
-    /// amx-split and amx-model-split, NK_CONV_FLOAT32 without NK_CONV_DIRECT means NK_CONV_SPLIT.
+    /// The best one this processor has.
     NK_CONV_ISA_AUTO = 0,
     /// OpenBLAS products of gathered rows: any processor.
     NK_CONV_ISA_BASELINE = 1,
@@ -51,8 +50,8 @@ enum {
     NK_CONV_FLOAT32 = 0,
     /// Operands rounded to bfloat16, to nearest, ties to even: the input after its prologue, and the weights. With
     /// minimal filtering on an instruction set that has bfloat16 products, their transforms are rounded instead (tiles
-    /// of 2 × 2, so that this errs no more than half as much again). Where there are no such products, and for layers that
-    /// cannot use them well (up to four channels in, depthwise), the rounded operands are multiplied as float32.
+    /// of 2 × 2, so that this errs no more than half as much again). Where there are no such products, and for layers
+    /// that cannot use them well (up to four channels in, depthwise), the rounded operands are multiplied as float32.
     NK_CONV_BFLOAT16 = 1,
     /// Where matrix tiles are faster, each float32 operand as the sum of two of bfloat16, in three products: 16 to 17
     /// significant bits, 4e-6 root mean square for a layer, which grows to 1.6e-5 in the logits of an untrained U-Net
@@ -65,7 +64,7 @@ enum {
 typedef struct nk_conv_desc {
     /// Input extent.
     int32_t in_z, in_y, in_x;
-    /// Output extent. It settles the padding after: whatever is read beyond the input is zero. For a transposed
+    /// Output extent. It determines the padding after: whatever is read beyond the input is zero. For a transposed
     /// convolution it includes the output padding.
     int32_t out_z, out_y, out_x;
     /// Channels in all sources together, and of the output.
@@ -85,7 +84,7 @@ typedef struct nk_conv_desc {
     int32_t precision;
 } nk_conv_desc;
 
-/// One of the inputs that lie behind each other along the channels, with what is applied to it as it is read:
+/// One of the inputs that follow each other along the channels, with what is applied to it as it is read:
 /// y = value * scale[c] + shift[c], then y < 0 ? slope * y : y. The zeros of the padding come after that.
 typedef struct nk_conv_source {
     /// `[in_z][in_y][in_x][channels]`.
@@ -103,13 +102,18 @@ typedef struct nk_conv_plan nk_conv_plan;
 /// Whether this processor can run plans of an instruction set (one of NK_CONV_ISA_*).
 int32_t nk_conv_isa_available(int32_t isa);
 
-/// A name of what computes layers of a precision with an instruction set: one of the words of NOCTURNE_ISA, and what
-/// distinguishes its results from those of other precisions. NULL when the processor has not got it.
+/// The best instruction set this processor has that is not above the named one: baseline, avx2, avx512, avx512-bf16,
+/// amx (or amx-split), and amx-model (or amx-model-split) for the model, where it can be run. Any other name is no
+/// limit.
+int32_t nk_conv_isa_limited(const char *name);
+
+/// A name of what computes layers of a precision with an instruction set: the instruction set's name as above, and what
+/// distinguishes its results from those of other precisions. NULL when the processor does not have it.
 const char *_Nullable nk_conv_instruction_set(int32_t isa, int32_t precision);
 
 /// Packs a layer's weights. `weights` is as in ONNX: `[cout][cin / groups][kz][ky][kx]`, or for a transposed
 /// convolution `[cin][cout / groups][kz][ky][kx]`; it is not kept. NULL when memory runs out, when the description
-/// makes no sense or when the processor has not got the instruction set.
+/// makes no sense or when the processor does not have the instruction set.
 nk_conv_plan *_Nullable nk_conv_plan_create(
     const nk_conv_desc *desc, const float *weights, const float *_Nullable bias);
 

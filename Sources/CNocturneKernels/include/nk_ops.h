@@ -82,12 +82,12 @@ void nk_binary(
     const ptrdiff_t *b_strides, float *out, size_t begin, size_t end);
 
 /// Moves elements [begin, end), counted in C order over `dims`, from a strided source to a strided destination.
-/// Along an axis that has a table, element i lies at offset tables[axis][i] of the source; a negative offset gives `fill`.
-/// Elsewhere it lies at i * src_strides[axis].
+/// Along an axis that has a table, element i lies at offset tables[axis][i] of the source; a negative offset gives
+/// `fill`. Elsewhere it lies at i * src_strides[axis].
 void nk_move(
     int32_t rank, const size_t *dims, const float *src, const ptrdiff_t *src_strides,
-    const ptrdiff_t *_Nullable const *_Nonnull tables, float *dst, const ptrdiff_t *dst_strides, float fill, size_t begin,
-    size_t end);
+    const ptrdiff_t *_Nullable const *_Nonnull tables, float *dst, const ptrdiff_t *dst_strides, float fill,
+    size_t begin, size_t end);
 
 /// out[c][r] = in[r][c] for the rows [begin, end) of `rows` by `columns` values.
 void nk_transpose(const float *in, float *out, size_t rows, size_t columns, size_t begin, size_t end);
@@ -105,7 +105,8 @@ typedef struct nk_pool_desc {
 /// Rows [begin, end) of the out[0] * out[1] output rows.
 void nk_pool(const nk_pool_desc *desc, const float *in, float *out, size_t begin, size_t end);
 
-/// Linear interpolation on [z][y][x][channel]: per output index of an axis two input indices and the weight of the second.
+/// Linear interpolation on [z][y][x][channel]: per output index of an axis two input indices and the weight of the
+/// second.
 typedef struct nk_interpolation {
     int32_t in[3], out[3];
     int32_t channels;

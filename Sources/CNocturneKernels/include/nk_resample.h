@@ -104,7 +104,7 @@ void nk_resample_lanes(
     const nk_axis *axis, double *scratch, double low, double high);
 
 /// A ring of planes, through which an image is resampled along the axis across them: plane p of the widened axis lies
-/// in slot p % slots. One call goes on with planes `loaded_before` to `loaded` newly there, makes coefficients of
+/// in slot p % slots. One call continues with planes `loaded_before` to `loaded` newly there, makes coefficients of
 /// `final_before` to `final`, and the outputs `first_output` to `end_output`, whose taps are all among them.
 typedef struct {
     double *ring;
@@ -125,7 +125,7 @@ typedef struct {
     ptrdiff_t out_step;
 } nk_stream;
 
-/// Goes on for lanes `lane` to `lane + lanes` of the planes; lane `lane` of output plane 0 goes to `out`.
+/// Continues for lanes `lane` to `lane + lanes` of the planes; lane `lane` of output plane 0 goes to `out`.
 void nk_resample_stream(const nk_stream *stream, ptrdiff_t lane, ptrdiff_t lanes, float *out);
 
 /// values[i] = min(max(values[i], low), high); NaN stays NaN.

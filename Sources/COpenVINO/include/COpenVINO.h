@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 enum {
-    /* OpenVINO's: the time given to a wait is over, and the request still runs. */
+    /* OpenVINO's: a wait has timed out, and the request still runs. */
     COVINO_NOT_READY = -9,
     /* OpenVINO's: the request was cancelled. */
     COVINO_CANCELLED = -13,
-    /* The library has not got the function, or gave nothing. */
+    /* The library does not have the function, or returned nothing. */
     COVINO_MISSING = -1000,
 };
 
@@ -20,15 +20,15 @@ enum {
 #define COVINO_MAX_RANK 16
 #define COVINO_NAME_BYTES 1024
 
-/* The loaded library: never closed, since its threads outlive every object. */
+/* The loaded library. It is never closed, since its threads outlive every object. */
 typedef struct covino_library covino_library;
 
 /* An input or output of a model. */
 typedef struct {
     char name[COVINO_NAME_BYTES];
-    /* -1 when even the number of axes is open, or above COVINO_MAX_RANK. */
+    /* -1 when even the number of axes is dynamic, or above COVINO_MAX_RANK. */
     int rank;
-    /* -1 where the extent is open. */
+    /* -1 where the extent is dynamic. */
     int64_t extents[COVINO_MAX_RANK];
     int is_float32;
 } covino_port;
@@ -37,7 +37,7 @@ typedef struct {
    the reason in `reason` when that fails. */
 covino_library *covino_open(const char *path, char *reason, size_t reason_bytes);
 
-/* What OpenVINO says of the last failure, else of the code. */
+/* OpenVINO's message for the last failure, else for the code. */
 void covino_last_message(const covino_library *library, int status, char *text, size_t text_bytes);
 int covino_version(const covino_library *library, char *text, size_t text_bytes);
 
@@ -69,8 +69,8 @@ int covino_wait_for(const covino_library *library, void *request, int64_t millis
 int covino_wait(const covino_library *library, void *request);
 int covino_cancel(const covino_library *library, void *request);
 
-/* Writable private memory of this process in bytes, touched or not, after free heap was given back; 0 when the system
-   does not tell. */
+/* Writable private memory of this process in bytes, touched or not, after free heap was returned; 0 when it is
+   unknown. */
 size_t covino_private_bytes(void);
 /* The widest vectors of this processor: 3 AMX tiles for bfloat16, 2 AVX-512 with bfloat16, 1 AVX-512, 0 AVX2,
    -1 none of these. */

@@ -5,22 +5,22 @@
 #include <stdint.h>
 
 /*
- * A narrow C face of libjpeg-turbo and libpng: rows of 8-bit RGB, whatever is in the file.
+ * A small C interface to libjpeg-turbo and libpng: rows of 8-bit RGB, whatever is in the file.
  *
- * Every function returns a code and, unless that is CPHOTO_OK, fills the decoder's error text. The libraries leave by
- * longjmp; no jump crosses this edge. There are no globals; a decoder belongs to one thread at a time. After any code
- * but CPHOTO_OK a decoder can only be closed.
+ * Every function returns a code and, unless that is CPHOTO_OK, fills the decoder's message. The libraries report errors
+ * by longjmp; every jump ends inside this library. There are no globals; a decoder belongs to one thread at a time.
+ * After any code but CPHOTO_OK a decoder can only be closed.
  */
 
 typedef enum {
     CPHOTO_OK = 0,
-    CPHOTO_NOT_OPENED = 1,      /* the system does not open the file; the text is its words */
-    CPHOTO_CORRUPT = 2,         /* the text is the library's words */
+    CPHOTO_NOT_OPENED = 1,      /* the file cannot be opened; the message is strerror's */
+    CPHOTO_CORRUPT = 2,         /* the message is the library's */
     CPHOTO_UNSUPPORTED = 3,
     CPHOTO_TOO_LARGE = 4,       /* beyond the memory granted */
     CPHOTO_NO_MEMORY = 5,
     CPHOTO_STOPPED = 6,
-    CPHOTO_NOT_READ = 7         /* the system does not give the bytes; the text is its words */
+    CPHOTO_NOT_READ = 7         /* the file cannot be read; the message is strerror's */
 } cphoto_code;
 
 typedef enum {
@@ -28,33 +28,33 @@ typedef enum {
     CPHOTO_CMYK = 6, CPHOTO_YCCK = 7
 } cphoto_model;
 
-/* What a header says, unchecked but for being positive. */
+/* What a header states; only checked to be positive. */
 typedef struct {
     int64_t width, height;
     int32_t bits;               /* of a sample, or of a palette index */
     int32_t model;              /* cphoto_model */
     int32_t has_alpha;          /* an alpha channel, or transparent colours */
     int32_t is_layered;         /* progressive, in several scans, or interlaced: held whole while it is decoded */
-    int64_t layered_bytes;      /* what that takes at full size */
+    int64_t layered_bytes;      /* the memory that takes at full size */
 } cphoto_header;
 
-/* What was odd but did no harm, as bits. */
+/* Oddities that did no harm, as bits. */
 enum { CPHOTO_NO_END_MARKER = 1, CPHOTO_STRAY_BYTES = 2 };
 
-/* Asked between rows and between the scans of a progressive picture; not 0 stops the work with CPHOTO_STOPPED. */
+/* Called between rows and between the scans of a progressive picture; any result but 0 stops with CPHOTO_STOPPED. */
 typedef int (*cphoto_stop)(const void *context);
 
 typedef struct cphoto_jpeg cphoto_jpeg;
 typedef struct cphoto_png cphoto_png;
 
-/* Opens a file and reads its header. The decoder is made (for its words) unless memory is out; it must be closed. */
+/* Opens a file and reads its header. The decoder is created (for its message) unless memory runs out; close it. */
 cphoto_code cphoto_jpeg_open(const char *path, cphoto_jpeg **decoder, cphoto_header *header);
 cphoto_code cphoto_png_open(const char *path, cphoto_png **decoder, cphoto_header *header);
 void cphoto_jpeg_close(cphoto_jpeg *decoder);
 void cphoto_png_close(cphoto_png *decoder);
-const char *cphoto_jpeg_words(const cphoto_jpeg *decoder);
-const char *cphoto_png_words(const cphoto_png *decoder);
-/* The system's number after CPHOTO_NOT_OPENED and CPHOTO_NOT_READ, else 0. */
+const char *cphoto_jpeg_message(const cphoto_jpeg *decoder);
+const char *cphoto_png_message(const cphoto_png *decoder);
+/* The errno after CPHOTO_NOT_OPENED and CPHOTO_NOT_READ, else 0. */
 int cphoto_jpeg_system_code(const cphoto_jpeg *decoder);
 int cphoto_png_system_code(const cphoto_png *decoder);
 
@@ -63,7 +63,7 @@ const uint8_t *cphoto_jpeg_exif(const cphoto_jpeg *decoder, size_t *count);
 /* The same; where the file holds it as hexadecimal text (as ImageMagick writes it) that text, and is_text 1. */
 const uint8_t *cphoto_png_exif(const cphoto_png *decoder, size_t *count, int *is_text);
 
-/* Begins decoding at 1/denominator (1, 2, 4, 8) of the size, rounded up; `memory` bounds what the library holds. */
+/* Begins decoding at 1/denominator (1, 2, 4, 8) of the size, rounded up; `memory` limits what the library allocates. */
 cphoto_code cphoto_jpeg_start(
     cphoto_jpeg *decoder, int denominator, size_t memory, cphoto_stop stop, const void *context);
 cphoto_code cphoto_png_start(cphoto_png *decoder, cphoto_stop stop, const void *context);

@@ -1,138 +1,131 @@
-import Foundation
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
-import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
-/// An item whose files are all written, waiting to be made real.
-struct PendingCommit: Sendable {
-    let id: Int64
-    let name: String
-    /// The complete folder in staging.
-    let folder: String
-    let product: ItemProduct
+/// What the committer needs of the journal.
+protocol CommitJournal: Sendable {
+    /// Records items as completed, in one transaction. Durable when it returns.
+    func complete(_ products: [(id: Int64, product: ItemProduct)], at time: String) async throws
+    /// The files of the result that the item had when it was last completed, whatever its state is now.
+    func writtenFiles(of id: Int64) async throws -> [ItemFile]
 }
 
-/// Makes written items real: flush, rename into place, flush the parent, journal.
+/// Publishes written items: performs on the blocking pool what ``CommitStateMachine`` decides, journals them, and reports
+/// their ends to the scheduler.
 ///
-/// Items that arrive while a commit is under way wait, and go together in the next one: one flush of the disk and one
-/// transaction of the journal for all of them. Each call returns when its item is durable.
+/// Items that arrive while a commit is under way wait, and go together in the next one. There is no task behind this: the
+/// first that comes performs the commits of all that come meanwhile, so nothing is left half-way when the caller's task is
+/// cancelled.
 actor Committer {
+    private struct Entry {
+        let message: StageMessage<ItemProduct>
+        let start: Duration
+        /// Resumed when the item has ended; nil for the caller that performs the commits.
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
     private let output: OutputFolder
-    private let blocking: BlockingPool
-    private let record: @Sendable ([PendingCommit]) async throws -> Void
-    private var waiting: [(commit: PendingCommit, continuation: CheckedContinuation<Void, any Error>)] = []
-    private var busy = false
-    /// Items whose folders are in their places, until their commit has ended: putting one there again would bring back
-    /// what it took the place of.
-    private nonisolated let inPlace = Mutex<Set<Int64>>([])
+    private let journal: any CommitJournal
+    private let environment: StageEnvironment
+    private var machine = CommitStateMachine<Int64>()
+    private var entries: [Int64: Entry] = [:]
+    private var isPerforming = false
 
-    /// - Parameter record: journals the items as completed, durably, in one transaction.
-    init(
-        output: OutputFolder,
-        blocking: BlockingPool,
-        record: @escaping @Sendable ([PendingCommit]) async throws -> Void
-    ) {
+    init(output: OutputFolder, journal: any CommitJournal, environment: StageEnvironment) {
         self.output = output
-        self.blocking = blocking
-        self.record = record
+        self.journal = journal
+        self.environment = environment
     }
 
-    func commit(_ commit: PendingCommit) async throws {
-        try await withCheckedThrowingContinuation { continuation in
-            waiting.append((commit, continuation))
-            guard !busy else { return }
-            busy = true
-            Task { await self.drain() }
+    /// Commits an item whose files are all in staging. Returns once it has ended: completed, failed or interrupted.
+    func commit(_ message: StageMessage<ItemProduct>) async {
+        let item = message.item
+        guard !item.flag.isCancelled else {
+            return await environment.end(item, .interrupted, seconds: message.seconds)
+        }
+        environment.stalls?.enter(item, .write)
+        entries[item.id] = Entry(message: message, start: environment.time.monotonic)
+        machine.add(item.id)
+        if isPerforming {
+            await withCheckedContinuation { entries[item.id]?.waiter = $0 }
+        } else {
+            isPerforming = true
+            await performAll()
+            isPerforming = false
         }
     }
 
-    private func drain() async {
-        while !waiting.isEmpty {
-            let group = waiting
-            waiting = []
+    private func performAll() async {
+        while true {
+            let action = machine.next()
+            if case .wait = action { return }
             do {
-                try await publish(group.map(\.commit))
-                for entry in group { end(entry) }
+                try await perform(action)
+                for id in machine.succeeded() { await end(id, nil) }
             } catch {
-                await settleSingly(group, after: error)
-            }
-        }
-        busy = false
-    }
-
-    /// A fault in a group may be one item's alone: each is tried again by itself, so that the others get through.
-    private func settleSingly(
-        _ group: [(commit: PendingCommit, continuation: CheckedContinuation<Void, any Error>)],
-        after error: any Error
-    ) async {
-        if group.count == 1 { return end(group[0], error) }
-        for entry in group {
-            do {
-                try await publish([entry.commit])
-                end(entry)
-            } catch {
-                end(entry, error)
+                for id in machine.failed() { await end(id, error) }
             }
         }
     }
 
-    private func end(
-        _ entry: (commit: PendingCommit, continuation: CheckedContinuation<Void, any Error>),
-        _ error: (any Error)? = nil
-    ) {
-        inPlace.withLock { _ = $0.remove(entry.commit.id) }
-        if let error { entry.continuation.resume(throwing: error) } else { entry.continuation.resume() }
-    }
-
-    private func publish(_ group: [PendingCommit]) async throws {
+    private func perform(_ action: CommitStateMachine<Int64>.Action) async throws {
         let output = output
-        try await blocking.run { [self] in
-            // Of an attempt that failed half-way, some may be in their places already.
-            let placed = inPlace.withLock { $0 }
-            let staged = group.filter { !placed.contains($0.id) && FileSystem.exists($0.folder) }
-            if staged.count == 1 {
-                try flushOneByOne(staged[0].folder)
-            } else if staged.count > 1 {
-                try FileSystem.flushAll(holding: output.staging)
-            }
-            try FaultPoint.itemStaged.pass()
-            for commit in staged {
-                let final = output.item(commit.name)
-                // Only a result may be replaced: anything else that lies there is somebody's.
-                let isFree = FileSystem.kind(final) == .nothing
-                if !isFree, !output.holdsResult(commit.name) {
-                    throw FileSystemError(operation: "replace what is no result of Nocturne", path: final, code: EEXIST)
+        switch action {
+        case .wait: break
+        case .flush(let ids):
+            let folders = ids.compactMap { entries[$0]?.message.item.stagedResult }
+            try await environment.blocking.run {
+                if folders.count == 1 {
+                    try ResultFolder(folders[0]).flush()
+                } else {
+                    try FileSystem.flushAll(holding: output.staging)
                 }
-                try FileSystem.putInPlace(commit.folder, at: final, movingOldTo: commit.folder + ".old")
-                inPlace.withLock { _ = $0.insert(commit.id) }
-                FileSystem.remove(commit.folder + ".old")
+                try FaultPoint.itemStaged.pass()
             }
-            try FileSystem.flush(output.path)
-            try FaultPoint.itemInPlace.pass()
+        case .place(let id):
+            guard let item = entries[id]?.message.item else { return }
+            try await place(item)
+        case .flushParent:
+            try await environment.blocking.run {
+                try FileSystem.flush(output.path)
+                try FaultPoint.itemInPlace.pass()
+            }
+        case .record(let ids):
+            let products = ids.compactMap { id in entries[id].map { (id: id, product: $0.message.payload) } }
+            try await journal.complete(products, at: environment.time.wallClock.timestamp)
+        case .cleanUp(let ids):
+            let names = ids.compactMap { entries[$0]?.message.item.item.name }
+            await environment.blocking.run { for name in names { output.cleanUp(name) } }
         }
-        try await record(group)
-        await blocking.run {
-            for commit in group { FileSystem.remove(output.staging(commit.name)) }
+    }
+
+    /// Renames an item's folder into its place. What is there by then is replaced if it is proven to be a result of this
+    /// item, and files in it that were not written by Nocturne are kept.
+    private func place(_ item: ActiveItem) async throws {
+        let output = output
+        let name = item.item.name
+        let recorded =
+            await environment.blocking.run { FileSystem.kind(output.item(name)) == .nothing }
+            ? [] : try await journal.writtenFiles(of: item.id)
+        let notes = try await environment.blocking.run {
+            try output.putInPlace(item.stagedResult, as: name, recorded: recorded)
         }
+        for note in notes { await environment.progress.note(note) }
+    }
+
+    private func end(_ id: Int64, _ error: (any Error)?) async {
+        guard let entry = entries.removeValue(forKey: id) else { return }
+        let message = entry.message
+        var seconds = message.seconds
+        seconds[.write, default: 0] += (environment.time.monotonic - entry.start).inSeconds
+        if let error {
+            await environment.end(message.item, in: .write, with: error, seconds: seconds)
+        } else {
+            await environment.end(message.item, .completed(message.payload), seconds: seconds)
+        }
+        entry.waiter?.resume()
     }
 }
 
-/// Flushes every file and folder of an item.
-private func flushOneByOne(_ folder: String) throws(FileSystemError) {
-    var folders: Set<String> = []
-    for file in FileSystem.files(below: folder) {
-        try FileSystem.flush(folder + "/" + file)
-        var parent = file
-        while let slash = parent.lastIndex(of: "/") {
-            parent = String(parent[..<slash])
-            folders.insert(parent)
-        }
-    }
-    for inner in folders.sorted() { try FileSystem.flush(folder + "/" + inner) }
-    try FileSystem.flush(folder)
-}
+extension Journal: CommitJournal {}

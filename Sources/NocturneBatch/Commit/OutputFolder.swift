@@ -19,7 +19,8 @@ public struct OutputFolder: Sendable {
     public var lock: String { hidden + "/lock" }
     public var requests: String { hidden + "/requests" }
     public var staging: String { hidden + "/staging" }
-    var looks: String { hidden + "/looks" }
+    /// What discovery is reading; kept by ``DiscoveryTrace``.
+    var discoveryTrace: String { hidden + "/looks" }
     public var account: String { path + "/batch.json" }
     public var statistics: String { path + "/statistics.csv" }
     public var retryList: String { path + "/retry.txt" }
@@ -28,7 +29,7 @@ public struct OutputFolder: Sendable {
     public func item(_ name: String) -> String { path + "/" + name }
     public func staging(_ name: String) -> String { staging + "/" + name }
 
-    /// Whether there is a result of that name. What a link leads to is none.
+    /// Whether there is a folder of that name with a `result.json`, which may be another program's. Links are not followed.
     func holdsResult(_ name: String) -> Bool {
         FileSystem.kind(item(name)) == .folder && FileSystem.kind(item(name) + "/result.json") == .file
     }

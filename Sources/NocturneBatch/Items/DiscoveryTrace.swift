@@ -7,17 +7,17 @@ import Synchronization
     import Glibc
 #endif
 
-/// What is looked at before there are items, written down where it outlives the process: should a file be the end of the
-/// engine, the next one knows which.
+/// Records what discovery is reading where it outlives the process: if a file crashes the engine, the next engine knows which
+/// one.
 ///
-/// Costs one write into the system's memory for each look, and nothing is flushed: only the machine's end loses it.
+/// It costs one write into the system's memory for each file, and nothing is flushed: only a power cut loses it.
 public final class DiscoveryTrace: Sendable {
     /// Nil for no trace.
     private let folder: String?
-    /// The file of each thread that has looked at something since ``end()``: threads come and go.
+    /// The file of each thread that has read something since ``end()``: threads come and go.
     private let files = Mutex<[UInt: Int32]>([:])
 
-    /// - Parameter folder: a folder of the trace's own, made anew; nil for no trace.
+    /// - Parameter folder: a folder for the trace alone, which is emptied; nil for no trace.
     public init(folder: String? = nil) {
         self.folder = folder
         guard let folder else { return }
@@ -27,7 +27,7 @@ public final class DiscoveryTrace: Sendable {
 
     deinit { files.withLock { for descriptor in $0.values { close(descriptor) } } }
 
-    /// The calling thread is about to look at these files, and at nothing else.
+    /// The calling thread is about to read these files, and nothing else.
     public func look(at paths: [String]) {
         if let descriptor = descriptor() {
             let text = paths.joined(separator: "\0")
@@ -37,7 +37,7 @@ public final class DiscoveryTrace: Sendable {
         _ = FaultPoint.inputLook.failure(of: paths.first.map { ($0 as NSString).lastPathComponent } ?? "")
     }
 
-    /// No thread looks at anything any more: what comes now is no file's doing.
+    /// No thread is reading any more: a later crash is not caused by a file.
     public func end() {
         files.withLock { files in
             for descriptor in files.values {
@@ -48,8 +48,8 @@ public final class DiscoveryTrace: Sendable {
         }
     }
 
-    /// Takes it away, as nothing will be looked at any more.
-    func remove() {
+    /// Removes the trace once discovery will not read anything more.
+    package func remove() {
         end()
         if let folder { FileSystem.remove(folder) }
     }
@@ -66,8 +66,8 @@ public final class DiscoveryTrace: Sendable {
         }
     }
 
-    /// What the threads of an engine before this one looked at last, of those that had not ended.
-    static func left(in folder: String) -> [[String]] {
+    /// What each thread of an engine before this one read last, without the threads that had ended.
+    package static func lastRead(in folder: String) -> [[String]] {
         FileSystem.entries(folder).compactMap { name in
             guard let bytes = try? FileSystem.read(folder + "/" + name),
                 let end = bytes.firstIndex(of: UInt8(ascii: "\n")),
@@ -77,23 +77,5 @@ public final class DiscoveryTrace: Sendable {
             return String(decoding: bytes[(end + 1)...].prefix(length), as: UTF8.self).split(separator: "\0")
                 .map(String.init)
         }
-    }
-}
-
-/// Files at which engines died before there were items, in one run.
-struct CrashingFiles: Codable {
-    /// What the last one that died was looking at, or had just looked at: one of these it was.
-    private(set) var suspects: [[String]] = []
-    /// Files at which two died, and why: they are not looked at again.
-    private(set) var reasons: [String: String] = [:]
-
-    /// Takes in that an engine died while it looked at something.
-    /// - Returns: whether that was a second time for any of it. What was beside the culprit by chance is not there then:
-    ///   after the first time one file is looked at after the other.
-    mutating func take(_ looks: [[String]], death: String) -> Bool {
-        let guilty = looks.filter(suspects.contains)
-        for path in guilty.flatMap({ $0 }) { reasons[path] = "the engine died twice when it was looked at: \(death)" }
-        suspects = guilty.isEmpty ? looks : []
-        return !guilty.isEmpty
     }
 }

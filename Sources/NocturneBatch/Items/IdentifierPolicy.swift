@@ -1,11 +1,11 @@
 import NocturneCore
 import NocturneSystem
 
-/// What results may say of the names that inputs have: folders of archives are often called by UIDs or patients.
+/// How results show the names of inputs: folders of archives are often named after UIDs or patients.
 ///
-/// It is about what is made to be passed on: folders of items, what is in them, `batch.json`, `statistics.csv`.
+/// It applies to what is meant to be passed on: folders of items, their contents, `batch.json`, `statistics.csv`.
 /// `retry.txt`, the events and the journal keep the inputs' paths, since the next run needs them. Names, numbers and birth
-/// dates of patients are in no output but DICOM objects, whatever the policy.
+/// dates of patients are in no output but DICOM objects, with any policy.
 public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
     /// Nothing: items are numbered by a digest of their source.
     case none
@@ -14,13 +14,23 @@ public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
     /// Names as they are.
     case keep
 
-    /// By its word in the options of a batch; the default where there is none.
-    public init(words: [String: String]) {
-        self = words["identifiers"].flatMap(IdentifierPolicy.init) ?? .hash
+    /// As 0.1.0 kept it among the options of a batch, where ``hash`` was left out.
+    /// - Throws: `DecodingError` for a value that this version does not know.
+    init(version1 options: [String: String]) throws {
+        guard let text = options["identifiers"] else {
+            self = .hash
+            return
+        }
+        guard let policy = IdentifierPolicy(rawValue: text) else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: [], debugDescription: "unknown policy for identifiers: \(text)")
+            )
+        }
+        self = policy
     }
 
-    /// For the options of a batch; empty for the default.
-    public var words: [String: String] { self == .hash ? [:] : ["identifiers": rawValue] }
+    /// By its command-line name, as `batch.json` shows it; empty for the default.
+    public var shown: [String: String] { self == .hash ? [:] : ["identifiers": rawValue] }
 
     /// The name of an item's folder.
     /// - Parameter key: what the journal knows the item by.
@@ -39,19 +49,19 @@ public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
 
     /// A sentence as results show it: why an item failed, or a note about it.
     ///
-    /// With ``hash`` it says the same, its UIDs as ``shown(_:)`` has them. With ``none`` the names of files go too: those of
-    /// `paths`, what stands in “such marks”, and what else looks like a path or a file. UIDs that the DICOM standard gave
-    /// out, of transfer syntaxes and kinds of objects, are nobody's and stay.
-    /// - Parameter paths: of the files that the sentence may speak of.
+    /// With ``hash`` only its UIDs change, as in ``shown(_:)``. With ``none`` the names of files are removed, too: those of
+    /// `paths`, what is in “such marks”, and what else looks like a path or a file. UIDs that the DICOM standard assigns to
+    /// transfer syntaxes and kinds of objects identify nobody and stay.
+    /// - Parameter paths: of the files that the sentence may mention.
     public func shown(in text: String, of paths: [String]) -> String {
         guard self != .keep else { return text }
-        var words = text
-        if self == .none { words = NameRedaction(paths).replaced(in: text, by: { _ in IdentifierPolicy.withheld }) }
-        return IdentifierPolicy.replacingUIDs(in: words, by: { $0.hasPrefix("1.2.840.10008.") ? $0 : shown($0) })
+        var result = text
+        if self == .none { result = NameRedaction(paths).replaced(in: text, by: { _ in IdentifierPolicy.withheld }) }
+        return IdentifierPolicy.replacingUIDs(in: result, by: { $0.hasPrefix("1.2.840.10008.") ? $0 : shown($0) })
     }
 
     /// The sentence with every name of these files in “such marks”, by which ``shown(in:of:)`` finds them where the files
-    /// are not known any more: a series is known by its folder.
+    /// are no longer known: a series is known by its folder.
     public static func marking(_ paths: [String], in text: String) -> String {
         NameRedaction(paths, guesses: false)
             .replaced(in: text, by: { $0.first == "“" ? String($0) : mark(String($0)) })
@@ -64,7 +74,7 @@ public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
 
     private static func digest(_ uid: String) -> String { "uid-" + ContentDigest.of(uid).hex.prefix(10) }
 
-    /// Components of digits joined by dots, at least five of them: the shortest that are no version or address.
+    /// Components of digits joined by dots, at least five of them: fewer may be a version or an address.
     private static func replacingUIDs(in text: String, by shown: (String) -> String) -> String {
         var result = ""
         var rest = Substring(text)
@@ -76,7 +86,7 @@ public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
                 continue
             }
             rest = rest[run.endIndex...]
-            // Dots around it belong to the name, such as that before an ending.
+            // Dots around it belong to the name, such as that before an extension.
             let uid = run.drop { $0 == "." }
             let before = run[..<uid.startIndex]
             let trailing = uid.reversed().prefix { $0 == "." }.count

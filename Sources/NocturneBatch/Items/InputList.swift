@@ -2,10 +2,10 @@ import Foundation
 import NocturneCore
 import NocturneSystem
 
-/// Lists of inputs as text, one a line: what `--list` reads and `retry.txt` is.
+/// Lists of inputs as text, one a line: the form of `--list` and of `retry.txt`.
 ///
-/// A line that begins with a quotation mark is a JSON string, so that every name can be told: those with a line feed in
-/// them, too. Empty lines are passed over.
+/// A line that starts with a quotation mark is a JSON string, so that every name can be listed, also one with a line feed.
+/// Empty lines are ignored.
 public enum InputList {
     /// The line for a path, without its end.
     public static func line(for path: String) -> String {
@@ -17,7 +17,7 @@ public enum InputList {
         return String(decoding: quoted.dropLast(), as: UTF8.self)
     }
 
-    /// The paths that a text lists; lines that begin with # are remarks.
+    /// The paths that a text lists; lines that start with # are comments.
     public static func paths(in text: String) -> [String] {
         text.split(whereSeparator: \.isNewline).compactMap { line in
             if line.hasPrefix("\""), let value = try? JSONValue(parsing: Array(line.utf8)), let path = value.text {

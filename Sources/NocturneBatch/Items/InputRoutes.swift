@@ -2,14 +2,14 @@
     import Glibc
 #endif
 
-/// Which inputs go to which model: `--only MODEL=PATTERN`. A model that is not named takes all that it can read.
+/// Which inputs go to which model: `--only MODEL=PATTERN`. A model without a pattern processes all that it can read.
 public struct InputRoutes: Sendable {
     private let patterns: [String: [String]]
     private let inputs: [String]
 
     /// - Parameters:
-    ///   - only: id of a model, `=`, and a pattern of the shell's kind in which `*` goes across folders.
-    ///   - inputs: as they were named, so that a pattern can begin with the last part of one.
+    ///   - only: id of a model, `=`, and a shell pattern in which `*` also matches slashes.
+    ///   - inputs: as the user gave them, so that a pattern can start with the last part of one.
     public init(only: [String] = [], inputs: [String] = []) {
         var patterns: [String: [String]] = [:]
         for word in only {
@@ -20,10 +20,10 @@ public struct InputRoutes: Sendable {
         self.inputs = inputs
     }
 
-    /// Why `model` is not to see the input; nil when it is.
+    /// Why `model` must not process the input; nil when it may.
     ///
-    /// A pattern is held against the last part of the path, the path below the input that was named, that path with the
-    /// input's own last part in front, and, if it begins with a slash, the whole path.
+    /// A pattern is compared with the last part of the path, the path below the input that was given, that path with the
+    /// input's own last part in front, and, if it starts with a slash, the whole path.
     package func objection(of model: String, to path: String) -> String? {
         guard let patterns = patterns[model] else { return nil }
         let names = names(of: path)
@@ -38,7 +38,7 @@ public struct InputRoutes: Sendable {
         var names = [lastPart(path[...])]
         for input in inputs {
             if path == input {
-                // A file that was named itself: with its folder's name, as if that had been.
+                // A file that was given itself: with its folder's name, as if the folder had been given.
                 let folder = path.lastIndex(of: "/").map { path[..<$0] } ?? ""
                 names.append(lastPart(folder) + "/" + lastPart(path[...]))
             } else if path.hasPrefix(input.hasSuffix("/") ? input : input + "/") {

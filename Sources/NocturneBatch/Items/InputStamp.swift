@@ -2,13 +2,13 @@
     import Glibc
 #endif
 
-/// A source file as discovery saw it, to tell whether it is still the same.
+/// Size and time of modification of a source file at discovery, to notice when it has changed.
 public struct InputStamp: Sendable, Hashable {
     public let path: String
-    /// Nil when there was no such file.
+    /// Nil when the file did not exist.
     private let state: State?
-    /// When anything about the file was last changed by the clock of its system, in seconds since 1970: unlike the time of
-    /// change, nobody can set it, so that it says how long a file has been quiet, and nothing about its content.
+    /// When the file or its attributes last changed (`ctime`), in seconds since 1970: unlike the time of modification, nobody
+    /// can set it, so that it shows how long a file has not been touched, and nothing about its content.
     let touchedSeconds: Int?
 
     private struct State: Sendable, Hashable {
@@ -17,7 +17,7 @@ public struct InputStamp: Sendable, Hashable {
         let nanoseconds: Int
     }
 
-    /// Of the file as it is now.
+    /// Reads the state of the file now.
     public init(_ path: String) {
         self.path = path
         var status = stat()
@@ -34,22 +34,22 @@ public struct InputStamp: Sendable, Hashable {
         )
     }
 
-    /// Whether the file still has this size and this time of change.
+    /// Whether the file still has this size and this time of modification.
     public var holds: Bool { state == InputStamp(path).state }
 
-    /// Size and time of change, for fingerprints.
+    /// Size and time of modification, for fingerprints.
     public var words: String {
         state.map { "\($0.size) \($0.seconds).\($0.nanoseconds)" } ?? "gone"
     }
 
-    /// When it was last changed, in seconds since 1970.
+    /// Time of modification, in seconds since 1970.
     var changedSeconds: Int? { state?.seconds }
 
-    /// Bytes of the file; nil when there was none.
+    /// Bytes of the file; nil when it did not exist.
     public var size: Int? { state?.size }
 }
 
-/// A source file is not what it was when the item was planned: its item is to be discovered anew.
+/// A source file has changed since discovery: its item has to be discovered again.
 struct ChangedInput: Error, CustomStringConvertible {
     let path: String
     var description: String {

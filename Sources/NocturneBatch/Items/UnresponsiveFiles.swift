@@ -8,133 +8,182 @@ import Synchronization
     import Glibc
 #endif
 
-/// Files that do not answer when they are read, as on a share that is half gone: nothing that was stuck in a read can be
-/// got back, so that they are found out before anything depends on them.
+/// Finds files whose reading does not end, as on a share that has lost its server, before anything depends on them: a thread
+/// that hangs in a read cannot be interrupted.
 ///
-/// Each file is opened and its first byte read, on threads that are left behind where that takes too long.
+/// Each file is opened and its first byte read, on threads that are abandoned when that takes too long.
 public final class UnresponsiveFiles: Sendable {
-    /// Seconds that a file has; nil when nothing is tried, and all count as answering.
+    /// Seconds that a file has to respond; nil when nothing is tried, and all count as responding.
     public let patience: Int?
     private let known = Mutex<[String: Bool]>([:])
     /// Of files that must not be touched.
     private let reasons: [String: String]
-    private static let width = 4
+    private let time: any TimeSource
+    private let probe: @Sendable (String) -> Void
 
     /// - Parameters:
-    ///   - remembered: files that are silent for sure, and not to be tried.
+    ///   - remembered: files that are known not to respond, and are not tried.
     ///   - reasons: files that are not to be tried for other reasons.
-    public init(patience: Int?, remembered: [String] = [], reasons: [String: String] = [:]) {
+    public convenience init(patience: Int?, remembered: [String] = [], reasons: [String: String] = [:]) {
+        self.init(
+            patience: patience,
+            remembered: remembered,
+            reasons: reasons,
+            time: SystemTime(),
+            probe: UnresponsiveFiles.readFirstByte
+        )
+    }
+
+    /// - Parameter probe: reads something of the file at a path; it may never return.
+    package init(
+        patience: Int?,
+        remembered: [String] = [],
+        reasons: [String: String] = [:],
+        time: any TimeSource,
+        probe: @escaping @Sendable (String) -> Void
+    ) {
         self.patience = patience
         self.reasons = reasons
+        self.time = time
+        self.probe = probe
         known.withLock { for path in remembered + reasons.keys { $0[path] = true } }
     }
 
-    /// What there is to say of such a file.
+    /// Why such a file is not read.
     public func words(of path: String) -> String {
-        reasons[path] ?? "did not answer for \(patience ?? 0) s when it was read"
+        reasons[path] ?? "did not respond within \(patience ?? 0) s when it was read"
     }
 
-    /// The next look tries every file again but those that are still silent.
-    func beginAnew() { known.withLock { known in known = known.filter(\.value) } }
+    /// The next call of ``among(_:flag:)`` tries every file again, without those that still do not respond.
+    package func beginAnew() { known.withLock { known in known = known.filter(\.value) } }
 
-    /// What was given up has answered after all.
-    private func answered(_ path: String) { known.withLock { _ = $0.removeValue(forKey: path) } }
+    /// All that do not respond, sorted.
+    package var paths: [String] { known.withLock { $0.filter(\.value).keys.sorted() } }
 
-    /// All that were found silent, sorted.
-    var paths: [String] { known.withLock { $0.filter(\.value).keys.sorted() } }
-
-    /// Which of these files are silent. Each is tried once until ``beginAnew()``.
+    /// Which of these files do not respond. Each is tried once until ``beginAnew()``.
     public func among(_ paths: [String], flag: CancellationFlag) throws(CancelledError) -> Set<String> {
         guard let patience else { return [] }
         let new = known.withLock { known in paths.filter { known[$0] == nil } }
-        let attempt = Attempt(new, answeredLate: { [self] in answered($0) })
-        for _ in 0..<min(UnresponsiveFiles.width, new.count) { attempt.startReader() }
-        while !attempt.isDone {
-            try flag.check()
-            attempt.giveUp(after: .seconds(patience))
-            usleep(2000)
+        let attempt = ReadingAttempt(new, time: time, probe: probe) { [self] path in
+            // One that was given up has responded after all.
+            known.withLock { _ = $0.removeValue(forKey: path) }
         }
-        let silent = attempt.silent
-        known.withLock { known in for path in new { known[path] = silent.contains(path) } }
+        try attempt.run(limit: .seconds(patience), flag: flag)
+        let late = attempt.late
+        known.withLock { known in for path in new { known[path] = late.contains(path) } }
         return known.withLock { known in Set(paths.filter { known[$0] == true }) }
     }
 
-    /// One go over a list of files.
-    private final class Attempt: Sendable {
-        private struct State {
-            var next = 0
-            var ended = 0
-            /// What each reader is at, since when.
-            var readers: [Int: (path: String, since: ContinuousClock.Instant)] = [:]
-            var silent: Set<String> = []
-            var readersEver = 0
+    private static func readFirstByte(_ path: String) {
+        _ = FaultPoint.inputAnswer.failure(
+            of: path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+        )
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return }
+        var byte: UInt8 = 0
+        _ = pread(descriptor, &byte, 1, 0)
+        close(descriptor)
+    }
+}
+
+/// Tries every file of a list, a few at a time.
+private final class ReadingAttempt: Sendable {
+    private struct State {
+        var next = 0
+        var ended = 0
+        /// What each reader is reading, since when.
+        var readers: [Int: (path: String, since: Duration)] = [:]
+        var late: Set<String> = []
+        var readersStarted = 0
+    }
+
+    private static let width = 4
+    /// How long a raised flag may go unnoticed.
+    private static let flagInterval = Duration.milliseconds(50)
+
+    private let paths: [String]
+    private let time: any TimeSource
+    private let probe: @Sendable (String) -> Void
+    private let respondedLate: @Sendable (String) -> Void
+    private let state = Mutex(State())
+    /// Signalled when the last file has ended.
+    private let isDone = DispatchSemaphore(value: 0)
+
+    init(
+        _ paths: [String],
+        time: any TimeSource,
+        probe: @escaping @Sendable (String) -> Void,
+        respondedLate: @escaping @Sendable (String) -> Void
+    ) {
+        self.paths = paths
+        self.time = time
+        self.probe = probe
+        self.respondedLate = respondedLate
+    }
+
+    /// The files that were given up.
+    var late: Set<String> { state.withLock { $0.late } }
+
+    /// Returns when every file has responded or was given up. For a thread that may block.
+    func run(limit: Duration, flag: CancellationFlag) throws(CancelledError) {
+        guard !paths.isEmpty else { return }
+        for _ in 0..<min(ReadingAttempt.width, paths.count) { startReader() }
+        while isDone.wait(timeout: .now() + ReadingAttempt.flagInterval.inSeconds) == .timedOut {
+            try flag.check()
+            giveUp(after: limit)
         }
+    }
 
-        private let paths: [String]
-        private let answeredLate: @Sendable (String) -> Void
-        private let state = Mutex(State())
-
-        init(_ paths: [String], answeredLate: @escaping @Sendable (String) -> Void) {
-            self.paths = paths
-            self.answeredLate = answeredLate
+    private func startReader() {
+        let number = state.withLock { state -> Int in
+            state.readersStarted += 1
+            return state.readersStarted
         }
-
-        var isDone: Bool { state.withLock { $0.ended == paths.count } }
-        var silent: Set<String> { state.withLock { $0.silent } }
-
-        func startReader() {
-            let number = state.withLock { state -> Int in
-                state.readersEver += 1
-                return state.readersEver
+        let thread = Thread { [self] in
+            ThreadRole.markMayBlock()
+            while let path = take(number) {
+                probe(path)
+                end(path, number)
             }
-            let thread = Thread { [self] in while let path = take(number) { read(path, number) } }
-            thread.name = "nocturne.answers"
-            thread.start()
         }
+        thread.name = "nocturne.answers"
+        thread.start()
+    }
 
-        private func take(_ reader: Int) -> String? {
-            state.withLock { state in
-                guard state.next < paths.count else { return nil }
-                let path = paths[state.next]
-                state.next += 1
-                state.readers[reader] = (path, .now)
-                return path
-            }
+    private func take(_ reader: Int) -> String? {
+        let now = time.monotonic
+        return state.withLock { state in
+            guard state.next < paths.count else { return nil }
+            let path = paths[state.next]
+            state.next += 1
+            state.readers[reader] = (path, now)
+            return path
         }
+    }
 
-        private func read(_ path: String, _ reader: Int) {
-            _ = FaultPoint.inputAnswer.failure(
-                of: path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
-            )
-            let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-            if descriptor >= 0 {
-                var byte: UInt8 = 0
-                _ = pread(descriptor, &byte, 1, 0)
-                close(descriptor)
-            }
-            // A reader that was given up no longer counts.
-            let wasGivenUp = state.withLock { state in
-                guard state.readers.removeValue(forKey: reader) == nil else {
-                    state.ended += 1
-                    return false
-                }
-                return true
-            }
-            if wasGivenUp { answeredLate(path) }
+    private func end(_ path: String, _ reader: Int) {
+        let (wasGivenUp, isLast) = state.withLock { state -> (Bool, Bool) in
+            guard state.readers.removeValue(forKey: reader) != nil else { return (true, false) }
+            state.ended += 1
+            return (false, state.ended == paths.count)
         }
+        if wasGivenUp { respondedLate(path) }
+        if isLast { isDone.signal() }
+    }
 
-        /// Leaves behind whoever has been at one file for too long, and starts others in their place.
-        func giveUp(after limit: Duration) {
-            let stuck = state.withLock { state -> Int in
-                let late = state.readers.filter { ContinuousClock.now - $1.since > limit }
-                for (reader, entry) in late {
-                    state.readers[reader] = nil
-                    state.silent.insert(entry.path)
-                    state.ended += 1
-                }
-                return late.count
+    /// Abandons the readers that have been at one file for too long, and starts others in their place.
+    private func giveUp(after limit: Duration) {
+        let now = time.monotonic
+        let (stuck, isLast) = state.withLock { state -> (Int, Bool) in
+            let late = state.readers.filter { now - $1.since > limit }
+            for (reader, entry) in late {
+                state.readers[reader] = nil
+                state.late.insert(entry.path)
+                state.ended += 1
             }
-            for _ in 0..<stuck { startReader() }
+            return (late.count, !late.isEmpty && state.ended == paths.count)
         }
+        for _ in 0..<stuck { startReader() }
+        if isLast { isDone.signal() }
     }
 }

@@ -1,18 +1,18 @@
-import NocturneSystem
-
 /// One line of `events.jsonl`, and what the progress views draw from.
 public struct BatchEvent: Sendable, Codable {
+    /// What happened.
     public enum Kind: String, Sendable, Codable {
         case batchStarted, batchFinished, note
         case itemStarted, itemCompleted, itemFailed, itemInterrupted, itemSkipped, itemQuarantined,
             itemRetried
         case itemCancelled
-        /// The disk is full, or has room again.
+        /// The disk is full, or has free space again.
         case disk
         case pressure, heartbeat
     }
 
-    public var time: String
+    /// UTC; set by the reporter.
+    public internal(set) var time = ""
     public var event: Kind
     public var item: String?
     public var reason: String?
@@ -36,7 +36,6 @@ public struct BatchEvent: Sendable, Codable {
         leasedBytes: Int? = nil,
         etaSeconds: Double? = nil
     ) {
-        time = Timestamp.now()
         self.event = event
         self.item = item
         self.reason = reason

@@ -1,18 +1,45 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #endif
 
-/// `events.jsonl`: whole lines, whatever happens to the process or the disk. Used by the reporter alone.
-final class EventLog {
+/// `events.jsonl`: all events, in order, as whole lines, whatever happens to the process or the disk.
+final class EventLog: Sendable {
+    private final class SharedFile: Sendable {
+        let file: Mutex<EventFile>
+        init(path: String) { file = Mutex(EventFile(path: path)) }
+    }
+    private let writer: LineWriter
+    private let shared: SharedFile
+
+    init(path: String) {
+        let shared = SharedFile(path: path)
+        self.shared = shared
+        writer = LineWriter(name: "events") { line in shared.file.withLock { $0.append(line) } }
+    }
+
+    /// Hands over a line. Never waits.
+    func append(_ line: [UInt8]) { writer.append(line) }
+
+    /// Returns once all lines are written.
+    func close() async {
+        await writer.flush(patience: nil)
+        shared.file.withLock { $0.close() }
+    }
+}
+
+/// The file as such, used by one thread at a time.
+private struct EventFile: ~Copyable {
     private let path: String
     private var descriptor: Int32 = -1
 
     init(path: String) { self.path = path }
 
-    deinit { close() }
+    deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
 
-    /// A line that cannot be written whole is not written: a full disk must not tear it, and a run goes on without.
-    func append(_ line: [UInt8]) {
+    /// A line that cannot be written whole is not written: a full disk must not tear it, and a run continues without it.
+    mutating func append(_ line: [UInt8]) {
         guard descriptor >= 0 || open() else { return }
         let before = lseek(descriptor, 0, SEEK_END)
         var offset = 0
@@ -27,14 +54,14 @@ final class EventLog {
         }
     }
 
-    func close() {
+    mutating func close() {
         guard descriptor >= 0 else { return }
         Glibc.close(descriptor)
         descriptor = -1
     }
 
-    /// Makes the file once the batch's folder is there; takes off a line that a killed process left unfinished.
-    private func open() -> Bool {
+    /// Makes the file once the batch's folder is there; removes a line that a killed process left unfinished.
+    private mutating func open() -> Bool {
         descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { return false }
         var end = lseek(descriptor, 0, SEEK_END)

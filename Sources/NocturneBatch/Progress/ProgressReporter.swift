@@ -1,12 +1,18 @@
-import NocturneSystem
+public import NocturneSystem
 
 /// Where a run shows what it does.
 public protocol ProgressView: Sendable {
     func show(_ event: BatchEvent, _ status: ProgressStatus)
-    /// Called a few times a second at most, while items are in flight.
+    /// Called a few times a second at most, while items are active.
     func refresh(_ status: ProgressStatus)
     /// Leaves the terminal as it was found.
     func close()
+    /// Returns once what was shown is written, or is not going to be.
+    func flush() async
+}
+
+extension ProgressView {
+    public func flush() async {}
 }
 
 /// The state of a run, for a view.
@@ -14,14 +20,15 @@ public struct ProgressStatus: Sendable {
     public var total = 0
     public var done = 0
     public var failed = 0
-    /// Items in flight by name, with the share of their tiles done.
+    /// Active items by name, with the share of their tiles that is finished.
     public var running: [(name: String, share: Double)] = []
     public var etaSeconds: Double?
 
     public init() {}
 }
 
-/// Events out: one object a line into `events.jsonl`, and to whichever view the terminal has.
+/// Events out: one object a line into `events.jsonl`, and to whichever view the terminal has. Nothing here waits for the file
+/// or for whoever reads the terminal.
 public actor ProgressReporter {
     private let view: any ProgressView
     private let file: EventLog?
@@ -30,11 +37,18 @@ public actor ProgressReporter {
     private var order: [Int64] = []
     private var stepsTotal = 0
     private var stepsDone = 0.0
-    private let started = ContinuousClock.now
-    private var lastRefresh = ContinuousClock.now
+    private let time: any TimeSource
+    private let started: Duration
+    private var lastRefresh: Duration
 
-    public init(path: String?, view: any ProgressView) {
+    /// - Parameters:
+    ///   - path: of `events.jsonl`; nil for no file.
+    ///   - view: must not wait in ``ProgressView/show(_:_:)``.
+    public init(path: String?, view: any ProgressView, time: any TimeSource = SystemTime()) {
         self.view = view
+        self.time = time
+        started = time.monotonic
+        lastRefresh = started
         file = path.map(EventLog.init)
     }
 
@@ -57,7 +71,7 @@ public actor ProgressReporter {
         stepsDone += (share - entry.share) * Double(entry.steps)
         entry.share = share
         running[id] = entry
-        let now = ContinuousClock.now
+        let now = time.monotonic
         if now - lastRefresh > .milliseconds(200) {
             lastRefresh = now
             update()
@@ -87,6 +101,7 @@ public actor ProgressReporter {
     func emit(_ event: BatchEvent) {
         update()
         var event = event
+        event.time = time.wallClock.timestamp
         if event.event == .heartbeat || event.event == .itemCompleted {
             event.done = status.done
             event.total = status.total
@@ -97,17 +112,19 @@ public actor ProgressReporter {
         view.show(event, status)
     }
 
-    /// Something to say that is about no single item.
+    /// A message that is about no single item.
     public func note(_ text: String) { emit(BatchEvent(.note, reason: text)) }
 
-    public func close() {
+    /// Returns once everything is written.
+    public func close() async {
         view.close()
-        file?.close()
+        await file?.close()
+        await view.flush()
     }
 
     private func update() {
         status.running = order.compactMap { id in running[id].map { ($0.name, $0.share) } }
-        let elapsed = (ContinuousClock.now - started).inSeconds
+        let elapsed = (time.monotonic - started).inSeconds
         status.etaSeconds =
             stepsDone > 0 && elapsed > 2 ? elapsed / stepsDone * max(0, Double(stepsTotal) - stepsDone) : nil
     }

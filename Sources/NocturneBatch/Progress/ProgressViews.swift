@@ -1,12 +1,10 @@
-import Foundation
 import NocturneSystem
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#endif
+/// How long the end of a run waits for whoever reads its output, when nothing is read.
+private let readerPatience = Duration.seconds(5)
 
-/// Says nothing: `--quiet`.
+/// Shows nothing: `--quiet`.
 public struct SilentView: ProgressView {
     public init() {}
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {}
@@ -19,10 +17,11 @@ public struct JSONLinesView: ProgressView {
     public init() {}
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {
         guard let line = try? StableJSON.encodeLine(event) else { return }
-        try? FileHandle.standardOutput.write(contentsOf: Data(line))
+        LineWriter.standardOutput.append(line)
     }
     public func refresh(_ status: ProgressStatus) {}
     public func close() {}
+    public func flush() async { await LineWriter.standardOutput.flush(patience: readerPatience) }
 }
 
 /// One plain line an item on standard error: for files and pipes, never a control character.
@@ -31,13 +30,14 @@ public struct PlainLinesView: ProgressView {
 
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {
         guard let text = EventText.line(event, status) else { return }
-        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+        LineWriter.standardError.append(Array((text + "\n").utf8))
     }
     public func refresh(_ status: ProgressStatus) {}
     public func close() {}
+    public func flush() async { await LineWriter.standardError.flush(patience: readerPatience) }
 }
 
-/// Lines as above, and under them one line that is drawn anew: for terminals.
+/// Lines as above, and under them one line that is redrawn: for terminals.
 public final class BarView: ProgressView {
     private let colour: Bool
     private let drawn = Mutex<Bool>(false)
@@ -58,19 +58,22 @@ public final class BarView: ProgressView {
     public func refresh(_ status: ProgressStatus) {
         guard status.total > 0 else { return }
         let width = 24
-        let inFlight = status.running.reduce(0.0) { $0 + $1.share }
-        let share = min(1, (Double(status.done) + inFlight) / Double(status.total))
+        let active = status.running.reduce(0.0) { $0 + $1.share }
+        let share = min(1, (Double(status.done) + active) / Double(status.total))
         let filled = Int(share * Double(width))
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
         var text = "\(bar) \(status.done)/\(status.total)"
         if status.failed > 0 { text += ", \(status.failed) failed" }
         if let eta = status.etaSeconds { text += ", about \(EventText.duration(eta)) left" }
         if let first = status.running.first { text += "  \(first.name) \(Int(first.share * 100)) %" }
+        // A picture that nobody could look at yet is not followed by another one.
+        guard LineWriter.standardError.waitingBytes < 4096 else { return }
         write(erase() + String(text.prefix(110)))
         drawn.withLock { $0 = true }
     }
 
     public func close() { write(erase()) }
+    public func flush() async { await LineWriter.standardError.flush(patience: readerPatience) }
 
     private func erase() -> String {
         drawn.withLock { drawn in
@@ -79,13 +82,13 @@ public final class BarView: ProgressView {
         }
     }
 
-    private func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
+    private func write(_ text: String) { if !text.isEmpty { LineWriter.standardError.append(Array(text.utf8)) } }
 }
 
-/// The plain words for an event.
+/// An event as a line of text.
 public enum EventText {
     public static func line(_ event: BatchEvent, _ status: ProgressStatus) -> String? {
-        words(for: event, status).map(printable)
+        text(for: event, status).map(printable)
     }
 
     /// Without what a terminal would obey: names of files may hold it.
@@ -99,7 +102,7 @@ public enum EventText {
         return String(shown)
     }
 
-    private static func words(for event: BatchEvent, _ status: ProgressStatus) -> String? {
+    private static func text(for event: BatchEvent, _ status: ProgressStatus) -> String? {
         let item = event.item ?? ""
         let reason = event.reason.map { ": \($0)" } ?? ""
         let count = "[\(status.done)/\(status.total)]"
@@ -107,7 +110,7 @@ public enum EventText {
         case .itemCompleted: return "\(count) \(item) completed in \(duration(event.seconds ?? 0))"
         case .itemFailed: return "\(count) \(item) FAILED\(reason)"
         case .itemQuarantined: return "\(item) quarantined\(reason)"
-        case .itemInterrupted: return "\(item) stopped, to be resumed"
+        case .itemInterrupted: return "\(item) stopped; it can be resumed"
         case .itemCancelled: return "\(count) \(item) cancelled\(reason)"
         case .itemRetried: return "\(item) will be tried again\(reason)"
         case .itemSkipped: return "\(item) skipped\(reason)"
@@ -122,7 +125,7 @@ public enum EventText {
         }
     }
 
-    /// Seconds in words: tenths below ten, then seconds, minutes, hours.
+    /// Seconds as text: tenths below ten, then seconds, minutes, hours.
     public static func duration(_ seconds: Double) -> String {
         if seconds < 10 { return "\((seconds * 10).rounded() / 10) s" }
         if seconds < 120 { return "\(Int(seconds.rounded())) s" }

@@ -1,6 +1,6 @@
-/// The stages of an item's way, in order.
+/// The stages of the pipeline, in order. A recipe may lack some.
 public enum Stage: String, Sendable, Codable, CaseIterable {
-    case load, prepare, infer, finish, mesh, write
+    case load, prepare, infer, finish, render, write
 }
 
 extension Stage: Comparable {

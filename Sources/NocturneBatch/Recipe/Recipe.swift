@@ -1,18 +1,19 @@
+import Foundation
 public import NocturneConcurrency
 import NocturneCore
+public import NocturneJournal
 public import NocturneSystem
 
 /// What to do for one kind of model, as synchronous functions, one per stage.
 ///
 /// The stages know budgets, channels, cancellation and progress; a recipe knows kidneys, books or skin. Every function
 /// runs on a thread of a pool (discovering, loading and writing on one that may wait for the disk, the others on a compute
-/// thread), may share loops through the context's scope, looks at its flag at least once a second, and throws an error whose description names the file and the fact.
+/// thread), may share loops through the context's scope, looks at its flag at least once a second, and throws an error
+/// whose description names the file and the fact.
 public protocol Recipe: Sendable {
-    associatedtype Loaded: Sendable
-    associatedtype Prepared: Sendable
-    associatedtype Inference: InferenceRun
-    associatedtype Finished: Sendable
-    associatedtype Meshed: Sendable
+    /// What the journal keeps of an item, to find its input again and to plan for it without reading pixels. Decoded once
+    /// when the item is admitted.
+    associatedtype Source: Codable & Sendable
 
     /// Walks the inputs, reading no pixels.
     func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery
@@ -20,27 +21,19 @@ public protocol Recipe: Sendable {
     /// Memory that all items share while the batch runs: weights and the engine's workspace.
     func sharedBytes(threads: Int) throws -> Int
 
-    /// What an item will need, from the header facts in its `source`.
+    /// What an item will need, from the header facts in its source.
     /// - Parameter lean: the plan with the least memory that gives the same bytes. A recipe that has only one way gives
     ///   the same plan for both.
-    func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan
+    func plan(_ source: Source, threads: Int, lean: Bool) throws -> ItemPlan
 
     /// How long one step of inference takes here and now: one is run and timed.
     func secondsPerStep(scope: ComputeScope) throws -> Double
 
-    func load(_ item: RecipeItem, _ context: StageContext) throws -> Loaded
-    func prepare(_ loaded: consuming Loaded, _ item: RecipeItem, _ context: StageContext) throws -> Prepared
-    func startInference(_ prepared: consuming Prepared, _ item: RecipeItem, _ context: StageContext) throws -> Inference
-    func finish(_ inferred: consuming Inference.Inferred, _ item: RecipeItem, _ context: StageContext) throws
-        -> Finished
-    func mesh(_ finished: consuming Finished, _ item: RecipeItem, _ context: StageContext) throws -> Meshed
+    /// The stages that this recipe has, in order.
+    func stages(_ start: StageBuilder<Source>) -> RecipeStages<Source>
 
-    /// Writes everything but `run.json` into the folder, which exists and is empty. The files are flushed by the committer.
-    func write(_ meshed: consuming Meshed, into folder: String, _ item: RecipeItem, _ context: StageContext) throws
-        -> ItemProduct
-
-    /// Whether a file with this content is a finished result of `fingerprint`, and which files belong to it: how a folder
-    /// that was renamed into place but never journaled is recognised.
+    /// Whether a folder holds a whole result of `fingerprint`, and which files belong to it: how a folder that was renamed
+    /// into place but never journaled is recognised. Nil for anything else; errors of reading count as nil.
     func adopt(folder: String, fingerprint: String) throws -> ItemProduct?
 
     /// Writes what is about the whole batch: called at the end of a run in which something changed.
@@ -54,21 +47,36 @@ extension Recipe {
     /// Nothing.
     public func summarize(folders: [String], into output: String, flag: CancellationFlag) throws {}
 
+    /// Reads a source as the journal has it: one line of JSON.
+    public static func source(from text: String) throws -> Source {
+        try JSONDecoder().decode(Source.self, from: Data(text.utf8))
+    }
+
+    /// ``plan(_:threads:lean:)`` for a source as the journal has it.
+    public func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
+        try plan(Self.source(from: source), threads: threads, lean: lean)
+    }
+
     /// The ordinary plan if it fits into `bytes`, else the lean one, which may not fit either.
     public func plan(source: String, threads: Int, within bytes: Int) throws -> ItemPlan {
-        let ordinary = try plan(source: source, threads: threads, lean: false)
+        try plan(Self.source(from: source), threads: threads, within: bytes)
+    }
+
+    /// The ordinary plan if it fits into `bytes`, else the lean one, which may not fit either.
+    public func plan(_ source: Source, threads: Int, within bytes: Int) throws -> ItemPlan {
+        let ordinary = try plan(source, threads: threads, lean: false)
         if ordinary.peak() <= bytes { return ordinary }
-        let lean = try plan(source: source, threads: threads, lean: true)
+        let lean = try plan(source, threads: threads, lean: true)
         return lean.peak() < ordinary.peak() ? lean : ordinary
     }
 }
 
 /// Inference of one item, a tile at a time, so that it can be paused, cancelled and checkpointed between tiles.
 ///
-/// It is used by one stage at a time; `Sendable` only so that it can travel from the stage to the compute threads.
-public protocol InferenceRun: AnyObject, Sendable {
+/// It belongs to the inference stage, an actor, and is never used outside it.
+public protocol InferenceRun: AnyObject, SendableMetatype {
     associatedtype Inferred: Sendable
-    /// Tiles in all, and those behind us (including what a checkpoint saved).
+    /// Tiles in all, and those done (including what a checkpoint saved).
     var stepCount: Int { get }
     var stepsDone: Int { get }
     /// Does one tile.
@@ -118,8 +126,9 @@ public struct DiscoveryRequest: Sendable {
 
 /// The item as a recipe sees it.
 public struct RecipeItem: Sendable {
+    /// The name of its folder in the output folder.
     public let name: String
-    public let source: String
+    /// The input as the user knows it.
     public let path: String
     public let fingerprint: String
 }

@@ -1,39 +1,58 @@
 import Foundation
-import NocturneSystem
+public import NocturneSystem
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
 #endif
 
-/// The one right to work on an output folder, held by an open descriptor: it goes with the process, however that ends.
+/// The one right to work on an output folder, held by an open descriptor: it is released when the process ends, however
+/// that happens.
 public final class BatchLock: Sendable {
     private let descriptor: Int32
+    private let holder: LockHolder
 
-    /// - Parameter handedOn: the descriptor of a lock that the parent of this process holds, and has handed on to it.
-    /// - Throws: ``BatchError`` with `outputInUse`, naming the holder's process id.
-    public init(_ output: OutputFolder, handedOn: Int32? = nil) throws(BatchError) {
-        if let handedOn {
-            descriptor = handedOn
-            say(nil)
-            return
-        }
-        let descriptor = open(output.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw BatchError(.outputUnwritable, path: output.path, detail: "the lock cannot be made: \(errnoText())")
-        }
-        // A run that was just killed may need a moment to die: ask for up to a second.
-        var attempt = 0
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            attempt += 1
-            if attempt > 20 {
-                close(descriptor)
-                let holder = BatchLock.holder(of: output).map { "process \($0)" } ?? "another process"
-                throw BatchError(.outputInUse, path: output.path, detail: "\(holder) is working on this batch")
-            }
-            usleep(50_000)
-        }
+    private init(descriptor: Int32, run: String?) {
         self.descriptor = descriptor
+        holder = LockHolder(process: .current(), run: run)
         say(nil)
+    }
+
+    /// Takes the lock without waiting for it.
+    /// - Parameters:
+    ///   - handedOn: the descriptor of a lock that the parent of this process holds and has handed over.
+    ///   - run: the name of the run, as ``LockHolder/run``.
+    /// - Throws: ``BatchError`` with `outputInUse`, naming the holder's process id; with `outputUnwritable` where the file
+    ///   system has no locks.
+    public convenience init(
+        _ output: OutputFolder,
+        handedOn: Int32? = nil,
+        run: String? = nil
+    ) throws(BatchError) {
+        guard let descriptor = try BatchLock.descriptor(output, handedOn, BatchLock.lockFile) else {
+            throw BatchLock.inUse(output)
+        }
+        self.init(descriptor: descriptor, run: run)
+    }
+
+    /// Takes the lock, waiting for a holder that is about to end: a run that was just killed may need a moment.
+    ///
+    /// Suspends between attempts; no thread is blocked. Parameters and errors as for ``init(_:handedOn:run:)``.
+    public static func acquire(
+        _ output: OutputFolder,
+        handedOn: Int32? = nil,
+        run: String? = nil,
+        time: any TimeSource = SystemTime(),
+        patience: Duration = .seconds(1)
+    ) async throws -> BatchLock {
+        let deadline = time.monotonic + patience
+        while true {
+            if let descriptor = try descriptor(output, handedOn, lockFile) {
+                return BatchLock(descriptor: descriptor, run: run)
+            }
+            guard time.monotonic < deadline else { throw inUse(output) }
+            try await time.sleep(for: .milliseconds(50))
+        }
     }
 
     deinit { close(descriptor) }
@@ -45,12 +64,14 @@ public final class BatchLock: Sendable {
         return descriptor
     }
 
-    /// Writes down what the run waits for, below its process id; nil for nothing.
-    package func say(_ words: String?) {
-        let text = "\(getpid())\n" + (words.map { $0 + "\n" } ?? "")
+    /// Writes down what the run waits for; nil for nothing.
+    public func say(_ waitingFor: String?) {
+        var holder = holder
+        holder.waitingFor = waitingFor
+        guard let text = try? StableJSON.encodeLine(holder) else { return }
         // In place: a full disk has room for what overwrites.
-        _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) }
-        ftruncate(descriptor, off_t(text.utf8.count))
+        _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        ftruncate(descriptor, off_t(text.count))
     }
 
     /// Where the folder's lock is, seen from the file that is held.
@@ -60,7 +81,9 @@ public final class BatchLock: Sendable {
         case unknown(Int32)
     }
 
-    package func place(in output: OutputFolder) -> Place {
+    package func place(in output: OutputFolder) -> Place { BatchLock.place(of: descriptor, in: output) }
+
+    private static func place(of descriptor: Int32, in output: OutputFolder) -> Place {
         var held = stat()
         var there = stat()
         guard fstat(descriptor, &held) == 0, stat(output.lock, &there) == 0 else {
@@ -68,24 +91,81 @@ public final class BatchLock: Sendable {
         }
         return held.st_dev == there.st_dev && held.st_ino == there.st_ino ? .same : .another
     }
+}
 
-    /// The process that works on the batch now; nil when none does.
-    public static func holder(of output: OutputFolder) -> Int32? {
-        lines(of: output)?.first.flatMap { Int32($0.trimmingCharacters(in: .whitespaces)) }
+// MARK: Taking it
+
+extension BatchLock {
+    /// Takes a lock of a file without waiting: 0, or the code of the system.
+    package typealias Locker = (_ descriptor: Int32, _ operation: Int32) -> Int32
+
+    private static func lockFile(_ descriptor: Int32, _ operation: Int32) -> Int32 {
+        flock(descriptor, operation | LOCK_NB) == 0 ? 0 : errno
     }
 
-    /// What the process that works on the batch now waits for; nil when it does not wait, or none is at work.
-    public static func waiting(in output: OutputFolder) -> String? {
-        lines(of: output)?.dropFirst().first.map(String.init)
+    /// The open descriptor of the lock, nil when another process holds it.
+    package static func descriptor(
+        _ output: OutputFolder,
+        _ handedOn: Int32?,
+        _ locker: Locker
+    ) throws(BatchError) -> Int32? {
+        if let handedOn, place(of: handedOn, in: output) == .same {
+            _ = fcntl(handedOn, F_SETFD, FD_CLOEXEC)
+            return handedOn
+        }
+        let descriptor = open(output.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let detail = "cannot create the lock file: \(errnoText())"
+            throw BatchError(.outputUnwritable, path: output.path, detail: detail)
+        }
+        let code = locker(descriptor, LOCK_EX)
+        if code == 0 { return descriptor }
+        close(descriptor)
+        if isHeldElsewhere(code) { return nil }
+        throw BatchError(
+            .outputUnwritable,
+            path: output.path,
+            detail: "cannot lock the folder: \(errnoText(code)). "
+                + "Put the output on a file system that supports file locks, such as a local disk",
+            systemCode: code
+        )
     }
 
-    /// What the holder wrote; nil when there is none.
-    private static func lines(of output: OutputFolder) -> [Substring]? {
-        let descriptor = open(output.lock, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
+    private static func isHeldElsewhere(_ code: Int32) -> Bool { code == EWOULDBLOCK || code == EINTR }
+
+    private static func inUse(_ output: OutputFolder) -> BatchError {
+        BatchError(
+            .outputInUse,
+            path: output.path,
+            detail: "\(state(of: output).holderText) is working on this batch"
+        )
+    }
+}
+
+// MARK: Asking about it
+
+extension BatchLock {
+    /// Whether a run works on the batch now, and which.
+    public static func state(of output: OutputFolder) -> LockState { state(of: output, lockFile) }
+
+    package static func state(of output: OutputFolder, _ locker: Locker) -> LockState {
+        let descriptor = open(output.lock, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return [ENOENT, ENOTDIR].contains(errno) ? .free : .unknown(errno) }
         defer { close(descriptor) }
-        if flock(descriptor, LOCK_SH | LOCK_NB) == 0 { return nil }
-        guard let text = try? FileSystem.read(output.lock) else { return nil }
-        return String(decoding: text, as: UTF8.self).split(separator: "\n")
+        let code = locker(descriptor, LOCK_SH)
+        if code == 0 { return .free }
+        guard isHeldElsewhere(code) else { return .unknown(code) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 14)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        // Whatever follows the line is of an earlier, longer text.
+        let line = bytes.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }
+        let holder = try? JSONDecoder().decode(LockHolder.self, from: Data(line))
+        return .held(holder.flatMap { $0.process.process > 1 ? $0 : nil })
     }
+
+    /// The process id of the run that works on the batch now; nil when none does, or it is not known.
+    public static func holder(of output: OutputFolder) -> Int32? { state(of: output).holder?.process.process }
+
+    /// What the run that works on the batch now waits for; nil when it does not wait, or none is active.
+    public static func waiting(in output: OutputFolder) -> String? { state(of: output).holder?.waitingFor }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneCore
+public import NocturneJournal
 import NocturneSystem
 
 /// The numbers of a batch. They add up to the inputs.
@@ -30,9 +31,11 @@ public struct BatchCounts: Sendable, Codable, Hashable {
 }
 
 /// `batch.json`, `statistics.csv` and `retry.txt`: functions of the journal alone, with no time in them.
-struct BatchReport {
-    let output: OutputFolder
-    let journal: Journal
+struct BatchReport: Sendable {
+    /// In the order of discovery.
+    let items: [JournalItem]
+    /// Of completed items, by id.
+    let statistics: [Int64: [Statistic]]
     let description: BatchDescription
 
     struct Report: Codable {
@@ -44,7 +47,7 @@ struct BatchReport {
             let notes: [String]
 
             /// For a person who compares two.
-            var words: String { ([state, source, reason ?? "no reason"] + notes).joined(separator: "; ") }
+            var text: String { ([state, source, reason ?? "no reason"] + notes).joined(separator: "; ") }
         }
         let schemaVersion: Int
         let disclaimer: String
@@ -56,54 +59,50 @@ struct BatchReport {
     }
 
     /// Rewrites all three, each in one step.
-    func write() throws -> BatchCounts {
-        let items = try journal.items()
-        let report = report(items)
+    func write(into output: OutputFolder) throws {
         try FileSystem.replace(output.account, with: try StableJSON.encode(report))
-        try FileSystem.replace(output.statistics, with: Array(try statistics(items).utf8))
-        try FileSystem.replace(output.retryList, with: Array(retryList(items).utf8))
-        return report.counts
+        try FileSystem.replace(output.statistics, with: Array(statisticsTable.utf8))
+        try FileSystem.replace(output.retryList, with: Array(retryList.utf8))
     }
 
     /// The content of `batch.json`.
-    func report(_ items: [JournalItem]) -> Report {
-        let identifiers = IdentifierPolicy(words: description.options)
+    var report: Report {
+        let identifiers = description.identifiers
         return Report(
             schemaVersion: 1,
             disclaimer: Disclaimer.text,
             version: description.version,
             models: description.models,
             options: description.options.mapValues {
-                // Folders that were named beside the inputs may be called like them.
+                // Folders that were given as options may have names of inputs.
                 $0.hasPrefix("/") ? identifiers.shown($0) : $0
             },
             counts: BatchCounts(of: items),
             items: items.map { item in
                 Report.Entry(
                     item: item.name,
-                    state: BatchReport.word(for: item.state),
+                    state: BatchReport.name(of: item.state),
                     source: identifiers.shown(item.path),
                     reason: item.reason.map { identifiers.shown(in: $0, of: [item.path]) },
-                    // The recipes have done the same to notes, which stand in the items' own results too.
+                    // The recipes have done the same to notes, which are in the items' own results, too.
                     notes: item.notes
                 )
             }
         )
     }
 
-    /// The content of `retry.txt`: every input that has to be given another chance, once, as `--list` reads it.
-    func retryList(_ items: [JournalItem]) -> String {
+    /// The content of `retry.txt`: every input that is to be tried again, once, as `--list` reads it.
+    var retryList: String {
         let paths = items.filter { ![.completed, .skipped].contains($0.state) }.map(\.path)
         var seen: Set<String> = []
         return paths.filter { seen.insert($0).inserted }.map { InputList.line(for: $0) + "\n" }.joined()
     }
 
     /// The content of `statistics.csv`.
-    func statistics(_ items: [JournalItem]) throws -> String {
-        let rows = try journal.statistics()
+    var statisticsTable: String {
         var text = "item,label,measure,value,unit\n"
         for item in items {
-            for row in rows[item.id] ?? [] {
+            for row in statistics[item.id] ?? [] {
                 text += csv(item.name) + "," + csv(row.label) + "," + csv(row.measure) + ","
                 text += (row.value.map(number) ?? "") + "," + csv(row.unit) + "\n"
             }
@@ -127,8 +126,8 @@ struct BatchReport {
         return "\"" + field.replacing("\"", with: "\"\"") + "\""
     }
 
-    /// The word for a state in an account of a run that has ended.
-    static func word(for state: ItemState) -> String {
+    /// The name of a state in the report about a run that has ended.
+    static func name(of state: ItemState) -> String {
         state == .pending || state == .started ? "notReached" : state.rawValue
     }
 }

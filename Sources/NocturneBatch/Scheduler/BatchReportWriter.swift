@@ -1,62 +1,76 @@
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 
-/// Writes what is about the whole batch, at the end of a run: the account, and what recipes have to say of all items.
+/// Writes the files about the whole batch at the end of a run: the report, and what recipes write about all items.
 struct BatchReportWriter {
     let recipes: [any Recipe]
     let journal: Journal
     let output: OutputFolder
     let description: BatchDescription
+    let blocking: BlockingPool
     let control: RunControl
     let progress: ProgressReporter
     let room: DiskSpaceMonitor
     let health: OutputHealth
+    var time: any TimeSource = SystemTime()
 
-    /// Writes whatever the journal has outdated. A full disk is waited for, and one that fails for a moment is given three
-    /// more chances. Where nothing can be written the run is given up: the journal has all there is to account for.
+    /// Writes what is older than the journal. It waits while the disk is full, and retries a failing disk three times. Where
+    /// nothing can be written the run is given up: the journal has everything that the report is made of.
     func bringUpToDate() async throws -> BatchCounts {
         for attempt in 0...3 {
-            if let words = await health.fault() { return try await giveUp(words) }
+            if let reason = await health.fault() { return try await giveUp(reason) }
             do {
-                return try await room.whenThereIsRoom(control, progress) { try write() }
+                return try await room.retryingWhenFull { try await write() }
             } catch let full as BatchError where full.code == .outputFull {
                 return try await giveUp(full.detail)
-            } catch let fault as any SystemCallError where fault.isTransient && control.mode != .cancelled {
+            } catch let error as any SystemCallError where error.isTransient && control.mode != .cancelled {
                 guard attempt < 3 else {
-                    if fault.isOutOfRoom { return try await giveUp("\(fault)") }
-                    throw fault
+                    if error.isOutOfRoom { return try await giveUp("\(error)") }
+                    throw error
                 }
-                await progress.note("the account waits: \(fault)")
-                try? await Task.sleep(for: .seconds(1 << (2 * attempt)))
+                await progress.note("writing the report again: \(error)")
+                try? await time.sleep(for: .seconds(1 << (2 * attempt)))
             }
         }
-        return try write()
+        return try await write()
     }
 
-    private func giveUp(_ words: String) async throws -> BatchCounts {
-        if control.givenUp == nil { await progress.note("Stopping, without a new account: \(words).") }
-        control.giveUp(words)
-        return BatchCounts(of: try journal.items())
+    private func giveUp(_ reason: String) async throws -> BatchCounts {
+        if control.givenUp == nil { await progress.note("Stopping without a new report: \(reason).") }
+        control.giveUp(reason)
+        return BatchCounts(of: try await journal.items())
     }
 
-    /// The account is a function of the journal, which says whether anything was written to it since the last one.
-    private func write() throws -> BatchCounts {
-        let written = [output.account, output.statistics, output.retryList].allSatisfy(FileSystem.exists)
-        if written, try journal.isAccounted() { return BatchCounts(of: try journal.items()) }
-        try FaultPoint.account.pass()
-        let counts = try BatchReport(output: output, journal: journal, description: description).write()
-        let completed = try journal.items().filter { $0.state == .completed }.map { output.item($0.name) }
-        do {
-            for recipe in recipes {
-                try recipe.summarize(folders: completed, into: output.path, flag: control.flag(for: ""))
-            }
-        } catch is CancelledError {
-            // The next run does it: the account is not marked as up to date.
-            return counts
+    /// The report is a function of the journal, which knows whether it changed since the last report.
+    private func write() async throws -> BatchCounts {
+        let items = try await journal.items()
+        let files = [output.account, output.statistics, output.retryList]
+        if try await journal.value(of: .isReportUpToDate) == true,
+            await blocking.run({ files.allSatisfy(FileSystem.exists) })
+        {
+            return BatchCounts(of: items)
         }
-        try FileSystem.flush(output.path)
-        try journal.markAccounted()
-        return counts
+        let report = BatchReport(
+            items: items,
+            statistics: try await journal.statistics(),
+            description: description
+        )
+        let isComplete = try await blocking.run { [recipes, output, flag = control.flag] () throws -> Bool in
+            try FaultPoint.account.pass()
+            try report.write(into: output)
+            let completed = items.filter { $0.state == .completed }.map { output.item($0.name) }
+            do {
+                for recipe in recipes { try recipe.summarize(folders: completed, into: output.path, flag: flag) }
+            } catch is CancelledError {
+                // The next run does it: the report is not marked as up to date.
+                return false
+            }
+            try FileSystem.flush(output.path)
+            return true
+        }
+        if isComplete { try await journal.set(.isReportUpToDate, to: true) }
+        return BatchCounts(of: items)
     }
 }

@@ -7,111 +7,121 @@ import NocturneSystem
     import Glibc
 #endif
 
-/// What to do when the disk is full.
-public enum FullDiskPolicy: String, Sendable, CaseIterable {
-    /// Wait for room; nothing fails for want of it.
-    case pause
-    /// Admit nothing more, and end the run so that it can be gone on with.
-    case stop
-}
-
-/// The room on the disk of the output folder.
+/// The space on the disk of the output folder.
 struct DiskSpaceMonitor: Sendable {
     let path: String
     let policy: FullDiskPolicy
-    /// For journal, account and events.
-    static let spareBytes = 1 << 20
-    /// Files that an attempt makes: an item has a few.
-    private static let triedFiles = 8
+    let waiting: RunWaiting
 
-    /// Waits while the disk lacks room for so many bytes, or has just refused to write although it seemed to have room
-    /// (quotas do that, and file systems that can hold no more files).
-    /// - Parameter refusals: how often in a row it has refused. From then on an attempt has to succeed, not a figure.
-    /// - Returns: false when the run is to stop instead.
-    func wait(for bytes: Int, refusals: Int, _ control: RunControl, _ progress: ProgressReporter) async -> Bool {
-        let wanted = bytes + DiskSpaceMonitor.spareBytes
-        // An attempt can be mistaken, too: then each one costs more patience.
-        let pause = refusals == 0 ? 0 : min(60, 1 << min(refusals - 1, 6))
-        var waited = 0
-        defer { control.waits(for: nil) }
-        while control.mode == .running {
+    /// So many attempts in a row are explained by what the system said, even where trying to write then succeeds: quotas move.
+    private static let believedRefusals = 5
+
+    /// The free space now.
+    /// - Parameters:
+    ///   - bytes: what is needed.
+    ///   - attempt: whether to try to write so many bytes, too.
+    func measure(bytes: Int, attempt: Bool) async -> AdmissionStateMachine.Measurement {
+        await waiting.probes.run { [self] in
+            var result = AdmissionStateMachine.Measurement()
             let free = FileSystem.freeBytes(at: path) ?? .max
-            let refused = refusals > 0 && free >= wanted ? refusal(of: wanted) : nil
-            if free >= wanted, refused == nil, waited >= pause {
-                if waited > 0 { await progress.emit(BatchEvent(.disk, reason: "has room again")) }
-                return true
+            result.freeBytes = free
+            guard attempt, free >= bytes else { return result }
+            if let code = DiskProbe(path).refusal(of: bytes) {
+                result.refusedBytes = bytes
+                result.refusal = DiskProbe(path).meaning(of: code)
+            } else {
+                result.grantedBytes = bytes
             }
-            if waited == 0 {
-                let words = words(free: free, wanted: wanted, refused: refused)
-                control.waits(for: "room on the disk, which " + words)
-                await progress.emit(
-                    BatchEvent(.disk, reason: words + (policy == .stop ? "; stopping" : "; waiting for room"))
-                )
-            }
-            guard policy == .pause else {
-                control.drain()
-                return false
-            }
-            try? await Task.sleep(for: .seconds(1))
-            waited += 1
+            return result
         }
-        return false
     }
 
-    private func words(free: Int, wanted: Int, refused: Int32?) -> String {
-        if free < wanted { return "is full: \(ByteCount(free)) are free, \(ByteCount(wanted)) may be needed" }
-        if refused == EDQUOT { return "has reached a quota: \(ByteCount(wanted)) may be needed" }
-        if let files = FileSystem.freeFiles(at: path), files < DiskSpaceMonitor.triedFiles {
-            return "is full: \(files) more files can be made, though \(ByteCount(free)) are free"
-        }
-        return "has refused to write, though \(ByteCount(free)) are free"
-    }
-
-    /// Does what writes to the disk. Where it fails and the disk is full, that is waited for, and it is done again.
+    /// Does what writes to the disk. Where it fails and the disk is full, it waits for space, and does it again.
     /// - Throws: what `body` threw when the disk is not full; ``BatchError`` with `outputFull` when the run is to stop.
-    func whenThereIsRoom<Result>(
-        _ control: RunControl,
-        _ progress: ProgressReporter,
-        _ body: () async throws -> Result
-    ) async throws -> Result {
+    func retryingWhenFull<Result>(_ body: () async throws -> Result) async throws -> Result {
         var refusals = 0
         while true {
             do {
                 return try await body()
             } catch {
-                // The words of the system are believed for a while even where an attempt succeeds: quotas move.
-                let told =
-                    refusals < 5 ? (error as? any SystemCallError)?.systemCode.flatMap(DiskSpaceMonitor.outOfRoom) : nil
-                guard control.mode == .running, let code = refusal(of: DiskSpaceMonitor.spareBytes) ?? told else {
-                    throw error
-                }
+                let code = (error as? any SystemCallError)?.systemCode.flatMap(DiskProbe.outOfSpace)
+                let said = refusals < DiskSpaceMonitor.believedRefusals ? code : nil
+                guard waiting.control.mode == .running else { throw error }
+                let refused = await waiting.probes.run { DiskProbe(path).refusal(of: DiskShortage.spareBytes) }
+                guard let code = refused ?? said else { throw error }
                 refusals += 1
-                guard await wait(for: 0, refusals: refusals, control, progress) else {
+                guard await waitForSpace(afterRefusals: refusals) else {
                     throw BatchError(.outputFull, path: path, detail: "the disk is full: \(errnoText(code))")
                 }
             }
         }
     }
 
-    /// Tries to make files with so many bytes in all, and takes them away again.
-    /// - Returns: the system's code when there is no room for them; nil also where it cannot be tried.
+    /// Waits until an attempt to write succeeds, and at least for the pause that follows so many refusals.
+    /// - Returns: false when the run is to stop instead.
+    private func waitForSpace(afterRefusals refusals: Int) async -> Bool {
+        let start = waiting.time.monotonic
+        var hasSaid = false
+        while waiting.control.mode == .running {
+            let generation = waiting.control.changes.generation
+            let measured = await measure(bytes: DiskShortage.spareBytes, attempt: true)
+            let waited = waiting.time.monotonic - start
+            if measured.grantedBytes != nil, waited >= DiskShortage.pause(afterRefusals: refusals) {
+                if hasSaid { await waiting.show(.spaceAgain) }
+                return true
+            }
+            if !hasSaid {
+                hasSaid = true
+                let shortage = DiskShortage(
+                    neededBytes: DiskShortage.spareBytes,
+                    freeBytes: measured.freeBytes ?? .max,
+                    refusal: measured.refusal
+                )
+                await waiting.show(policy == .stop ? .stopsForSpace(shortage) : .waitsForSpace(shortage))
+            }
+            guard policy == .pause else {
+                waiting.control.drain()
+                break
+            }
+            do { try await waiting.sample(after: generation) } catch { break }
+        }
+        if hasSaid { await waiting.publish(nil) }
+        return false
+    }
+}
+
+/// Tries to write to the disk of a folder.
+struct DiskProbe {
+    private let path: String
+    /// Files that an attempt makes: an item has a few.
+    private static let fileCount = 8
+
+    init(_ path: String) { self.path = path }
+
+    /// Tries to make files with so many bytes in all, and removes them again.
+    /// - Returns: the system's code when there is no space for them; nil also where it cannot be tried.
     func refusal(of bytes: Int) -> Int32? {
         let folder = nearestFolder() + "/.nocturne-room-\(getpid())"
-        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { return DiskSpaceMonitor.outOfRoom(errno) }
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { return DiskProbe.outOfSpace(errno) }
         defer { FileSystem.remove(folder) }
-        for index in 0..<DiskSpaceMonitor.triedFiles {
+        for index in 0..<DiskProbe.fileCount {
             let descriptor = open("\(folder)/\(index)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else { return DiskSpaceMonitor.outOfRoom(errno) }
+            guard descriptor >= 0 else { return DiskProbe.outOfSpace(errno) }
             defer { close(descriptor) }
             // Not posix_fallocate, which writes all the bytes where the file system cannot set them apart.
-            if index == 0, let code = DiskSpaceMonitor.outOfRoom(cposix_set_apart(descriptor, Int64(bytes))) {
-                return code
-            }
+            if index == 0, let code = DiskProbe.outOfSpace(cposix_fallocate(descriptor, Int64(bytes))) { return code }
         }
         return nil
     }
 
-    private static func outOfRoom(_ code: Int32) -> Int32? { code == ENOSPC || code == EDQUOT ? code : nil }
+    /// What a refusal with this code is for.
+    func meaning(of code: Int32) -> DiskRefusal {
+        if code == EDQUOT { return .quota }
+        if let files = FileSystem.freeFiles(at: path), files < DiskProbe.fileCount { return .files(files) }
+        return .full
+    }
+
+    static func outOfSpace(_ code: Int32) -> Int32? { code == ENOSPC || code == EDQUOT ? code : nil }
 
     /// The output's hidden folder, the output, or the nearest folder above that is there.
     private func nearestFolder() -> String {

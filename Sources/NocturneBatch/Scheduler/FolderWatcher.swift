@@ -1,17 +1,14 @@
-import NocturneSystem
+import NocturneConcurrency
+package import NocturneSystem
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
-/// Waits for inputs that come while the batch runs: the folders are looked through again and again, and an item is taken
-/// once none of its files has changed for a while.
+/// How a run waits for inputs that come while it runs: the folders are searched again and again, and an item is taken once
+/// none of its files has changed for a while.
 public struct FolderWatcher: Sendable, Hashable {
     /// Seconds without a change after which a file counts as whole, 0 or more.
     public var quietSeconds: Int
     /// A file that ends the watch once it is there; nil for none.
     public var stopFile: String?
-    /// Whether that file is this watch's own, which takes it away, so that the next watch does not end at once.
+    /// Whether that file is this watch's own, which removes it, so that the next watch does not end at once.
     public var takesStopFile: Bool
 
     public init(quietSeconds: Int, stopFile: String? = nil, takesStopFile: Bool = false) {
@@ -20,55 +17,55 @@ public struct FolderWatcher: Sendable, Hashable {
         self.takesStopFile = takesStopFile
     }
 
-    /// Whether the watch was asked to end.
-    private var isStopped: Bool { stopFile.map(FileSystem.exists) ?? false }
-
-    /// Admits nothing more once the watch was asked to end.
-    func drainIfStopped(_ control: RunControl, _ progress: ProgressReporter) async {
-        guard isStopped, control.mode == .running else { return }
-        control.drain()
-        await progress.note("Asked to end: what is in flight is finished, nothing new is begun.")
-    }
-
-    /// Looks at the stop file every second, also while whatever else is waited for.
-    func lookOut(_ control: RunControl, _ progress: ProgressReporter) async {
-        while !Task.isCancelled, control.mode == .running {
-            await drainIfStopped(control, progress)
-            do { try await Task.sleep(for: .seconds(1)) } catch { return }
-        }
-    }
-
-    /// What has been quiet for long enough. The rest is found again in a later round.
-    func quiet(_ discovery: Discovery) -> Discovery {
-        let now = time(nil)
+    /// What has not changed for long enough. The rest is found again in a later round.
+    func settled(_ discovery: Discovery, at now: WallTime) -> Discovery {
         var result = discovery
         result.items.removeAll { item in
-            item.inputs.contains { $0.touchedSeconds.map { now &- $0 < quietSeconds } ?? true }
+            item.inputs.contains { stamp in !isSettled(touched: stamp.touchedSeconds, at: now) }
         }
         return result
     }
 
-    /// Seconds between two looks: often enough for the quiet time, and long enough that looking takes a tenth of the time,
-    /// but no longer than the quiet time.
-    private func interval(after look: Duration) -> Int {
-        max(1, min(quietSeconds / 4, 30), Int(min(look.inSeconds * 10, Double(quietSeconds))))
+    /// - Parameter touched: when anything about a file was last changed, in seconds since 1970; nil when there is no file.
+    package func isSettled(touched: Int?, at now: WallTime) -> Bool {
+        touched.map { now.seconds &- $0 >= quietSeconds } ?? false
     }
 
-    /// So many rounds in a row may come to nothing before the watch is given up: half an hour of them.
-    static let mostFaults = 12
+    /// So many rounds in a row may fail before the watch is given up: half an hour of them.
+    static let mostFailedRounds = 12
 
-    /// Waits until it is time to look again.
-    /// - Parameter faults: rounds in a row that came to nothing, each of which doubles the time to the next.
+    /// How long to wait for the next round: often enough for the quiet time, and so long that searching takes a tenth of the
+    /// time, but no longer than the quiet time.
+    /// - Parameters:
+    ///   - search: how long the last search of the inputs took.
+    ///   - failures: rounds in a row that failed, each of which doubles the time.
+    package func pause(afterSearch search: Duration, failures: Int) -> Duration {
+        let ordinary = max(1, min(quietSeconds / 4, 30), Int(min(search.inSeconds * 10, Double(quietSeconds))))
+        return .seconds(max(ordinary, failures > 0 ? min(1 << min(failures, 16), 300) : 0))
+    }
+
+    /// Waits until it is time for the next round.
     /// - Returns: false when the watch is to end.
-    func waitForNextRound(after look: Duration, faults: Int, _ control: RunControl) async -> Bool {
-        for _ in 0..<max(interval(after: look), faults > 0 ? min(1 << faults, 300) : 0) {
-            if isStopped {
-                if takesStopFile, let stopFile { FileSystem.remove(stopFile) }
+    func waitForNextRound(_ pause: Duration, _ waiting: RunWaiting) async -> Bool {
+        let end = waiting.time.monotonic + pause
+        // A file that came while items were active has been seen; one that came just now is looked for here.
+        await waiting.monitor.checkStopFile()
+        while waiting.control.mode == .running, await !waiting.monitor.isStopRequested {
+            let generation = waiting.control.changes.generation
+            let left = end - waiting.time.monotonic
+            guard left > .zero else { return true }
+            do {
+                try await waiting.control.changes.wait(after: generation, atMost: left, waiting.time)
+            } catch {
                 return false
             }
-            guard control.mode == .running else { return false }
-            do { try await Task.sleep(for: .seconds(1)) } catch { return false }
         }
-        return true
+        return false
+    }
+
+    /// The watch has ended: its own stop file is removed.
+    func end(_ waiting: RunWaiting) async {
+        guard takesStopFile, let stopFile, await waiting.monitor.isStopRequested else { return }
+        await waiting.probes.run { FileSystem.remove(stopFile) }
     }
 }

@@ -1,81 +1,58 @@
-import NocturneConcurrency
-import NocturneCore
-import NocturneSystem
+package import NocturneSystem
 
-/// The room in the machine's memory, which others use too: the budget counts only what this run was promised.
-package struct MemoryAvailability {
-    /// What is wanted, and what the machine says.
-    package struct Need {
-        let bytes: Int
-        /// What items in flight will still take is not among it.
-        let available: Int
-        let limit: Int
-        let resident: Int
-        let isAmongOthers: Bool
-
-        /// - Parameters:
-        ///   - resident: bytes of this process.
-        ///   - isAmongOthers: whether other items are in flight, whose end will make room.
-        package init(bytes: Int, available: Int, limit: Int, resident: Int, isAmongOthers: Bool) {
-            self.bytes = bytes
-            self.available = available
-            self.limit = limit
-            self.resident = resident
-            self.isAmongOthers = isAmongOthers
-        }
-
-        /// Whether waiting may help. What only this process itself could give back, it would wait for in vain.
-        package var isWorthWaiting: Bool { available < bytes && (isAmongOthers || bytes + resident <= limit) }
+/// Whether an item fits into the machine's memory, which other programs use too: the budget counts only what this run may
+/// use.
+package struct MemoryAvailability: Sendable {
+    package enum Verdict: Hashable, Sendable {
+        /// Also when waiting would be in vain: what only this process itself could give back, and what nobody knows.
+        case fits
+        /// The end of an active item will give it back.
+        case heldByActiveItems
+        case heldByOthers(availableBytes: Int)
     }
 
-    let budget: MemoryBudget
-    /// What the process takes when nothing is in flight.
-    let engineBytes: Int
-    /// Seconds after which an item is tried all the same; nil for never.
-    let patience: Int?
-    /// Less than this is not looked for: looking takes longer than it is worth.
-    private static let leastBytes = 32 << 20
+    /// What is needed.
+    let bytes: Int
+    /// What items that are active will still take is not among it.
+    let available: Int
+    /// What will come back when the active items have ended, compared with `available`.
+    let heldByItems: Int
+    let limit: Int
+    let resident: Int
+    let isAmongOthers: Bool
 
-    /// With the lease of an item in hand: waits while others hold the memory that it needs.
-    ///
-    /// Nothing in flight waits for the one that waits here, so what is in flight comes to its end meanwhile.
-    /// - Throws: `CancellationError`.
-    func wait(for bytes: Int, of name: String, _ control: RunControl, _ progress: ProgressReporter) async throws {
-        guard bytes >= MemoryAvailability.leastBytes || !budget.isAdmitting else { return }
-        var waited = 0
-        var isTold = false
-        while control.mode == .running, !control.wasCancelled(item: name) {
-            guard let need = need(bytes) else { break }
-            // The lease may have been granted just before the pressure came.
-            guard need.isWorthWaiting || need.isAmongOthers && !budget.isAdmitting else { break }
-            // Beside others it is the ordinary way that an item has to wait.
-            if !need.isAmongOthers && !isTold {
-                let words = "needs \(ByteCount(bytes)) of memory, \(ByteCount(need.available)) are available"
-                await progress.note("\(name) \(words); it waits until there is room.")
-                isTold = true
-            }
-            if let patience, waited >= patience {
-                await progress.note("\(name) is tried all the same after \(waited) s.")
-                return
-            }
-            try await Task.sleep(for: .seconds(1))
-            waited += need.isAmongOthers ? 0 : 1
-        }
-        if isTold { await progress.note("\(name) has waited \(waited) s for memory.") }
+    package init(bytes: Int, available: Int, limit: Int, resident: Int, heldByItems: Int = 0, isAmongOthers: Bool) {
+        self.bytes = bytes
+        self.available = available
+        self.heldByItems = heldByItems
+        self.limit = limit
+        self.resident = resident
+        self.isAmongOthers = isAmongOthers
     }
 
-    private func need(_ bytes: Int) -> Need? {
-        let reading = MemoryReading.take()
-        guard let available = reading.availableBytes, let limit = reading.limitBytes else { return nil }
+    /// - Parameters:
+    ///   - leasedBytes: by the active items, without the item in question.
+    ///   - engineBytes: what the process takes when nothing is active.
+    package init(bytes: Int, reading: MemoryReading, leasedBytes: Int, engineBytes: Int, isAmongOthers: Bool) {
         let resident = reading.anonymousBytes ?? reading.residentBytes ?? 0
-        let leases = budget.snapshot()
-        let outstanding = max(0, leases.leased - bytes - max(0, resident - engineBytes))
-        return Need(
+        let held = max(0, resident - engineBytes)
+        let outstanding = max(0, leasedBytes - held)
+        self.init(
             bytes: bytes,
-            available: available - outstanding,
-            limit: limit,
+            available: (reading.availableBytes ?? .max / 2) - outstanding,
+            limit: reading.limitBytes ?? .max / 2,
             resident: resident,
-            isAmongOthers: leases.holders > 1
+            heldByItems: held + outstanding,
+            isAmongOthers: isAmongOthers
         )
+    }
+
+    package var verdict: Verdict {
+        if available >= bytes { return .fits }
+        if isAmongOthers {
+            return available + heldByItems >= bytes ? .heldByActiveItems : .heldByOthers(availableBytes: available)
+        }
+        // Without the other programs it would not fit either: it is tried now or never.
+        return bytes + resident <= limit ? .heldByOthers(availableBytes: available) : .fits
     }
 }

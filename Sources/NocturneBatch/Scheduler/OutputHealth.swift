@@ -1,45 +1,52 @@
+import NocturneConcurrency
 import NocturneSystem
 
 #if canImport(Glibc)
     import Glibc
 #endif
 
-/// Whether the output folder is still the one that the run began with, and can be written.
+/// Whether the output folder is still the one that the run started with, and can be written.
 ///
-/// Asked when an item fails: a share that is gone, a folder that was moved, or a disk that became read-only is the
-/// batch's fault and not that of the thousands of items which would fail one after the other.
+/// Asked when an item fails: a share that is gone, a folder that was moved, or a disk that became read-only is a failure of
+/// the batch and not of the thousands of items which would fail one after the other.
 struct OutputHealth: Sendable {
     let output: OutputFolder
     /// The batch's lock, as the run holds it open.
     let lock: BatchLock
+    let time: any TimeSource
+    /// For the attempts to write, which may take as long as the disk pleases.
+    let probes: BlockingPool
+
+    /// Between two attempts, where the error may pass: a share that does not answer for a moment is not lost.
+    static let retryDelays: [Duration] = [.seconds(2), .seconds(4)]
 
     /// What is wrong with it; nil when nothing is, or when it is only full.
-    ///
-    /// A share that does not answer for a moment is not lost: what may pass is looked at three times, over six seconds.
     func fault() async -> String? {
-        for seconds in [2, 4] {
-            guard let found = look() else { return nil }
-            guard found.mayPass, (try? await Task.sleep(for: .seconds(seconds))) != nil else { return found.words }
+        for delay in OutputHealth.retryDelays {
+            guard let finding = await finding() else { return nil }
+            guard finding.mayPass, (try? await time.sleep(for: delay)) != nil else { return finding.text }
         }
-        return look()?.words
+        return await finding()?.text
     }
 
     private struct Finding {
-        let words: String
+        let text: String
         let mayPass: Bool
 
-        init(_ words: String, _ code: Int32?) {
-            self.words = code.map { "\(words): \(errnoText($0))" } ?? words
+        init(_ text: String, _ code: Int32?) {
+            self.text = code.map { "\(text): \(errnoText($0))" } ?? text
             mayPass = code.map { [EIO, ESTALE, ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH, ENETUNREACH].contains($0) } ?? false
         }
     }
 
-    private func look() -> Finding? {
-        switch lock.place(in: output) {
-        case .same: return refusal().map { Finding("the output folder cannot be written any more", $0) }
-        case .another:
-            return Finding("the output folder is not there any more: it was moved, deleted or unmounted", nil)
-        case .unknown(let code): return Finding("the output folder does not answer any more", code)
+    private func finding() async -> Finding? {
+        await probes.run { [self] in
+            switch lock.place(in: output) {
+            case .same: refusal().map { Finding("the output folder cannot be written any more", $0) }
+            case .another:
+                Finding("the output folder is not there any more: it was moved, deleted or unmounted", nil)
+            case .unknown(let code): Finding("the output folder does not answer any more", code)
+            }
         }
     }
 

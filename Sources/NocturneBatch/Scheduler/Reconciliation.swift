@@ -1,159 +1,178 @@
-import NocturneConcurrency
+package import NocturneConcurrency
 import NocturneCore
-import NocturneSystem
+package import NocturneJournal
+package import NocturneSystem
 
-/// Brings discovery and journal together before a run: what is done, what is to be done, and what is never to be.
+/// Compares discovery with the journal before a run: what is done, what is to be done, and what never will be.
 ///
-/// Runs before the scheduler exists, so the journal still has one writer at a time.
-struct Reconciliation {
-    let recipes: [any Recipe]
-    let journal: Journal
-    let output: OutputFolder
-    let control: RunControl
-    let progress: ProgressReporter
-    let threads: Int
-    /// Whether the batch goes on with other inputs or options than it was begun with.
-    let descriptionChanged: Bool
-    /// Whether to tell again what the journal has known since before.
-    let tellsAll: Bool
-    let trace: DiscoveryTrace
+/// It runs before the scheduler exists. Everything that touches files runs on the blocking pool.
+package struct Reconciliation: Sendable {
+    private let recipes: [any Recipe]
+    private let journal: Journal
+    private let output: OutputFolder
+    private let blocking: BlockingPool
+    private let control: RunControl
+    private let progress: ProgressReporter
+    private let options: Options
 
-    /// Records what is new, and says what is to be worked on, suspects first.
+    package struct Options: Sendable {
+        package var threads: Int
+        /// Whether the batch continues with other inputs or options than it was started with.
+        package var descriptionChanged = false
+        /// Whether to report again what the journal had before this run.
+        package var reportsAll = true
+        package var trace = DiscoveryTrace()
+        package var time: any TimeSource = SystemTime()
+
+        package init(threads: Int) { self.threads = threads }
+    }
+
+    package init(
+        recipes: [any Recipe],
+        journal: Journal,
+        output: OutputFolder,
+        blocking: BlockingPool,
+        control: RunControl,
+        progress: ProgressReporter,
+        options: Options
+    ) {
+        self.recipes = recipes
+        self.journal = journal
+        self.output = output
+        self.blocking = blocking
+        self.control = control
+        self.progress = progress
+        self.options = options
+    }
+
+    /// Records what is new, and lists what is to be processed, suspects first.
     /// - Throws: `CancelledError` when the run is to stop; errors of the journal.
-    func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> [PendingItem] {
-        let known = Dictionary(uniqueKeysWithValues: try journal.items().map { ($0.key, $0) })
-        let files = try journal.files()
-        let foreign = foreignEntries(known)
-        let decisions = try planner.decide(discovery.items, known: known, foreign: foreign) { item in
-            try check()
-            guard let recorded = files[item.id] else { return false }
-            return output.holdsResult(item.name)
-                && recorded.allSatisfy { FileSystem.size(output.item(item.name) + "/" + $0.path) == $0.bytes }
+    package func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> [PendingItem] {
+        try check()
+        let known = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0) })
+        let files = try await journal.files()
+        let decisions = try await blocking.run {
+            try output.restoreReplaced()
+            return try decide(discovery.items, known, files, planner)
         }
         for note in discovery.notes + decisions.compactMap(\.note) { await progress.note(note) }
-        try journal.record(decisions.filter { isNew($0, known) }.map(\.entry))
-        try settleVanished(discovery, known: known)
-        let (queue, adopted) = try queue(decisions)
-        cleanStaging(keeping: Set(queue.map(\.name)))
-        try await begin(queue)
-        await report(
-            decisions.filter { !adopted.contains($0.entry.item.key) && (tellsAll || isNew($0, known)) }
-        )
+        try await journal.record(decisions.filter { $0.changes(known) }.map(\.entry))
+        try await settleVanished(discovery, known: known)
+        let (queue, adopted) = try await queue(decisions)
+        try await start(queue)
+        await report(decisions.filter { !adopted.contains($0.entry.key) && (options.reportsAll || $0.changes(known)) })
         return queue
     }
+
+    private var now: String { options.time.wallClock.timestamp }
 
     private func check() throws(CancelledError) {
         if control.mode == .cancelled { throw CancelledError() }
     }
 
-    /// What lies in the output folder and is no result of ours: no item may take its name.
-    private func foreignEntries(_ known: [String: JournalItem]) -> Set<String> {
+    // MARK: Decisions
+
+    private func decide(
+        _ items: [DiscoveredItem],
+        _ known: [String: JournalItem],
+        _ files: [Int64: [ItemFile]],
+        _ planner: WorkPlanner
+    ) throws -> [WorkPlanner.Decision] {
+        try planner.decide(items, known: known, foreign: foreignEntries(known, items)) { item in
+            try check()
+            guard let recorded = files[item.id] else { return false }
+            return output.holdsResult(item.name)
+                && recorded.allSatisfy { FileSystem.size(output.item(item.name) + "/" + $0.path) == $0.bytes }
+        }
+    }
+
+    /// What lies in the output folder and is not proven to be ours: no item may take its name. Ours is what the journal
+    /// names, and what proves to be a whole result of the item that would have that name; a file called `result.json`
+    /// proves nothing.
+    private func foreignEntries(_ known: [String: JournalItem], _ items: [DiscoveredItem]) -> Set<String> {
         let ours = Set(known.values.map(\.name))
+        let others = FileSystem.entries(output.path).filter { !ours.contains($0) }
+        guard others.contains(where: output.holdsResult) else { return Set(others) }
+        let wished = Dictionary(grouping: items.filter { $0.problem == nil }) { WorkPlanner.safeName($0.name) }
         return Set(
-            FileSystem.entries(output.path).filter { entry in
-                !ours.contains(entry) && !output.holdsResult(entry)
+            others.filter { entry in
+                guard output.holdsResult(entry), let candidates = wished[entry] else { return true }
+                return !candidates.contains { item in
+                    let folder = output.item(entry)
+                    return (try? recipes[item.recipe].adopt(folder: folder, fingerprint: item.fingerprint.hex)) != nil
+                }
             }
         )
     }
 
-    private func isNew(_ decision: WorkPlanner.Decision, _ known: [String: JournalItem]) -> Bool {
-        guard !decision.reused else { return false }
-        let entry = decision.entry
-        guard let before = known[entry.item.key] else { return true }
-        return before.state != entry.state || before.reason != entry.reason || before.deaths != entry.deaths
-            || before.fingerprint != entry.item.fingerprint.hex
-    }
-
-    /// Items that wait, and that this run did not find: they go on waiting, unless the batch itself was changed. What could
-    /// not be looked into, and now can be, is an item no longer; nor is a file that was unfit and is now part of an item.
-    private func settleVanished(_ discovery: Discovery, known: [String: JournalItem]) throws {
+    /// Items that wait, and that this run did not find, keep waiting, unless the description of the batch has changed. A
+    /// folder that could not be read, and now can be, is no longer an item, nor is a file that was unsuitable and is now part
+    /// of an item.
+    private func settleVanished(_ discovery: Discovery, known: [String: JournalItem]) async throws {
         let found = Set(discovery.items.map(\.key))
+        func settle(_ items: [JournalItem], _ reason: String) async throws {
+            try await journal.settle(items.map(\.id), as: .skipped, reason: reason, at: now)
+        }
         let opened = known.values.filter {
             $0.key.hasPrefix(DiscoveredItem.missedKeyPrefix) && !found.contains($0.key) && $0.state != .skipped
         }
-        try journal.settle(opened.map(\.id), as: .skipped, reason: "has been looked into since", at: Timestamp.now())
+        try await settle(opened, "the folder is readable again")
         let unfit = known.values.filter {
             $0.key.hasPrefix(DiscoveredItem.fileKeyPrefix) && !found.contains($0.key) && $0.state == .failed
         }
         if !unfit.isEmpty {
             let parts = Set(discovery.items.filter { $0.problem == nil }.flatMap { $0.inputs.map(\.path) })
-            let mended = unfit.filter { parts.contains($0.path) }
-            let reason = "is part of another item since"
-            try journal.settle(mended.map(\.id), as: .skipped, reason: reason, at: Timestamp.now())
+            try await settle(unfit.filter { parts.contains($0.path) }, "is now part of another item")
         }
-        guard descriptionChanged else { return }
+        guard options.descriptionChanged else { return }
         let vanished = known.values.filter { !found.contains($0.key) && $0.state != .completed }
-        try journal.settle(
-            vanished.map(\.id),
-            as: .skipped,
-            reason: "no longer among the inputs",
-            at: Timestamp.now()
-        )
+        try await settle(vanished, "no longer among the inputs")
     }
 
-    /// What is to be worked on, suspects first, and the keys of what was found finished.
-    private func queue(_ decisions: [WorkPlanner.Decision]) throws -> (queue: [PendingItem], adopted: Set<String>) {
-        let ids = Dictionary(uniqueKeysWithValues: try journal.items().map { ($0.key, $0.id) })
-        var adopted: [(Int64, ItemProduct)] = []
-        var keys: Set<String> = []
-        var queue: [PendingItem] = []
-        for decision in decisions where decision.work || decision.entry.state == .quarantined {
-            try check()
-            let entry = decision.entry
-            guard let id = ids[entry.item.key] else { continue }
-            let folder = output.item(entry.name)
-            // A crash between the rename and the journal leaves a finished folder that the journal does not know.
-            if output.holdsResult(entry.name),
-                let product = try? recipes[entry.item.recipe].adopt(
-                    folder: folder,
-                    fingerprint: entry.item.fingerprint.hex
-                )
-            {
-                adopted.append((id, product))
-                keys.insert(entry.item.key)
-                continue
+    // MARK: The queue
+
+    /// What is to be processed, suspects first, and the keys of items whose results were found finished.
+    private func queue(_ decisions: [WorkPlanner.Decision]) async throws -> (queue: [PendingItem], adopted: Set<String>)
+    {
+        let ids = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0.id) })
+        let candidates = decisions.filter { $0.work || $0.entry.state == .quarantined }
+        let products = try await blocking.run { () throws -> [String: ItemProduct] in
+            var products: [String: ItemProduct] = [:]
+            for decision in candidates where ids[decision.entry.key] != nil {
+                try check()
+                products[decision.entry.key] = finishedResult(of: decision)
             }
-            guard decision.work else { continue }
-            queue.append(
-                PendingItem(
-                    id: id,
-                    recipe: entry.item.recipe,
-                    model: entry.item.model,
-                    name: entry.name,
-                    source: entry.item.source,
-                    path: entry.item.path,
-                    fingerprint: entry.item.fingerprint.hex,
-                    inputs: entry.item.inputs,
-                    suspect: decision.suspect
-                )
-            )
-        }
-        if !adopted.isEmpty {
             // Their renames may not have reached the disk.
-            try FileSystem.flush(output.path)
-            try journal.complete(adopted, at: Timestamp.now())
+            if !products.isEmpty { try FileSystem.flush(output.path) }
+            return products
         }
-        return (queue.filter(\.suspect) + queue.filter { !$0.suspect }, keys)
+        let adopted = candidates.compactMap { decision in
+            products[decision.entry.key].flatMap { product in ids[decision.entry.key].map { (id: $0, product: product) }
+            }
+        }
+        if !adopted.isEmpty { try await journal.complete(adopted, at: now) }
+        let queue = candidates.compactMap { decision -> PendingItem? in
+            guard decision.work, products[decision.entry.key] == nil else { return nil }
+            return ids[decision.entry.key].map { PendingItem(decision, id: $0) }
+        }
+        return (queue.filter(\.suspect) + queue.filter { !$0.suspect }, Set(products.keys))
     }
 
-    private func cleanStaging(keeping names: Set<String>) {
-        for name in FileSystem.entries(output.staging) {
-            // Checkpoints of what goes on are in folders; a link is none of ours.
-            let isKept = names.contains(name) && FileSystem.kind(output.staging(name)) == .folder
-            if !isKept { FileSystem.remove(output.staging(name)) }
-        }
+    /// A crash between the rename and the journal leaves a finished folder that the journal does not have.
+    private func finishedResult(of decision: WorkPlanner.Decision) -> ItemProduct? {
+        let entry = decision.entry
+        guard output.holdsResult(entry.name) else { return nil }
+        let folder = output.item(entry.name)
+        return try? recipes[decision.item.recipe].adopt(folder: folder, fingerprint: entry.fingerprint)
     }
 
-    private func begin(_ queue: [PendingItem]) async throws {
-        let counts = BatchCounts(of: try journal.items())
-        var steps = 0
-        for work in queue {
-            try check()
-            trace.look(at: work.inputs.map(\.path))
-            let plan = try? recipes[work.recipe].plan(source: work.source, threads: threads, lean: false)
-            steps += plan?.steps ?? 1
+    /// Cleans up the staging folder, and tells progress how much there is to do.
+    private func start(_ queue: [PendingItem]) async throws {
+        let counts = BatchCounts(of: try await journal.items())
+        let steps = try await blocking.run { () throws -> Int in
+            cleanStaging(keeping: Set(queue.map(\.name)))
+            return try countSteps(queue)
         }
-        trace.end()
         await progress.begin(
             total: counts.inputs - counts.skipped,
             alreadyDone: counts.inputs - counts.skipped - queue.count,
@@ -161,6 +180,28 @@ struct Reconciliation {
             steps: steps
         )
     }
+
+    private func cleanStaging(keeping names: Set<String>) {
+        for name in FileSystem.entries(output.staging) {
+            // Checkpoints of items that continue are in folders; a link is not ours.
+            let isKept = names.contains(name) && FileSystem.kind(output.staging(name)) == .folder
+            if !isKept { FileSystem.remove(output.staging(name)) }
+        }
+    }
+
+    private func countSteps(_ queue: [PendingItem]) throws -> Int {
+        var steps = 0
+        for item in queue {
+            try check()
+            options.trace.look(at: item.inputs.map(\.path))
+            let plan = try? recipes[item.recipe].plan(source: item.source, threads: options.threads, lean: false)
+            steps += plan?.steps ?? 1
+        }
+        options.trace.end()
+        return steps
+    }
+
+    // MARK: Reporting
 
     private func report(_ decisions: [WorkPlanner.Decision]) async {
         for decision in decisions where !decision.reused && !decision.work {
@@ -172,5 +213,31 @@ struct Reconciliation {
                 await progress.emit(BatchEvent(kind, item: entry.name, reason: entry.reason))
             }
         }
+    }
+}
+
+extension WorkPlanner.Decision {
+    /// Whether the journal has to be told of it.
+    fileprivate func changes(_ known: [String: JournalItem]) -> Bool {
+        guard !reused else { return false }
+        guard let before = known[entry.key] else { return true }
+        return before.state != entry.state || before.reason != entry.reason || before.deaths != entry.deaths
+            || before.fingerprint != entry.fingerprint
+    }
+}
+
+extension PendingItem {
+    fileprivate init(_ decision: WorkPlanner.Decision, id: Int64) {
+        self.init(
+            id: id,
+            recipe: decision.item.recipe,
+            model: decision.item.model,
+            name: decision.entry.name,
+            source: decision.entry.source,
+            path: decision.entry.path,
+            fingerprint: decision.entry.fingerprint,
+            inputs: decision.item.inputs,
+            suspect: decision.suspect
+        )
     }
 }

@@ -1,93 +1,92 @@
-import NocturneConcurrency
-import NocturneSystem
+public import NocturneSystem
 import Synchronization
 
 /// What signals and requests do to a run, from any thread, at once: flags are raised before any actor gets its turn.
 public final class RunControl: Sendable {
-    public enum Mode: Int, Sendable { case running, draining, cancelled }
+    public enum Mode: Int, Sendable {
+        case running
+        /// Nothing more is started; active items come to their end.
+        case draining
+        case cancelled
+    }
 
     private struct State {
         var mode = Mode.running
-        var flags: [String: CancellationFlag] = [:]
+        var itemFlags: [String: CancellationFlag] = [:]
         var cancelledNames: Set<String> = []
-        var onCancel: (@Sendable () -> Void)?
-        var onWait: (@Sendable (String?) -> Void)?
         var givenUp: String?
     }
     private let state = Mutex(State())
+    /// Raised when the run is cancelled: for work that is about no single item.
+    public let flag = CancellationFlag()
+    /// Told of every change of the mode and every request, and of what else the scheduler may wait for.
+    package let changes = ChangeSignal()
 
     public init() {}
 
     public var mode: Mode { state.withLock { $0.mode } }
 
-    /// Stops every item at its next look at the flag.
+    /// Stops every item at its next check of the flag.
     public func cancel() {
-        let action = state.withLock { state -> (@Sendable () -> Void)? in
-            guard state.mode != .cancelled else { return nil }
+        state.withLock { state in
             state.mode = .cancelled
-            for flag in state.flags.values { flag.cancel() }
-            return state.onCancel
+            for flag in state.itemFlags.values { flag.cancel() }
         }
-        action?()
+        flag.cancel()
+        changes.notify()
     }
 
-    /// Why the batch could not go on, such as an output folder that is gone; nil for all other ends.
+    /// Returns once the run is cancelled, or the task is.
+    public func cancelled() async {
+        while true {
+            let generation = changes.generation
+            if mode == .cancelled { return }
+            do { try await changes.wait(after: generation) } catch { return }
+        }
+    }
+
+    /// Why the batch could not continue, such as an output folder that is gone; nil for all other ends.
     public var givenUp: String? { state.withLock { $0.givenUp } }
 
-    /// Stops every item like ``cancel()``, because going on makes no sense.
+    /// Stops every item like ``cancel()``, because continuing makes no sense.
     func giveUp(_ reason: String) {
         state.withLock { $0.givenUp = $0.givenUp ?? reason }
         cancel()
     }
 
-    /// Says what the whole batch waits for, to whoever asks where it stands; nil for nothing.
-    func waits(for words: String?) {
-        let action = state.withLock { $0.onWait }
-        action?(words)
-    }
-
-    /// Called whenever the batch begins to wait, and ends.
-    func onWait(_ action: (@Sendable (String?) -> Void)?) { state.withLock { $0.onWait = action } }
-
-    /// Admits nothing new; what is in flight goes on to its end.
+    /// Starts nothing more; active items come to their end.
     public func drain() {
         state.withLock { if $0.mode == .running { $0.mode = .draining } }
+        changes.notify()
     }
 
-    /// Stops one item, in flight or still waiting.
+    /// Stops one item, active or still waiting.
     public func cancel(item name: String) {
         state.withLock { state in
             state.cancelledNames.insert(name)
-            state.flags[name]?.cancel()
+            state.itemFlags[name]?.cancel()
         }
+        changes.notify()
     }
 
-    func wasCancelled(item name: String) -> Bool { state.withLock { $0.cancelledNames.contains(name) } }
+    /// The names of the items that are to be cancelled.
+    var cancelledItems: Set<String> { state.withLock { $0.cancelledNames } }
 
-    /// A flag for an item that is being admitted; raised already when the run was cancelled.
+    /// A flag for an item that is being started; raised already when the run or the item was cancelled.
     func flag(for name: String) -> CancellationFlag {
         state.withLock { state in
             let flag = CancellationFlag()
             if state.mode == .cancelled || state.cancelledNames.contains(name) { flag.cancel() }
-            state.flags[name] = flag
+            state.itemFlags[name] = flag
             return flag
         }
     }
 
-    func forget(_ name: String) { state.withLock { _ = $0.flags.removeValue(forKey: name) } }
+    func removeFlag(for name: String) { state.withLock { _ = $0.itemFlags.removeValue(forKey: name) } }
 
     /// A request to cancel an item has been carried out. A later version of it, in a watch, is another matter.
     func forgetRequest(_ name: String) { state.withLock { _ = $0.cancelledNames.remove(name) } }
 
     /// As ``forgetRequest(_:)`` of all.
     func forgetRequests() { state.withLock { $0.cancelledNames = [] } }
-
-    /// Called once when the run is cancelled; at once when it was already.
-    func onCancel(_ action: @escaping @Sendable () -> Void) {
-        let now = state.withLock { state in
-            state.onCancel = action
-            return state.mode == .cancelled
-        }
-        if now { action() }
-    }
 }

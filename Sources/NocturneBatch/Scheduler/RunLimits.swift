@@ -1,39 +1,37 @@
-import Foundation
 import NocturneConcurrency
+import NocturneJournal
 import NocturneSystem
 
-/// What a run is held to from its beginning to its end, also by engines that are started after a death and in later rounds:
-/// what others take of the machine meanwhile is waited for and makes nothing fail, and the morning does not move.
-struct RunLimits: Codable {
+extension JournalSetting<RunLimits> {
+    /// The limits of the run that last worked on the batch.
+    static var runLimits: Self { Self(json: "limits") }
+}
+
+/// Limits that stay the same from the start of a run to its end, also for engines that are started after a crash and in later
+/// rounds: memory that other processes take meanwhile is waited for and makes no item fail, and the deadline does not move.
+struct RunLimits: Codable, Sendable {
     /// Of the run; nil without one.
     private let supervisor: String?
     /// For everything, in bytes.
     let memoryBytes: Int
-    /// To be done by, in seconds since 1970; nil for never, and for a watch, which has another one each day.
+    /// In seconds since 1970; nil for none, and for a watch, which has another one each day.
     private let deadline: Int?
 
-    /// Those that an engine of this run has settled before, or new ones.
+    /// Those that an earlier engine of this run has recorded, or new ones.
     /// - Throws: ``JournalError``.
-    init(_ options: BatchOptions, _ journal: Journal) throws {
-        if options.previousDeath != nil, options.supervisor != nil, let text = try journal.setting("limits"),
-            let settled = try? JSONDecoder().decode(RunLimits.self, from: Data(text.utf8)),
-            settled.supervisor == options.supervisor
+    init(_ options: BatchOptions, _ journal: Journal, time: any TimeSource = SystemTime()) async throws(JournalError) {
+        if options.previousDeath != nil, options.supervisor != nil,
+            let recorded = try await journal.value(of: .runLimits), recorded.supervisor == options.supervisor
         {
-            self = settled
+            self = recorded
             return
         }
         supervisor = options.supervisor
         memoryBytes = options.memoryBytes ?? MemoryBudget.defaultTotal(MemoryReading.take())
-        deadline = options.watch == nil ? options.hours.deadline(after: RunLimits.now) : nil
-        if supervisor != nil {
-            try journal.setSetting("limits", String(decoding: try JSONEncoder().encode(self), as: UTF8.self))
-        }
+        deadline = options.watch == nil ? options.hours.deadline(after: time.wallClock.seconds) : nil
+        if supervisor != nil { try await journal.set(.runLimits, to: self) }
     }
 
-    /// When what is begun now is to be done.
-    func deadline(_ hours: WorkingHours) -> ContinuousClock.Instant? {
-        (deadline ?? hours.deadline(after: RunLimits.now)).map { .now + .seconds($0 - RunLimits.now) }
-    }
-
-    private static var now: Int { Int(Date().timeIntervalSince1970) }
+    /// When what is started now is to be finished, in seconds since 1970; nil for never.
+    func deadline(_ hours: WorkingHours, after now: Int) -> Int? { deadline ?? hours.deadline(after: now) }
 }

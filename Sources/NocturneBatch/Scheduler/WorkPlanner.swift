@@ -1,27 +1,29 @@
 import NocturneCore
+package import NocturneJournal
 import NocturneSystem
 
-/// An item that is to be worked on.
-struct PendingItem: Sendable {
-    let id: Int64
-    /// The place of its recipe among the batch's.
-    let recipe: Int
+/// An item that is to be processed.
+package struct PendingItem: Sendable {
+    package let id: Int64
+    /// The index of its recipe among the batch's.
+    package let recipe: Int
     /// The id of its model.
-    let model: String
-    let name: String
-    let source: String
-    let path: String
-    let fingerprint: String
-    let inputs: [InputStamp]
-    /// In flight when the engine died: goes first, and alone.
-    let suspect: Bool
-    var retries = 0
+    package let model: String
+    package let name: String
+    package let source: String
+    package let path: String
+    package let fingerprint: String
+    package let inputs: [InputStamp]
+    /// In flight during a crash of the engine: processed first, and alone.
+    package let suspect: Bool
+    package var retries = 0
 }
 
-/// What discovery and the journal together say is to be done: pure decisions, no files, no clock.
-public struct WorkPlanner {
+/// Decides from discovery and the journal what is to be done: pure decisions, no files, no clock.
+public struct WorkPlanner: Sendable {
     /// What to do about one discovered item.
-    package struct Decision {
+    package struct Decision: Sendable {
+        package var item: DiscoveredItem
         package var entry: JournalEntry
         package var work: Bool
         package var suspect = false
@@ -29,51 +31,47 @@ public struct WorkPlanner {
         var note: String?
         /// Completed before, files intact: nothing is written for it.
         var reused = false
+
+        init(_ item: DiscoveredItem, name: String, state: ItemState, reason: String? = nil, deaths: Int = 0) {
+            self.item = item
+            entry = JournalEntry(
+                key: item.key,
+                name: name,
+                source: item.source,
+                path: item.path,
+                fingerprint: item.fingerprint.hex,
+                state: state,
+                reason: reason,
+                deaths: deaths
+            )
+            work = state == .pending
+        }
     }
 
     /// Whether failed, cancelled and quarantined items are to be tried again.
     var retryFailed: Bool
-    /// How the engine died before this start; nil when it did not.
-    var previousDeath: String?
 
-    public init(retryFailed: Bool, previousDeath: String?) {
-        self.retryFailed = retryFailed
-        self.previousDeath = previousDeath
-    }
+    public init(retryFailed: Bool) { self.retryFailed = retryFailed }
 
-    /// The names that items of a new batch would get, and what there is to say about them.
+    /// The names that items of a new batch would get, and remarks about them.
     public func preview(_ discovered: [DiscoveredItem]) -> (
         items: [(item: DiscoveredItem, name: String)], notes: [String]
     ) {
         let decisions = decide(discovered, known: [:], foreign: []) { _ in false }
-        return (decisions.map { ($0.entry.item, $0.entry.name) }, decisions.compactMap(\.note))
+        return (decisions.map { ($0.item, $0.entry.name) }, decisions.compactMap(\.note))
     }
 
-    /// Names that cannot be an item's folder: those of the batch's own files, while they are written too, and of the file
+    /// Names that cannot be an item's folder: those of the batch's own files, also while they are written, and of the file
     /// that stops a watch.
     static let reservedNames: Set<String> = {
         let files = ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf"]
-        return Set(files + files.map { $0 + ".part" } + ["stop"])
+        return Set(files + files.map { $0 + ".part" } + ["stop", "kept"])
     }()
-
-    /// Items that the journal says are in flight although no engine is at work: they wait again, and each has one death
-    /// more to its account when it was an engine's death that ended them.
-    ///
-    /// To be recorded before anything else is done: a death that comes later, while inputs are looked at, is nobody's.
-    package func takenBack(_ items: [JournalItem]) -> [JournalItem] {
-        items.filter { $0.state == .started }.map { item in
-            var item = item
-            item.state = .pending
-            item.reason = previousDeath ?? "interrupted"
-            if previousDeath != nil { item.deaths += 1 }
-            return item
-        }
-    }
 
     /// One decision for every discovered item, in order.
     /// - Parameters:
-    ///   - foreign: names in the output folder that are not ours and stay as they are.
-    ///   - isIntact: whether a completed item's files are there.
+    ///   - foreign: names in the output folder that are not results of this batch and stay as they are.
+    ///   - isIntact: whether a completed item's files exist with their sizes.
     package func decide(
         _ discovered: [DiscoveredItem],
         known: [String: JournalItem],
@@ -95,26 +93,15 @@ public struct WorkPlanner {
     }
 
     private func fresh(_ item: DiscoveredItem, name: String, deaths: Int = 0, note: String? = nil) -> Decision {
-        switch item.problem {
-        case .refused(let reason):
-            return Decision(
-                entry: JournalEntry(item: item, name: name, state: .failed, reason: reason),
-                work: false,
-                note: note
-            )
-        case .setAside(let reason), .unknown(let reason):
-            return Decision(
-                entry: JournalEntry(item: item, name: name, state: .skipped, reason: reason),
-                work: false,
-                note: note
-            )
-        case nil:
-            return Decision(
-                entry: JournalEntry(item: item, name: name, state: .pending, reason: nil, deaths: deaths),
-                work: true,
-                note: note
-            )
-        }
+        var decision =
+            switch item.problem {
+            case .refused(let reason): Decision(item, name: name, state: .failed, reason: reason)
+            case .setAside(let reason), .unknown(let reason):
+                Decision(item, name: name, state: .skipped, reason: reason)
+            case nil: Decision(item, name: name, state: .pending, deaths: deaths)
+            }
+        decision.note = note
+        return decision
     }
 
     private func decide(_ item: DiscoveredItem, before: JournalItem, isIntact: (JournalItem) throws -> Bool) rethrows
@@ -124,14 +111,12 @@ public struct WorkPlanner {
         guard same, item.problem == nil else {
             let note =
                 same || item.problem != nil
-                ? nil : "\(before.name): the source, the model or the options changed; done anew"
+                ? nil : "\(before.name): the source, the model or the options changed; processed again"
             return fresh(item, name: before.name, note: before.state == .completed ? note : nil)
         }
         func keep(_ state: ItemState, _ reason: String?) -> Decision {
-            var decision = Decision(
-                entry: JournalEntry(item: item, name: before.name, state: state, reason: reason, deaths: before.deaths),
-                work: false
-            )
+            var decision = Decision(item, name: before.name, state: state, reason: reason, deaths: before.deaths)
+            decision.work = false
             decision.reused = true
             return decision
         }
@@ -141,49 +126,49 @@ public struct WorkPlanner {
             return fresh(
                 item,
                 name: before.name,
-                note: "\(before.name): files are missing or changed in size; done anew"
+                note: "\(before.name): files are missing or changed in size; processed again"
             )
         case .failed, .cancelled, .quarantined:
             return retryFailed ? fresh(item, name: before.name) : keep(before.state, before.reason)
-        case .pending where before.deaths >= 2:
-            let cause = before.reason.map { ": \($0)" } ?? ""
-            var decision = keep(.quarantined, "the engine died twice with this item in flight\(cause)")
-            decision.reused = false
-            return decision
         case .skipped, .pending, .started:
-            return again(item, before, deaths: before.deaths)
+            let crashes = before.deaths
+            switch CrashRecoveryStateMachine.itemFound(crashes: before.state == .pending ? crashes : min(crashes, 1)) {
+            case .process: return fresh(item, name: before.name, deaths: crashes)
+            case .processAlone:
+                var decision = fresh(item, name: before.name, deaths: crashes)
+                decision.suspect = true
+                return decision
+            case .quarantine:
+                let cause = before.reason.map { ": \($0)" } ?? ""
+                var decision = keep(.quarantined, "the engine crashed twice with this item in flight\(cause)")
+                decision.reused = false
+                return decision
+            }
         }
     }
 
-    /// To be worked on, alone if the engine once died with it in flight.
-    private func again(_ item: DiscoveredItem, _ before: JournalItem, deaths: Int) -> Decision {
-        var decision = fresh(item, name: before.name, deaths: deaths)
-        decision.suspect = deaths > 0
-        return decision
-    }
-
-    /// The wished name, or with six digits of the key's digest where it is taken: the same in every run.
+    /// The preferred name, or with six digits of the key's digest where it is taken: the same in every run.
     private func uniqueName(for item: DiscoveredItem, taken: inout Set<String>) -> (String, String?) {
         var name = Self.safeName(item.name)
         var note: String?
         if taken.contains(name.lowercased()) {
             let digest = ContentDigest.of(item.key).hex
             var digits = 6
-            let wished = name
+            let preferred = name
             repeat {
-                name = "\(wished)-\(digest.prefix(digits))"
+                name = "\(preferred)-\(digest.prefix(digits))"
                 digits += 2
             } while taken.contains(name.lowercased()) && digits <= 64
-            note = "\(item.path): the name \(wished) is taken in the output folder; this one becomes \(name)"
+            note = "\(item.path): the name \(preferred) is taken in the output folder; this one becomes \(name)"
         }
         taken.insert(name.lowercased())
         return (name, note)
     }
 
     /// A folder name that every file system takes, that no shell reads as an option and no spreadsheet as a formula.
-    package static func safeName(_ wished: String) -> String {
+    package static func safeName(_ preferred: String) -> String {
         var name = String(
-            wished.map { character in
+            preferred.map { character in
                 let allowed = character.isLetter || character.isNumber || "._-@+=".contains(character)
                 return allowed ? character : "_"
             }

@@ -1,4 +1,4 @@
-import NocturneSystem
+package import NocturneSystem
 
 #if canImport(Glibc)
     import Glibc
@@ -11,9 +11,9 @@ public struct WorkingHours: Sendable, Hashable {
         /// 0 to 1439.
         public let minutes: Int
 
-        /// Of words such as "06:30"; nil for others.
-        public init?(_ words: some StringProtocol) {
-            let parts = words.split(separator: ":", omittingEmptySubsequences: false)
+        /// From text such as "06:30"; nil for other text.
+        public init?(_ text: some StringProtocol) {
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
             guard parts.count == 2, parts.allSatisfy({ (1...2).contains($0.count) && $0.allSatisfy(\.isNumber) }),
                 let hour = Int(parts[0]), let minute = Int(parts[1]), (0..<24).contains(hour), (0..<60).contains(minute)
             else { return nil }
@@ -31,9 +31,9 @@ public struct WorkingHours: Sendable, Hashable {
         public let from: TimeOfDay
         public let until: TimeOfDay
 
-        /// Of words such as "20:00-06:00"; nil for others, and where both times are the same.
-        public init?(_ words: String) {
-            let parts = words.split(separator: "-", omittingEmptySubsequences: false)
+        /// From text such as "20:00-06:00"; nil for other text, and where both times are the same.
+        public init?(_ text: String) {
+            let parts = text.split(separator: "-", omittingEmptySubsequences: false)
             guard parts.count == 2, let from = TimeOfDay(parts[0]), let until = TimeOfDay(parts[1]), from != until
             else { return nil }
             self.from = from
@@ -61,24 +61,9 @@ public struct WorkingHours: Sendable, Hashable {
         return sinceOpening < length ? 0 : WorkingHours.day - sinceOpening
     }
 
-    /// Whether items may be started now.
-    var areOpen: Bool { secondsUntilOpen(at: WorkingHours.now()) == 0 }
-
-    /// Waits until items may be started.
-    /// - Returns: false when the run is to stop instead.
-    func waitUntilOpen(_ control: RunControl, _ progress: ProgressReporter) async -> Bool {
-        var told = false
-        defer { if told { control.waits(for: nil) } }
-        while control.mode == .running {
-            if areOpen { return true }
-            if !told, let window {
-                told = true
-                control.waits(for: "\(window.from), before which nothing is started")
-                await progress.note("Nothing is started before \(window.from).")
-            }
-            try? await Task.sleep(for: .seconds(1))
-        }
-        return false
+    /// Seconds from this moment until items may be started; 0 while they may.
+    package func secondsUntilOpen(at moment: WallTime) -> Int {
+        window == nil ? 0 : secondsUntilOpen(at: secondsSinceMidnight(moment))
     }
 
     /// The next time to be finished by after a moment, both in seconds since 1970; nil when there is none.
@@ -90,7 +75,7 @@ public struct WorkingHours: Sendable, Hashable {
         local.tm_sec = 0
         local.tm_min = Int32(finishBy.minutes % 60)
         local.tm_hour = Int32(finishBy.minutes / 60)
-        // In a night in which clocks are set it is for the system to know.
+        // Where the clocks change in between, the system knows which time is meant.
         local.tm_isdst = -1
         var next = local
         let today = mktime(&next)
@@ -101,27 +86,11 @@ public struct WorkingHours: Sendable, Hashable {
 
     private static func modulo(_ seconds: Int) -> Int { (seconds % day + day) % day }
 
-    /// Seconds since midnight, local time.
-    static func now() -> Int {
-        var moment = time(nil)
+    /// In local time.
+    package func secondsSinceMidnight(_ moment: WallTime) -> Int {
+        var seconds = time_t(moment.seconds)
         var local = tm()
-        localtime_r(&moment, &local)
+        localtime_r(&seconds, &local)
         return Int(local.tm_hour) * 3600 + Int(local.tm_min) * 60 + Int(local.tm_sec)
-    }
-}
-
-/// How long items take, learned from those that were completed: seconds a tile, one figure for each model.
-struct LearnedPace: Codable, Sendable {
-    private var secondsPerStep: [String: Double] = [:]
-
-    /// Later items count as much as all before them together: machines change.
-    mutating func learn(model: String, seconds: Double, steps: Int) {
-        let new = seconds / Double(max(steps, 1))
-        secondsPerStep[model] = secondsPerStep[model].map { ($0 + new) / 2 } ?? new
-    }
-
-    /// Nil for a model of which nothing was completed yet.
-    func seconds(model: String, steps: Int) -> Double? {
-        secondsPerStep[model].map { $0 * Double(max(steps, 1)) }
     }
 }

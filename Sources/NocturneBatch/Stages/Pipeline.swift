@@ -3,75 +3,69 @@ import NocturneSystem
 
 /// A pipeline, whatever its recipe's payloads are.
 protocol RunnablePipeline: Sendable {
-    /// Where the scheduler puts admitted items.
-    var requests: BoundedChannel<StageMessage<Void>> { get }
-    /// Runs all stages until the requests end and everything in flight has ended.
+    /// What an item will need, and how to start it. Its source is decoded here, once.
+    /// - Parameter bytes: the memory it may have: the ordinary plan if it fits, else the lean one, which may not fit
+    ///   either.
+    func plan(_ item: PendingItem, threads: Int, within bytes: Int) throws -> PlannedItem
+    /// No item will be started any more.
+    func finishRequests()
+    /// Runs all stages until the requests end and every item in flight has ended.
     func run() async
+}
+
+/// An item that can be started.
+struct PlannedItem: Sendable {
+    let plan: ItemPlan
+    /// Sends it into the pipeline. Waits while the first stage has enough to do.
+    let start: @Sendable (ActiveItem) async throws -> Void
 }
 
 /// The stages of one recipe, with a bounded channel between any two.
 struct Pipeline<R: Recipe>: RunnablePipeline {
-    let requests: BoundedChannel<StageMessage<Void>>
-    private let loader: Loader<R>
-    private let preprocessor: Preprocessor<R>
-    private let inference: TiledInference<R>
-    private let postprocessor: Postprocessor<R>
-    private let mesher: Mesher<R>
-    private let writer: Writer<R>
+    private let recipe: R
+    private let requests: BoundedChannel<StageMessage<R.Source>>
+    private let stages: [any StageActor]
 
     /// - Parameter bytes: how much may wait between two stages.
-    init(
-        recipe: R,
-        bytes: Int,
-        surroundings: StageEnvironment,
-        committer: Committer,
-        facts: RunFacts
-    ) {
-        // Two items between any two stages: enough that neither waits for the other, little enough to stay bounded.
-        let requests = BoundedChannel<StageMessage<Void>>(items: 2)
-        let loaded = BoundedChannel<StageMessage<R.Loaded>>(items: 2, bytes: bytes)
-        let prepared = BoundedChannel<StageMessage<R.Prepared>>(items: 2, bytes: bytes)
-        let inferred = BoundedChannel<StageMessage<R.Inference.Inferred>>(items: 2, bytes: bytes)
-        let finished = BoundedChannel<StageMessage<R.Finished>>(items: 2, bytes: bytes)
-        let meshed = BoundedChannel<StageMessage<R.Meshed>>(items: 16, bytes: bytes)
-        self.requests = requests
-        loader = Loader(
-            recipe: recipe,
-            line: StageLine(stage: .load, input: requests, output: loaded, surroundings: surroundings)
-        )
-        preprocessor = Preprocessor(
-            recipe: recipe,
-            line: StageLine(stage: .prepare, input: loaded, output: prepared, surroundings: surroundings)
-        )
-        inference = TiledInference(
-            recipe: recipe,
-            line: StageLine(stage: .infer, input: prepared, output: inferred, surroundings: surroundings)
-        )
-        postprocessor = Postprocessor(
-            recipe: recipe,
-            line: StageLine(stage: .finish, input: inferred, output: finished, surroundings: surroundings)
-        )
-        mesher = Mesher(
-            recipe: recipe,
-            line: StageLine(stage: .mesh, input: finished, output: meshed, surroundings: surroundings)
-        )
-        writer = Writer(
-            recipe: recipe,
-            input: meshed,
-            surroundings: surroundings,
+    init(recipe: R, bytes: Int, environment: StageEnvironment, committer: Committer, facts: RunFacts) {
+        self.recipe = recipe
+        var assembly = PipelineAssembly<R.Source>(
+            bytes: bytes,
+            environment: environment,
             committer: committer,
             facts: facts
         )
+        recipe.stages(StageBuilder()).assemble(&assembly)
+        requests = assembly.requests
+        stages = assembly.stages
     }
 
-    func run() async {
-        await withTaskGroup(of: Void.self) { stages in
-            stages.addTask { await loader.run() }
-            stages.addTask { await preprocessor.run() }
-            stages.addTask { await inference.run() }
-            stages.addTask { await postprocessor.run() }
-            stages.addTask { await mesher.run() }
-            stages.addTask { await writer.run() }
+    func plan(_ item: PendingItem, threads: Int, within bytes: Int) throws -> PlannedItem {
+        let source = try R.source(from: item.source)
+        let plan = try recipe.plan(source, threads: threads, within: bytes)
+        return PlannedItem(plan: plan) { [requests] active in
+            try await requests.send(StageMessage(item: active, payload: source))
         }
     }
+
+    func finishRequests() { requests.finish() }
+
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            for stage in stages { group.addTask { await stage.run() } }
+        }
+    }
+}
+
+/// A pipeline while it is put together: the stages so far, and what all of them use.
+struct PipelineAssembly<Source: Sendable> {
+    /// Two items between any two stages: enough that neither waits for the other, little enough to stay bounded.
+    static var itemsBetweenStages: Int { 2 }
+
+    let bytes: Int
+    let environment: StageEnvironment
+    let committer: Committer
+    let facts: RunFacts
+    let requests = BoundedChannel<StageMessage<Source>>(items: itemsBetweenStages)
+    var stages: [any StageActor] = []
 }

@@ -1,45 +1,25 @@
 import Foundation
-import NocturneCore
 import NocturneSystem
 import Synchronization
 
 /// Notices an item that makes no progress (a read from a share that is gone, a decoder that never ends), and one that takes
-/// longer than an item may.
+/// longer than an item may. What that means, ``StallStateMachine`` decides.
 ///
 /// A thread of its own counts, so that it works when all others are stuck. It counts its own wakings and not the clock:
 /// time in which the whole process was stopped or the machine asleep is nobody's stall.
 final class StallDetector: Sendable {
-    /// An item that nothing can be done about any more but to end the process.
-    struct Stuck: Sendable {
-        let id: Int64
-        let words: String
-        /// Whether it had its time, and failed with that; otherwise it gets another attempt, alone.
-        let isLate: Bool
-        /// The file whose reading does not end; nil when it is not known, or when it is not reading that hangs.
-        let path: String?
-    }
-
-    private struct Entry {
-        let item: ActiveItem
-        /// Nil between two stages: waiting is not the item's time.
-        var stage: Stage?
-        var idleSeconds = 0
-        var usedSeconds = 0
-    }
+    typealias Stuck = StallStateMachine.Stuck
 
     private struct State {
-        var entries: [Int64: Entry] = [:]
+        var machine: StallStateMachine
+        var flags: [Int64: CancellationFlag] = [:]
         var isOver = false
     }
 
-    /// Seconds that a late item has to notice that it was told to stop.
-    private var grace: Int { min(10, itemLimit ?? 0) }
-
-    private let limit: Int?
-    private let itemLimit: Int?
     private let isPaused: @Sendable () -> Bool
     private let action: @Sendable ([Stuck]) -> Void
-    private let state = Mutex(State())
+    // Not an actor: it has to work when no task gets a thread any more.
+    private let state: Mutex<State>
 
     /// - Parameters:
     ///   - limit: seconds without progress after which `action` is called; nil for no such limit.
@@ -52,33 +32,40 @@ final class StallDetector: Sendable {
         isPaused: @escaping @Sendable () -> Bool,
         action: @escaping @Sendable ([Stuck]) -> Void
     ) {
-        self.limit = limit
-        self.itemLimit = itemLimit
+        state = Mutex(State(machine: StallStateMachine(limit: limit, itemLimit: itemLimit)))
         self.isPaused = isPaused
         self.action = action
     }
 
+    /// An item enters a stage.
     func enter(_ item: ActiveItem, _ stage: Stage) {
         state.withLock { state in
-            state.entries[item.id, default: Entry(item: item)].stage = stage
-            state.entries[item.id]?.idleSeconds = 0
+            state.machine.enter(item.id, name: item.item.name, onlyInput: item.onlyInput, stage: stage)
+            state.flags[item.id] = item.flag
         }
     }
 
-    func moved(_ id: Int64) { state.withLock { $0.entries[id]?.idleSeconds = 0 } }
+    /// It made progress.
+    func moved(_ id: Int64) { state.withLock { $0.machine.moved(id) } }
 
-    func leave(_ id: Int64) { state.withLock { $0.entries[id]?.stage = nil } }
+    /// It left its stage.
+    func leave(_ id: Int64) { state.withLock { $0.machine.leave(id) } }
 
-    /// The item's way has ended.
-    func forget(_ id: Int64) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
+    /// It has ended.
+    /// - Returns: why it was stopped, if it took longer than an item may.
+    func forget(_ id: Int64) -> String? {
+        state.withLock { state in
+            state.flags[id] = nil
+            return state.machine.forget(id)
+        }
+    }
 
     /// Counts until ``stop()``.
     func start() {
         let thread = Thread { [self] in
             while !state.withLock({ $0.isOver }) {
                 Thread.sleep(forTimeInterval: 1)
-                let stuck = tick()
-                if !stuck.isEmpty { action(stuck) }
+                tick()
             }
         }
         thread.name = "nocturne.stalls"
@@ -87,39 +74,14 @@ final class StallDetector: Sendable {
 
     func stop() { state.withLock { $0.isOver = true } }
 
-    /// One second more: stops items that have had their time.
-    /// - Returns: the items that cannot be helped, once one has just come to that.
-    func tick() -> [Stuck] {
-        if isPaused() {
-            state.withLock { state in for id in state.entries.keys { state.entries[id]?.idleSeconds = 0 } }
-            return []
+    /// One second more: stops items that have had their time, and acts on those that cannot be helped.
+    func tick() {
+        let isPaused = isPaused()
+        let stuck = state.withLock { state -> [Stuck] in
+            let action = state.machine.tick(isPaused: isPaused)
+            for id in action.stop { state.flags[id]?.cancel() }
+            return action.stuck
         }
-        return state.withLock { state -> [Stuck] in
-            var isTime = false
-            for (id, entry) in state.entries {
-                guard let stage = entry.stage else { continue }
-                let used = entry.usedSeconds + 1
-                let idle = entry.idleSeconds + 1
-                state.entries[id]?.usedSeconds = used
-                state.entries[id]?.idleSeconds = idle
-                if let itemLimit, used == itemLimit { entry.item.stopLate(after: itemLimit, in: stage) }
-                let isOverdue = itemLimit.map { entry.item.timeoutReason != nil && used == $0 + grace } ?? false
-                isTime = isTime || isOverdue || idle == limit
-            }
-            return isTime ? state.entries.values.compactMap(stuck) : []
-        }
-    }
-
-    /// What is to be said of an item when the process is ended: of those that have had their time, and those that have not
-    /// moved for half of it, since what hangs in one share hangs together.
-    private func stuck(_ entry: Entry) -> Stuck? {
-        guard let stage = entry.stage else { return nil }
-        let path = stage == .load ? entry.item.onlyInput : nil
-        if let words = entry.item.timeoutReason {
-            return Stuck(id: entry.item.id, words: words, isLate: true, path: path)
-        }
-        guard let limit, 2 * entry.idleSeconds >= limit else { return nil }
-        let words = "\(entry.item.item.name) has made no progress for \(entry.idleSeconds) s (stage \(stage.rawValue))"
-        return Stuck(id: entry.item.id, words: words, isLate: false, path: path)
+        if !stuck.isEmpty { action(stuck) }
     }
 }

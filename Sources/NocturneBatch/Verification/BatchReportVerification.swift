@@ -1,22 +1,26 @@
 import Foundation
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 
-/// Whether `batch.json`, `statistics.csv` and `retry.txt` say what the journal says, and what the items promise is there.
+/// Checks `batch.json`, `statistics.csv` and `retry.txt` against the journal, and that files promised by items exist.
 struct BatchReportVerification {
     let output: OutputFolder
-    let journal: Journal
+    let contents: JournalContents
     let inspection: any ResultInspection
 
-    func check(_ items: [JournalItem], promised: Set<String>, _ report: inout VerificationReport) throws {
-        guard try journal.isAccounted() else {
-            report.add(output.account, "is older than the journal: a run was cut off; `nocturne resume` writes it anew")
+    func check(promised: Set<String>, _ report: inout VerificationReport) throws {
+        guard contents.isReportUpToDate else {
+            report.add(
+                output.account,
+                "is older than the journal: a run was interrupted; `nocturne resume` writes it again"
+            )
             return
         }
-        try checkBatch(items, &report)
-        let account = BatchReport(output: output, journal: journal, description: try description())
-        checkLines(output.statistics, expected: try account.statistics(items), &report)
-        checkLines(output.retryList, expected: account.retryList(items), &report)
+        let expected = try contents.report(of: output)
+        checkBatch(expected.report, &report)
+        checkLines(output.statistics, expected: expected.statisticsTable, &report)
+        checkLines(output.retryList, expected: expected.retryList, &report)
         for name in promised.sorted() {
             let path = output.path + "/" + name
             guard FileSystem.kind(path) == .file else {
@@ -28,29 +32,20 @@ struct BatchReportVerification {
         }
     }
 
-    private func description() throws -> BatchDescription {
-        guard let text = try journal.setting("description") else {
-            throw BatchError(.notABatch, path: output.path, detail: "the journal does not say what the batch is")
-        }
-        return try JSONDecoder().decode(BatchDescription.self, from: Data(text.utf8))
-    }
-
-    private func checkBatch(_ items: [JournalItem], _ report: inout VerificationReport) throws {
+    private func checkBatch(_ expected: BatchReport.Report, _ report: inout VerificationReport) {
         let path = output.account
         guard let bytes = read(path, &report) else { return }
         do {
             if let first = try PipelineSchemas.batch.faults(in: bytes).first {
-                return report.add(path, "does not fit its schema: \(first)")
+                return report.add(path, "does not match its schema: \(first)")
             }
             let written = try JSONDecoder().decode(BatchReport.Report.self, from: Data(bytes))
-            let account = BatchReport(output: output, journal: journal, description: try description())
-            let expected = account.report(items)
             if written.counts != expected.counts { report.add(path, "its counts are not those of the journal") }
             if written.items.count != expected.items.count {
                 report.add(path, "has \(written.items.count) items, the journal has \(expected.items.count)")
             }
-            for (said, known) in zip(written.items, expected.items) where said != known {
-                report.add(path, "says of \(said.item): \(said.words); the journal of \(known.item): \(known.words)")
+            for (found, known) in zip(written.items, expected.items) where found != known {
+                report.add(path, "has \(found.item): \(found.text); the journal has \(known.item): \(known.text)")
             }
             if written.models != expected.models || written.options != expected.options
                 || written.version != expected.version
@@ -62,7 +57,7 @@ struct BatchReportVerification {
         }
     }
 
-    /// The first line that differs says enough.
+    /// Reports the first line that differs.
     private func checkLines(_ path: String, expected: String, _ report: inout VerificationReport) {
         guard let bytes = read(path, &report) else { return }
         let wanted = Array(expected.utf8)
@@ -70,11 +65,11 @@ struct BatchReportVerification {
         let lines = bytes.split(separator: 10, omittingEmptySubsequences: false)
         let right = wanted.split(separator: 10, omittingEmptySubsequences: false)
         let place = zip(lines, right).enumerated().first { $1.0 != $1.1 }?.offset ?? min(lines.count, right.count)
-        func words(_ lines: [ArraySlice<UInt8>]) -> String {
+        func text(_ lines: [ArraySlice<UInt8>]) -> String {
             place < lines.count && !(lines[place].isEmpty && place == lines.count - 1)
                 ? "\"\(String(decoding: lines[place], as: UTF8.self).prefix(200))\"" : "nothing"
         }
-        report.add(path, "line \(place + 1) is \(words(lines)), by the journal it is \(words(right))")
+        report.add(path, "line \(place + 1) is \(text(lines)), according to the journal it is \(text(right))")
     }
 
     private func read(_ path: String, _ report: inout VerificationReport) -> [UInt8]? {

@@ -1,58 +1,61 @@
 import Foundation
 public import NocturneConcurrency
 import NocturneCore
-import NocturneSystem
+import NocturneJournal
+public import NocturneSystem
 import Synchronization
 
-/// Holds a batch against its journal: every file, what is in it, and whether the accounts add up.
+/// Checks a batch against its journal: every file, what it contains, and the report.
 ///
-/// Files are hashed first. One that is not what was recorded is told as such and not looked into; the others are, while
-/// the system still has them in memory.
+/// Files are hashed first. One that differs from what was recorded is reported as such and not read further; the others are,
+/// while the system still has them in memory.
 public struct BatchVerification: Sendable {
     private let output: OutputFolder
     private let inspection: any ResultInspection
-    private let looksAtSources: Bool
+    private let checksSources: Bool
 
-    /// - Parameter looksAtSources: whether to note which sources are not what they were when their results were made.
-    public init(_ output: OutputFolder, inspection: any ResultInspection, looksAtSources: Bool = false) {
+    /// - Parameter checksSources: whether to note which sources have changed since their results were made.
+    public init(_ output: OutputFolder, inspection: any ResultInspection, checksSources: Bool = false) {
         self.output = output
         self.inspection = inspection
-        self.looksAtSources = looksAtSources
+        self.checksSources = checksSources
     }
 
-    /// Faults come in the order of items and files, whatever the threads.
+    /// Faults are listed in the order of items and files, for any number of threads.
     /// - Parameter progress: called after each item, from several threads.
     /// - Throws: ``BatchError`` when the journal cannot be read; `CancelledError` soon after the scope's flag is raised.
     /// - Complexity: two reads of every file, the second from the system's memory; one item a thread at a time.
+    /// - Parameter pool: on which items are checked side by side; nil for one thread.
     public func run(
-        scope: ComputeScope = .serial(),
+        on pool: ComputePool? = nil,
+        flag: CancellationFlag = CancellationFlag(),
         progress: @escaping @Sendable (_ done: Int, _ all: Int) -> Void = { _, _ in }
+    ) async throws -> VerificationReport {
+        let contents = try await Journal.with(path: output.journal) { try await $0.contents() }
+        let used = try pool ?? ComputePool(width: 1)
+        defer { if pool == nil { used.shutdown() } }
+        return try await used.run { try check(contents, ComputeScope(pool: used, flag: flag), progress) }
+    }
+
+    private func check(
+        _ contents: JournalContents,
+        _ scope: ComputeScope,
+        _ progress: @escaping @Sendable (_ done: Int, _ all: Int) -> Void
     ) throws -> VerificationReport {
-        let journal = try Journal(path: output.journal)
-        defer { journal.close() }
-        let items = try journal.items()
-        let files = try journal.files()
-        let statistics = try journal.statistics()
-        let parts = try journal.parts()
+        let items = contents.items
         let completed = items.filter { $0.state == .completed }
         let found = Mutex([Int: Checked]())
         let done = Atomic(0)
         try scope.forEach(completed.count) { index in
             let item = completed[index]
-            let product = ItemProduct(
-                files: files[item.id] ?? [],
-                statistics: statistics[item.id] ?? [],
-                notes: item.notes,
-                parts: parts[item.id] ?? []
-            )
             var checked = Checked()
             do {
-                checked = try check(item, product, scope.flag)
+                checked = try check(item, contents.product(of: item), scope.flag)
             } catch is CancelledError {
                 // The loop itself throws it at its end.
                 return
             } catch {
-                checked.report.add(output.item(item.name), "cannot be looked into: \(error)")
+                checked.report.add(output.item(item.name), "cannot be read: \(error)")
             }
             found.withLock { $0[index] = checked }
             progress(done.add(1, ordering: .relaxed).newValue, completed.count)
@@ -64,10 +67,10 @@ public struct BatchVerification: Sendable {
             promised.formUnion(checked.promised)
         }
         checkOrphans(items, &report)
-        try BatchReportVerification(output: output, journal: journal, inspection: inspection)
-            .check(items, promised: promised, &report)
+        try BatchReportVerification(output: output, contents: contents, inspection: inspection)
+            .check(promised: promised, &report)
         try EventVerification(output: output).check(items, flag: scope.flag, &report)
-        if looksAtSources { report.notes += items.compactMap(sourceNote) }
+        if checksSources { report.notes += items.compactMap(sourceNote) }
         return report
     }
 
@@ -85,7 +88,7 @@ public struct BatchVerification: Sendable {
         let folder = output.item(item.name)
         guard FileSystem.kind(folder) == .folder else {
             let isThere = FileSystem.kind(folder) != .nothing
-            checked.report.add(folder, isThere ? "is no folder" : "is missing")
+            checked.report.add(folder, isThere ? "is not a folder" : "is missing")
             return checked
         }
         if product.files.isEmpty { checked.report.add(folder, "the journal records no files") }
@@ -106,8 +109,8 @@ public struct BatchVerification: Sendable {
         )
         for fault in findings.faults { checked.report.add(folder + "/" + fault.file, fault.detail) }
         checked.promised = findings.batchFiles
-        if let said = findings.product {
-            for detail in ItemAgreement(said: said, recorded: product).faults {
+        if let found = findings.product {
+            for detail in ItemAgreement(found: found, recorded: product).faults {
                 checked.report.add(folder + "/result.json", detail)
             }
         }
@@ -127,7 +130,7 @@ public struct BatchVerification: Sendable {
             let path = folder + "/" + file.path
             switch FileSystem.kind(path) {
             case .nothing: report.add(path, "is missing")
-            case .folder, .other: report.add(path, "is no ordinary file")
+            case .folder, .other: report.add(path, "is not a regular file")
             case .file:
                 do {
                     let (bytes, digest) = try FileSystem.digest(path, while: { !flag.isCancelled })
@@ -162,7 +165,7 @@ public struct BatchVerification: Sendable {
         guard FileSystem.kind(path) == .file else { return report.add(path, "is missing") }
         do {
             let faults = try PipelineSchemas.run.faults(in: try FileSystem.read(path))
-            if let first = faults.first { report.add(path, "does not fit its schema: \(first)") }
+            if let first = faults.first { report.add(path, "does not match its schema: \(first)") }
         } catch {
             report.add(path, "cannot be read: \(error)")
         }
@@ -173,7 +176,7 @@ public struct BatchVerification: Sendable {
     private func checkOrphans(_ items: [JournalItem], _ report: inout VerificationReport) {
         let completed = Set(items.filter { $0.state == .completed }.map(\.name))
         let items = Dictionary(items.map { ($0.name, $0) }) { first, _ in first }
-        for entry in FileSystem.entries(output.path) where !entry.hasPrefix(".") {
+        for entry in FileSystem.entries(output.path) where !entry.hasPrefix(".") && output.item(entry) != output.kept {
             let path = output.path + "/" + entry
             guard !completed.contains(entry), !FileSystem.entries(path).isEmpty else { continue }
             guard let item = items[entry] else {
@@ -181,17 +184,17 @@ public struct BatchVerification: Sendable {
                 continue
             }
             if isOfBefore(item) {
-                let word = BatchReport.word(for: item.state)
+                let word = BatchReport.name(of: item.state)
                 let fact = "its folder holds the result of an earlier source, model or options"
                 report.notes.append("\(entry): \(word); \(fact)")
             } else {
-                report.add(path, "a result of an item that is not completed")
+                report.add(path, "is a result of an item that is not completed")
             }
         }
     }
 
-    /// Whether the result that is there was whole when something about the item changed: it stays until another one takes
-    /// its place, however the item ends.
+    /// Whether the folder holds a whole result from before something about the item changed: it stays until a new one
+    /// replaces it, however the item ends.
     private func isOfBefore(_ item: JournalItem) -> Bool {
         guard output.holdsResult(item.name),
             let result = try? JSONValue(parsing: FileSystem.read(output.item(item.name) + "/result.json")),
@@ -200,61 +203,61 @@ public struct BatchVerification: Sendable {
         return fingerprint != item.fingerprint
     }
 
-    /// By the clock of the file system alone: what was changed and changed back is not seen.
+    /// By the time of modification alone: a file that was changed and changed back with its time is not noticed.
     private func sourceNote(_ item: JournalItem) -> String? {
         guard item.state == .completed, let changed = item.changed else { return nil }
         let stamp = InputStamp(item.path)
         guard let seconds = stamp.changedSeconds else {
-            return FileSystem.exists(item.path) ? nil : "\(item.name): its source \(item.path) is no longer there"
+            return FileSystem.exists(item.path) ? nil : "\(item.name): its source \(item.path) no longer exists"
         }
         guard Timestamp.string(seconds: seconds, nanoseconds: 0) > changed else { return nil }
         return "\(item.name): its source \(item.path) was changed after the result was made"
     }
 }
 
-/// Whether the journal has of an item what its `result.json` says.
+/// Compares the `result.json` of an item with the journal.
 private struct ItemAgreement {
-    let said: ItemProduct
+    let found: ItemProduct
     let recorded: ItemProduct
 
     var faults: [String] {
         var faults: [String] = []
         let files = Dictionary(recorded.files.map { ($0.path, $0) }) { first, _ in first }
-        for file in said.files where files[file.path] != file {
+        for file in found.files where files[file.path] != file {
             faults.append(
                 files[file.path] == nil
-                    ? "names the file \(file.path), which the journal does not have"
-                    : "says another size or digest of \(file.path) than the journal"
+                    ? "lists the file \(file.path), which the journal does not have"
+                    : "has another size or digest of \(file.path) than the journal"
             )
         }
-        let named = Set(said.files.map(\.path))
+        let named = Set(found.files.map(\.path))
         for file in recorded.files where !named.contains(file.path) {
-            faults.append("does not name the file \(file.path), which the journal has")
+            faults.append("does not list the file \(file.path), which the journal has")
         }
         faults += rows
-        if said.notes != recorded.notes { faults.append("its notes are not those of the journal") }
-        if said.parts != recorded.parts { faults.append("its parts are not those of the journal") }
+        if found.notes != recorded.notes { faults.append("its notes are not those of the journal") }
+        if found.parts != recorded.parts { faults.append("its parts are not those of the journal") }
         return faults
     }
 
-    /// In whatever order: it is the program's, and another version may have another.
+    /// In any order: another version of the program may write them in another one.
     private var rows: [String] {
         var left = recorded.statistics
-        let missing = said.statistics.filter { row in
+        let missing = found.statistics.filter { row in
             guard let place = left.firstIndex(of: row) else { return true }
             left.remove(at: place)
             return false
         }
         guard let row = missing.first else {
             return left.first.map {
-                ["the journal has \($0.measure) of \($0.label), \(words($0)), which it does not give"]
+                ["the journal has \($0.measure) of \($0.label), \(text($0)), which it does not have"]
             } ?? []
         }
         let other = left.first { $0.label == row.label && $0.measure == row.measure }
         return [
-            "\(row.measure) of \(row.label) is \(words(row)), in the journal it is \(other.map(words) ?? "not there")"
+            "\(row.measure) of \(row.label) is \(text(row)), in the journal it is \(other.map(text) ?? "missing")"
         ]
     }
 
-    private func words(_ row: Statistic) -> String { row.value.map { "\($0)" } ?? "not measured" }
+    private func text(_ row: Statistic) -> String { row.value.map { "\($0)" } ?? "not measured" }
 }

@@ -1,9 +1,10 @@
 import Foundation
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 
-/// Whether every line of `events.jsonl` can be read, and tells of every item the end that the journal has.
+/// Checks that every line of `events.jsonl` can be read, and that the last event of every item agrees with the journal.
 struct EventVerification {
     let output: OutputFolder
 
@@ -18,7 +19,7 @@ struct EventVerification {
         }
         report.filesChecked += 1
         report.bytesChecked += bytes.count
-        if let last = bytes.last, last != 10 { report.add(path, "its last line is cut off") }
+        if let last = bytes.last, last != 10 { report.add(path, "its last line is incomplete") }
         var ends: [String: BatchEvent.Kind] = [:]
         var latest = ""
         var goesBack = 0
@@ -27,7 +28,7 @@ struct EventVerification {
             try flag.check()
             do {
                 if let fault = try PipelineSchemas.event.faults(in: Array(line)).first {
-                    report.add(path, "line \(index + 1) does not fit its schema: \(fault)")
+                    report.add(path, "line \(index + 1) does not match its schema: \(fault)")
                     continue
                 }
                 let event = try decoder.decode(BatchEvent.self, from: Data(line))
@@ -38,15 +39,15 @@ struct EventVerification {
                 report.add(path, "line \(index + 1): \(error)")
             }
         }
-        // Clocks are set, and a run may see it.
+        // Somebody may set the clock during a run.
         if goesBack > 0 { report.notes.append("\(path): the time goes back \(goesBack) times") }
         for item in items {
             if let fault = contradiction(item, ends[item.name]) { report.add(path, "\(item.name): \(fault)") }
         }
     }
 
-    /// A run that is killed between the journal and the event leaves the beginning of the item as the last word on it; what
-    /// discovery and a changed batch do to items that wait is not told item by item.
+    /// A run that is killed between the journal and the event leaves the start of the item as its last event; what discovery
+    /// and a changed batch do to waiting items has no events.
     private func contradiction(_ item: JournalItem, _ last: BatchEvent.Kind?) -> String? {
         let ends: [ItemState: BatchEvent.Kind] = [
             .completed: .itemCompleted, .failed: .itemFailed, .cancelled: .itemCancelled,

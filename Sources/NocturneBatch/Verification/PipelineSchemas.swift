@@ -1,7 +1,7 @@
 package import NocturneSystem
 
-/// The schemas of what the pipeline writes, as they lie in `Schemas` beside it: part of the program, so that it needs
-/// nothing else to hold a batch against them.
+/// The schemas of what this module writes, from the folder `Schemas`: part of the program, so that checking a batch needs
+/// no other files.
 package enum PipelineSchemas {
     package static let batch = JSONSchema(own: PackageResources.batch_schema_json)
     package static let run = JSONSchema(own: PackageResources.run_schema_json)

@@ -1,15 +1,16 @@
 import NocturneConcurrency
 import NocturneCore
+public import NocturneJournal
 public import NocturneSystem
 
-/// Looks into the files of finished items. The pipeline knows files and the journal; what is in the files, and how it has
-/// to fit together, is known to the recipes, of which none has to be loaded for it.
+/// Reads the files of finished items. This module knows files and the journal; what the files contain, and how they have to
+/// agree, is known to the recipes, of which none has to be loaded for it.
 public protocol ResultInspection: Sendable {
-    /// Reads the item's files and holds what they say against each other.
+    /// Reads the item's files and compares them with each other.
     /// - Throws: `CancelledError`. What is wrong with the item is among the findings.
     func inspect(_ item: CommittedItem, flag: CancellationFlag) throws -> ResultFindings
 
-    /// What is wrong with a file beside the items that one of them promised; nil when nothing is.
+    /// What is wrong with a file of the batch that an item promised; nil when nothing is.
     func inspectBatchFile(at path: String) -> String?
 }
 
@@ -18,7 +19,7 @@ public struct CommittedItem: Sendable {
     public let name: String
     public let folder: String
     public let fingerprint: String
-    /// Its files but `result.json` that are, to the byte, what was recorded: only these are worth a look inside.
+    /// Its files without `result.json` that are, to the byte, what was recorded: only these are worth reading.
     public let wholeFiles: Set<String>
     /// The content of `result.json`.
     public let result: [UInt8]
@@ -28,9 +29,9 @@ public struct CommittedItem: Sendable {
 public struct ResultFindings: Sendable {
     /// Of one file each, by its path below the item's folder.
     public var faults: [(file: String, detail: String)] = []
-    /// What `result.json` leaves in the journal; nil when it could not be understood.
+    /// What the journal should have according to `result.json`; nil when it could not be decoded.
     public var product: ItemProduct?
-    /// Files beside the items that there have to be because of this one, such as a sheet of all pictures.
+    /// Files of the batch that must exist because of this item, such as a contact sheet.
     public var batchFiles: Set<String> = []
 
     public init() {}

@@ -1,4 +1,4 @@
-/// Something that is not as it was recorded, or does not fit together.
+/// Something that differs from what was recorded, or does not agree.
 public struct VerificationFinding: Codable, Sendable, Hashable {
     public let path: String
     public let detail: String
@@ -16,7 +16,7 @@ public struct VerificationReport: Codable, Sendable {
     public internal(set) var filesChecked = 0
     public internal(set) var bytesChecked = 0
     public internal(set) var faults: [VerificationFinding] = []
-    /// Worth knowing, and no fault of the batch: a source that is another one by now.
+    /// Remarks that are not faults of the batch, such as a source that has changed since.
     public internal(set) var notes: [String] = []
 
     init() {}

@@ -54,7 +54,7 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
     /// - Parameter cost: The bytes the element stands for, 0 or more.
     /// - Throws: `CancellationError` when the task was cancelled before the element was let in, ``ChannelFinished``
     ///   after ``finish()``, and the error given to ``fail(_:)``.
-    public func send(_ element: Element, cost: Int = 0) async throws {
+    public nonisolated(nonsending) func send(_ element: Element, cost: Int = 0) async throws {
         let id = newID()
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -70,7 +70,7 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
     /// A cancelled receive takes nothing out.
     /// - Throws: `CancellationError` when the task was cancelled before an element came, and the error given to
     ///   ``fail(_:)``.
-    public func receive() async throws -> Element? {
+    public nonisolated(nonsending) func receive() async throws -> Element? {
         let id = newID()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Element?, any Error>) in

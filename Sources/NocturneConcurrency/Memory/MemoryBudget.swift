@@ -38,6 +38,7 @@ public final class MemoryBudget: Sendable {
         var machine: MemoryBudgetStateMachine
         var nextID: MemoryWaiterID = 0
         var waiters: [MemoryWaiterID: CheckedContinuation<MemoryLease, any Error>] = [:]
+        var onRelease: (@Sendable () -> Void)?
 
         mutating func take(_ requests: [MemoryBudgetStateMachine.Request]) -> [Grant] {
             requests.compactMap { request in
@@ -68,6 +69,9 @@ public final class MemoryBudget: Sendable {
 
     /// Whether there is no pressure, as ``setAdmitting(_:)`` was last told.
     public var isAdmitting: Bool { state.withLock { $0.machine.admitting } }
+
+    /// Has `action` called whenever bytes come back, on the thread that gave them back.
+    package func whenReleased(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.onRelease = action } }
 
     public func snapshot() -> Snapshot {
         state.withLock { state in
@@ -144,11 +148,12 @@ public final class MemoryBudget: Sendable {
     }
 
     fileprivate func giveBack(bytes: Int, andLeave leaves: Bool) {
-        resume(
-            state.withLock { state in
-                state.take(leaves ? state.machine.release(bytes: bytes) : state.machine.giveBack(bytes: bytes))
-            }
-        )
+        let (grants, action) = state.withLock { state in
+            let requests = leaves ? state.machine.release(bytes: bytes) : state.machine.giveBack(bytes: bytes)
+            return (state.take(requests), state.onRelease)
+        }
+        resume(grants)
+        action?()
     }
 
     private func resume(_ grants: [Grant]) {

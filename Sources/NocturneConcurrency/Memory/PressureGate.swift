@@ -43,7 +43,7 @@ public final class PressureGate: Sendable {
     /// Returns at once at normal and warning, and for the oldest ticket; at critical all others wait here.
     ///
     /// - Throws: `CancellationError` when the task is cancelled before it could go on.
-    public func pass(_ ticket: PressureTicket) async throws {
+    public nonisolated(nonsending) func pass(_ ticket: PressureTicket) async throws {
         let id = state.withLock { $0.newID() }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in

@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 import NocturneSystem
 
 /// What the functional groups of one frame state, its own before those of all frames.
@@ -24,32 +25,32 @@ struct DICOMFrameGroups: Sendable, Hashable {
     var frameType: [String]
     var dimensionIndex: [Int]
 
-    init(_ frame: cdcmtk_frame) {
+    init(_ frame: cdicom_frame) {
         func has(_ bit: some BinaryInteger) -> Bool { frame.present & UInt32(truncatingIfNeeded: bit) != 0 }
         func integer(_ value: Int64, _ bit: some BinaryInteger) -> Int? { has(bit) ? Int(value) : nil }
         func real(_ value: Double, _ bit: some BinaryInteger) -> Double? { has(bit) ? value : nil }
-        if has(CDCMTK_HAS_POSITION) {
+        if has(CDICOM_HAS_POSITION) {
             position = SIMD3(frame.position.0, frame.position.1, frame.position.2)
         }
-        if has(CDCMTK_HAS_ORIENTATION) {
+        if has(CDICOM_HAS_ORIENTATION) {
             let cosines = frame.orientation
             rowDirection = SIMD3(cosines.0, cosines.1, cosines.2)
             columnDirection = SIMD3(cosines.3, cosines.4, cosines.5)
         }
-        rowSpacing = real(frame.pixel_spacing.0, CDCMTK_HAS_PIXEL_SPACING)
-        columnSpacing = real(frame.pixel_spacing.1, CDCMTK_HAS_PIXEL_SPACING)
-        sliceThickness = real(frame.slice_thickness, CDCMTK_HAS_SLICE_THICKNESS)
-        rescaleSlope = real(frame.rescale_slope, CDCMTK_HAS_RESCALE_SLOPE)
-        rescaleIntercept = real(frame.rescale_intercept, CDCMTK_HAS_RESCALE_INTERCEPT)
-        windowCenter = real(frame.window_center, CDCMTK_HAS_WINDOW)
-        windowWidth = real(frame.window_width, CDCMTK_HAS_WINDOW)
-        echoTime = real(frame.echo_time, CDCMTK_HAS_ECHO_TIME)
-        triggerTime = real(frame.trigger_time, CDCMTK_HAS_TRIGGER_TIME)
-        acquisitionTime = real(frame.acquisition_time, CDCMTK_HAS_ACQUISITION_TIME)
-        diffusionBValue = real(frame.b_value, CDCMTK_HAS_B_VALUE)
-        temporalPosition = integer(frame.temporal_position, CDCMTK_HAS_TEMPORAL_POSITION)
-        acquisitionNumber = integer(frame.acquisition_number, CDCMTK_HAS_ACQUISITION_NUMBER)
-        inStackPosition = integer(frame.in_stack_position, CDCMTK_HAS_IN_STACK_POSITION)
+        rowSpacing = real(frame.pixel_spacing.0, CDICOM_HAS_PIXEL_SPACING)
+        columnSpacing = real(frame.pixel_spacing.1, CDICOM_HAS_PIXEL_SPACING)
+        sliceThickness = real(frame.slice_thickness, CDICOM_HAS_SLICE_THICKNESS)
+        rescaleSlope = real(frame.rescale_slope, CDICOM_HAS_RESCALE_SLOPE)
+        rescaleIntercept = real(frame.rescale_intercept, CDICOM_HAS_RESCALE_INTERCEPT)
+        windowCenter = real(frame.window_center, CDICOM_HAS_WINDOW)
+        windowWidth = real(frame.window_width, CDICOM_HAS_WINDOW)
+        echoTime = real(frame.echo_time, CDICOM_HAS_ECHO_TIME)
+        triggerTime = real(frame.trigger_time, CDICOM_HAS_TRIGGER_TIME)
+        acquisitionTime = real(frame.acquisition_time, CDICOM_HAS_ACQUISITION_TIME)
+        diffusionBValue = real(frame.b_value, CDICOM_HAS_B_VALUE)
+        temporalPosition = integer(frame.temporal_position, CDICOM_HAS_TEMPORAL_POSITION)
+        acquisitionNumber = integer(frame.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER)
+        inStackPosition = integer(frame.in_stack_position, CDICOM_HAS_IN_STACK_POSITION)
         let stack = text(frame.stack_id)
         stackID = stack.isEmpty ? nil : stack
         let type = text(frame.frame_type)

@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 import NocturneSystem
 
 #if canImport(Glibc)
@@ -11,18 +12,19 @@ extension DICOMObject {
     /// Safe for hostile files. Time goes with the number of elements before the pixel data, not with their bytes.
     /// - Throws: ``DICOMReadError`` when the file cannot be opened or parsed.
     public static func readHeader(path: String) throws(DICOMReadError) -> DICOMObject {
-        var header = cdcmtk_header()
-        var error = cdcmtk_error()
-        var groups: UnsafeMutablePointer<cdcmtk_frame>?
+        var header = cdicom_header()
+        var names = cdcmtk_names()
+        var error = cdicom_error()
+        var groups: UnsafeMutablePointer<cdicom_frame>?
         var count = 0
-        let code = cdcmtk_read_object(path, &header, &groups, &count, &error)
+        let code = cdcmtk_read_object(path, &header, &names, &groups, &count, &error)
         defer { free(groups) }
-        guard code == CDCMTK_OK else { throw DICOMReadError(code, error, path: path) }
+        guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
         let frames = UnsafeBufferPointer(start: groups, count: groups == nil ? 0 : count)
-        return DICOMObject(header, frames: frames.map(DICOMFrameGroups.init), path: path)
+        return DICOMObject(header, names, frames: frames.map(DICOMFrameGroups.init), path: path)
     }
 
-    private init(_ header: cdcmtk_header, frames: [DICOMFrameGroups], path: String) {
+    private init(_ header: cdicom_header, _ names: cdcmtk_names, frames: [DICOMFrameGroups], path: String) {
         func has(_ bit: some BinaryInteger) -> Bool { header.present & UInt32(truncatingIfNeeded: bit) != 0 }
         func integer(_ value: Int64, _ bit: some BinaryInteger) -> Int? { has(bit) ? Int(value) : nil }
         func real(_ value: Double, _ bit: some BinaryInteger) -> Double? { has(bit) ? value : nil }
@@ -30,64 +32,64 @@ extension DICOMObject {
         let normal = header.mosaic_normal
         let description = text(header.series_description)
         let cosines = header.orientation
-        let isOriented = has(CDCMTK_HAS_ORIENTATION)
+        let isOriented = has(CDICOM_HAS_ORIENTATION)
         self.init(
             path: path,
             fileSize: Int(header.file_size),
             sopClassUID: text(header.sop_class_uid),
-            sopClassName: text(header.sop_class_name),
+            sopClassName: text(names.sop_class),
             sopInstanceUID: text(header.sop_instance_uid),
             studyInstanceUID: text(header.study_uid),
             seriesInstanceUID: text(header.series_uid),
             frameOfReferenceUID: text(header.frame_of_reference_uid),
             transferSyntaxUID: text(header.transfer_syntax_uid),
-            transferSyntaxName: text(header.transfer_syntax_name),
+            transferSyntaxName: text(names.transfer_syntax),
             modality: text(header.modality),
             seriesDescription: description.isEmpty ? nil : description,
             imageType: text(header.image_type).split(separator: "\\", omittingEmptySubsequences: false).map(trimmed),
-            seriesNumber: integer(header.series_number, CDCMTK_HAS_SERIES_NUMBER),
-            instanceNumber: integer(header.instance_number, CDCMTK_HAS_INSTANCE_NUMBER),
-            acquisitionNumber: integer(header.acquisition_number, CDCMTK_HAS_ACQUISITION_NUMBER),
-            echoNumber: integer(header.echo_number, CDCMTK_HAS_ECHO_NUMBER),
-            rows: integer(header.rows, CDCMTK_HAS_ROWS),
-            columns: integer(header.columns, CDCMTK_HAS_COLUMNS),
-            samplesPerPixel: integer(header.samples, CDCMTK_HAS_SAMPLES),
-            numberOfFrames: integer(header.frames, CDCMTK_HAS_FRAMES),
+            seriesNumber: integer(header.series_number, CDICOM_HAS_SERIES_NUMBER),
+            instanceNumber: integer(header.instance_number, CDICOM_HAS_INSTANCE_NUMBER),
+            acquisitionNumber: integer(header.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER),
+            echoNumber: integer(header.echo_number, CDICOM_HAS_ECHO_NUMBER),
+            rows: integer(header.rows, CDICOM_HAS_ROWS),
+            columns: integer(header.columns, CDICOM_HAS_COLUMNS),
+            samplesPerPixel: integer(header.samples, CDICOM_HAS_SAMPLES),
+            numberOfFrames: integer(header.frames, CDICOM_HAS_FRAMES),
             photometricInterpretation: text(header.photometric),
-            bitsAllocated: integer(header.bits_allocated, CDCMTK_HAS_BITS_ALLOCATED),
-            bitsStored: integer(header.bits_stored, CDCMTK_HAS_BITS_STORED),
-            highBit: integer(header.high_bit, CDCMTK_HAS_HIGH_BIT),
+            bitsAllocated: integer(header.bits_allocated, CDICOM_HAS_BITS_ALLOCATED),
+            bitsStored: integer(header.bits_stored, CDICOM_HAS_BITS_STORED),
+            highBit: integer(header.high_bit, CDICOM_HAS_HIGH_BIT),
             pixelRepresentation: integer(
                 header.pixel_representation,
-                CDCMTK_HAS_PIXEL_REPRESENTATION
+                CDICOM_HAS_PIXEL_REPRESENTATION
             ),
-            position: has(CDCMTK_HAS_POSITION)
+            position: has(CDICOM_HAS_POSITION)
                 ? SIMD3(header.position.0, header.position.1, header.position.2) : nil,
             rowDirection: isOriented ? SIMD3(cosines.0, cosines.1, cosines.2) : nil,
             columnDirection: isOriented ? SIMD3(cosines.3, cosines.4, cosines.5) : nil,
-            rowSpacing: real(header.pixel_spacing.0, CDCMTK_HAS_PIXEL_SPACING),
-            columnSpacing: real(header.pixel_spacing.1, CDCMTK_HAS_PIXEL_SPACING),
-            sliceThickness: real(header.slice_thickness, CDCMTK_HAS_SLICE_THICKNESS),
-            gantryTilt: real(header.gantry_tilt, CDCMTK_HAS_GANTRY_TILT),
-            rescaleSlope: real(header.rescale_slope, CDCMTK_HAS_RESCALE_SLOPE),
-            rescaleIntercept: real(header.rescale_intercept, CDCMTK_HAS_RESCALE_INTERCEPT),
-            hasModalityTable: has(CDCMTK_HAS_MODALITY_LUT),
-            paddingValue: integer(header.padding_value, CDCMTK_HAS_PADDING),
-            paddingRangeLimit: integer(header.padding_limit, CDCMTK_HAS_PADDING_LIMIT),
+            rowSpacing: real(header.pixel_spacing.0, CDICOM_HAS_PIXEL_SPACING),
+            columnSpacing: real(header.pixel_spacing.1, CDICOM_HAS_PIXEL_SPACING),
+            sliceThickness: real(header.slice_thickness, CDICOM_HAS_SLICE_THICKNESS),
+            gantryTilt: real(header.gantry_tilt, CDICOM_HAS_GANTRY_TILT),
+            rescaleSlope: real(header.rescale_slope, CDICOM_HAS_RESCALE_SLOPE),
+            rescaleIntercept: real(header.rescale_intercept, CDICOM_HAS_RESCALE_INTERCEPT),
+            hasModalityTable: has(CDICOM_HAS_MODALITY_LUT),
+            paddingValue: integer(header.padding_value, CDICOM_HAS_PADDING),
+            paddingRangeLimit: integer(header.padding_limit, CDICOM_HAS_PADDING_LIMIT),
             units: words(text(header.units)),
-            windowCenter: real(header.window_center, CDCMTK_HAS_WINDOW),
-            windowWidth: real(header.window_width, CDCMTK_HAS_WINDOW),
+            windowCenter: real(header.window_center, CDICOM_HAS_WINDOW),
+            windowWidth: real(header.window_width, CDICOM_HAS_WINDOW),
             manufacturer: words(text(header.manufacturer)),
-            spacingBetweenSlices: real(header.slice_spacing, CDCMTK_HAS_SLICE_SPACING),
-            echoTime: real(header.echo_time, CDCMTK_HAS_ECHO_TIME),
-            triggerTime: real(header.trigger_time, CDCMTK_HAS_TRIGGER_TIME),
-            contentTime: real(header.content_time, CDCMTK_HAS_CONTENT_TIME),
-            acquisitionTime: real(header.acquisition_time, CDCMTK_HAS_ACQUISITION_TIME),
-            temporalPosition: integer(header.temporal_position, CDCMTK_HAS_TEMPORAL_POSITION),
-            diffusionBValue: real(header.b_value, CDCMTK_HAS_B_VALUE),
+            spacingBetweenSlices: real(header.slice_spacing, CDICOM_HAS_SLICE_SPACING),
+            echoTime: real(header.echo_time, CDICOM_HAS_ECHO_TIME),
+            triggerTime: real(header.trigger_time, CDICOM_HAS_TRIGGER_TIME),
+            contentTime: real(header.content_time, CDICOM_HAS_CONTENT_TIME),
+            acquisitionTime: real(header.acquisition_time, CDICOM_HAS_ACQUISITION_TIME),
+            temporalPosition: integer(header.temporal_position, CDICOM_HAS_TEMPORAL_POSITION),
+            diffusionBValue: real(header.b_value, CDICOM_HAS_B_VALUE),
             pixelKind: [nil, .integer, .float, .double][Int(min(max(header.pixel_kind, 0), 3))],
             mosaicTiles: header.mosaic_tiles > 0 ? Int(header.mosaic_tiles) : nil,
-            mosaicNormal: has(CDCMTK_HAS_MOSAIC_NORMAL) ? SIMD3(normal.0, normal.1, normal.2) : nil,
+            mosaicNormal: has(CDICOM_HAS_MOSAIC_NORMAL) ? SIMD3(normal.0, normal.1, normal.2) : nil,
             frameGroupCount: frames.count,
             frameGroups: frames
         )
@@ -95,19 +97,19 @@ extension DICOMObject {
 }
 
 extension DICOMReadError {
-    /// The shim's code and words as an error about `path`.
-    init(_ code: cdcmtk_code, _ error: cdcmtk_error, path: String) {
+    /// A code and text of the C interface as an error about `path`.
+    init(_ code: cdicom_code, _ error: cdicom_error, path: String) {
         let kind: Code =
             switch code {
-            case CDCMTK_NOT_OPENED: .notOpened
-            case CDCMTK_NOT_READABLE: .notReadable
-            case CDCMTK_NESTED_TOO_DEEP: .nestedTooDeep
-            case CDCMTK_NO_DICTIONARY: .missingDictionary
-            case CDCMTK_NO_PIXEL_DATA: .missingPixelData
-            case CDCMTK_WRONG_PIXEL_LENGTH: .wrongPixelLength
-            case CDCMTK_UNSUPPORTED_PIXELS: .unsupportedPixels
-            case CDCMTK_DECODER_FAILED: .decoderFailed
-            case CDCMTK_NO_MEMORY: .tooLarge
+            case CDICOM_NOT_OPENED: .notOpened
+            case CDICOM_NOT_READABLE: .notReadable
+            case CDICOM_NESTED_TOO_DEEP: .nestedTooDeep
+            case CDICOM_NO_DICTIONARY: .missingDictionary
+            case CDICOM_NO_PIXEL_DATA: .missingPixelData
+            case CDICOM_WRONG_PIXEL_LENGTH: .wrongPixelLength
+            case CDICOM_UNSUPPORTED_PIXELS: .unsupportedPixels
+            case CDICOM_DECODER_FAILED: .decoderFailed
+            case CDICOM_NO_MEMORY: .tooLarge
             default: .internalFault
             }
         self.init(

@@ -58,8 +58,6 @@ public struct DICOMReadError: Error, Sendable, Hashable, CustomStringConvertible
         public static let decoderFailed = Code(rawValue: "decoderFailed")
         /// The series is larger than a volume may be, or memory is short.
         public static let tooLarge = Code(rawValue: "tooLarge")
-        /// The work was stopped from outside. No fault of the series.
-        public static let cancelled = Code(rawValue: "cancelled")
         /// A fault of the reader itself.
         public static let internalFault = Code(rawValue: "internalFault")
     }

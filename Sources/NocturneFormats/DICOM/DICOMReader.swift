@@ -20,9 +20,9 @@ public enum DICOMReader {
     ///
     /// Slices are decoded in parallel, each into its place. 4 bytes a voxel for the result; each thread holds one slice
     /// more, compressed and not. The flag is looked at before each slice.
-    /// - Throws: ``DICOMReadError``; of several faulty slices that with the lowest k is named. Its code is
-    ///   ``DICOMReadError/Code/cancelled`` when the flag was raised.
-    public static func readVolume(_ series: DICOMSeries, scope: ComputeScope) throws(DICOMReadError) -> Volume {
+    /// - Throws: ``DICOMReadError``; of several faulty slices that with the lowest k is named. `CancelledError`
+    ///   when the flag was raised.
+    public static func readVolume(_ series: DICOMSeries, scope: ComputeScope) throws -> Volume {
         try readVolume(series, scope: scope, note: { _ in })
     }
 
@@ -32,7 +32,7 @@ public enum DICOMReader {
         _ series: DICOMSeries,
         scope: ComputeScope,
         note: (String) -> Void
-    ) throws(DICOMReadError) -> Volume {
+    ) throws -> Volume {
         let path = series.slices.first?.path ?? ""
         if let problem = series.problem { throw problem }
         if let correction = series.correction { return try readCorrected(series, correction, scope: scope, note: note) }
@@ -53,49 +53,56 @@ public enum DICOMReader {
         } catch {
             throw DICOMReadError(.tooLarge, path: path, detail: error.description)
         }
-        let runs = SliceRun.runs(of: series.slices)
-        let oddities = Mutex<[String: Set<String>]>([:])
-        try buffer.withUnsafeMutableBufferPointer { (voxels) throws(DICOMReadError) in
-            // Unsafe only in name: each run writes its own slices, and forEach ends before the pointer does.
-            nonisolated(unsafe) let voxels = voxels
-            let fault = Mutex<(slice: Int, error: DICOMReadError)?>(nil)
-            do {
-                try scope.forEach(runs.count) { index in
-                    let run = runs[index]
-                    // Lower slices are still read after a fault, so that the fault named does not depend on threads.
-                    if let lowest = fault.withLock({ $0?.slice }), lowest < run.first { return }
-                    var k = run.first
-                    do throws(DICOMReadError) {
-                        let decoder = try SliceDecoder(of: run.slices[0].object)
-                        for slice in run.slices {
-                            if scope.flag.isCancelled { return }
-                            let place = UnsafeMutableBufferPointer(
-                                rebasing: voxels[k * shape.sliceCount..<(k + 1) * shape.sliceCount]
-                            )
-                            try decoder.read(slice, into: place)
-                            k += 1
-                        }
-                        let words = decoder.notes
-                        if !words.isEmpty {
-                            let file = run.slices[0].object.fileName
-                            oddities.withLock { for word in words { $0[word, default: []].insert(file) } }
-                        }
-                    } catch {
-                        let found = (k, error)
-                        fault.withLock { if $0.map({ found.0 < $0.slice }) ?? true { $0 = found } }
-                    }
-                }
-                try scope.check()
-            } catch {
-                throw DICOMReadError(.cancelled, path: path, detail: "cancelled")
-            }
-            if let found = fault.withLock({ $0 }) { throw found.error }
-        }
-        for (words, files) in oddities.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
+        let oddities = try decode(series.slices, of: shape, into: &buffer, scope: scope)
+        for (words, files) in oddities.sorted(by: { $0.key < $1.key }) {
             let others = files.count > 1 ? " and \(files.count - 1) more" : ""
             note("\(files.min() ?? "")\(others): \(words)")
         }
         return Volume(geometry: geometry, voxels: buffer.frozen())
+    }
+
+    /// Decodes the slices in parallel, each into its place.
+    /// - Returns: oddities of the pixel data that were overcome, each with the files that have it.
+    private static func decode(
+        _ slices: [DICOMSlice],
+        of shape: VolumeShape,
+        into buffer: inout VoxelBuffer<Float>,
+        scope: ComputeScope
+    ) throws -> [String: Set<String>] {
+        let runs = SliceRun.runs(of: slices)
+        let oddities = Mutex<[String: Set<String>]>([:])
+        let fault = Mutex<(slice: Int, error: DICOMReadError)?>(nil)
+        try buffer.withUnsafeMutableBufferPointer { (voxels) throws(CancelledError) in
+            // Unsafe only in name: each run writes its own slices, and forEach ends before the pointer does.
+            nonisolated(unsafe) let voxels = voxels
+            try scope.forEach(runs.count) { index in
+                let run = runs[index]
+                // Lower slices are still read after a fault, so that the fault named does not depend on threads.
+                if let lowest = fault.withLock({ $0?.slice }), lowest < run.first { return }
+                var k = run.first
+                do throws(DICOMReadError) {
+                    let decoder = try SliceDecoder(of: run.slices[0].object)
+                    for slice in run.slices {
+                        if scope.flag.isCancelled { return }
+                        let place = UnsafeMutableBufferPointer(
+                            rebasing: voxels[k * shape.sliceCount..<(k + 1) * shape.sliceCount]
+                        )
+                        try decoder.read(slice, into: place)
+                        k += 1
+                    }
+                    let words = decoder.notes
+                    if !words.isEmpty {
+                        let file = run.slices[0].object.fileName
+                        oddities.withLock { for word in words { $0[word, default: []].insert(file) } }
+                    }
+                } catch {
+                    let found = (k, error)
+                    fault.withLock { if $0.map({ found.0 < $0.slice }) ?? true { $0 = found } }
+                }
+            }
+        }
+        if let found = fault.withLock({ $0 }) { throw found.error }
+        return oddities.withLock { $0 }
     }
 
     /// The stored values of one grey slice, row by row, without slope, intercept and table. Exact up to 24 bits.

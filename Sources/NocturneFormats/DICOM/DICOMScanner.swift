@@ -1,4 +1,4 @@
-internal import CDCMTK
+internal import CDICOMParser
 public import NocturneConcurrency
 public import NocturneSystem
 internal import Synchronization
@@ -38,7 +38,7 @@ public struct DICOMScan: Sendable {
 public enum DICOMScanner {
     /// Whether the file begins like a DICOM object: "DICM" after the preamble, or a plausible first element without
     /// one. False too when it cannot be read, or is no regular file. Reads 132 bytes.
-    public static func looksLikeDICOM(_ path: String) -> Bool { cdcmtk_looks_like_dicom(path, nil) == 1 }
+    public static func looksLikeDICOM(_ path: String) -> Bool { cdicom_looks_like_dicom(path, nil) == 1 }
 
     /// Reads the headers of `paths`, which are files, and groups the objects into series.
     ///
@@ -74,23 +74,19 @@ public enum DICOMScanner {
         return try sorted(Array(zip(paths, sightings)), media: media, corrects: corrects, scope: scope, looking)
     }
 
-    /// The one series of exactly the slices named, as ``scan(paths:scope:corrects:progress:admits:)`` found them before.
+    /// The one series of exactly the slices named, as ``scan(paths:scope:corrects:progress:looking:admits:)`` found them
+    /// before.
     ///
     /// Nothing is taken apart: which slices belong together is settled by their names. Reads the headers anew.
-    /// - Throws: ``DICOMReadError`` when a file cannot be read any more or has not the slice. Its code is
-    ///   ``DICOMReadError/Code/cancelled`` when the flag was raised.
+    /// - Throws: ``DICOMReadError`` when a file cannot be read any more or has not the slice; `CancelledError` when
+    ///   the flag was raised.
     public static func series(
         of names: [DICOMSliceName],
         corrects: Bool = false,
         scope: ComputeScope
-    ) throws(DICOMReadError) -> DICOMSeries {
+    ) throws -> DICOMSeries {
         let paths = Set(names.map(\.path)).sorted()
-        let sightings: [Sighting]
-        do {
-            sightings = try look(at: paths, before: 0, scope: scope, progress: nil) { _ in }
-        } catch {
-            throw DICOMReadError(.cancelled, path: names.first?.path ?? "", detail: "cancelled")
-        }
+        let sightings = try look(at: paths, before: 0, scope: scope, progress: nil) { _ in }
         var slices: [DICOMSliceName: DICOMSlice] = [:]
         for (path, sighting) in zip(paths, sightings) {
             switch sighting {
@@ -207,11 +203,11 @@ public enum DICOMScanner {
     }
 
     private static func look(at path: String) -> Sighting {
-        var error = cdcmtk_error()
-        switch cdcmtk_looks_like_dicom(path, &error) {
+        var error = cdicom_error()
+        switch cdicom_looks_like_dicom(path, &error) {
         case 1: break
         case 0: return .notDICOM
-        default: return .fault(DICOMReadError(CDCMTK_NOT_OPENED, error, path: path))
+        default: return .fault(DICOMReadError(CDICOM_NOT_OPENED, error, path: path))
         }
         do {
             let object = try DICOMObject.readHeader(path: path)

@@ -2,10 +2,6 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-#if canImport(Glibc)
-    internal import Glibc
-#endif
-
 /// Slices of which some may be copies of one object, as they come when a study was sent or stored twice.
 ///
 /// An object is a copy where another one has the same SOPInstanceUID and either the same bytes in its file, or the same
@@ -120,21 +116,7 @@ struct DuplicateObjects {
     }
 
     private static func digestOfFile(_ path: String, _ flag: CancellationFlag) -> ContentDigest? {
-        guard let file = fopen(path, "rb") else { return nil }
-        defer { fclose(file) }
-        let size = 1 << 16
-        var digester = ContentDigester()
-        var bytes = [UInt8](repeating: 0, count: size)
-        while !flag.isCancelled {
-            let count = fread(&bytes, 1, size, file)
-            guard ferror(file) == 0 else { return nil }
-            if count == size {
-                digester.update(bytes)
-            } else {
-                digester.update(Array(bytes[..<count]))
-                return digester.finish()
-            }
-        }
-        return nil
+        let read = try? FileSystem.digest(path) { !flag.isCancelled }
+        return flag.isCancelled ? nil : read?.digest
     }
 }

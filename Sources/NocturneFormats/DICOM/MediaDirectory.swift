@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 
 #if canImport(Glibc)
     internal import Glibc
@@ -80,7 +81,7 @@ struct MediaDirectory {
     private static func references(_ path: String) throws(DICOMReadError) -> [String] {
         final class Collector { var references: [String] = [] }
         let collector = Collector()
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = withExtendedLifetime(collector) {
             cdcmtk_read_directory(
                 path,
@@ -94,7 +95,7 @@ struct MediaDirectory {
                 &error
             )
         }
-        guard code == CDCMTK_OK else { throw DICOMReadError(code, error, path: path) }
+        guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
         return collector.references
     }
 

@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 
 /// Slices that follow each other and lie in one file.
 struct SliceRun: Sendable {
@@ -44,10 +45,10 @@ final class SliceDecoder {
                 detail: "rows, columns or bits are missing or not read"
             )
         }
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         var decoder: OpaquePointer?
         let code = cdcmtk_decoder_open(object.path, &decoder, &error)
-        guard code == CDCMTK_OK, let decoder else { throw DICOMReadError(code, error, path: object.path) }
+        guard code == CDICOM_OK, let decoder else { throw DICOMReadError(code, error, path: object.path) }
         self.object = object
         self.decoder = decoder
         layout = cdcmtk_pixel_layout(
@@ -75,7 +76,7 @@ final class SliceDecoder {
             width: Int32(clamping: tile.width),
             height: Int32(clamping: tile.height)
         )
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_decoder_read_frame(
             decoder,
             UInt32(clamping: slice.frame),
@@ -88,7 +89,7 @@ final class SliceDecoder {
             place.count,
             &error
         )
-        guard code == CDCMTK_OK else { throw DICOMReadError(code, error, path: slice.path) }
+        guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: slice.path) }
     }
 
     /// Oddities of the pixel data that were overcome so far.

@@ -119,7 +119,7 @@ extension DICOMReader {
         _ correction: StackCorrection,
         scope: ComputeScope,
         note: (String) -> Void
-    ) throws(DICOMReadError) -> Volume {
+    ) throws -> Volume {
         var stored = series
         stored.correction = nil
         stored.geometry = VolumeGeometry(shape: correction.storedShape, affine: correction.geometry.affine)
@@ -128,9 +128,7 @@ extension DICOMReader {
         do {
             let voxels = try StackResampling(correction: correction).voxels(of: volume.voxels, scope: scope)
             return Volume(geometry: correction.geometry, voxels: voxels)
-        } catch is CancelledError {
-            throw DICOMReadError(.cancelled, path: path, detail: "cancelled")
-        } catch {
+        } catch let error as AllocationError {
             throw DICOMReadError(.tooLarge, path: path, detail: "\(error)")
         }
     }

@@ -32,7 +32,7 @@ public struct DICOMSegmentation: Sendable {
     /// Of all masks: i = column, j = row, k along row direction × column direction; RAS+ mm.
     public var geometry: VolumeGeometry
     /// Whether the distance of the slices is only stated, since all frames lie on one slice.
-    public var hasStatedStep: Bool
+    public var isSingleSlice: Bool
     public var segments: [Segment]
     /// Label volumes whose values are segment numbers. More than one where segments overlap; the segments of each do not.
     public var masks: [LabelVolume]

@@ -14,14 +14,14 @@ public enum DICOMSegmentationReader {
     /// - Parameters:
     ///   - grid: the grid of the masks, with the pixels of the frames, for instance that of the series which was
     ///     segmented. Nil for the planes from the first to the last frame.
-    /// - Throws: ``DICOMReadError``.
+    /// - Throws: ``DICOMReadError``; `CancelledError`.
     /// - Complexity: every frame is decoded twice where there is one for each segment. 2 bytes a voxel and mask volume.
     public static func read(
         path: String,
         on grid: VolumeGeometry? = nil,
         limits: DICOMObjectLimits = DICOMObjectLimits(),
         flag: CancellationFlag = CancellationFlag()
-    ) throws(DICOMReadError) -> DICOMSegmentation {
+    ) throws -> DICOMSegmentation {
         let file = try SegmentationFile(path: path, limits: limits)
         let facts = file.facts
         let (frames, planes) = try file.laid(on: grid, limits: limits, path: path)
@@ -44,11 +44,11 @@ public enum DICOMSegmentationReader {
             }
         }
         if masks.count > 1 { notes.append("segments overlap: they are spread over \(masks.count) label volumes") }
-        if planes.hasStatedStep { notes.append("one slice, whose thickness is only stated") }
+        if planes.isSingleSlice { notes.append("one slice, whose thickness is only stated") }
         return DICOMSegmentation(
             kind: file.kind,
             geometry: planes.geometry,
-            hasStatedStep: planes.hasStatedStep,
+            isSingleSlice: planes.isSingleSlice,
             segments: segments,
             masks: masks.frozen(),
             studyInstanceUID: shimText(facts.study_uid),

@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
@@ -60,9 +61,9 @@ public enum DICOMSegmentationWriter {
         to path: String,
         within bytes: Int = Int.max,
         scope: ComputeScope
-    ) throws(DICOMWriteError) -> [UInt16] {
+    ) throws -> [UInt16] {
         let shape = labels.geometry.shape
-        let present = try presence(of: segments, in: labels, path: path, scope: scope)
+        let present = try presence(of: segments, in: labels, scope: scope)
         let kept = segments.indices.filter { segment in
             (0..<shape.z).contains { present[$0 * segments.count + segment] }
         }
@@ -72,7 +73,7 @@ public enum DICOMSegmentationWriter {
             throw DICOMWriteError(
                 .tooLarge,
                 path: path,
-                detail: "the frames of all segments take \(needed) bytes, more than the memory planned can hold"
+                "the frames of all segments take \(needed) bytes, more than the memory planned can hold"
             )
         }
         let builder = try ObjectBuilder(
@@ -87,7 +88,7 @@ public enum DICOMSegmentationWriter {
         for (number, segment) in kept.enumerated() {
             try add(segments[segment], to: builder)
             for k in 0..<shape.z where present[k * segments.count + segment] {
-                var error = cdcmtk_error()
+                var error = cdicom_error()
                 let code = cdcmtk_segmentation_add_frame(builder.object, UInt32(number + 1), UInt32(k), &error)
                 guard code == 0 else { throw DICOMWriteError(code, error, path: path) }
                 frames.append(Frame(value: segments[segment].value, slice: k))
@@ -110,9 +111,8 @@ public enum DICOMSegmentationWriter {
     private static func presence(
         of segments: [DICOMSegment],
         in labels: LabelVolume,
-        path: String,
         scope: ComputeScope
-    ) throws(DICOMWriteError) -> [Bool] {
+    ) throws(CancelledError) -> [Bool] {
         let shape = labels.geometry.shape
         var places = [Int32](repeating: -1, count: 65536)
         for (index, segment) in segments.enumerated() where segment.value != 0 {
@@ -120,27 +120,20 @@ public enum DICOMSegmentationWriter {
         }
         let table = places
         var present = [Bool](repeating: false, count: shape.z * segments.count)
-        do {
-            try present.withUnsafeMutableBufferPointer { (present) throws(CancelledError) in
-                guard let base = present.baseAddress else { return }
-                let target = SharedPointer(base: base)
-                let count = segments.count
-                try labels.voxels.withUnsafeBufferPointer { (voxels) throws(CancelledError) in
-                    let reader = SharedReader(base: voxels.baseAddress!)
-                    try scope.forEach(shape.z) { k in
-                        var last: UInt16 = 0
-                        for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount {
-                            let value = reader.base[index]
-                            if value == last { continue }
-                            last = value
-                            let place = table[Int(value)]
-                            if place >= 0 { target.base[k * count + Int(place)] = true }
-                        }
+        try present.withParallelBuffer { target throws(CancelledError) in
+            let count = segments.count
+            try labels.voxels.withParallelReader { reader throws(CancelledError) in
+                try scope.forEach(shape.z) { k in
+                    var last: UInt16 = 0
+                    for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount {
+                        let value = reader[index]
+                        if value == last { continue }
+                        last = value
+                        let place = table[Int(value)]
+                        if place >= 0 { target[k * count + Int(place)] = true }
                     }
                 }
             }
-        } catch {
-            throw DICOMWriteError(.cancelled, path: path, detail: "cancelled")
         }
         return present
     }
@@ -153,7 +146,7 @@ public enum DICOMSegmentationWriter {
             texts.append(asciiText(code.meaning, limit: 64))
         }
         let lab = segment.color.cieLab
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let object = builder.object
         let code = withCStrings(texts) { pointers in
             var plan = cdcmtk_segment()
@@ -172,8 +165,8 @@ public enum DICOMSegmentationWriter {
         from labels: LabelVolume,
         _ builder: borrowing ObjectBuilder,
         _ scope: ComputeScope
-    ) throws(DICOMWriteError) {
-        var error = cdcmtk_error()
+    ) throws {
+        var error = cdicom_error()
         var bytes: UnsafeMutablePointer<UInt8>?
         var count = 0
         let code = cdcmtk_segmentation_pixels(builder.object, &bytes, &count, &error)
@@ -181,24 +174,19 @@ public enum DICOMSegmentationWriter {
         guard code == 0, let bytes, count == (frames.count * pixels + 7) / 8 else {
             throw DICOMWriteError(code, error, path: builder.path)
         }
-        let target = SharedPointer(base: bytes)
-        do {
-            try labels.voxels.withUnsafeBufferPointer { (voxels) throws(CancelledError) in
-                let reader = SharedReader(base: voxels.baseAddress!)
-                try scope.forEach((frames.count + 7) / 8) { group in
-                    for index in group * 8..<min(group * 8 + 8, frames.count) {
-                        let frame = frames[index]
-                        let source = reader.base + frame.slice * pixels
-                        let start = index * pixels
-                        for pixel in 0..<pixels where source[pixel] == frame.value {
-                            let bit = start + pixel
-                            target.base[bit >> 3] |= 1 << UInt8(bit & 7)
-                        }
+        let target = ParallelBuffer(bytes)
+        try labels.voxels.withParallelReader { reader throws(CancelledError) in
+            try scope.forEach((frames.count + 7) / 8) { group in
+                for index in group * 8..<min(group * 8 + 8, frames.count) {
+                    let frame = frames[index]
+                    let source = reader.base + frame.slice * pixels
+                    let start = index * pixels
+                    for pixel in 0..<pixels where source[pixel] == frame.value {
+                        let bit = start + pixel
+                        target[bit >> 3] |= 1 << UInt8(bit & 7)
                     }
                 }
             }
-        } catch {
-            throw DICOMWriteError(.cancelled, path: builder.path, detail: "cancelled")
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 import NocturneConcurrency
 public import NocturneSystem
 
@@ -16,7 +17,7 @@ public enum DICOMStructureSetReader {
         path: String,
         limits: DICOMObjectLimits = DICOMObjectLimits(),
         flag: CancellationFlag = CancellationFlag()
-    ) throws(DICOMReadError) -> DICOMStructureSet {
+    ) throws -> DICOMStructureSet {
         let file = try StructureFile(path: path, limits: limits)
         var images: [String] = []
         var known: Set<String> = []
@@ -30,7 +31,7 @@ public enum DICOMStructureSetReader {
             var (region, count) = try file.region(index)
             var left = LeftOut()
             for place in 0..<count {
-                guard !flag.isCancelled else { throw DICOMReadError(.cancelled, path: path, detail: "cancelled") }
+                try flag.check()
                 if let contour = try file.contour(place, of: index, &left) {
                     if !contour.imageUID.isEmpty, known.insert(contour.imageUID).inserted {
                         images.append(contour.imageUID)
@@ -80,7 +81,7 @@ struct StructureFile: ~Copyable {
     init(path: String, limits: DICOMObjectLimits) throws(DICOMReadError) {
         var opened: OpaquePointer?
         var facts = cdcmtk_structure_facts()
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let (numbers, overflow) = limits.points.multipliedReportingOverflow(by: 3)
         let code = cdcmtk_structure_open(
             path,
@@ -101,7 +102,7 @@ struct StructureFile: ~Copyable {
 
     func image(_ index: Int) throws(DICOMReadError) -> String {
         var uid = [CChar](repeating: 0, count: 72)
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_structure_image(file, index, &uid, &error)
         guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
         return String(decoding: uid.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -109,7 +110,7 @@ struct StructureFile: ~Copyable {
 
     func region(_ index: Int) throws(DICOMReadError) -> (DICOMStructureSet.Region, contours: Int) {
         var facts = cdcmtk_region_facts()
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_structure_region(file, index, &facts, &error)
         guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
         let color = facts.color
@@ -133,7 +134,7 @@ struct StructureFile: ~Copyable {
         _ left: inout DICOMStructureSetReader.LeftOut
     ) throws(DICOMReadError) -> DICOMStructureSet.Contour? {
         var facts = cdcmtk_contour_facts()
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_structure_contour(file, region, index, &facts, &error)
         guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
         let type = shimText(facts.geometric_type)

@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
@@ -56,7 +57,7 @@ public enum DICOMStructureSetWriter {
         fingerprint: ContentDigest,
         to path: String,
         flag: CancellationFlag
-    ) throws(DICOMWriteError) -> Bool {
+    ) throws -> Bool {
         let kept = regions.filter { !$0.contours.isEmpty }
         guard !kept.isEmpty else { return false }
         let builder = try ObjectBuilder(
@@ -71,9 +72,9 @@ public enum DICOMStructureSetWriter {
         for region in kept {
             try add(region, to: builder)
             for contour in region.contours {
-                guard !flag.isCancelled else { throw DICOMWriteError(.cancelled, path: path, detail: "cancelled") }
+                try flag.check()
                 guard (0..<geometry.shape.z).contains(contour.slice) else {
-                    throw DICOMWriteError(.internalFault, path: path, detail: "a contour on slice \(contour.slice)")
+                    throw DICOMWriteError(.internalFault, path: path, "a contour on slice \(contour.slice)")
                 }
                 var coordinates: [Double] = []
                 coordinates.reserveCapacity(3 * contour.points.count)
@@ -81,7 +82,7 @@ public enum DICOMStructureSetWriter {
                     let place = lps(SIMD3(point.x, point.y, Double(contour.slice)))
                     coordinates.append(contentsOf: [place.x, place.y, place.z])
                 }
-                var error = cdcmtk_error()
+                var error = cdicom_error()
                 let code = cdcmtk_structure_add_contour(
                     builder.object,
                     UInt32(contour.slice),
@@ -107,7 +108,7 @@ public enum DICOMStructureSetWriter {
             ]
         }
         let color = [region.color.red, region.color.green, region.color.blue]
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let object = builder.object
         let code = withCStrings(texts) { pointers in
             let coded: [UnsafePointer<CChar>?] =

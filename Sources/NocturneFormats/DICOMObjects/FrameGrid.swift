@@ -9,7 +9,21 @@ struct FrameGrid {
     let geometry: VolumeGeometry
     /// Of each frame.
     let slices: [Int]
-    let hasStatedStep: Bool
+    /// Whether the frames lie on one slice, whose thickness is stated and not measured. False on a grid that was asked for.
+    let isSingleSlice: Bool
+
+    /// The pixels of all frames.
+    private struct Pixels {
+        let columns: Int
+        let rows: Int
+        /// Unit vectors along a row and down a column, LPS+.
+        let row: SIMD3<Double>
+        let column: SIMD3<Double>
+        /// mm from column to column and from row to row.
+        let size: SIMD2<Double>
+        /// Of the first pixel of each frame, LPS+.
+        let positions: [SIMD3<Double>]
+    }
 
     /// - Parameter wanted: the grid to lie on; nil for the smallest that holds all frames.
     init(
@@ -20,16 +34,37 @@ struct FrameGrid {
         limits: DICOMObjectLimits,
         path: String
     ) throws(DICOMReadError) {
-        let first = frames[0]
-        let (row, column) = try Self.directions(of: first, path: path)
-        let pixel = SIMD2(first.pixel_spacing.1, first.pixel_spacing.0)
-        guard first.has_spacing != 0, pixel.min() > 0 else {
+        let (row, column) = try Self.directions(of: frames[0], path: path)
+        let size = SIMD2(frames[0].pixel_spacing.1, frames[0].pixel_spacing.0)
+        guard frames[0].has_spacing != 0, size.min() > 0 else {
             throw DICOMReadError(
                 .missingElement,
                 path: path,
                 detail: "no PixelSpacing (0028,0030) in the pixel measures"
             )
         }
+        let pixels = Pixels(
+            columns: columns,
+            rows: rows,
+            row: row,
+            column: column,
+            size: size,
+            positions: try Self.positions(of: frames, path)
+        )
+        if let wanted {
+            geometry = wanted
+            isSingleSlice = false
+            slices = try Self.slices(of: pixels, on: wanted, path: path)
+        } else {
+            (geometry, slices) = try Self.smallest(holding: pixels, frames[0], limits, path)
+            isSingleSlice = geometry.shape.z == 1
+        }
+    }
+
+    private static func positions(
+        of frames: [cdcmtk_segmentation_frame],
+        _ path: String
+    ) throws(DICOMReadError) -> [SIMD3<Double>] {
         var positions: [SIMD3<Double>] = []
         positions.reserveCapacity(frames.count)
         for (index, frame) in frames.enumerated() {
@@ -40,7 +75,7 @@ struct FrameGrid {
                     detail: "frame \(index + 1) has no ImagePositionPatient (0020,0032)"
                 )
             }
-            guard Self.isAlike(frame, first) else {
+            guard isAlike(frame, frames[0]) else {
                 throw DICOMReadError(
                     .orientationsDiffer,
                     path: path,
@@ -49,29 +84,22 @@ struct FrameGrid {
             }
             positions.append(SIMD3(frame.position.0, frame.position.1, frame.position.2))
         }
-        if let wanted {
-            geometry = wanted
-            hasStatedStep = false
-            slices = try Self.places(
-                of: positions,
-                row: row * pixel.x,
-                column: column * pixel.y,
-                columns: columns,
-                rows: rows,
-                on: wanted,
-                path: path
-            )
-            return
-        }
-        let normal = cross(row, column)
+        return positions
+    }
+
+    /// The smallest even grid that holds all frames, and the slice of each.
+    private static func smallest(
+        holding pixels: Pixels,
+        _ first: cdcmtk_segmentation_frame,
+        _ limits: DICOMObjectLimits,
+        _ path: String
+    ) throws(DICOMReadError) -> (VolumeGeometry, [Int]) {
+        let normal = cross(pixels.row, pixels.column)
+        let positions = pixels.positions
         let heights = positions.map { dot($0, normal) }
-        let planes = try Self.planes(
-            at: heights,
-            stated: max(first.slice_spacing, 0),
-            thickness: first.slice_thickness,
-            path
-        )
-        hasStatedStep = planes.count == 1
+        let stated = max(first.slice_spacing, 0)
+        let planes = try planes(at: heights, stated: stated, thickness: first.slice_thickness, path)
+        let (columns, rows) = (pixels.columns, pixels.rows)
         guard let shape = VolumeShape(validating: columns, y: rows, z: planes.count, limit: limits.voxels) else {
             throw DICOMReadError(
                 .overLimit,
@@ -79,12 +107,12 @@ struct FrameGrid {
                 detail: "\(columns)×\(rows)×\(planes.count) voxels are more than are read"
             )
         }
-        var places: [Int] = []
+        var slices: [Int] = []
         let lowest = heights.indices.min { heights[$0] < heights[$1] } ?? 0
         for (index, position) in positions.enumerated() {
             let k = ((heights[index] - planes.lowest) / planes.step).rounded()
             let off = position - positions[lowest] - normal * (heights[index] - planes.lowest)
-            guard length(off) <= SliceStack.Tolerance.sideways(pixel.min()) else {
+            guard length(off) <= SliceStack.Tolerance.sideways(pixels.size.min()) else {
                 throw DICOMReadError(
                     .sheared,
                     path: path,
@@ -92,16 +120,15 @@ struct FrameGrid {
                 )
             }
             // Frames of one plane may lie apart by more than an absurdly small step that is stated.
-            places.append(Int(min(max(k, 0), Double(planes.count - 1))))
+            slices.append(Int(min(max(k, 0), Double(planes.count - 1))))
         }
-        slices = places
         let lps = Affine(
-            columnI: row * pixel.x,
-            columnJ: column * pixel.y,
+            columnI: pixels.row * pixels.size.x,
+            columnJ: pixels.column * pixels.size.y,
             columnK: normal * planes.step,
             translation: positions[lowest]
         )
-        geometry = VolumeGeometry(shape: shape, lps: lps)
+        return (VolumeGeometry(shape: shape, lps: lps), slices)
     }
 
     private static func directions(
@@ -189,16 +216,14 @@ struct FrameGrid {
     }
 
     /// The slice of each position on a grid, which must have these pixels.
-    private static func places(
-        of positions: [SIMD3<Double>],
-        row: SIMD3<Double>,
-        column: SIMD3<Double>,
-        columns: Int,
-        rows: Int,
+    private static func slices(
+        of pixels: Pixels,
         on grid: VolumeGeometry,
         path: String
     ) throws(DICOMReadError) -> [Int] {
         let lps = grid.affine.flippedBetweenRASAndLPS
+        let (columns, rows) = (pixels.columns, pixels.rows)
+        let (row, column) = (pixels.row * pixels.size.x, pixels.column * pixels.size.y)
         guard grid.shape.x == columns, grid.shape.y == rows, let inverse = lps.inverse,
             length(lps.columnI - row) * Double(columns) <= 0.2 * length(row),
             length(lps.columnJ - column) * Double(rows) <= 0.2 * length(column)
@@ -210,7 +235,7 @@ struct FrameGrid {
             )
         }
         var places: [Int] = []
-        for (index, position) in positions.enumerated() {
+        for (index, position) in pixels.positions.enumerated() {
             let place = inverse(position)
             guard place.z.isFinite, abs(place.z) < 1e9, abs(place.x) <= 0.2, abs(place.y) <= 0.2,
                 abs(place.z - place.z.rounded()) <= 0.2, (0..<grid.shape.z).contains(Int(place.z.rounded()))

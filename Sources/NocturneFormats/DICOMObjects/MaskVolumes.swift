@@ -51,10 +51,6 @@ struct MaskVolumes {
         }
     }
 
-    private func check(_ flag: CancellationFlag) throws(DICOMReadError) {
-        if flag.isCancelled { throw DICOMReadError(.cancelled, path: path, detail: "cancelled") }
-    }
-
     // MARK: Label maps
 
     mutating func readLabels(
@@ -62,7 +58,7 @@ struct MaskVolumes {
         slices: [Int],
         segments: inout [DICOMSegmentation.Segment],
         flag: CancellationFlag
-    ) throws(DICOMReadError) {
+    ) throws {
         try add()
         let box = volumes[0]
         let pixels = geometry.shape.sliceCount
@@ -70,7 +66,7 @@ struct MaskVolumes {
         var counts = [Int](repeating: 0, count: 65536)
         let padding = UInt16(exactly: file.facts.padding) ?? 0
         for (index, k) in slices.enumerated() {
-            try check(flag)
+            try flag.check()
             try file.read(index, into: &values)
             box.buffer.withUnsafeMutableBufferPointer { voxels in
                 for pixel in 0..<pixels where values[pixel] != padding && values[pixel] != 0 {
@@ -102,7 +98,7 @@ struct MaskVolumes {
         slices: [Int],
         segments: inout [DICOMSegmentation.Segment],
         flag: CancellationFlag
-    ) throws(DICOMReadError) {
+    ) throws {
         var places: [Int: Int] = [:]
         for (index, segment) in segments.enumerated() { places[Int(segment.number)] = index }
         var framesOfSegment = [[Int]](repeating: [], count: segments.count)
@@ -126,7 +122,7 @@ struct MaskVolumes {
             let own = framesOfSegment[index]
             var candidates = Array(volumes.indices)
             for frame in own where !candidates.isEmpty {
-                try check(flag)
+                try flag.check()
                 try file.read(frame, into: &values)
                 candidates.removeAll { meets(values, threshold, slice: slices[frame], volume: $0) }
             }
@@ -138,7 +134,7 @@ struct MaskVolumes {
             let number = segments[index].number
             var count = 0
             for frame in own {
-                try check(flag)
+                try flag.check()
                 try file.read(frame, into: &values)
                 let start = slices[frame] * pixels
                 box.buffer.withUnsafeMutableBufferPointer { voxels in

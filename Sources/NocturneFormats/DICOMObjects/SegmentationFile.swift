@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 internal import NocturneCore
 import NocturneSystem
 
@@ -11,7 +12,7 @@ struct SegmentationFile: ~Copyable {
     init(path: String, limits: DICOMObjectLimits) throws(DICOMReadError) {
         var opened: OpaquePointer?
         var facts = cdcmtk_segmentation_facts()
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_segmentation_open(path, limits.frames, limits.segments, &opened, &facts, &error)
         guard code == 0, let opened else { throw DICOMReadError(objectCode: code, error, path: path) }
         file = opened
@@ -31,7 +32,7 @@ struct SegmentationFile: ~Copyable {
 
     func frame(_ index: Int) throws(DICOMReadError) -> cdcmtk_segmentation_frame {
         var frame = cdcmtk_segmentation_frame()
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_segmentation_frame_facts(file, index, &frame, &error)
         guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
         return frame
@@ -39,7 +40,7 @@ struct SegmentationFile: ~Copyable {
 
     func segment(_ index: Int) throws(DICOMReadError) -> DICOMSegmentation.Segment {
         var facts = cdcmtk_segment_facts()
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_segmentation_segment(file, index, &facts, &error)
         guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
         return DICOMSegmentation.Segment(
@@ -59,7 +60,7 @@ struct SegmentationFile: ~Copyable {
 
     /// The stored values of a frame, row by row.
     func read(_ index: Int, into values: inout [UInt16]) throws(DICOMReadError) {
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_segmentation_read_frame(file, index, &values, values.count, &error)
         guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
     }
@@ -85,7 +86,7 @@ extension DICOMReadError.Code {
 
 extension DICOMReadError {
     /// A code of the shim's for objects beside images, and its words.
-    init(objectCode code: Int32, _ error: cdcmtk_error, path: String) {
+    init(objectCode code: Int32, _ error: cdicom_error, path: String) {
         let kind: Code?
         switch Int(code) {
         case Int(CDCMTK_MISSING_ELEMENT): kind = .missingElement
@@ -96,7 +97,7 @@ extension DICOMReadError {
         if let kind {
             self.init(kind, path: path, detail: shimText(error.text))
         } else {
-            self.init(cdcmtk_code(rawValue: UInt32(bitPattern: code)), error, path: path)
+            self.init(cdicom_code(rawValue: UInt32(bitPattern: code)), error, path: path)
         }
     }
 }

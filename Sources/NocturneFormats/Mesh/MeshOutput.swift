@@ -4,20 +4,14 @@ import NocturneSystem
 
 /// A mesh file being written through a buffer of 256 KiB.
 struct MeshOutput: ~Copyable {
-    private let path: String
     private let scope: ComputeScope
-    private var output: CheckedFileOutput
+    private var output: FileDescriptor
     private var buffer: [UInt8] = []
     private static let capacity = 256 << 10
 
     init(path: String, scope: ComputeScope) throws(MeshFileError) {
-        self.path = path
         self.scope = scope
-        do {
-            output = try CheckedFileOutput(path: path)
-        } catch {
-            throw MeshFileError(.cannotWrite, path: path, error.detail, systemCode: error.code)
-        }
+        do { output = try FileDescriptor(creating: path) } catch { throw MeshFileError(.cannotWrite, writing: error) }
         buffer.reserveCapacity(MeshOutput.capacity + 4096)
     }
 
@@ -40,22 +34,18 @@ struct MeshOutput: ~Copyable {
     mutating func append(_ bytes: [UInt8]) { buffer.append(contentsOf: bytes) }
 
     /// Writes the buffer when it is full, and looks at the flag then. To be called after each record.
-    mutating func spill() throws(MeshFileError) {
+    mutating func spill() throws {
         if buffer.count >= MeshOutput.capacity { try flush() }
     }
 
-    mutating func finish() throws(MeshFileError) {
+    mutating func finish() throws {
         try flush()
-        do { try output.close() } catch {
-            throw MeshFileError(.cannotWrite, path: path, error.detail, systemCode: error.code)
-        }
+        do { try output.close() } catch { throw MeshFileError(.cannotWrite, writing: error) }
     }
 
-    private mutating func flush() throws(MeshFileError) {
-        if scope.flag.isCancelled { throw MeshFileError(.cancelled, path: path, "cancelled") }
-        do { try output.write(buffer) } catch {
-            throw MeshFileError(.cannotWrite, path: path, error.detail, systemCode: error.code)
-        }
+    private mutating func flush() throws {
+        try scope.check()
+        do { try output.write(buffer) } catch { throw MeshFileError(.cannotWrite, writing: error) }
         buffer.removeAll(keepingCapacity: true)
     }
 }
@@ -66,7 +56,7 @@ extension SurfaceMesh {
         guard triangles.count <= Int(UInt32.max) else {
             throw MeshFileError(.invalidMesh, path: path, "\(triangles.count) triangles are more than a file can hold")
         }
-        guard vertices.allSatisfy({ $0.x.isFinite && $0.y.isFinite && $0.z.isFinite }) else {
+        guard vertices.allSatisfy(\.isFinite) else {
             throw MeshFileError(.invalidMesh, path: path, "cannot be written: a vertex is not finite")
         }
         let count = UInt32(clamping: vertices.count)

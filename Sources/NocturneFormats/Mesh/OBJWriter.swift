@@ -16,7 +16,7 @@ public enum OBJWriter {
         name: String,
         to path: String,
         scope: ComputeScope = .serial()
-    ) throws(MeshFileError) {
+    ) throws {
         try mesh.checkForWriting(to: path)
         var output = try MeshOutput(path: path, scope: scope)
         output.append("# \(frame.meshTag)\n# UNIT=mm\no \(printableASCII(name))\n")

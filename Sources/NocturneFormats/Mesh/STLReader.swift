@@ -1,9 +1,5 @@
 public import NocturneCore
-import NocturneSystem
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+public import NocturneSystem
 
 /// A binary STL file as read.
 public struct STLContents: Sendable {
@@ -23,23 +19,19 @@ public enum STLReader {
     ///
     /// - Parameter assuming: the frame when the header names none. LPS is what 3D Slicer assumes.
     /// - Throws: ``MeshFileError``. The number of triangles must agree with the size of the file exactly, which is
-    ///   looked at before anything is allocated; a corner that is not finite is refused.
+    ///   checked before anything is allocated; a corner that is not finite is refused.
     /// - Complexity: linear; about 100 bytes a triangle.
     public static func read(at path: String, assuming: PatientFrame = .lps) throws(MeshFileError) -> STLContents {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            throw MeshFileError(.unreadable, path: path, "cannot be opened: \(systemMessage())")
-        }
-        defer { close(descriptor) }
-        let size = try fileSize(descriptor, path)
-        let start = try bytes(84, from: descriptor, path)
+        let input = try MeshInput(path)
+        let size = input.byteCount
+        let start = try input.read(count: 84)
         guard start.count == 84 else {
             throw MeshFileError(.truncated, path: path, "the header ends after \(start.count) of 84 bytes")
         }
-        let count = Int(word(start, 80))
+        let count = Int(start.littleEndian(at: 80, as: UInt32.self))
         let needed = 84 + 50 * count
         if size != needed, start.starts(with: "solid".utf8) {
-            throw MeshFileError(.notSTL, path: path, "a text STL, or none at all; only binary STL is read")
+            throw MeshFileError(.wrongFormat, path: path, "a text STL, or none at all; only binary STL is read")
         }
         if size < needed {
             throw MeshFileError(
@@ -61,7 +53,7 @@ public enum STLReader {
         let batch = 4096
         for first in stride(from: 0, to: count, by: batch) {
             let here = min(batch, count - first)
-            let records = try bytes(50 * here, from: descriptor, path)
+            let records = try input.read(count: 50 * here)
             guard records.count == 50 * here else {
                 throw MeshFileError(.truncated, path: path, "was cut short while it was read")
             }
@@ -77,42 +69,6 @@ public enum STLReader {
         }
         return STLContents(headerText: headerText, frame: frame, mesh: welder.mesh, normals: welder.normals)
     }
-
-    private static func fileSize(_ descriptor: Int32, _ path: String) throws(MeshFileError) -> Int {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            throw MeshFileError(.unreadable, path: path, "cannot be examined: \(systemMessage())")
-        }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw MeshFileError(.unreadable, path: path, "is not an ordinary file")
-        }
-        return Int(status.st_size)
-    }
-
-    private static func bytes(_ count: Int, from descriptor: Int32, _ path: String) throws(MeshFileError) -> [UInt8] {
-        var fault: Int32 = 0
-        let result = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            while filled < count, let base = buffer.baseAddress {
-                let got = Glibc.read(descriptor, base + filled, count - filled)
-                if got > 0 {
-                    filled += got
-                } else if got == 0 {
-                    break
-                } else if errno != EINTR {
-                    fault = errno
-                    break
-                }
-            }
-        }
-        if fault != 0 {
-            throw MeshFileError(.unreadable, path: path, "cannot be read: \(systemMessage(fault))")
-        }
-        return result
-    }
-
-    fileprivate static func word(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
-        bytes.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) }
-    }
 }
 
 /// Joins equal corners while triangles come in.
@@ -126,19 +82,11 @@ private struct Welder {
 
     /// False when a corner is not finite.
     mutating func add(_ records: [UInt8], at offset: Int) -> Bool {
-        func vector(_ index: Int) -> SIMD3<Float> {
-            let start = offset + 12 * index
-            return SIMD3(
-                Float(bitPattern: STLReader.word(records, start)),
-                Float(bitPattern: STLReader.word(records, start + 4)),
-                Float(bitPattern: STLReader.word(records, start + 8))
-            )
-        }
         var corners = SIMD3<UInt32>()
         for corner in 0..<3 {
             // Adding zero turns -0 into 0.
-            let place = frame.converted(vector(corner + 1)) + SIMD3<Float>(repeating: 0)
-            guard place.x.isFinite, place.y.isFinite, place.z.isFinite else { return false }
+            let place = frame.converted(records.vector(at: offset + 12 * (corner + 1))) + SIMD3<Float>(repeating: 0)
+            guard place.isFinite else { return false }
             let key = SIMD3(place.x.bitPattern, place.y.bitPattern, place.z.bitPattern)
             if let index = known[key] {
                 corners[corner] = index
@@ -149,7 +97,7 @@ private struct Welder {
             }
         }
         mesh.triangles.append(corners)
-        normals.append(frame.converted(vector(0)))
+        normals.append(frame.converted(records.vector(at: offset)))
         return true
     }
 }

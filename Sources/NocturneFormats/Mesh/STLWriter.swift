@@ -10,8 +10,8 @@ public enum STLWriter {
     /// anything but printable ASCII as `_`. Normals are computed from the corners; a triangle without area has a zero
     /// normal. LPS negates x and y, a rotation, so corners stay counter-clockwise seen from outside.
     ///
-    /// - Throws: ``MeshFileError``: `invalidMesh` before anything is written, `cannotWrite` with the system's reason,
-    ///   `cancelled`. A partial file is left for the caller to remove.
+    /// - Throws: ``MeshFileError``: `invalidMesh` before anything is written, `cannotWrite` with the system's reason;
+    ///   `CancelledError`. A partial file is left for the caller to remove.
     /// - Complexity: linear; 256 KiB besides the mesh.
     public static func write(
         _ mesh: SurfaceMesh,
@@ -19,7 +19,7 @@ public enum STLWriter {
         name: String,
         to path: String,
         scope: ComputeScope = .serial()
-    ) throws(MeshFileError) {
+    ) throws {
         try mesh.checkForWriting(to: path)
         var output = try MeshOutput(path: path, scope: scope)
         var header = Array("\(frame.meshTag) UNIT=mm \(printableASCII(name))".utf8.prefix(80))

@@ -15,8 +15,8 @@ final class NIfTIByteSource {
     let fileSize: Int
     /// Bytes handed out so far, after decompression.
     private(set) var position = 0
-    private let descriptor: Int32
-    private let input = UnsafeMutablePointer<UInt8>.allocate(capacity: NIfTIByteSource.inputCapacity)
+    private let file: FileDescriptor
+    private let input: UnsafeMutablePointer<UInt8>
     private var inputStart = 0
     private var inputEnd = 0
     private var inflater: UnsafeMutablePointer<z_stream>?
@@ -29,8 +29,11 @@ final class NIfTIByteSource {
     private static let largestRatio = 1032
 
     init(path: String) throws(NIfTIError) {
+        let file = try Self.open(path)
+        fileSize = try Self.byteCount(of: file)
         self.path = path
-        (descriptor, fileSize) = try NIfTIByteSource.openFile(path)
+        self.file = file
+        input = .allocate(capacity: Self.inputCapacity)
         try refill()
         if inputEnd >= 2, input[0] == 0x1f, input[1] == 0x8b {
             let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
@@ -49,7 +52,6 @@ final class NIfTIByteSource {
             inflater.deallocate()
         }
         input.deallocate()
-        close(descriptor)
     }
 
     var isCompressed: Bool { inflater != nil }
@@ -92,15 +94,14 @@ final class NIfTIByteSource {
     }
 
     /// Passes over the rest of the gzip member, so that zlib compares its checksum; gives up after `limit` bytes.
-    /// - Parameter look: called now and then; throws to stop.
-    func finishMember(limit: Int, look: () throws(NIfTIError) -> Void) throws(NIfTIError) {
+    func finishMember(limit: Int, _ flag: CancellationFlag) throws {
         guard isCompressed else { return }
         let scratch = UnsafeMutableRawPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { scratch.deallocate() }
         var passed = 0
         // One more call than there is content: the checksum comes after the last byte.
         while !atMemberEnd, passed <= limit {
-            try look()
+            try flag.check()
             let got = try inflateSome(into: scratch, capacity: 64 << 10, crossingMembers: false)
             passed += got
             if got == 0, !atMemberEnd { break }
@@ -110,28 +111,20 @@ final class NIfTIByteSource {
         }
     }
 
-    private static func openFile(_ path: String) throws(NIfTIError) -> (Int32, Int) {
-        // Not blocking, so that a named pipe cannot hold the reader up before it is refused.
-        let descriptor = FaultPoint.inputOpen.call { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-        guard descriptor >= 0 else {
-            throw NIfTIError(.unreadable, path: path, "cannot be opened: \(systemMessage())", systemCode: errno)
+    private static func open(_ path: String) throws(NIfTIError) -> FileDescriptor {
+        do { return try FileDescriptor(reading: path, points: .input) } catch {
+            throw NIfTIError(.unreadable, reading: error)
         }
-        var status = stat()
-        let fault: String? =
-            if fstat(descriptor, &status) != 0 {
-                "cannot be examined: \(systemMessage())"
-            } else if status.st_mode & S_IFMT == S_IFDIR {
-                "is a folder, not a file"
-            } else if status.st_mode & S_IFMT != S_IFREG {
-                "is not an ordinary file"
-            } else {
-                nil
-            }
-        if let fault {
-            close(descriptor)
-            throw NIfTIError(.unreadable, path: path, fault)
+    }
+
+    private static func byteCount(of file: borrowing FileDescriptor) throws(NIfTIError) -> Int {
+        let status: FileDescriptor.Status
+        do { status = try file.status() } catch { throw NIfTIError(.unreadable, reading: error) }
+        switch status.kind {
+        case .file: return status.byteCount
+        case .folder: throw NIfTIError(.unreadable, path: file.path, "is a folder, not a file")
+        default: throw NIfTIError(.unreadable, path: file.path, "is not an ordinary file")
         }
-        return (descriptor, Int(status.st_size))
     }
 
     /// Puts more of the file behind what is left of the input; the input stays as it is at the end of the file.
@@ -143,12 +136,10 @@ final class NIfTIByteSource {
     }
 
     private func systemRead(into destination: UnsafeMutableRawPointer, capacity: Int) throws(NIfTIError) -> Int {
-        while true {
-            let got = FaultPoint.inputRead.call { Glibc.read(descriptor, destination, min(capacity, 1 << 30)) }
-            if got >= 0 { return got }
-            if errno != EINTR {
-                throw NIfTIError(.unreadable, path: path, "cannot be read: \(systemMessage())", systemCode: errno)
-            }
+        do {
+            return try file.readSome(into: UnsafeMutableRawBufferPointer(start: destination, count: capacity))
+        } catch {
+            throw NIfTIError(.unreadable, reading: error)
         }
     }
 
@@ -212,6 +203,3 @@ final class NIfTIByteSource {
         return true
     }
 }
-
-/// What `errno` says.
-func systemMessage(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

@@ -30,9 +30,9 @@ struct NIfTIOpenFile {
     }
 
     /// Moves the source to the first voxel.
-    func passOverToVoxels(look: () throws(NIfTIError) -> Void) throws(NIfTIError) {
+    func passOverToVoxels(_ flag: CancellationFlag) throws {
         while source.position < header.dataOffset {
-            try look()
+            try flag.check()
             let wanted = min(header.dataOffset - source.position, 256 << 10)
             if try source.read(count: wanted).count < wanted { throw ended(after: 0) }
         }

@@ -1,6 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
+public import NocturneSystem
 
 /// A volume as read from a NIfTI file.
 public struct NIfTIVolume: Sendable {
@@ -32,9 +32,9 @@ public enum NIfTIReader {
     ///
     /// Scaling is computed in double and rounded once. The content of a gzip file is compared with its checksum.
     ///
-    /// - Throws: ``NIfTIError``; with code `cancelled` soon after the scope's flag is raised.
+    /// - Throws: ``NIfTIError``; `CancelledError` soon after the scope's flag is raised.
     /// - Complexity: one pass on the calling thread; 4 bytes per voxel, and less than 1 MiB besides.
-    public static func readVolume(at path: String, scope: ComputeScope) throws(NIfTIError) -> NIfTIVolume {
+    public static func readVolume(at path: String, scope: ComputeScope) throws -> NIfTIVolume {
         let file = try NIfTIOpenFile(path: path)
         let header = file.header
         let convert = NIfTIVoxelConversion.toFloats(header)
@@ -51,12 +51,12 @@ public enum NIfTIReader {
 
     /// Reads a label map: any stored type, as long as every value (after scaling) is an integer in 0...65535.
     ///
-    /// - Throws: ``NIfTIError``, with code `notLabels` naming the first voxel that is no label.
+    /// - Throws: ``NIfTIError``, with code `notLabels` naming the first voxel that is no label; `CancelledError`.
     /// - Complexity: one pass on the calling thread; 2 bytes per voxel, and less than 1 MiB besides.
     public static func readLabels(
         at path: String,
         scope: ComputeScope
-    ) throws(NIfTIError) -> (header: NIfTIHeader, labels: LabelVolume) {
+    ) throws -> (header: NIfTIHeader, labels: LabelVolume) {
         let file = try NIfTIOpenFile(path: path)
         let header = file.header
         let convert = NIfTIVoxelConversion.toLabels(header)
@@ -70,13 +70,13 @@ public enum NIfTIReader {
     /// Passes over a label map without holding it: `body` is given runs of labels in the order of the file, each with the
     /// place of its first voxel.
     ///
-    /// - Throws: ``NIfTIError``, as ``readLabels(at:scope:)`` does; the content of a gzip file is compared with its checksum.
+    /// - Throws: ``NIfTIError`` and `CancelledError`, as ``readLabels(at:scope:)`` does; the content of a gzip file is compared with its checksum.
     /// - Complexity: one pass on the calling thread; less than 1 MiB.
     public static func scanLabels(
         at path: String,
         scope: ComputeScope,
         _ body: (_ header: NIfTIHeader, _ place: Int, _ labels: UnsafeBufferPointer<UInt16>) -> Void
-    ) throws(NIfTIError) -> NIfTIHeader {
+    ) throws -> NIfTIHeader {
         let file = try NIfTIOpenFile(path: path)
         let header = file.header
         let convert = NIfTIVoxelConversion.toLabels(header)
@@ -111,14 +111,14 @@ public enum NIfTIReader {
         _ file: NIfTIOpenFile,
         _ scope: ComputeScope,
         _ convert: (UnsafeRawPointer, Range<Int>, UnsafeMutablePointer<Element>) throws(NIfTIError) -> Void
-    ) throws(NIfTIError) -> FrozenVoxels<Element> {
+    ) throws -> FrozenVoxels<Element> {
         var buffer: VoxelBuffer<Element>
         do {
             buffer = try VoxelBuffer<Element>(count: file.header.shape.count)
         } catch {
             throw NIfTIError(.outOfMemory, path: file.source.path, error.description)
         }
-        try buffer.withUnsafeMutableBufferPointer { (target) throws(NIfTIError) in
+        try buffer.withUnsafeMutableBufferPointer { target in
             guard let base = target.baseAddress else { return }
             try stream(file, scope) { (chunk, range) throws(NIfTIError) in try convert(chunk, range, base) }
         }
@@ -130,10 +130,9 @@ public enum NIfTIReader {
         _ file: NIfTIOpenFile,
         _ scope: ComputeScope,
         _ body: (UnsafeRawPointer, Range<Int>) throws(NIfTIError) -> Void
-    ) throws(NIfTIError) {
-        let path = file.source.path
-        try look(scope, path)
-        try file.passOverToVoxels { () throws(NIfTIError) in try look(scope, path) }
+    ) throws {
+        try scope.check()
+        try file.passOverToVoxels(scope.flag)
         let count = file.header.shape.count
         let width = file.header.dataType.bytesPerVoxel
         let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: chunkBytes, alignment: 64)
@@ -141,7 +140,7 @@ public enum NIfTIReader {
         guard let bytes = chunk.baseAddress else { return }
         var done = 0
         while done < count {
-            try look(scope, path)
+            try scope.check()
             let range = done..<min(count, done + chunkBytes / width)
             let wanted = range.count * width
             let got = try file.source.read(into: UnsafeMutableRawBufferPointer(rebasing: chunk[..<wanted]))
@@ -149,10 +148,6 @@ public enum NIfTIReader {
             try body(UnsafeRawPointer(bytes), range)
             done = range.upperBound
         }
-        try file.source.finishMember(limit: largestTail) { () throws(NIfTIError) in try look(scope, path) }
-    }
-
-    private static func look(_ scope: ComputeScope, _ path: String) throws(NIfTIError) {
-        if scope.flag.isCancelled { throw NIfTIError.cancelled(path) }
+        try file.source.finishMember(limit: largestTail, scope.flag)
     }
 }

@@ -8,10 +8,10 @@ import NocturneSystem
 /// the same bytes for any number of threads: gzip files carry no time and no name. A file is neither flushed to the
 /// disk nor removed after a fault; the caller does both, and renames.
 ///
-/// Memory: at most ``compressionBytes`` besides the input. Compression is the house's own (``CNocturneDeflate``), in
+/// Memory: at most ``compressionBytes`` besides the input. Compression is Nocturne's own (``CNocturneDeflate``), in
 /// chunks of 1 MiB on all idle threads. There are no levels: against zlib's level 1, which nibabel takes, a CT comes out
 /// 1 to 19 % smaller and a label map a third, for 0.37 and 0.47 of the processor time (256³, Zen 5, see
-/// `Tools/Benchmarks/geometry.py`); float32 noise comes out 4 % larger.
+/// `Tools/benchmarks/geometry.py`); float32 noise comes out 4 % larger.
 public enum NIfTIWriter {
     /// The most memory that compressing takes, whatever the input and the number of threads.
     public static let compressionBytes = ParallelGzip.workingBytes
@@ -28,8 +28,8 @@ public enum NIfTIWriter {
     ///     (scanner coordinates), and so do two zeros unless the grid is one of spacing alone, which then stays so. The q-form carries rotation and mirroring only: where it would misplace a corner by
     ///     more than a hundredth of the smallest spacing its code is 0, and the s-form takes its code if it had none.
     ///   - compressed: whether to write gzip; nil decides by an ending `.gz`, which a temporary name may lack.
-    /// - Throws: ``NIfTIError`` with code `cannotWrite` naming the system's reason, `invalidAffine`, `outOfMemory`, or
-    ///   `cancelled` within a few milliseconds of the flag.
+    /// - Throws: ``NIfTIError`` with code `cannotWrite` naming the system's reason, `invalidAffine`, `outOfMemory`;
+    ///   `CancelledError` within a few milliseconds of the flag.
     /// - Complexity: two passes over the voxels, both shared among threads.
     public static func writeLabels(
         _ labels: LabelVolume,
@@ -38,7 +38,7 @@ public enum NIfTIWriter {
         to path: String,
         compressed: Bool? = nil,
         scope: ComputeScope
-    ) throws(NIfTIError) {
+    ) throws {
         let largest = max(try largestValue(labels, path, scope), names.map(\.value).max() ?? 0)
         let dataType: NIfTIDataType = largest <= 255 ? .uint8 : .uint16
         let table = NIfTIExtension(code: NIfTILabelTable.code, bytes: Array(NIfTILabelTable.xml(names).utf8))
@@ -79,7 +79,7 @@ public enum NIfTIWriter {
         to path: String,
         compressed: Bool? = nil,
         scope: ComputeScope
-    ) throws(NIfTIError) {
+    ) throws {
         guard dataType == .float32 || dataType == .int16 else {
             throw NIfTIError(.unsupportedDataType, path: path, "images are not written as \(dataType)")
         }
@@ -117,7 +117,7 @@ public enum NIfTIWriter {
         _ compressed: Bool?,
         _ scope: ComputeScope,
         fill: @Sendable (Range<Int>, UnsafeMutableRawPointer) -> Void
-    ) throws(NIfTIError) {
+    ) throws {
         let affine = encoder.geometry.affine
         guard affine.isFinite, affine.inverse != nil else {
             throw NIfTIError(.invalidAffine, path: path, "cannot be written: the affine is singular or not finite")
@@ -129,7 +129,7 @@ public enum NIfTIWriter {
         }
         let count = encoder.geometry.shape.count * width
         do {
-            var output = try openOutput(path)
+            var output = try FileDescriptor(creating: path)
             if compressed ?? path.lowercased().hasSuffix(".gz") {
                 try ParallelGzip.write(
                     prefix: encoder.encoded(),
@@ -143,73 +143,57 @@ public enum NIfTIWriter {
             } else {
                 try writePlain(prefix: encoder.encoded(), count: count, to: &output, scope: scope, fill: fillBytes)
             }
-            try closeOutput(&output)
-        } catch {
-            switch error {
-            case .cancelled: throw NIfTIError.cancelled(path)
-            case .noMemory: throw NIfTIError(.outOfMemory, path: path, "no memory to compress")
-            case .output(let fault):
-                throw NIfTIError(.cannotWrite, path: path, fault.detail, systemCode: fault.code)
-            }
+            try output.close()
+        } catch is ParallelGzip.NoMemory {
+            throw NIfTIError(.outOfMemory, path: path, "no memory to compress")
+        } catch let error as FileSystemError {
+            throw NIfTIError(.cannotWrite, writing: error)
         }
     }
 
     private static func writePlain(
         prefix: [UInt8],
         count: Int,
-        to output: inout CheckedFileOutput,
+        to output: inout FileDescriptor,
         scope: ComputeScope,
         fill: @Sendable (Range<Int>, UnsafeMutableRawPointer) -> Void
-    ) throws(ParallelGzip.Fault) {
+    ) throws {
         let chunk = UnsafeMutableRawPointer.allocate(byteCount: ParallelGzip.chunkBytes, alignment: 64)
         defer { chunk.deallocate() }
-        do { try output.write(prefix) } catch { throw .output(error) }
+        try output.write(prefix)
         for start in stride(from: 0, to: count, by: ParallelGzip.chunkBytes) {
-            if scope.flag.isCancelled { throw .cancelled }
+            try scope.check()
             let range = start..<min(count, start + ParallelGzip.chunkBytes)
             fill(range, chunk)
-            do {
-                try output.write(UnsafeRawBufferPointer(start: chunk, count: range.count))
-            } catch {
-                throw .output(error)
-            }
+            try output.write(UnsafeRawBufferPointer(start: chunk, count: range.count))
         }
-    }
-
-    private static func openOutput(_ path: String) throws(ParallelGzip.Fault) -> CheckedFileOutput {
-        do { return try CheckedFileOutput(path: path) } catch { throw .output(error) }
-    }
-
-    private static func closeOutput(_ output: inout CheckedFileOutput) throws(ParallelGzip.Fault) {
-        do { try output.close() } catch { throw .output(error) }
     }
 
     private static func largestValue(
         _ labels: LabelVolume,
         _ path: String,
         _ scope: ComputeScope
-    ) throws(NIfTIError) -> UInt16 {
+    ) throws -> UInt16 {
         let count = labels.voxels.count
         let stride = 1 << 20
+        var largest: VoxelBuffer<UInt16>
         do {
-            var largest = try VoxelBuffer<UInt16>(count: (count + stride - 1) / stride)
-            try largest.withUnsafeMutableBufferPointer { (target) throws(CancelledError) in
-                nonisolated(unsafe) let parts = target
-                try scope.forEachRange(of: count, by: stride) { range in
-                    var part: UInt16 = 0
-                    labels.voxels.withUnsafeBufferPointer { for index in range { part = max(part, $0[index]) } }
-                    parts[range.lowerBound / stride] = part
-                }
-            }
-            return largest.withSpan { span in
-                var all: UInt16 = 0
-                for index in span.indices { all = max(all, span[index]) }
-                return all
-            }
-        } catch is CancelledError {
-            throw NIfTIError.cancelled(path)
+            largest = try VoxelBuffer<UInt16>(count: (count + stride - 1) / stride)
         } catch {
             throw NIfTIError(.outOfMemory, path: path, "\(error)")
+        }
+        try largest.withUnsafeMutableBufferPointer { (target) throws(CancelledError) in
+            nonisolated(unsafe) let parts = target
+            try scope.forEachRange(of: count, by: stride) { range in
+                var part: UInt16 = 0
+                labels.voxels.withUnsafeBufferPointer { for index in range { part = max(part, $0[index]) } }
+                parts[range.lowerBound / stride] = part
+            }
+        }
+        return largest.withSpan { span in
+            var all: UInt16 = 0
+            for index in span.indices { all = max(all, span[index]) }
+            return all
         }
     }
 }

@@ -10,11 +10,8 @@ import NocturneSystem
 /// combined. The cut does not depend on threads, there is no time stamp and no name: the bytes are a function of the
 /// content alone. Source: the method of pigz with `--independent`; the compressor is ``CNocturneDeflate``.
 struct ParallelGzip {
-    enum Fault: Error {
-        case output(FileOutputError)
-        case cancelled
-        case noMemory
-    }
+    /// The compressor could not be allocated.
+    struct NoMemory: Error {}
 
     /// Content bytes of a chunk: a few milliseconds of work, and under 0.5 % lost at its ends.
     static let chunkBytes = 1 << 20
@@ -30,15 +27,16 @@ struct ParallelGzip {
     ///   - width: bytes of a voxel: 1, 2 or 4.
     ///   - row: voxels of a row.
     ///   - fill: puts the bytes of a range of the content at the address; called on several threads.
+    /// - Throws: `FileSystemError`, `CancelledError`, ``NoMemory``.
     static func write(
         prefix: [UInt8],
         count: Int,
         width: Int,
         row: Int,
-        to output: inout CheckedFileOutput,
+        to output: inout FileDescriptor,
         scope: ComputeScope,
         fill: @Sendable (Range<Int>, UnsafeMutableRawPointer) -> Void
-    ) throws(Fault) {
+    ) throws {
         let chunks = 1 + (count + chunkBytes - 1) / chunkBytes
         let slotCount = min(waveCount, chunks)
         var waves: [[DeflateSlot]] = []
@@ -49,37 +47,33 @@ struct ParallelGzip {
         }
         let shape = DeflateSlot.VoxelRows(width: Int32(width), bytes: row * width)
         var checksum = crc32(0, nil, 0)
-        try emit([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255], to: &output)
-        var fault: Fault?
+        try output.write([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])
+        var fault: FileSystemError?
         var ready: ArraySlice<DeflateSlot> = []
         var first = 0
         while first < chunks || !ready.isEmpty {
             let wave = waves[0].prefix(min(slotCount, chunks - first))
             let isLastWave = first + wave.count == chunks
-            do {
-                // The wave before is written by one thread, while the others go on.
-                try withUnsafeMutablePointer(to: &output) { output throws(CancelledError) in
-                    nonisolated(unsafe) let output = output
-                    try withUnsafeMutablePointer(to: &fault) { fault throws(CancelledError) in
-                        nonisolated(unsafe) let fault = fault
-                        try scope.forEach(wave.count + 1) { [first, ready] index in
-                            if index == 0 {
-                                fault.pointee = write(ready, to: &output.pointee)
-                            } else if first + index == 1 {
-                                wave[0].copy(prefix)
-                                wave[0].deflate(VoxelRows.none, isLast: chunks == 1)
-                            } else {
-                                let start = (first + index - 2) * chunkBytes
-                                let range = start..<min(count, start + chunkBytes)
-                                wave[index - 1].contentCount = range.count
-                                fill(range, wave[index - 1].content)
-                                wave[index - 1].deflate(shape, isLast: isLastWave && index == wave.count)
-                            }
+            // The wave before is written by one thread, while the others compress.
+            try withUnsafeMutablePointer(to: &output) { output throws(CancelledError) in
+                nonisolated(unsafe) let output = output
+                try withUnsafeMutablePointer(to: &fault) { fault throws(CancelledError) in
+                    nonisolated(unsafe) let fault = fault
+                    try scope.forEach(wave.count + 1) { [first, ready] index in
+                        if index == 0 {
+                            fault.pointee = write(ready, to: &output.pointee)
+                        } else if first + index == 1 {
+                            wave[0].copy(prefix)
+                            wave[0].deflate(VoxelRows.none, isLast: chunks == 1)
+                        } else {
+                            let start = (first + index - 2) * chunkBytes
+                            let range = start..<min(count, start + chunkBytes)
+                            wave[index - 1].contentCount = range.count
+                            fill(range, wave[index - 1].content)
+                            wave[index - 1].deflate(shape, isLast: isLastWave && index == wave.count)
                         }
                     }
                 }
-            } catch {
-                throw .cancelled
             }
             if let fault { throw fault }
             for slot in wave { checksum = crc32_combine(checksum, slot.checksum, slot.contentCount) }
@@ -88,20 +82,16 @@ struct ParallelGzip {
             waves.swapAt(0, 1)
         }
         let total = UInt32(truncatingIfNeeded: prefix.count + count)
-        try emit(bytes(of: UInt32(truncatingIfNeeded: checksum)) + bytes(of: total), to: &output)
+        try output.write(bytes(of: UInt32(truncatingIfNeeded: checksum)) + bytes(of: total))
     }
 
     private typealias VoxelRows = DeflateSlot.VoxelRows
 
-    private static func write(_ slots: ArraySlice<DeflateSlot>, to output: inout CheckedFileOutput) -> Fault? {
+    private static func write(_ slots: ArraySlice<DeflateSlot>, to output: inout FileDescriptor) -> FileSystemError? {
         for slot in slots {
-            do { try output.write(slot.packed) } catch { return .output(error) }
+            do { try output.write(slot.packed) } catch { return error }
         }
         return nil
-    }
-
-    private static func emit(_ bytes: [UInt8], to output: inout CheckedFileOutput) throws(Fault) {
-        do { try output.write(bytes) } catch { throw .output(error) }
     }
 
     private static func bytes(of value: UInt32) -> [UInt8] { (0..<4).map { UInt8(value >> (8 * $0) & 0xff) } }
@@ -125,8 +115,8 @@ private final class DeflateSlot: @unchecked Sendable {
     private var compressedCount = 0
     private(set) var checksum: uLong = 0
 
-    init(capacity: Int) throws(ParallelGzip.Fault) {
-        guard let compressor = nocturne_deflater_new() else { throw .noMemory }
+    init(capacity: Int) throws(ParallelGzip.NoMemory) {
+        guard let compressor = nocturne_deflater_new() else { throw ParallelGzip.NoMemory() }
         self.compressor = compressor
         content = .allocate(byteCount: capacity, alignment: 64)
         compressed = .allocate(byteCount: nocturne_deflate_bound(capacity), alignment: 64)

@@ -1,6 +1,6 @@
 internal import CCairo
 public import NocturneCore
-import NocturneSystem
+public import NocturneSystem
 
 /// A colour of 0…1 in sRGB.
 public struct PDFColor: Hashable, Sendable {
@@ -250,11 +250,11 @@ public final class PDFPage {
             throw PDFError(.cannotDraw, path: path, String(cString: cairo_status_to_string(status)))
         }
         do {
-            var file = try CheckedFileOutput(path: path)
+            var file = try FileDescriptor(creating: path)
             try file.write(output.bytes)
             try file.close()
         } catch {
-            throw PDFError(.cannotWrite, path: path, error.detail, systemCode: error.code)
+            throw PDFError(.cannotWrite, writing: error)
         }
     }
 }

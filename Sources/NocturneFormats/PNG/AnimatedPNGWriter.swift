@@ -54,7 +54,7 @@ public struct AnimatedPNGWriter: Sendable {
             throw PNGError(.invalidImage, path: path, "\(frameCount) frames of \(width)×\(height) cannot be written")
         }
         do {
-            var output = try CheckedFileOutput(path: path)
+            var output = try FileDescriptor(creating: path)
             try output.write(
                 PNGFile.signature + PNGFile.header(width: width, height: height, .palette)
                     + PNGFile.chunk("acTL", PNGFile.bigEndian(frameCount) + PNGFile.bigEndian(0))
@@ -72,8 +72,8 @@ public struct AnimatedPNGWriter: Sendable {
             }
             try output.write(PNGFile.chunk("IEND", []))
             try output.close()
-        } catch let fault as FileOutputError {
-            throw PNGError(.cannotWrite, path: path, fault.detail, systemCode: fault.code)
+        } catch let error as FileSystemError {
+            throw PNGError(.cannotWrite, writing: error)
         }
     }
 

@@ -1,6 +1,6 @@
 internal import CZlib
 public import NocturneCore
-import NocturneSystem
+public import NocturneSystem
 
 /// Writes pictures as PNG (ISO/IEC 15948): 8-bit RGB with or without alpha, not interlaced, one IDAT chunk, no time and no
 /// text, so an image has the same bytes whenever it is written.
@@ -15,11 +15,11 @@ public enum PNGWriter {
     public static func write(_ image: RGBImage, alpha: [UInt8]? = nil, to path: String) throws(PNGError) {
         let bytes = try encoded(image, alpha, for: path)
         do {
-            var output = try CheckedFileOutput(path: path)
+            var output = try FileDescriptor(creating: path)
             try output.write(bytes)
             try output.close()
         } catch {
-            throw PNGError(.cannotWrite, path: path, error.detail, systemCode: error.code)
+            throw PNGError(.cannotWrite, writing: error)
         }
     }
 

@@ -1,4 +1,5 @@
 internal import CDCMTK
+internal import CDICOMParser
 internal import CPhoto
 internal import NocturneConcurrency
 import NocturneSystem
@@ -44,12 +45,12 @@ final class DICOMPhotoSource: PhotoSource {
 
     init(path: String) throws(PhotoError) {
         var decoder: OpaquePointer?
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         var picture = cdcmtk_picture()
         var code = cdcmtk_decoder_open(path, &decoder, &error)
-        guard code == CDCMTK_OK, let decoder else { throw Self.fault(code, error, path) }
+        guard code == CDICOM_OK, let decoder else { throw Self.fault(code, error, path) }
         code = cdcmtk_decoder_picture(decoder, &picture, &error)
-        guard code == CDCMTK_OK else {
+        guard code == CDICOM_OK else {
             cdcmtk_decoder_close(decoder)
             throw Self.fault(code, error, path)
         }
@@ -78,13 +79,13 @@ final class DICOMPhotoSource: PhotoSource {
     func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code {
         if flag.isCancelled { return CPHOTO_STOPPED }
         samples = [UInt8](repeating: 0, count: Int(header.width) * Int(header.height) * 3)
-        var error = cdcmtk_error()
+        var error = cdicom_error()
         let code = cdcmtk_decoder_read_picture(decoder, &samples, samples.count, &error)
         row = 0
-        guard code == CDCMTK_OK else {
+        guard code == CDICOM_OK else {
             words = text(error.text)
-            return code == CDCMTK_UNSUPPORTED_PIXELS
-                ? CPHOTO_UNSUPPORTED : code == CDCMTK_NO_MEMORY ? CPHOTO_NO_MEMORY : CPHOTO_CORRUPT
+            return code == CDICOM_UNSUPPORTED_PIXELS
+                ? CPHOTO_UNSUPPORTED : code == CDICOM_NO_MEMORY ? CPHOTO_NO_MEMORY : CPHOTO_CORRUPT
         }
         notes = String(cString: cdcmtk_decoder_notes(decoder)).split(separator: "\n").map { .odd(String($0)) }
         return CPHOTO_OK
@@ -100,12 +101,12 @@ final class DICOMPhotoSource: PhotoSource {
         return CPHOTO_OK
     }
 
-    private static func fault(_ code: cdcmtk_code, _ error: cdcmtk_error, _ path: String) -> PhotoError {
+    private static func fault(_ code: cdicom_code, _ error: cdicom_error, _ path: String) -> PhotoError {
         let words = text(error.text)
         return switch code {
-        case CDCMTK_NOT_OPENED: PhotoError(.cannotOpen, path: path, "cannot be opened: \(words)")
-        case CDCMTK_NO_MEMORY: PhotoError(.outOfMemory, path: path, "no memory to decode the picture")
-        case CDCMTK_UNSUPPORTED_PIXELS, CDCMTK_NO_PIXEL_DATA, CDCMTK_NO_DICTIONARY:
+        case CDICOM_NOT_OPENED: PhotoError(.cannotOpen, path: path, "cannot be opened: \(words)")
+        case CDICOM_NO_MEMORY: PhotoError(.outOfMemory, path: path, "no memory to decode the picture")
+        case CDICOM_UNSUPPORTED_PIXELS, CDICOM_NO_PIXEL_DATA, CDICOM_NO_DICTIONARY:
             PhotoError(.unsupported, path: path, "is not decoded: \(words)")
         default: PhotoError(.corrupt, path: path, "is damaged: \(words)")
         }

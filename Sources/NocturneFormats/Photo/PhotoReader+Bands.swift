@@ -36,7 +36,7 @@ extension PhotoReader {
     ///
     /// Holds ``PhotoFacts/predictedBandBytes``.
     /// - Parameter part: chooses the part when the header is read; not empty, and inside the upright picture.
-    /// - Throws: ``PhotoError``, and what `part` and `take` throw.
+    /// - Throws: ``PhotoError``, `CancelledError`, and what `part` and `take` throw.
     public static func readBands(
         at path: String,
         limits: PhotoLimits = PhotoLimits(),
@@ -46,7 +46,7 @@ extension PhotoReader {
     ) throws -> PhotoFacts {
         let source = try open(path, limits)
         var facts = try checkedFacts(of: source, path: path, limits: limits)
-        guard !flag.isCancelled else { throw PhotoError(.cancelled, path: path, "cancelled") }
+        try flag.check()
         let part = try choose(facts)
         precondition(
             !part.columns.isEmpty && !part.rows.isEmpty && part.columns.lowerBound >= 0 && part.rows.lowerBound >= 0
@@ -65,7 +65,7 @@ extension PhotoReader {
         var block = [UInt8](repeating: 0, count: rowBytes * bandRows)
         let height = facts.storedHeight
         for row in stride(from: 0, to: height, by: bandRows) {
-            guard !flag.isCancelled else { throw PhotoError(.cancelled, path: path, "cancelled") }
+            try flag.check()
             let rows = row..<min(row + bandRows, height)
             let code = withExtendedLifetime(flag) {
                 block.withUnsafeMutableBufferPointer { source.read(rows.count, into: $0.baseAddress!) }
@@ -88,7 +88,9 @@ extension PhotoReader {
         return facts
     }
 
-    private static func check(_ code: cphoto_code, _ source: any PhotoSource, _ path: String) throws(PhotoError) {
+    /// - Throws: ``PhotoError``; `CancelledError` where the decoder stopped because of the flag.
+    static func check(_ code: cphoto_code, _ source: any PhotoSource, _ path: String) throws {
+        if code == CPHOTO_STOPPED { throw CancelledError() }
         try PhotoError.check(code, path: path, words: source.words, systemCode: source.systemCode)
     }
 

@@ -3,10 +3,6 @@ import NocturneConcurrency
 internal import NocturneCore
 public import NocturneSystem
 
-#if canImport(Glibc)
-    internal import Glibc
-#endif
-
 /// Reads photos: JPEG, PNG, TIFF and DICOM, whatever their names, upright and in 8-bit RGB.
 ///
 /// - JPEG (libjpeg-turbo): baseline, progressive, arithmetic; grey, RGB, YCbCr, CMYK and YCCK of 8 bits.
@@ -33,28 +29,23 @@ public enum PhotoReader {
     /// One whose longer side is above `limits.side` comes reduced by a whole number: JPEG by 2, 4 or 8 in the decoder,
     /// the rest, and everything else, by the mean of the stored pixels. Looks at the flag every few rows, and between
     /// the scans of a progressive JPEG. Holds ``PhotoFacts/predictedBytes`` at most.
-    /// - Throws: ``PhotoError``; `tooLarge` before anything is allocated.
+    /// - Throws: ``PhotoError``; `tooLarge` before anything is allocated. `CancelledError`.
     public static func read(
         at path: String,
         limits: PhotoLimits = PhotoLimits(),
         flag: CancellationFlag = CancellationFlag()
-    ) throws(PhotoError) -> Photo {
+    ) throws -> Photo {
         let source = try open(path, limits)
         var facts = try checkedFacts(of: source, path: path, limits: limits)
-        guard !flag.isCancelled else { throw PhotoError(.cancelled, path: path, "cancelled") }
+        try flag.check()
         let own = source.ownDenominator(of: facts.scaleDenominator)
-        try PhotoError.check(
-            source.start(denominator: own, memory: limits.bytes, flag: flag),
-            path: path,
-            words: source.words,
-            systemCode: source.systemCode
-        )
+        try check(source.start(denominator: own, memory: limits.bytes, flag: flag), source, path)
         var image = RGBImage(width: facts.uprightWidth, height: facts.uprightHeight)
         let plan = RowPlan(facts: facts, own: own)
         let code = image.samples.withUnsafeMutableBufferPointer { samples in
             withExtendedLifetime(flag) { plan.decode(source, into: samples, flag: flag) }
         }
-        try PhotoError.check(code, path: path, words: source.words, systemCode: source.systemCode)
+        try check(code, source, path)
         facts.notes += source.notes
         return Photo(image: image, facts: facts)
     }
@@ -70,18 +61,17 @@ public enum PhotoReader {
 
     /// By the first bytes.
     private static func format(of path: String) throws(PhotoError) -> PhotoFormat {
-        // Without waiting: a pipe that has been given a picture's name would never answer.
-        let descriptor = FaultPoint.inputOpen.call { Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-        guard descriptor >= 0 else { throw .cannotOpen(path, errno) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw PhotoError(.cannotOpen, path: path, "is no regular file")
+        let kind: FileSystem.Kind
+        let head: [UInt8]
+        do throws(FileSystemError) {
+            let file = try FileDescriptor(reading: path, points: .init(open: .inputOpen))
+            kind = try file.status().kind
+            head = kind == .file ? try file.read(count: 8, at: 0) : []
+        } catch {
+            let detail = "cannot be opened: \(errnoText(error.code)) (errno \(error.code))"
+            throw PhotoError(.cannotOpen, path: path, detail, systemCode: error.code)
         }
-        var bytes = [UInt8](repeating: 0, count: 8)
-        let count = pread(descriptor, &bytes, 8, 0)
-        guard count >= 0 else { throw .cannotOpen(path, errno) }
-        let head = bytes.prefix(count)
+        guard kind == .file else { throw PhotoError(.cannotOpen, path: path, "is no regular file") }
         if head.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
         if head.elementsEqual([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .png }
         // Both byte orders, the classic form and the one with offsets of eight bytes.
@@ -91,7 +81,7 @@ public enum PhotoReader {
         throw PhotoError(
             .notAPicture,
             path: path,
-            count == 0 ? "is empty" : "is neither JPEG nor PNG nor TIFF nor DICOM"
+            head.isEmpty ? "is empty" : "is neither JPEG nor PNG nor TIFF nor DICOM"
         )
     }
 
@@ -177,15 +167,6 @@ extension PhotoColourModel {
 }
 
 extension PhotoError {
-    static func cannotOpen(_ path: String, _ number: Int32) -> PhotoError {
-        PhotoError(
-            .cannotOpen,
-            path: path,
-            "cannot be opened: \(systemMessage(number)) (errno \(number))",
-            systemCode: number
-        )
-    }
-
     static func check(_ code: cphoto_code, path: String, words: String, systemCode: Int32) throws(PhotoError) {
         switch code {
         case CPHOTO_OK: return
@@ -196,7 +177,6 @@ extension PhotoError {
         case CPHOTO_UNSUPPORTED: throw PhotoError(.unsupported, path: path, "is not decoded: \(words)")
         case CPHOTO_TOO_LARGE: throw PhotoError(.tooLarge, path: path, "needs more memory than allowed: \(words)")
         case CPHOTO_NO_MEMORY: throw PhotoError(.outOfMemory, path: path, "no memory to decode the picture")
-        case CPHOTO_STOPPED: throw PhotoError(.cancelled, path: path, "cancelled")
         default: throw PhotoError(.corrupt, path: path, "is damaged: \(words)")
         }
     }

@@ -63,7 +63,7 @@ final class JPEGSource: PhotoSource {
 
     deinit { cphoto_jpeg_close(decoder) }
 
-    var words: String { String(cString: cphoto_jpeg_words(decoder)) }
+    var words: String { String(cString: cphoto_jpeg_message(decoder)) }
     var systemCode: Int32 { cphoto_jpeg_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {
@@ -118,7 +118,7 @@ final class PNGSource: PhotoSource {
 
     deinit { cphoto_png_close(decoder) }
 
-    var words: String { String(cString: cphoto_png_words(decoder)) }
+    var words: String { String(cString: cphoto_png_message(decoder)) }
     var systemCode: Int32 { cphoto_png_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {

@@ -22,7 +22,7 @@ final class TIFFSource: PhotoSource {
 
     var orientation: Int { Int(facts.orientation) }
     var pageCount: Int { Int(facts.page_count) }
-    var words: String { String(cString: ctiff_words(decoder)) }
+    var words: String { String(cString: ctiff_message(decoder)) }
     var systemCode: Int32 { ctiff_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {

@@ -1,49 +1,35 @@
 public import NocturneConcurrency
 import NocturneSystem
 
-/// How exact the arithmetic is to be.
-public enum InferencePrecision: String, Codable, Sendable, CaseIterable {
-    /// float32 multiply-adds in a fixed order.
-    case exact
-    /// float32-grade: relative error of a layer at most 3e-6.
-    case float32
-    /// bfloat16 products, float32 sums.
-    case bfloat16
-}
-
-/// An input or output of a network.
-public struct TensorDescription: Sendable, Equatable {
-    public let name: String
-    /// Extents in ONNX order (N, C, D, H, W); nil where the file leaves one open.
-    public let shape: [Int?]
-
-    public init(name: String, shape: [Int?]) {
-        self.name = name
-        self.shape = shape
-    }
-}
-
-/// Float values in C order (last axis fastest).
-public struct Tensor: Sendable, Equatable {
-    public let shape: [Int]
-    public var values: [Float]
-
-    /// - Precondition: the values fill the shape.
-    public init(shape: [Int], values: [Float]) {
-        precondition(shape.reduce(1, *) == values.count, "values do not fill the shape")
-        self.shape = shape
-        self.values = values
-    }
-}
-
 /// Something that can run ONNX networks.
 public protocol InferenceEngine: Sendable {
     /// The name for `--engine` and for result files.
     var name: String { get }
 
+    /// Such as `2026.4.1`; nil for what is part of Nocturne.
+    var version: String? { get }
+
+    /// What ``load(onnx:precision:)`` takes on this machine.
+    var precisions: [InferencePrecision] { get }
+
+    /// Whether ``InferencePrecision/exact`` is computed in another way than `float32`.
+    var distinguishesExact: Bool { get }
+
+    /// What the engine lacks for a network, as far as that is known without loading it. Completes "the builtin engine …".
+    /// - Throws: ``ModelFormatError`` for files that are not networks.
+    func lack(for network: String) throws -> String?
+
     /// Reads a network.
     /// - Throws: ``ModelFormatError``; operators the engine has not got are all named at once.
     func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork
+}
+
+extension InferenceEngine {
+    public var version: String? { nil }
+    public var distinguishesExact: Bool { false }
+
+    /// Nothing is known before loading.
+    public func lack(for network: String) throws -> String? { nil }
 }
 
 /// A network in memory, ready to be bound to a shape. Any number of sessions share its weights.

@@ -93,20 +93,21 @@ struct ConstantEvaluator {
 
     /// Element types are float32 and int64 here, whatever width the file asks for.
     private func cast(_ tensor: ConstantTensor, to type: Int) -> ConstantTensor {
-        let toFloat = [1, 10, 11, 16].contains(type)
+        let type = ONNXElementType(attribute: type)
+        let toFloat = type?.isFloat == true
         switch tensor.elements {
         case .floats(let values) where !toFloat:
             return ConstantTensor(
                 shape: tensor.shape,
                 integers: values.map { value in
-                    if type == 9 { return value == 0 ? 0 : 1 }
+                    if type == .boolean { return value == 0 ? 0 : 1 }
                     if value.isNaN { return 0 }
                     return Int64(max(-9e18, min(9e18, value)))
                 }
             )
         case .integers(let values) where toFloat:
             return ConstantTensor(shape: tensor.shape, floats: values.map(Float.init))
-        case .integers(let values) where type == 9:
+        case .integers(let values) where type == .boolean:
             return ConstantTensor(shape: tensor.shape, integers: values.map { $0 == 0 ? 0 : 1 })
         default: return tensor
         }

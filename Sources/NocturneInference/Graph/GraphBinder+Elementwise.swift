@@ -6,7 +6,7 @@ extension GraphBinder {
         "Identity": { binder, node throws(ModelFormatError) in try binder.pass(node) },
         "Dropout": { binder, node throws(ModelFormatError) in try binder.pass(node) },
         "Cast": { binder, node throws(ModelFormatError) in
-            guard [1, 10, 11, 16].contains(node.integer("to", 1)) else {
+            guard ONNXElementType(attribute: node.integer("to", 1))?.isFloat == true else {
                 throw binder.unsupported(node, "of calculated values to integers")
             }
             try binder.pass(node)

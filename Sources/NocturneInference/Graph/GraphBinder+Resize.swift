@@ -10,40 +10,21 @@ extension GraphBinder {
         }
         let (output, scales) = try target(node, shape)
         let isOld = node.op == "Upsample" || graph.opset < 11
-        let coordinates = isOld ? "asymmetric" : node.string("coordinate_transformation_mode", "half_pixel")
-        let rounding = isOld ? "floor" : node.string("nearest_mode", "round_prefer_floor")
+        let grid = ResizeGrid(
+            input: shape,
+            output: output,
+            scales: scales,
+            coordinates: isOld ? "asymmetric" : node.string("coordinate_transformation_mode", "half_pixel"),
+            rounding: isOld ? "floor" : node.string("nearest_mode", "round_prefer_floor")
+        )
         guard output.allSatisfy({ $0 > 0 && $0 <= Self.largestTable }) else {
             throw failure(node, "a result of shape \(output)")
         }
         try spend(output.reduce(0, +), title: node.title)
-        func place(_ index: Int, _ axis: Int) throws(ModelFormatError) -> Double {
-            let (to, from, scale) = (Double(output[axis]), Double(shape[axis]), scales[axis])
-            switch coordinates {
-            case "half_pixel": return (Double(index) + 0.5) / scale - 0.5
-            case "pytorch_half_pixel": return to > 1 ? (Double(index) + 0.5) / scale - 0.5 : 0
-            case "half_pixel_symmetric":
-                let adjustment = to / (scale * from)
-                return from / 2 * (1 - adjustment) + (Double(index) + 0.5) / scale - 0.5
-            case "align_corners": return to > 1 ? Double(index) * (from - 1) / (to - 1) : 0
-            case "asymmetric": return Double(index) / scale
-            default: throw unsupported(node, "coordinates \(coordinates)")
-            }
-        }
         if mode == "nearest" {
             var parameters = MoveParameters.identity(shape.count)
-            for axis in shape.indices where output[axis] != shape[axis] || scales[axis] != 1 {
-                let table = try (0..<output[axis]).map { index throws(ModelFormatError) -> Int in
-                    let exact = try place(index, axis)
-                    let rounded: Double
-                    switch rounding {
-                    case "round_prefer_floor": rounded = (exact - 0.5).rounded(.up)
-                    case "round_prefer_ceil": rounded = (exact + 0.5).rounded(.down)
-                    case "floor": rounded = exact.rounded(.down)
-                    case "ceil": rounded = exact.rounded(.up)
-                    default: throw unsupported(node, "nearest_mode \(rounding)")
-                    }
-                    return Int(min(max(rounded, 0), Double(shape[axis] - 1)))
-                }
+            for axis in shape.indices where !grid.isKept(axis) {
+                guard let table = grid.nearest(axis) else { throw unsupported(node, grid.names) }
                 parameters.axes[axis].map = .table(table)
             }
             try emit(.move(parameters), [x], shape: output, node: node)
@@ -54,16 +35,8 @@ extension GraphBinder {
         }
         guard node.integer("antialias", 0) == 0 else { throw unsupported(node, "antialias") }
         let axes = try (2..<shape.count).map { axis throws(ModelFormatError) -> InterpolationAxis in
-            var result = InterpolationAxis(low: [], high: [], weight: [])
-            for index in 0..<output[axis] {
-                let exact = output[axis] == shape[axis] && scales[axis] == 1 ? Double(index) : try place(index, axis)
-                let bounded = min(max(exact, 0), Double(shape[axis] - 1))
-                let low = Int(bounded)
-                result.low.append(Int32(low))
-                result.high.append(Int32(min(low + 1, shape[axis] - 1)))
-                result.weight.append(Float(bounded - Double(low)))
-            }
-            return result
+            guard let axis = grid.linear(axis) else { throw unsupported(node, "coordinates \(grid.coordinates)") }
+            return axis
         }
         try emit(.interpolate(axes), [x], shape: output, node: node)
     }
@@ -101,5 +74,70 @@ extension GraphBinder {
             throw failure(node, "neither scales nor sizes")
         }
         return (output, result)
+    }
+}
+
+/// How the places of an output lie on its input.
+private struct ResizeGrid {
+    let input: [Int]
+    let output: [Int]
+    let scales: [Double]
+    /// ONNX's `coordinate_transformation_mode`.
+    let coordinates: String
+    /// ONNX's `nearest_mode`.
+    let rounding: String
+
+    /// For messages about modes that are not known.
+    var names: String { place(0, 0) == nil ? "coordinates \(coordinates)" : "nearest_mode \(rounding)" }
+
+    func isKept(_ axis: Int) -> Bool { output[axis] == input[axis] && scales[axis] == 1 }
+
+    /// The place on the input; nil for unknown coordinates.
+    private func place(_ index: Int, _ axis: Int) -> Double? {
+        let (to, from, scale) = (Double(output[axis]), Double(input[axis]), scales[axis])
+        switch coordinates {
+        case "half_pixel": return (Double(index) + 0.5) / scale - 0.5
+        case "pytorch_half_pixel": return to > 1 ? (Double(index) + 0.5) / scale - 0.5 : 0
+        case "half_pixel_symmetric":
+            let adjustment = to / (scale * from)
+            return from / 2 * (1 - adjustment) + (Double(index) + 0.5) / scale - 0.5
+        case "align_corners": return to > 1 ? Double(index) * (from - 1) / (to - 1) : 0
+        case "asymmetric": return Double(index) / scale
+        default: return nil
+        }
+    }
+
+    /// For each place of the output that of the input; nil for unknown modes.
+    func nearest(_ axis: Int) -> [Int]? {
+        var table: [Int] = []
+        for index in 0..<output[axis] {
+            guard let exact = place(index, axis), let rounded = rounded(exact) else { return nil }
+            table.append(Int(min(max(rounded, 0), Double(input[axis] - 1))))
+        }
+        return table
+    }
+
+    private func rounded(_ exact: Double) -> Double? {
+        switch rounding {
+        case "round_prefer_floor": (exact - 0.5).rounded(.up)
+        case "round_prefer_ceil": (exact + 0.5).rounded(.down)
+        case "floor": exact.rounded(.down)
+        case "ceil": exact.rounded(.up)
+        default: nil
+        }
+    }
+
+    /// The two neighbours of each place and the weight of the upper; nil for unknown coordinates.
+    func linear(_ axis: Int) -> InterpolationAxis? {
+        var result = InterpolationAxis(low: [], high: [], weight: [])
+        for index in 0..<output[axis] {
+            guard let exact = isKept(axis) ? Double(index) : place(index, axis) else { return nil }
+            let bounded = min(max(exact, 0), Double(input[axis] - 1))
+            let low = Int(bounded)
+            result.low.append(Int32(low))
+            result.high.append(Int32(min(low + 1, input[axis] - 1)))
+            result.weight.append(Float(bounded - Double(low)))
+        }
+        return result
     }
 }

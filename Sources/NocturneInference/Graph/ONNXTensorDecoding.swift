@@ -6,89 +6,28 @@ extension ONNXReader {
         guard tensor.dataLocation == 0, tensor.externalData.isEmpty else {
             throw .externalData(path: path, tensor: tensor.name)
         }
-        var shape: [Int] = []
-        for dimension in tensor.dims {
-            guard dimension >= 0, dimension < largestExtent, shape.count < 8 else {
-                throw .malformed(path: path, reason: "'\(tensor.name)' has impossible dimensions")
-            }
-            shape.append(Int(dimension))
-        }
-        guard let count = Extents.count(shape) else {
-            throw .malformed(path: path, reason: "'\(tensor.name)' has impossible dimensions")
-        }
-        func mustHold(_ found: Int) throws(ModelFormatError) {
-            guard found == count else {
-                throw .malformed(
-                    path: path,
-                    reason: "'\(tensor.name)' of shape \(shape) has \(found) elements instead of \(count)"
-                )
-            }
-        }
-        let raw = tensor.rawData
-        func words<Word: BitwiseCopyable>(_ type: Word.Type) throws(ModelFormatError) -> [Word] {
-            let width = MemoryLayout<Word>.size
-            guard raw.count % width == 0 else {
-                throw .malformed(path: path, reason: "'\(tensor.name)' ends within an element")
-            }
-            try mustHold(raw.count / width)
-            return raw.withUnsafeBytes { bytes in
-                (0..<count).map { bytes.loadUnaligned(fromByteOffset: $0 * width, as: Word.self) }
-            }
-        }
-        let floats: [Float]
-        var integers: [Int64]?
-        switch tensor.dataType {
-        case 1:
-            if raw.isEmpty {
-                try mustHold(tensor.floatData.count)
-                floats = tensor.floatData
-            } else {
-                floats = try words(Float.self)
-            }
-        case 11:
-            if raw.isEmpty {
-                try mustHold(tensor.doubleData.count)
-                floats = tensor.doubleData.map { Float($0) }
-            } else {
-                floats = try words(Double.self).map { Float($0) }
-            }
-        case 10, 16:
-            let halves: [UInt16]
-            if raw.isEmpty {
-                try mustHold(tensor.int32Data.count)
-                halves = tensor.int32Data.map { UInt16(truncatingIfNeeded: $0) }
-            } else {
-                halves = try words(UInt16.self)
-            }
-            let isBrain = tensor.dataType == 16
-            floats = halves.map { isBrain ? Float(bitPattern: UInt32($0) << 16) : float(half: $0) }
-        case 2, 3, 4, 5, 6, 9:
-            floats = []
-            if raw.isEmpty {
-                try mustHold(tensor.int32Data.count)
-                integers = tensor.int32Data.map(Int64.init)
-            } else {
-                switch tensor.dataType {
-                case 2, 9: integers = try words(UInt8.self).map(Int64.init)
-                case 3: integers = try words(Int8.self).map(Int64.init)
-                case 4: integers = try words(UInt16.self).map(Int64.init)
-                case 5: integers = try words(Int16.self).map(Int64.init)
-                default: integers = try words(Int32.self).map(Int64.init)
-                }
-            }
-        case 7:
-            floats = []
-            if raw.isEmpty {
-                try mustHold(tensor.int64Data.count)
-                integers = tensor.int64Data
-            } else {
-                integers = try words(Int64.self)
-            }
-        default:
+        let elements = try ONNXElements(tensor, path: path)
+        guard let type = ONNXElementType(rawValue: tensor.dataType) else {
             throw .malformed(path: path, reason: "'\(tensor.name)' has the unknown element type \(tensor.dataType)")
         }
-        if let integers { return ConstantTensor(shape: shape, integers: integers) }
-        return ConstantTensor(shape: shape, floats: floats)
+        let shape = elements.shape
+        switch type {
+        case .float32: return ConstantTensor(shape: shape, floats: try elements.values(or: tensor.floatData))
+        case .float64:
+            return ConstantTensor(shape: shape, floats: try elements.values(or: tensor.doubleData).map { Float($0) })
+        case .float16: return ConstantTensor(shape: shape, floats: try elements.halves().map(float(half:)))
+        case .bfloat16:
+            return ConstantTensor(
+                shape: shape,
+                floats: try elements.halves().map { Float(bitPattern: UInt32($0) << 16) }
+            )
+        case .uint8, .boolean: return ConstantTensor(shape: shape, integers: try elements.integers(UInt8.self))
+        case .int8: return ConstantTensor(shape: shape, integers: try elements.integers(Int8.self))
+        case .uint16: return ConstantTensor(shape: shape, integers: try elements.integers(UInt16.self))
+        case .int16: return ConstantTensor(shape: shape, integers: try elements.integers(Int16.self))
+        case .int32: return ConstantTensor(shape: shape, integers: try elements.integers(Int32.self))
+        case .int64: return ConstantTensor(shape: shape, integers: try elements.values(or: tensor.int64Data))
+        }
     }
 
     /// IEEE half precision, without the `Float16` type, which not every processor's tool chain has.
@@ -102,6 +41,73 @@ extension ONNXReader {
             return sign == 0 ? magnitude : -magnitude
         case 31: return Float(bitPattern: sign | 0x7F80_0000 | fraction << 13)
         default: return Float(bitPattern: sign | (exponent + 112) << 23 | fraction << 13)
+        }
+    }
+}
+
+/// The elements of a tensor, as raw bytes or in the list for their type; no more and no fewer than its shape has.
+private struct ONNXElements {
+    let shape: [Int]
+    private let count: Int
+    private let tensor: ONNXTensor
+    private let path: String
+
+    init(_ tensor: ONNXTensor, path: String) throws(ModelFormatError) {
+        var shape: [Int] = []
+        for dimension in tensor.dims {
+            guard dimension >= 0, dimension < ONNXReader.largestExtent, shape.count < 8 else {
+                throw .malformed(path: path, reason: "'\(tensor.name)' has impossible dimensions")
+            }
+            shape.append(Int(dimension))
+        }
+        guard let count = Extents.count(shape) else {
+            throw .malformed(path: path, reason: "'\(tensor.name)' has impossible dimensions")
+        }
+        self.shape = shape
+        self.count = count
+        self.tensor = tensor
+        self.path = path
+    }
+
+    /// The raw bytes as these elements, or the list where there are no raw bytes.
+    func values<Element: BitwiseCopyable>(or list: [Element]) throws(ModelFormatError) -> [Element] {
+        tensor.rawData.isEmpty ? try checked(list) : try words(Element.self)
+    }
+
+    /// 16-bit patterns, which the list has as int32.
+    func halves() throws(ModelFormatError) -> [UInt16] {
+        tensor.rawData.isEmpty
+            ? try checked(tensor.int32Data).map { UInt16(truncatingIfNeeded: $0) } : try words(UInt16.self)
+    }
+
+    /// Integers of up to 32 bits, which the list has as int32.
+    func integers<Word: FixedWidthInteger & BitwiseCopyable>(_ type: Word.Type) throws(ModelFormatError) -> [Int64] {
+        tensor.rawData.isEmpty ? try checked(tensor.int32Data).map(Int64.init) : try words(type).map { Int64($0) }
+    }
+
+    private func words<Word: BitwiseCopyable>(_ type: Word.Type) throws(ModelFormatError) -> [Word] {
+        let width = MemoryLayout<Word>.size
+        let raw = tensor.rawData
+        guard raw.count % width == 0 else {
+            throw .malformed(path: path, reason: "'\(tensor.name)' ends within an element")
+        }
+        try check(raw.count / width)
+        return raw.withUnsafeBytes { bytes in
+            (0..<count).map { bytes.loadUnaligned(fromByteOffset: $0 * width, as: Word.self) }
+        }
+    }
+
+    private func checked<Element>(_ list: [Element]) throws(ModelFormatError) -> [Element] {
+        try check(list.count)
+        return list
+    }
+
+    private func check(_ found: Int) throws(ModelFormatError) {
+        guard found == count else {
+            throw .malformed(
+                path: path,
+                reason: "'\(tensor.name)' of shape \(shape) has \(found) elements instead of \(count)"
+            )
         }
     }
 }

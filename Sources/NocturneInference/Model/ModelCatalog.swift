@@ -37,12 +37,25 @@ public struct ModelCatalog: Sendable {
 
     /// Folders that hold package folders, the first one first.
     public let searchPath: [String]
+    /// Checks the task of a package and the task's section.
+    private let validate: @Sendable (ModelPackage) throws(ModelPackageError) -> Void
 
-    public init(searchPath: [String]) { self.searchPath = searchPath }
+    /// - Parameter validate: checks the task of a package and the task's section; see ``ModelSettings``.
+    public init(
+        searchPath: [String],
+        validate: @escaping @Sendable (ModelPackage) throws(ModelPackageError) -> Void = { _ in }
+    ) {
+        self.searchPath = searchPath
+        self.validate = validate
+    }
 
     /// The search path from the explicit folders, then `NOCTURNE_MODELS` (separated by colons), then `nocturne/models`
     /// in the XDG data home. Folders named twice are taken once.
-    public init(explicitFolders: [String] = [], environment: [String: String]) {
+    public init(
+        explicitFolders: [String] = [],
+        environment: [String: String],
+        validate: @escaping @Sendable (ModelPackage) throws(ModelPackageError) -> Void = { _ in }
+    ) {
         var folders = explicitFolders
         folders += (environment["NOCTURNE_MODELS"] ?? "").split(separator: ":").map(String.init)
         // The XDG specification says that a relative path is to be ignored.
@@ -52,7 +65,7 @@ public struct ModelCatalog: Sendable {
             folders.append(home + "/.local/share/nocturne/models")
         }
         var seen: Set<String> = []
-        self.init(searchPath: folders.filter { !$0.isEmpty && seen.insert($0).inserted })
+        self.init(searchPath: folders.filter { !$0.isEmpty && seen.insert($0).inserted }, validate: validate)
     }
 
     /// Every package, broken ones too, in the order of the search path and of names within a folder.
@@ -101,7 +114,7 @@ public struct ModelCatalog: Sendable {
         _ flag: CancellationFlag
     ) throws(ModelCatalogError) -> ModelPackage {
         do {
-            return try ModelPackage.load(folder: folder, verifyDigests: verifyDigests, flag: flag)
+            return try ModelPackage.load(folder: folder, verifyDigests: verifyDigests, flag: flag, validate: validate)
         } catch {
             throw .broken(error)
         }
@@ -111,7 +124,7 @@ public struct ModelCatalog: Sendable {
         Entry(
             folder: folder,
             package: Result { () throws(ModelPackageError) -> ModelPackage in
-                try ModelPackage.load(folder: folder, verifyDigests: verifyDigests, flag: flag)
+                try ModelPackage.load(folder: folder, verifyDigests: verifyDigests, flag: flag, validate: validate)
             }
         )
     }

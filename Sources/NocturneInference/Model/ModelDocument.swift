@@ -1,5 +1,6 @@
-/// `model.json` as it is written, before anything is checked but types. Unknown keys are passed over.
-struct ModelDocument: Decodable {
+/// What `model.json` has in common for all tasks, before anything is checked but types. Unknown keys are ignored, and so
+/// are the sections of tasks, which ``ModelPackage/section(_:as:)`` decodes.
+package struct ModelDocument: Decodable {
     struct File: Decodable {
         let path: String
         let sha256: String
@@ -11,7 +12,7 @@ struct ModelDocument: Decodable {
         let normalization: Normalization
     }
 
-    struct Normalization: Decodable {
+    package struct Normalization: Decodable {
         let scheme: String
         let lowerBound: Double?
         let upperBound: Double?
@@ -33,117 +34,6 @@ struct ModelDocument: Decodable {
         let meaning: String
     }
 
-    struct VolumeSegmentation: Decodable {
-        let stage: Stage
-        let previousStage: Stage?
-        let output: String?
-        let postprocessing: Postprocessing?
-        let window: Window?
-
-        private enum CodingKeys: String, CodingKey { case previousStage, output, postprocessing, window }
-
-        init(from decoder: any Decoder) throws {
-            // The keys of the one or last stage stand beside these.
-            stage = try Stage(from: decoder)
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            previousStage = try container.decodeIfPresent(Stage.self, forKey: .previousStage)
-            output = try container.decodeIfPresent(String.self, forKey: .output)
-            postprocessing = try container.decodeIfPresent(Postprocessing.self, forKey: .postprocessing)
-            window = try container.decodeIfPresent(Window.self, forKey: .window)
-        }
-    }
-
-    struct Window: Decodable {
-        let center: Double
-        let width: Double
-    }
-
-    struct Stage: Decodable {
-        let orientation: String?
-        let transpose: [WholeNumber]?
-        let spacing: [Double]?
-        let patchSize: [WholeNumber]
-        let tileStep: Double?
-        let mirroringAxes: [WholeNumber]?
-        let cropToNonzero: Bool?
-        let resampling: Resamplings?
-        let networks: [String]
-        /// In a previous stage only: its own, where they differ, and the labels that become channels of the next one.
-        let normalizations: [Normalization]?
-        let oneHotLabels: [WholeNumber]?
-    }
-
-    struct Resamplings: Decodable {
-        let image: Resampling?
-        let logits: Resampling?
-        let labels: Resampling?
-    }
-
-    struct Resampling: Decodable {
-        let method: String?
-        let order: WholeNumber?
-        let orderZ: WholeNumber?
-        let separateZ: String?
-        let anisotropyThreshold: Double?
-    }
-
-    struct Postprocessing: Decodable {
-        let keepLargest: [Group]?
-        let fillHoles: [String]?
-        let minimumVolumeMm3: [String: Double]?
-        let connectivity: WholeNumber?
-    }
-
-    /// A label, or several that are seen as one.
-    struct Group: Decodable {
-        let names: [String]
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if let name = try? container.decode(String.self) {
-                names = [name]
-            } else {
-                names = try container.decode([String].self)
-            }
-        }
-    }
-
-    struct PhotoClassification: Decodable {
-        struct Class: Decodable {
-            let name: String
-            let title: String?
-            let malignant: Bool?
-            let color: String
-        }
-
-        struct Risk: Decodable {
-            let highClasses: [String]
-            let highThreshold: Double
-            let moderateThreshold: Double
-        }
-
-        struct Metadata: Decodable { let sites: [String] }
-
-        struct Networks: Decodable {
-            let classifier: String
-            let attention: String?
-        }
-
-        let inputSize: WholeNumber
-        let minimumSide: WholeNumber?
-        let mean: [Double]
-        let standardDeviation: [Double]
-        let colorConstancyPower: Double?
-        let medical: Bool?
-        let output: String?
-        let classes: [Class]
-        let risk: Risk?
-        let lowConfidence: Double?
-        let minimumLead: Double?
-        let metadata: Metadata?
-        let networks: Networks
-    }
-
     let id: String
     let name: String
     let description: String?
@@ -154,9 +44,6 @@ struct ModelDocument: Decodable {
     let modalities: [String]?
     let channels: [Channel]?
     let labels: [Label]?
-    let volumeSegmentation: VolumeSegmentation?
-    let photoClassification: PhotoClassification?
-    let photoInstances: PhotoInstances?
 }
 
 /// Read before the rest, so that a newer schema is named as such and not as a missing key.
@@ -165,10 +52,10 @@ struct ModelSchemaVersion: Decodable {
 }
 
 /// An integer whose refusal names its key: for 1.5 the decoder of Foundation names none.
-struct WholeNumber: Decodable {
-    let value: Int
+package struct WholeNumber: Decodable {
+    package let value: Int
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let value = try? container.decode(Int.self) {
             self.value = value

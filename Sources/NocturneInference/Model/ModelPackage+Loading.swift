@@ -1,6 +1,5 @@
 internal import Foundation
 import NocturneConcurrency
-internal import NocturneCore
 public import NocturneSystem
 
 extension ModelPackage {
@@ -17,11 +16,13 @@ extension ModelPackage {
     /// - Parameters:
     ///   - folder: The package folder.
     ///   - verifyDigests: Without it, sizes are checked but contents are not read.
-    ///   - flag: Looked at between blocks of 1 MiB.
+    ///   - flag: Checked between blocks of 1 MiB.
+    ///   - validate: Checks the task and its section, before the files are read; see ``ModelSettings``.
     public static func load(
         folder: String,
         verifyDigests: Bool = true,
-        flag: CancellationFlag = CancellationFlag()
+        flag: CancellationFlag = CancellationFlag(),
+        validate: (ModelPackage) throws(ModelPackageError) -> Void = { _ in }
     ) throws(ModelPackageError) -> ModelPackage {
         let file = folder + "/" + documentName
         let bytes = try document(at: file)
@@ -41,19 +42,9 @@ extension ModelPackage {
             )
         }
         let document = try decode(ModelDocument.self, from: data, file: file)
-        let validation = ModelValidation(file: file, document: document)
-        try validation.texts()
-        let task = try validation.task()
-        let isVolume = task == .volumeSegmentation
-        let files = try validation.files()
-        let channels = try validation.channels(required: isVolume)
-        let labels = try validation.labels(required: isVolume)
-        let settings =
-            isVolume ? try validation.volumeSegmentation(files: files, channels: channels, labels: labels) : nil
-        let photos = task == .photoClassification ? try validation.photoClassification(files: files) : nil
-        let instances = task == .photoInstances ? try validation.photoInstances(files: files) : nil
-        for file in files { try check(file, in: folder, verifyDigest: verifyDigests, flag: flag) }
-        return ModelPackage(
+        let validation = ModelValidation(file: file)
+        try validation.checkTexts(document)
+        let package = ModelPackage(
             folder: folder,
             digest: digest,
             id: document.id,
@@ -61,15 +52,32 @@ extension ModelPackage {
             description: document.description ?? "",
             version: document.version,
             licence: document.licence,
-            task: task,
-            files: files,
+            task: document.task,
+            files: try validation.files(document),
             modalities: document.modalities ?? [],
-            channels: channels,
-            labels: labels,
-            volumeSegmentation: settings,
-            photoClassification: photos,
-            photoInstances: instances
+            channels: try validation.channels(document),
+            labels: try validation.labels(document),
+            document: data
         )
+        try validate(package)
+        for file in package.files { try check(file, in: folder, verifyDigest: verifyDigests, flag: flag) }
+        return package
+    }
+
+    /// Checks values of this package's `model.json`.
+    package var validation: ModelValidation { ModelValidation(file: folder + "/" + Self.documentName) }
+
+    /// The section of a task, decoded; its values are still to be checked.
+    package func section<Section: Decodable>(
+        _ name: String,
+        as type: Section.Type
+    ) throws(ModelPackageError) -> Section {
+        let file = validation.file
+        let found = try Self.decode(SectionOfDocument<Section>.self, from: document, file: file, section: name)
+        guard let section = found.section else {
+            throw validation.refuse(.missingKey, name, expected: "a section for this task", found: "nothing")
+        }
+        return section
     }
 
     /// The most bytes a description may have: far above any, far below what would fill the memory.
@@ -151,44 +159,36 @@ extension ModelPackage {
         flag: CancellationFlag,
         _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(ModelPackageError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
+        do {
+            let file = try FileDescriptor(reading: path)
+            try file.forEachPiece(of: 1 << 20) { piece throws(FileSystemError) in
+                guard !flag.isCancelled else { return false }
+                body(piece)
+                return true
+            }
+        } catch {
             throw ModelPackageError(
                 code: .unreadableFile,
                 file: path,
                 expected: "a readable file",
-                found: String(cString: strerror(errno))
+                found: errnoText(error.code)
             )
         }
-        defer { close(descriptor) }
-        let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 64)
-        defer { block.deallocate() }
-        while true {
-            if flag.isCancelled {
-                throw ModelPackageError(code: .cancelled, file: path, expected: "to be read", found: "a cancellation")
-            }
-            let count = Foundation.read(descriptor, block.baseAddress, block.count)
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else {
-                throw ModelPackageError(
-                    code: .unreadableFile,
-                    file: path,
-                    expected: "a readable file",
-                    found: String(cString: strerror(errno))
-                )
-            }
-            if count == 0 { return }
-            body(UnsafeRawBufferPointer(rebasing: block[..<count]))
+        if flag.isCancelled {
+            throw ModelPackageError(code: .cancelled, file: path, expected: "to be read", found: "a cancellation")
         }
     }
 
     private static func decode<T: Decodable>(
         _ type: T.Type,
         from data: Data,
-        file: String
+        file: String,
+        section: String = ""
     ) throws(ModelPackageError) -> T {
         do {
-            return try JSONDecoder().decode(type, from: data)
+            let decoder = JSONDecoder()
+            decoder.userInfo[sectionName] = section
+            return try decoder.decode(type, from: data)
         } catch let error as DecodingError {
             throw explain(error, file: file)
         } catch {
@@ -243,5 +243,25 @@ extension ModelPackage {
             if let index = key.intValue { return "\(text)[\(index)]" }
             return text.isEmpty ? key.stringValue : "\(text).\(key.stringValue)"
         }
+    }
+}
+
+/// The key of `userInfo` under which a ``SectionOfDocument`` finds its name.
+private let sectionName = CodingUserInfoKey(rawValue: "section").unsafelyUnwrapped
+
+/// A document of which one section is decoded, so that errors name the section too.
+private struct SectionOfDocument<Section: Decodable>: Decodable {
+    let section: Section?
+
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    init(from decoder: any Decoder) throws {
+        let name = decoder.userInfo[sectionName] as? String ?? ""
+        section = try decoder.container(keyedBy: Key.self).decodeIfPresent(Section.self, forKey: Key(stringValue: name))
     }
 }

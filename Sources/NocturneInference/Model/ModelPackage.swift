@@ -1,14 +1,7 @@
-import NocturneCore
+package import Foundation
 public import NocturneSystem
 
-/// What kind of work a model does, and so which recipe runs it.
-public enum ModelTask: String, Sendable, Codable, CaseIterable {
-    case volumeSegmentation = "volume-segmentation"
-    case photoInstances = "photo-instances"
-    case photoClassification = "photo-classification"
-}
-
-/// A folder with `model.json` and the networks it names, read and checked by ``load(folder:verifyDigests:flag:)``.
+/// A folder with `model.json` and the networks it names, read and checked by ``load(folder:verifyDigests:flag:validate:)``.
 public struct ModelPackage: Sendable {
     /// The folder it was loaded from, as given.
     public let folder: String
@@ -20,7 +13,8 @@ public struct ModelPackage: Sendable {
     public let description: String
     public let version: String
     public let licence: String
-    public let task: ModelTask
+    /// What kind of work the model does: the name of the recipe that runs it.
+    public let task: String
     /// At least one.
     public let files: [ModelFile]
     /// DICOM modalities the model was made for; empty means any.
@@ -29,25 +23,14 @@ public struct ModelPackage: Sendable {
     public let channels: [ModelChannel]
     /// In the order of `model.json`; at least one for volumes.
     public let labels: [ModelLabel]
-    /// There when ``task`` is ``ModelTask/volumeSegmentation``.
-    public let volumeSegmentation: VolumeSegmentationSettings?
-    /// There when ``task`` is ``ModelTask/photoClassification``.
-    public let photoClassification: PhotoClassificationSettings?
-    /// There when ``task`` is ``ModelTask/photoInstances``.
-    public let photoInstances: PhotoInstancesSettings?
+    /// `model.json` as it was read: the task's section is decoded by the recipe, as ``ModelSettings``.
+    package let document: Data
 
     /// Where a file of the package lies.
     public func path(of file: String) -> String { folder + "/" + file }
 
     /// The bytes of all files together: what loading the networks reads.
     public var totalFileBytes: Int { files.reduce(0) { $0 + $1.bytes } }
-
-    /// The ONNX files among ``files``, as the task's section names them.
-    public var networks: [String] {
-        let classification = photoClassification.map { [$0.classifier] + [$0.attention].compactMap { $0 } } ?? []
-        return (volumeSegmentation?.stages.flatMap(\.networks) ?? []) + classification
-            + (photoInstances.map { [$0.network] } ?? [])
-    }
 
     public func label(named name: String) -> ModelLabel? { labels.first { $0.name == name } }
 
@@ -61,14 +44,12 @@ public struct ModelPackage: Sendable {
         description: String,
         version: String,
         licence: String,
-        task: ModelTask,
+        task: String,
         files: [ModelFile],
         modalities: [String],
         channels: [ModelChannel],
         labels: [ModelLabel],
-        volumeSegmentation: VolumeSegmentationSettings?,
-        photoClassification: PhotoClassificationSettings? = nil,
-        photoInstances: PhotoInstancesSettings? = nil
+        document: Data
     ) {
         self.folder = folder
         self.digest = digest
@@ -82,10 +63,17 @@ public struct ModelPackage: Sendable {
         self.modalities = modalities
         self.channels = channels
         self.labels = labels
-        self.volumeSegmentation = volumeSegmentation
-        self.photoClassification = photoClassification
-        self.photoInstances = photoInstances
+        self.document = document
     }
+}
+
+/// The checked content of a task's section in `model.json`. It belongs to the recipe of the task.
+public protocol ModelSettings: Sendable {
+    /// Decodes and checks the section.
+    init(_ package: ModelPackage) throws(ModelPackageError)
+
+    /// The ONNX files, among ``ModelPackage/files``.
+    var networks: [String] { get }
 }
 
 /// A file of the package.

@@ -1,13 +1,11 @@
-internal import NocturneCore
 import NocturneSystem
 
-/// Turns what `model.json` says into checked values, and refuses it at the first fault.
-struct ModelValidation {
+/// Turns the content of `model.json` into checked values, and refuses it at the first fault.
+package struct ModelValidation {
     /// The path of `model.json`, for errors.
-    let file: String
-    let document: ModelDocument
+    package let file: String
 
-    func refuse(
+    package func refuse(
         _ code: ModelPackageError.Code,
         _ key: String,
         expected: String,
@@ -19,28 +17,20 @@ struct ModelValidation {
         return ModelPackageError(code: code, file: file, key: key, expected: expected, found: String(shown))
     }
 
-    func refuse(_ key: String, expected: String, found: some Any) -> ModelPackageError {
+    package func refuse(_ key: String, expected: String, found: some Any) -> ModelPackageError {
         refuse(.invalidValue, key, expected: expected, found: found)
     }
 
     /// No list but those of labels and classes is longer: many are gone through once for every entry.
     private static let longestList = 1000
 
-    func checkLength(_ count: Int, key: String) throws(ModelPackageError) {
+    package func checkLength(_ count: Int, key: String) throws(ModelPackageError) {
         guard count <= Self.longestList else {
             throw refuse(key, expected: "at most \(Self.longestList) entries", found: count)
         }
     }
 
-    func task() throws(ModelPackageError) -> ModelTask {
-        guard let task = ModelTask(rawValue: document.task) else {
-            let known = ModelTask.allCases.map(\.rawValue).joined(separator: ", ")
-            throw refuse("task", expected: "one of \(known)", found: document.task)
-        }
-        return task
-    }
-
-    func texts() throws(ModelPackageError) {
+    func checkTexts(_ document: ModelDocument) throws(ModelPackageError) {
         try checkName(document.id, key: "id")
         for (key, text) in [("name", document.name), ("version", document.version), ("licence", document.licence)]
         where text.isEmpty {
@@ -48,7 +38,7 @@ struct ModelValidation {
         }
     }
 
-    func files() throws(ModelPackageError) -> [ModelFile] {
+    func files(_ document: ModelDocument) throws(ModelPackageError) -> [ModelFile] {
         if document.files.isEmpty { throw refuse("files", expected: "at least one file", found: "none") }
         try checkLength(document.files.count, key: "files")
         var files: [ModelFile] = []
@@ -78,9 +68,8 @@ struct ModelValidation {
         return files
     }
 
-    func channels(required: Bool) throws(ModelPackageError) -> [ModelChannel] {
+    func channels(_ document: ModelDocument) throws(ModelPackageError) -> [ModelChannel] {
         let raw = document.channels ?? []
-        if required && raw.isEmpty { throw refuse("channels", expected: "at least one channel", found: "none") }
         try checkLength(raw.count, key: "channels")
         var channels: [ModelChannel] = []
         for (index, channel) in raw.enumerated() {
@@ -95,7 +84,7 @@ struct ModelValidation {
         return channels
     }
 
-    func normalization(
+    package func normalization(
         _ raw: ModelDocument.Normalization,
         key: String
     ) throws(ModelPackageError) -> IntensityNormalization {
@@ -132,9 +121,8 @@ struct ModelValidation {
         return Float(value)
     }
 
-    func labels(required: Bool) throws(ModelPackageError) -> [ModelLabel] {
+    func labels(_ document: ModelDocument) throws(ModelPackageError) -> [ModelLabel] {
         let raw = document.labels ?? []
-        if required && raw.isEmpty { throw refuse("labels", expected: "at least one label", found: "none") }
         var labels: [ModelLabel] = []
         var values: Set<UInt16> = []
         var names: Set<String> = []
@@ -171,7 +159,7 @@ struct ModelValidation {
     }
 
     /// Whether a name can be a file's on every system.
-    static func isSafeName(_ name: String) -> Bool {
+    package static func isSafeName(_ name: String) -> Bool {
         let bytes = name.utf8
         guard (1...100).contains(bytes.count), bytes.first != UInt8(ascii: ".") else { return false }
         return bytes.allSatisfy { byte in

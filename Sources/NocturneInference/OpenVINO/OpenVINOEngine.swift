@@ -25,7 +25,7 @@ public struct OpenVINOEngine: InferenceEngine {
     public var name: String { "openvino" }
 
     /// Such as `2026.4.1`.
-    public var version: String { library.version }
+    public var version: String? { library.version }
 
     /// The file that was loaded.
     public var libraryPath: String { library.path }

@@ -65,10 +65,12 @@ final class OpenVINONetwork: LoadedNetwork {
 
     func outputShapes(inputShapes: [String: [Int]]) throws -> [String: [Int]] {
         let shapes = try boundInputs(inputShapes)
-        if let known = plans.withLock({ $0.first { $0.key.shapes == Self.dictionary(shapes) } }) {
-            return Self.dictionary(known.plan.outputs)
+        if let known = plans.withLock({ $0.first { $0.key.shapes == TensorBinding.shapes(shapes) } }) {
+            return TensorBinding.shapes(known.plan.outputs)
         }
-        return Self.dictionary(try OpenVINOModel(library, path: path).reshape(shapes, outputs: outputs.map(\.name)))
+        return TensorBinding.shapes(
+            try OpenVINOModel(library, path: path).reshape(shapes, outputs: outputs.map(\.name))
+        )
     }
 
     var sharesMemory: Bool { false }
@@ -82,7 +84,7 @@ final class OpenVINONetwork: LoadedNetwork {
     /// - Throws: ``ModelFormatError/shapeMismatch(network:reason:)``, ``OpenVINOError/failed(network:step:message:)``
     func plan(_ given: [String: [Int]], width: Int) throws -> OpenVINOPlan {
         let shapes = try boundInputs(given)
-        let key = Key(shapes: Self.dictionary(shapes), width: max(width, 1))
+        let key = Key(shapes: TensorBinding.shapes(shapes), width: max(width, 1))
         // Made under the lock, so that two callers do not compile the same network.
         return try plans.withLock { plans in
             if let known = plans.first(where: { $0.key == key }) { return known.plan }
@@ -132,10 +134,6 @@ final class OpenVINONetwork: LoadedNetwork {
             shapes.append((input.name, shape))
         }
         return shapes
-    }
-
-    static func dictionary(_ shapes: [(name: String, shape: [Int])]) -> [String: [Int]] {
-        Dictionary(shapes.map { ($0.name, $0.shape) }, uniquingKeysWith: { first, _ in first })
     }
 }
 

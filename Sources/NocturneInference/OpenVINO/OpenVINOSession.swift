@@ -1,6 +1,5 @@
 internal import COpenVINO
 internal import NocturneConcurrency
-internal import NocturneCore
 import NocturneSystem
 
 /// A request of a compiled network. It follows the width of the scope it is run with: another one than it was made for
@@ -22,8 +21,12 @@ final class OpenVINOSession: NetworkSession {
 
     deinit { covino_free_request(library.table, request) }
 
-    var inputShapes: [String: [Int]] { OpenVINONetwork.dictionary(plan.inputs) }
-    var outputShapes: [String: [Int]] { OpenVINONetwork.dictionary(plan.outputs) }
+    private var binding: TensorBinding {
+        TensorBinding(network: network.path, inputs: plan.inputs, outputs: plan.outputs)
+    }
+
+    var inputShapes: [String: [Int]] { binding.inputShapes }
+    var outputShapes: [String: [Int]] { binding.outputShapes }
     var workspaceBytes: Int { plan.bytes }
 
     func run(
@@ -31,45 +34,11 @@ final class OpenVINOSession: NetworkSession {
         output: UnsafeMutableBufferPointer<Float>,
         scope: ComputeScope
     ) throws {
-        guard plan.inputs.count == 1, plan.outputs.count >= 1 else {
-            throw mismatch("it has \(plan.inputs.count) inputs, and one was given")
-        }
-        try check(input.count, plan.inputs[0], "input")
-        try check(output.count, plan.outputs[0], "output")
-        guard let from = input.baseAddress, let to = output.baseAddress else { throw mismatch("an empty buffer") }
-        // Outputs that nobody asked for need a place all the same: the request remembers the last one it was given.
-        var others: [VoxelBuffer<Float>.Box] = []
-        for other in plan.outputs.dropFirst() { others.append(try .init(count: other.shape.reduce(1, *))) }
-        try withExtendedLifetime(others) {
-            try run(inputs: [from], outputs: [to] + others.map(\.pointer), scope: scope)
-        }
+        try binding.run(input: input, output: output) { try run(inputs: $0, outputs: $1, scope: scope) }
     }
 
     func run(_ inputs: [String: Tensor], scope: ComputeScope) throws -> [String: Tensor] {
-        var given: [VoxelBuffer<Float>.Box] = []
-        for input in plan.inputs {
-            guard let tensor = inputs[input.name] else { throw mismatch("the input '\(input.name)' was not given") }
-            guard tensor.shape == input.shape else {
-                throw mismatch("the input '\(input.name)' has shape \(tensor.shape) instead of \(input.shape)")
-            }
-            let box = try VoxelBuffer<Float>.Box(count: tensor.values.count)
-            tensor.values.withUnsafeBufferPointer { values in
-                guard let base = values.baseAddress else { return }
-                box.pointer.update(from: base, count: values.count)
-            }
-            given.append(box)
-        }
-        var results: [VoxelBuffer<Float>.Box] = []
-        for output in plan.outputs { results.append(try .init(count: output.shape.reduce(1, *))) }
-        return try withExtendedLifetime((given, results)) {
-            try run(inputs: given.map { UnsafePointer($0.pointer) }, outputs: results.map(\.pointer), scope: scope)
-            var tensors: [String: Tensor] = [:]
-            for (output, box) in zip(plan.outputs, results) {
-                let values = Array(UnsafeBufferPointer(start: box.pointer, count: output.shape.reduce(1, *)))
-                tensors[output.name] = Tensor(shape: output.shape, values: values)
-            }
-            return tensors
-        }
+        try binding.run(inputs) { try run(inputs: $0, outputs: $1, scope: scope) }
     }
 
     /// The pointers are only used until this returns.
@@ -131,16 +100,6 @@ final class OpenVINOSession: NetworkSession {
     private func done(_ status: Int32, _ step: String) throws(OpenVINOError) {
         guard status != 0 else { return }
         throw .failed(network: network.path, step: step, message: library.message(status))
-    }
-
-    private func check(_ count: Int, _ tensor: (name: String, shape: [Int]), _ role: String) throws {
-        guard count == tensor.shape.reduce(1, *) else {
-            throw mismatch("the \(role) '\(tensor.name)' of shape \(tensor.shape) was given \(count) values")
-        }
-    }
-
-    private func mismatch(_ reason: String) -> ModelFormatError {
-        .shapeMismatch(network: network.path, reason: reason)
     }
 }
 

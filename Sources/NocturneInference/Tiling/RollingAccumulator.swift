@@ -117,24 +117,20 @@ public struct RollingAccumulator: ~Copyable {
             isHalf: map.precision == .half
         )
         let map = map
-        try sums.withUnsafeMutableBufferPointer { sums throws(CancelledError) in
-            try weights.withUnsafeMutableBufferPointer { weights throws(CancelledError) in
-                guard let sumsBase = sums.baseAddress, let weightsBase = weights.baseAddress,
-                    let logitsBase = logits.baseAddress
-                else { return }
-                // Every plane has a slot of its own.
-                nonisolated(unsafe) let sums = sumsBase
-                nonisolated(unsafe) let weights = weightsBase
-                nonisolated(unsafe) let source = logitsBase
+        guard let logits = logits.baseAddress else { return }
+        let source = ParallelReader(logits)
+        // Every plane has a slot of its own.
+        try sums.withParallelBuffer { sums throws(CancelledError) in
+            try weights.withParallelBuffer { weights throws(CancelledError) in
                 try scope.forEach(target.planes.count) { index in
                     map.weights.withUnsafeBufferPointer { map in
                         guard let map = map.baseAddress else { return }
                         target.add(
-                            source,
+                            source.base,
                             plane: target.planes.lowerBound + index,
                             map: map,
-                            sums: sums,
-                            weights: weights
+                            sums: sums.base,
+                            weights: weights.base
                         )
                     }
                 }
@@ -165,13 +161,9 @@ public struct RollingAccumulator: ~Copyable {
         let (depth, classes, isHalf) = (depth, classes, map.precision == .half)
         let area = plan.imageShape.y * plan.imageShape.x
         var odd = [Int](repeating: 0, count: planes.count)
-        try sums.withUnsafeMutableBufferPointer { sums throws(CancelledError) in
-            try weights.withUnsafeMutableBufferPointer { weights throws(CancelledError) in
-                try odd.withUnsafeMutableBufferPointer { odd throws(CancelledError) in
-                    guard let sumsBase = sums.baseAddress, let weightsBase = weights.baseAddress else { return }
-                    nonisolated(unsafe) let sums = sumsBase
-                    nonisolated(unsafe) let weights = weightsBase
-                    nonisolated(unsafe) let odd = odd
+        try sums.withParallelBuffer { sums throws(CancelledError) in
+            try weights.withParallelBuffer { weights throws(CancelledError) in
+                try odd.withParallelBuffer { odd throws(CancelledError) in
                     try scope.forEach(planes.count) { index in
                         let slot = (planes.lowerBound + index) % depth
                         for c in 0..<classes {
@@ -225,11 +217,8 @@ public struct RollingAccumulator: ~Copyable {
     private mutating func clear(_ planes: Range<Int>, scope: ComputeScope) throws(CancelledError) {
         let (depth, classes) = (depth, classes)
         let area = plan.imageShape.y * plan.imageShape.x
-        try sums.withUnsafeMutableBufferPointer { sums throws(CancelledError) in
-            try weights.withUnsafeMutableBufferPointer { weights throws(CancelledError) in
-                guard let sumsBase = sums.baseAddress, let weightsBase = weights.baseAddress else { return }
-                nonisolated(unsafe) let sums = sumsBase
-                nonisolated(unsafe) let weights = weightsBase
+        try sums.withParallelBuffer { sums throws(CancelledError) in
+            try weights.withParallelBuffer { weights throws(CancelledError) in
                 try scope.forEach(planes.count) { index in
                     let slot = (planes.lowerBound + index) % depth
                     (sums + slot * classes * area).update(repeating: 0, count: classes * area)

@@ -44,10 +44,9 @@ public enum ContourExtruder {
         guard let planes = ContourPlanes(of: contours) else { return Result(leftOut: contours.count) }
         let usual = planes.step ?? thickness
         var slabs = [Slab?](repeating: nil, count: planes.planes.count)
-        try slabs.withUnsafeMutableBufferPointer { (slabs) throws(CancelledError) in
-            let target = SharedPointer(base: slabs.baseAddress!)
+        try slabs.withParallelBuffer { target throws(CancelledError) in
             try scope.forEach(planes.planes.count) { index in
-                target.base[index] = slab(index, of: planes, contours, usual: usual, flag: scope.flag)
+                target[index] = slab(index, of: planes, contours, usual: usual, flag: scope.flag)
             }
         }
         var result = Result(leftOut: planes.others.count)

@@ -15,10 +15,8 @@ struct FaceCount: Sendable {
         // A few parts, because each keeps a table; the sums are whole numbers, so their order is of no matter.
         let parts = max(1, min(scope.width, shape.z))
         var tables = [Int](repeating: 0, count: parts << 16)
-        try tables.withUnsafeMutableBufferPointer { tables throws(CancelledError) in
-            let tables = SharedPointer(base: tables.baseAddress!)
-            try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-                let voxels = SharedReader(base: voxels.baseAddress!)
+        try tables.withParallelBuffer { tables throws(CancelledError) in
+            try labels.voxels.withParallelReader { voxels throws(CancelledError) in
                 try scope.forEach(parts) { part in
                     for k in shape.z * part / parts..<shape.z * (part + 1) / parts where !scope.flag.isCancelled {
                         Self.add(slice: k, of: voxels.base, shape, to: tables.base + part << 16)

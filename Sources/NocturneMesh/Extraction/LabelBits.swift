@@ -15,7 +15,7 @@ struct LabelBits: Sendable {
     /// - Throws: ``CancelledError`` when the flag is raised; it is looked at every slice.
     init(
         of value: UInt16,
-        in voxels: SharedReader<UInt16>,
+        in voxels: ParallelReader<UInt16>,
         shape: VolumeShape,
         box: LabelBox,
         scope: ComputeScope
@@ -23,8 +23,7 @@ struct LabelBits: Sendable {
         let nodes = box.size &+ SIMD3(2, 2, 2)
         let wordsPerRow = Self.wordsPerRow(box)
         var words = [UInt64](repeating: 0, count: wordsPerRow * nodes.y * nodes.z)
-        try words.withUnsafeMutableBufferPointer { words throws(CancelledError) in
-            let target = SharedPointer(base: words.baseAddress!)
+        try words.withParallelBuffer { target throws(CancelledError) in
             try scope.forEach(box.size.z) { slice in
                 for row in 0..<box.size.y {
                     Self.load(

@@ -13,19 +13,18 @@ struct LabelBox: Sendable {
     /// Searches all voxels, at the speed of memory in rows without the label.
     static func around(
         _ value: UInt16,
-        in voxels: SharedReader<UInt16>,
+        in voxels: ParallelReader<UInt16>,
         shape: VolumeShape,
         scope: ComputeScope
     ) throws(CancelledError) -> LabelBox {
         let rows = shape.y * shape.z
         let rowsInPart = max(1, (1 << 20) / shape.x)
         var parts = [LabelBox](repeating: LabelBox(), count: (rows + rowsInPart - 1) / rowsInPart)
-        try parts.withUnsafeMutableBufferPointer { parts throws(CancelledError) in
-            let target = SharedPointer(base: parts.baseAddress!)
+        try parts.withParallelBuffer { target throws(CancelledError) in
             try scope.forEachRange(of: rows, by: rowsInPart) { range in
                 var box = LabelBox()
                 for row in range { box.add(row: row, of: value, in: voxels.base + row * shape.x, shape) }
-                target.base[range.lowerBound / rowsInPart] = box
+                target[range.lowerBound / rowsInPart] = box
             }
         }
         return parts.reduce(into: LabelBox()) { all, part in

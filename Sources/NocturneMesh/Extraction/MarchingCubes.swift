@@ -46,11 +46,9 @@ struct MarchingCubes: Sendable {
         let slices = bits.nodes.z - 1
         var firstOfRow = [FirstPoints](repeating: .zero, count: bits.nodes.y * bits.nodes.z)
         var counts = [SliceCounts](repeating: SliceCounts(), count: slices)
-        try firstOfRow.withUnsafeMutableBufferPointer { rows throws(CancelledError) in
-            let rows = SharedPointer(base: rows.baseAddress!)
-            try counts.withUnsafeMutableBufferPointer { counts throws(CancelledError) in
-                let counts = SharedPointer(base: counts.baseAddress!)
-                try scope.forEach(slices) { counts.base[$0] = count(slice: $0, firstOfRow: rows.base) }
+        try firstOfRow.withParallelBuffer { rows throws(CancelledError) in
+            try counts.withParallelBuffer { counts throws(CancelledError) in
+                try scope.forEach(slices) { counts[$0] = count(slice: $0, firstOfRow: rows.base) }
             }
         }
         var total = SliceCounts()
@@ -70,12 +68,9 @@ struct MarchingCubes: Sendable {
         surface.doubledVolumes = uninitialized(total.points)
         surface.triangles = uninitialized(total.triangles)
         guard total.points > 0 else { return surface }
-        try surface.points.withUnsafeMutableBufferPointer { points throws(CancelledError) in
-            let points = SharedPointer(base: points.baseAddress!)
-            try surface.doubledVolumes.withUnsafeMutableBufferPointer { volumes throws(CancelledError) in
-                let volumes = SharedPointer(base: volumes.baseAddress!)
-                try surface.triangles.withUnsafeMutableBufferPointer { triangles throws(CancelledError) in
-                    let triangles = SharedPointer(base: triangles.baseAddress!)
+        try surface.points.withParallelBuffer { points throws(CancelledError) in
+            try surface.doubledVolumes.withParallelBuffer { volumes throws(CancelledError) in
+                try surface.triangles.withParallelBuffer { triangles throws(CancelledError) in
                     try scope.forEach(slices) { [firstOfRow, counts] slice in
                         let first = counts[slice]
                         writePoints(of: slice, to: points.base + first.points, volumes.base + first.points)

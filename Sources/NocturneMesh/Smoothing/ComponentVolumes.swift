@@ -43,7 +43,7 @@ struct ComponentVolumes {
     private let sizes: [Double]
 
     /// - Parameters:
-    ///   - doubledVolumes: what ``IndexSurface`` says of each point.
+    ///   - doubledVolumes: ``RawSurface/doubledVolumes``.
     ///   - voxelVolume: in mm³.
     init(_ triangles: [SIMD3<UInt32>], doubledVolumes: [Int32], voxelVolume: Double) {
         let (shellOf, count) = Self.shells(vertexCount: doubledVolumes.count, triangles)

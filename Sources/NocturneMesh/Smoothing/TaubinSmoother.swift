@@ -34,19 +34,17 @@ enum TaubinSmoother {
         _ scope: ComputeScope
     ) throws(CancelledError) {
         let count = points.count
-        try points.withUnsafeBufferPointer { points throws(CancelledError) in
-            let source = SharedReader(base: points.baseAddress!)
-            try moved.withUnsafeMutableBufferPointer { moved throws(CancelledError) in
-                let target = SharedPointer(base: moved.baseAddress!)
+        try points.withParallelReader { source throws(CancelledError) in
+            try moved.withParallelBuffer { target throws(CancelledError) in
                 try scope.forEachRange(of: count, by: 1 << 14) { range in
                     neighbours.starts.withUnsafeBufferPointer { starts in
                         neighbours.neighbours.withUnsafeBufferPointer { neighbours in
                             for vertex in range {
                                 var sum = SIMD3<Double>.zero
                                 let own = Int(starts[vertex])..<Int(starts[vertex + 1])
-                                for place in own { sum += source.base[Int(neighbours[place])] }
-                                let point = source.base[vertex]
-                                target.base[vertex] = point + factor * (sum / Double(own.count) - point)
+                                for place in own { sum += source[Int(neighbours[place])] }
+                                let point = source[vertex]
+                                target[vertex] = point + factor * (sum / Double(own.count) - point)
                             }
                         }
                     }

@@ -6,7 +6,7 @@ public import NocturneSystem
 /// How a classifier wants its picture, step by step as its training did it: the square in the middle, resized as Pillow
 /// does, colour constancy, and each channel's samples /255 less a mean and over a deviation.
 ///
-/// `Tools/photo_reference.py` is the same in Python.
+/// `Tools/lib/nocturne_tools/photo_reference.py` is the same in Python.
 public struct PhotoPreprocessing: Hashable, Sendable {
     /// Side of the picture the model takes, in pixels.
     public let size: Int

@@ -36,38 +36,73 @@ struct FirstLabels {
     ) throws(CancelledError) {
         self.axis = axis
         box = grid.box
-        let stored = labels.geometry.shape
+        let reversed = grid.orientation.reversed
+        let stored = StoredBox(labels.geometry.shape, grid, along: grid.orientation.source[axis])
+        let found = try stored.depths(of: labels, isBackward: fromEnd != reversed[axis], scope: scope)
+        // To canonical axes and indices.
+        let others = [0, 1, 2].filter { $0 != axis }
+        let counts = others.map { grid.box.upper[$0] - grid.box.lower[$0] }
+        let places = others.indices.map { which in
+            let stride = grid.orientation.source[others[which]] == stored.fast ? 1 : stored.size[stored.fast]
+            return (0..<counts[which]).map { (reversed[others[which]] ? counts[which] - 1 - $0 : $0) * stride }
+        }
+        width = counts[0]
+        let (first, last) = (grid.box.lower[axis], grid.box.upper[axis] - 1)
+        depths = places[1].flatMap { second in
+            places[0].map { place in
+                let depth = found[place + second]
+                return depth < 0 ? -1 : Int32(reversed[axis] ? last - Int(depth) : first + Int(depth))
+            }
+        }
+    }
+}
+
+/// The box in stored indices.
+private struct StoredBox: Sendable {
+    let shape: VolumeShape
+    let lower: SIMD3<Int>
+    let size: SIMD3<Int>
+    /// The stored axis that is looked along.
+    let along: Int
+
+    /// The lower of the two other stored axes, which runs fastest among the depths, and the higher.
+    var fast: Int { along == 0 ? 1 : 0 }
+    var slow: Int { along == 2 ? 1 : 2 }
+
+    init(_ shape: VolumeShape, _ grid: SlicedGrid, along: Int) {
         let (source, reversed) = (grid.orientation.source, grid.orientation.reversed)
-        // The same box in stored indices.
         var lower = SIMD3<Int>()
         var upper = SIMD3<Int>()
         for canonical in 0..<3 {
-            let size = stored[source[canonical]]
+            let size = shape[source[canonical]]
             let (low, high) = (grid.box.lower[canonical], grid.box.upper[canonical])
             lower[source[canonical]] = reversed[canonical] ? size - high : low
             upper[source[canonical]] = reversed[canonical] ? size - low : high
         }
-        let size = upper &- lower
-        let along = source[axis]
-        let isBackward = fromEnd != reversed[axis]
-        // Stored depths: the lower of the two other stored axes runs fastest.
-        let (fast, slow) = along == 0 ? (1, 2) : along == 1 ? (0, 2) : (0, 1)
+        self.shape = shape
+        self.lower = lower
+        self.along = along
+        size = upper &- lower
+    }
+
+    /// For each line the index in the box of the first voxel with a label, or -1.
+    func depths(
+        of labels: LabelVolume,
+        isBackward: Bool,
+        scope: ComputeScope
+    ) throws(CancelledError) -> [Int32] {
         var found = [Int32](repeating: -1, count: size[fast] * size[slow])
-        try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-            try found.withUnsafeMutableBufferPointer { found throws(CancelledError) in
-                nonisolated(unsafe) let (voxels, found) = (voxels, found)
-                let (lower, size) = (lower, size)
+        try labels.voxels.withParallelReader { voxels throws(CancelledError) in
+            try found.withParallelBuffer { found throws(CancelledError) in
                 try scope.forEach(size[slow]) { second in
-                    let line = found.baseAddress! + second * size[fast]
+                    let line = found + second * size[fast]
                     func row(_ j: Int, _ k: Int) -> UnsafePointer<UInt16> {
-                        voxels.baseAddress! + stored.offset(lower.x, lower.y + j, lower.z + k)
+                        voxels + shape.offset(lower.x, lower.y + j, lower.z + k)
                     }
                     if along == 0 {
                         for j in 0..<size.y {
-                            line[j] = Int32(
-                                isBackward
-                                    ? nk_last_label(row(j, second), size.x) : nk_first_label(row(j, second), size.x)
-                            )
+                            let row = row(j, second)
+                            line[j] = Int32(isBackward ? nk_last_label(row, size.x) : nk_first_label(row, size.x))
                         }
                     } else {
                         for step in 0..<size[along] {
@@ -79,20 +114,6 @@ struct FirstLabels {
                 }
             }
         }
-        // To canonical axes and indices.
-        let others = [0, 1, 2].filter { $0 != axis }
-        let counts = others.map { grid.box.upper[$0] - grid.box.lower[$0] }
-        let places = others.indices.map { which in
-            let stride = source[others[which]] == fast ? 1 : size[fast]
-            return (0..<counts[which]).map { (reversed[others[which]] ? counts[which] - 1 - $0 : $0) * stride }
-        }
-        width = counts[0]
-        let (first, last) = (grid.box.lower[axis], grid.box.upper[axis] - 1)
-        depths = places[1].flatMap { second in
-            places[0].map { place in
-                let depth = found[place + second]
-                return depth < 0 ? -1 : Int32(reversed[axis] ? last - Int(depth) : first + Int(depth))
-            }
-        }
+        return found
     }
 }

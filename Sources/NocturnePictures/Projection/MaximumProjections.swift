@@ -25,22 +25,21 @@ struct MaximumProjections {
         var across = [Float](repeating: nothing, count: shape.y * shape.z)
         var down = [Float](repeating: nothing, count: shape.x * shape.z)
         let planes = Mutex<[[Float]]>([])
-        try volume.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-            try across.withUnsafeMutableBufferPointer { across throws(CancelledError) in
-                try down.withUnsafeMutableBufferPointer { down throws(CancelledError) in
-                    nonisolated(unsafe) let (voxels, across, down) = (voxels, across, down)
+        try volume.voxels.withParallelReader { voxels throws(CancelledError) in
+            try across.withParallelBuffer { across throws(CancelledError) in
+                try down.withParallelBuffer { down throws(CancelledError) in
                     try scope.forEachRange(of: shape.z, by: max(1, (1 << 20) / shape.sliceCount)) { range in
                         var through =
                             planes.withLock { $0.popLast() } ?? [Float](repeating: nothing, count: shape.sliceCount)
                         through.withUnsafeMutableBufferPointer { through in
                             for k in range {
                                 nk_project_plane(
-                                    voxels.baseAddress! + k * shape.sliceCount,
+                                    voxels + k * shape.sliceCount,
                                     shape.x,
                                     shape.y,
                                     through.baseAddress!,
-                                    down.baseAddress! + k * shape.x,
-                                    across.baseAddress! + k * shape.y
+                                    down + k * shape.x,
+                                    across + k * shape.y
                                 )
                             }
                         }

@@ -1,3 +1,4 @@
+import NocturneConcurrency
 import NocturneCore
 
 /// The labels of a grid as a smooth field: 1 inside of any label, 0 outside, between them quadratic B-splines.
@@ -8,15 +9,15 @@ struct LabelField {
     /// Where a surface is: low enough that a single voxel still has one (its field reaches 0.42).
     static let surface = 0.4
 
-    private let voxels: UnsafeBufferPointer<UInt16>
+    private let voxels: ParallelReader<UInt16>
     private let origin: Int
     private let offsets: [[Int]]
     private let spacing: SIMD3<Double>
     private let taps: [[Int]]
     private let reach: SIMD3<Double>
 
-    /// The buffer must stay as long as the field is used.
-    init(_ voxels: UnsafeBufferPointer<UInt16>, _ grid: SlicedGrid) {
+    /// The voxels must stay as long as the field is used.
+    init(_ voxels: ParallelReader<UInt16>, _ grid: SlicedGrid) {
         self.voxels = voxels
         origin = grid.origin
         offsets = grid.axes.map(\.offsets)

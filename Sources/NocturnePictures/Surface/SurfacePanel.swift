@@ -47,9 +47,8 @@ struct SurfacePanel {
     /// - Throws: ``CancelledError``; the flag is looked at every row.
     func pixels(of labels: LabelVolume, _ first: FirstLabels, scope: ComputeScope) throws(CancelledError) -> [UInt8] {
         var pixels = [UInt8](repeating: 0, count: width * height * 3)
-        try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-            try pixels.withUnsafeMutableBufferPointer { pixels throws(CancelledError) in
-                nonisolated(unsafe) let (voxels, pixels) = (voxels, pixels)
+        try labels.voxels.withParallelReader { voxels throws(CancelledError) in
+            try pixels.withParallelBuffer { pixels throws(CancelledError) in
                 try scope.forEach(height) { y in
                     let field = LabelField(voxels, grid)
                     for x in 0..<width {

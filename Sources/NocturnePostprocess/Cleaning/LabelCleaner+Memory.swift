@@ -16,9 +16,9 @@ extension LabelCleaner {
     ) throws(CancelledError) -> Int {
         precondition(labels.count == shape.count, "voxels do not fill the shape")
         guard !rules.isEmpty else { return 0 }
-        let counts = try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
+        let counts = try labels.withParallelReader { voxels throws(CancelledError) in
             try LabelRuns.counts(
-                in: SharedReader(base: voxels.baseAddress!),
+                in: voxels,
                 shape: shape,
                 region: VoxelBox(all: shape),
                 selection: .labels(rules.labels),
@@ -111,9 +111,9 @@ extension ConnectedComponents {
         _ shape: VolumeShape,
         _ scope: ComputeScope
     ) throws(CancelledError) -> Int {
-        try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
+        try labels.withParallelReader { voxels throws(CancelledError) in
             try LabelRuns.counts(
-                in: SharedReader(base: voxels.baseAddress!),
+                in: voxels,
                 shape: shape,
                 region: VoxelBox(all: shape),
                 selection: .everyLabel,

@@ -61,8 +61,7 @@ struct BoundaryDistances {
         for count in counts { starts.append(starts[starts.count - 1] + count) }
         let places = starts
         var result = [Double](repeating: 0, count: places[places.count - 1])
-        try field.withUnsafeMutableBufferPointer { field in
-            let nearest = SharedPointer(base: field.baseAddress!)
+        try field.withParallelBuffer { nearest in
             try scope.forEach(size.z) { k in
                 let slice = nearest.base + k * size.sliceCount
                 for j in 0..<size.y { nearestInRow(to, j, k, slice + j * size.x) }
@@ -70,7 +69,7 @@ struct BoundaryDistances {
             }
             try result.withUnsafeMutableBufferPointer { result in
                 guard let base = result.baseAddress else { return }
-                let target = SharedPointer(base: base)
+                let target = ParallelBuffer(base)
                 try scope.forEach(size.y) { j in
                     guard places[j + 1] > places[j] else { return }
                     takePlane(j, from, nearest.base, target.base + places[j])

@@ -27,13 +27,13 @@ struct BoundaryMask: Sendable {
         var counts = [Int](repeating: 0, count: size.y)
         try counts.withUnsafeMutableBufferPointer { counts throws(CancelledError) in
             guard let base = counts.baseAddress else { return }
-            let target = SharedPointer(base: base)
+            let target = ParallelBuffer(base)
             try scope.forEach(size.y) { j in
                 var count = 0
                 for k in 0..<size.z {
                     for i in 0..<size.x where isBoundary(i, j, k) { count += 1 }
                 }
-                target.base[j] = count
+                target[j] = count
             }
         }
         return counts

@@ -86,19 +86,16 @@ public enum LabelComparer {
         let (table, count) = (places, labels.voxels.count)
         let step = 1 << 20
         var parts = [[Int]](repeating: [], count: (count + step - 1) / step)
-        try parts.withUnsafeMutableBufferPointer { parts throws(CancelledError) in
-            guard let base = parts.baseAddress else { return }
-            let target = SharedPointer(base: base)
-            try labels.voxels.withUnsafeBufferPointer { first throws(CancelledError) in
-                try reference.voxels.withUnsafeBufferPointer { second throws(CancelledError) in
-                    let (a, b) = (SharedReader(base: first.baseAddress!), SharedReader(base: second.baseAddress!))
+        try parts.withParallelBuffer { target throws(CancelledError) in
+            try labels.voxels.withParallelReader { a throws(CancelledError) in
+                try reference.voxels.withParallelReader { b throws(CancelledError) in
                     try scope.forEachRange(of: count, by: step) { range in
                         var counts = [Int](repeating: 0, count: wanted.count)
-                        for index in range where a.base[index] == b.base[index] {
-                            let place = Int(table[Int(a.base[index])])
+                        for index in range where a[index] == b[index] {
+                            let place = Int(table[Int(a[index])])
                             if place >= 0 { counts[place] += 1 }
                         }
-                        target.base[range.lowerBound / step] = counts
+                        target[range.lowerBound / step] = counts
                     }
                 }
             }

@@ -65,7 +65,7 @@ public struct ConnectedComponents: Sendable {
         _ scope: ComputeScope
     ) throws(CancelledError) {
         let runs = try LabelRuns(
-            in: SharedReader(base: voxels.baseAddress!),
+            in: ParallelReader(voxels.baseAddress!),
             shape: shape,
             region: region,
             selection: selection,
@@ -109,9 +109,9 @@ public struct ConnectedComponents: Sendable {
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised.
     public static func workingBytes(of labels: LabelVolume, scope: ComputeScope) throws(CancelledError) -> Int {
         let shape = labels.geometry.shape
-        let counts = try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
+        let counts = try labels.voxels.withParallelReader { voxels throws(CancelledError) in
             try LabelRuns.counts(
-                in: SharedReader(base: voxels.baseAddress!),
+                in: voxels,
                 shape: shape,
                 region: VoxelBox(all: shape),
                 selection: .everyLabel,
@@ -127,8 +127,7 @@ public struct ConnectedComponents: Sendable {
     /// - Throws: ``AllocationError`` when the system gives no memory, ``CancelledError`` when the flag is raised.
     public func painted(scope: ComputeScope = .serial()) throws -> VoxelBuffer<UInt32> {
         var target = try VoxelBuffer<UInt32>(count: runs.shape.count)
-        try target.withUnsafeMutableBufferPointer { target throws(CancelledError) in
-            let painting = SharedPointer(base: target.baseAddress!)
+        try target.withParallelBuffer { painting throws(CancelledError) in
             try scope.forEachRange(of: runs.rowCount, by: runs.rowsAtOnce) { rows in
                 forEachRun(inRows: rows) { component, voxels, _, _ in
                     (painting.base + voxels.lowerBound).update(repeating: UInt32(component) + 1, count: voxels.count)

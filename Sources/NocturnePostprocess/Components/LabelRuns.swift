@@ -46,7 +46,7 @@ struct LabelRuns: Sendable {
 
     /// - Throws: ``CancelledError`` when the flag is raised; it is looked at about every million voxels.
     init(
-        in voxels: SharedReader<UInt16>,
+        in voxels: ParallelReader<UInt16>,
         shape: VolumeShape,
         region: VoxelBox,
         selection: Selection,
@@ -70,7 +70,7 @@ struct LabelRuns: Sendable {
         let rowStart = starts
         try runs.withUnsafeMutableBufferPointer { runs throws(CancelledError) in
             guard let base = runs.baseAddress else { return }
-            let target = SharedPointer(base: base)
+            let target = ParallelBuffer(base)
             try scope.forEachRange(of: rows, by: rowsAtOnce) { range in
                 for row in range where rowStart[row + 1] > rowStart[row] {
                     let line = voxels.base + Self.offset(ofRow: row, in: region, shape)
@@ -93,7 +93,7 @@ struct LabelRuns: Sendable {
     /// How many runs there are in each row of a region.
     /// - Throws: ``CancelledError`` when the flag is raised; it is looked at about every million voxels.
     static func counts(
-        in voxels: SharedReader<UInt16>,
+        in voxels: ParallelReader<UInt16>,
         shape: VolumeShape,
         region: VoxelBox,
         selection: Selection,
@@ -103,11 +103,11 @@ struct LabelRuns: Sendable {
         var counts = [UInt32](repeating: 0, count: size.y * size.z)
         try counts.withUnsafeMutableBufferPointer { counts throws(CancelledError) in
             guard let base = counts.baseAddress else { return }
-            let target = SharedPointer(base: base)
+            let target = ParallelBuffer(base)
             try scope.forEachRange(of: size.y * size.z, by: rowsAtOnce(size)) { range in
                 for row in range {
                     let line = voxels.base + Self.offset(ofRow: row, in: region, shape)
-                    target.base[row] = UInt32(countRuns(line, size.x, selection))
+                    target[row] = UInt32(countRuns(line, size.x, selection))
                 }
             }
         }

@@ -26,7 +26,7 @@ struct RunUnion {
         var parents = Array(0..<UInt32(runs.runs.count))
         try parents.withUnsafeMutableBufferPointer { parents throws(CancelledError) in
             guard let base = parents.baseAddress else { return }
-            try union.join(SharedPointer(base: base), scope)
+            try union.join(ParallelBuffer(base), scope)
         }
         try scope.check()
         var count = 0
@@ -42,7 +42,7 @@ struct RunUnion {
         return (parents, count)
     }
 
-    private func join(_ parents: SharedPointer<UInt32>, _ scope: ComputeScope) throws(CancelledError) {
+    private func join(_ parents: ParallelBuffer<UInt32>, _ scope: ComputeScope) throws(CancelledError) {
         let slices = runs.region.shape.z
         let slicesInSlab = 8
         let slabs = (slices + slicesInSlab - 1) / slicesInSlab

@@ -66,13 +66,12 @@ public enum ContourRasterizer {
         let shape = geometry.shape
         try counts.withUnsafeMutableBufferPointer { (counts) throws(CancelledError) in
             guard let base = counts.baseAddress else { return }
-            let counted = SharedPointer(base: base)
-            try voxels.withUnsafeMutableBufferPointer { (voxels) throws(CancelledError) in
-                let target = SharedPointer(base: voxels.baseAddress!)
+            let counted = ParallelBuffer(base)
+            try voxels.withParallelBuffer { target throws(CancelledError) in
                 try scope.forEach(order.count) { index in
                     let k = order[index]
                     let slice = target.base + k * shape.sliceCount
-                    counted.base[index] = draw(
+                    counted[index] = draw(
                         slices[k] ?? [],
                         value,
                         slice,

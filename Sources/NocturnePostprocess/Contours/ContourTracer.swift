@@ -36,13 +36,11 @@ public enum ContourTracer {
         for (index, value) in values.enumerated() where value != 0 { table[Int(value)] = Int32(index) }
         let places = table
         var slices = [[(label: Int, points: [SIMD2<Double>])]](repeating: [], count: shape.z)
-        try slices.withUnsafeMutableBufferPointer { (slices) throws(CancelledError) in
-            let target = SharedPointer(base: slices.baseAddress!)
-            try labels.voxels.withUnsafeBufferPointer { (voxels) throws(CancelledError) in
-                let reader = SharedReader(base: voxels.baseAddress!)
+        try slices.withParallelBuffer { target throws(CancelledError) in
+            try labels.voxels.withParallelReader { reader throws(CancelledError) in
                 try scope.forEach(shape.z) { k in
                     let slice = reader.base + k * shape.sliceCount
-                    target.base[k] = trace(slice, width: shape.x, height: shape.y, places: places, values: values)
+                    target[k] = trace(slice, width: shape.x, height: shape.y, places: places, values: values)
                 }
             }
         }

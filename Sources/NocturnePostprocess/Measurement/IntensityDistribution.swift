@@ -134,10 +134,10 @@ struct IntensityDistribution {
         var tables = [Table](repeating: Table(), count: lanes)
         try tables.withUnsafeMutableBufferPointer { tables throws(CancelledError) in
             guard let base = tables.baseAddress else { return }
-            let target = SharedPointer(base: base)
+            let target = ParallelBuffer(base)
             try scope.forEach(lanes) { lane in
                 for part in stride(from: lane, to: parts, by: lanes) where !scope.flag.isCancelled {
-                    body(part * step..<min(rows, (part + 1) * step), &target.base[lane])
+                    body(part * step..<min(rows, (part + 1) * step), &target[lane])
                 }
             }
         }

@@ -36,8 +36,7 @@ public enum LabelMeasurer {
         let tallies: [LabelTally]
         var found = [IntensityDistribution.Found?](repeating: nil, count: wanted.count)
         if let image {
-            (tallies, found) = try image.voxels.withUnsafeBufferPointer { image throws(CancelledError) in
-                let reader = SharedReader(base: image.baseAddress!)
+            (tallies, found) = try image.voxels.withParallelReader { reader throws(CancelledError) in
                 let tallies = try tally(labels, reader, places, wanted.count, scope)
                 return (tallies, try distributions(tallies, labels, reader, places, histogram, scope))
             }
@@ -56,7 +55,7 @@ public enum LabelMeasurer {
     private static func distributions(
         _ tallies: [LabelTally],
         _ labels: LabelVolume,
-        _ image: SharedReader<Float>,
+        _ image: ParallelReader<Float>,
         _ places: [Int32],
         _ histogram: RegionOfInterest.HistogramRule,
         _ scope: ComputeScope
@@ -74,8 +73,7 @@ public enum LabelMeasurer {
                 histogram: histogram
             )
         }
-        return try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-            let reader = SharedReader(base: voxels.baseAddress!)
+        return try labels.voxels.withParallelReader { reader throws(CancelledError) in
             return try IntensityDistribution.find(
                 requests,
                 rows: box.shape.y * box.shape.z,
@@ -133,7 +131,7 @@ public enum LabelMeasurer {
 
     private static func tally(
         _ labels: LabelVolume,
-        _ image: SharedReader<Float>?,
+        _ image: ParallelReader<Float>?,
         _ places: [Int32],
         _ count: Int,
         _ scope: ComputeScope
@@ -142,12 +140,10 @@ public enum LabelMeasurer {
         let rows = shape.y * shape.z
         let rowsInPart = max(1, (1 << 20) / shape.x)
         var parts = [[(place: Int, tally: LabelTally)]](repeating: [], count: (rows + rowsInPart - 1) / rowsInPart)
-        try parts.withUnsafeMutableBufferPointer { parts throws(CancelledError) in
-            let target = SharedPointer(base: parts.baseAddress!)
-            try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-                let reader = SharedReader(base: voxels.baseAddress!)
+        try parts.withParallelBuffer { target throws(CancelledError) in
+            try labels.voxels.withParallelReader { reader throws(CancelledError) in
                 try scope.forEachRange(of: rows, by: rowsInPart) { range in
-                    target.base[range.lowerBound / rowsInPart] = tallyRows(range, shape, reader, image, places, count)
+                    target[range.lowerBound / rowsInPart] = tallyRows(range, shape, reader, image, places, count)
                 }
             }
         }
@@ -161,8 +157,8 @@ public enum LabelMeasurer {
     private static func tallyRows(
         _ rows: Range<Int>,
         _ shape: VolumeShape,
-        _ labels: SharedReader<UInt16>,
-        _ image: SharedReader<Float>?,
+        _ labels: ParallelReader<UInt16>,
+        _ image: ParallelReader<Float>?,
         _ places: [Int32],
         _ count: Int
     ) -> [(place: Int, tally: LabelTally)] {

@@ -21,8 +21,7 @@ struct RegionSamples: Sendable {
             return
         }
         let size = box.shape
-        self = try image.voxels.withUnsafeBufferPointer { voxels in
-            let reader = SharedReader(base: voxels.baseAddress!)
+        self = try image.voxels.withParallelReader { reader in
             return try RegionSamples(columns: size.x, rows: size.y * size.z, scope: scope) { row, target in
                 let (j, k) = (box.lower.y + row % size.y, box.lower.z + row / size.y)
                 let line = reader.base + (k * shape.y + j) * shape.x + box.lower.x
@@ -43,8 +42,7 @@ struct RegionSamples: Sendable {
         let geometry = image.geometry
         guard let inverse = geometry.affine.inverse else { throw RegionProblem(detail: "the grid is flat") }
         let frame = samples.frame
-        self = try image.voxels.withUnsafeBufferPointer { voxels in
-            let reader = SharedReader(base: voxels.baseAddress!)
+        self = try image.voxels.withParallelReader { reader in
             return try RegionSamples(columns: samples.columns, rows: samples.rows, scope: scope) { row, target in
                 var (count, outside) = (0, 0)
                 let y = Double(samples.first.y + row) * samples.spacing
@@ -75,13 +73,11 @@ struct RegionSamples: Sendable {
         var values = try VoxelBuffer<Float>(count: columns * rows)
         var counts = [(Int, Int)](repeating: (0, 0), count: rows)
         if columns > 0, rows > 0 {
-            try counts.withUnsafeMutableBufferPointer { counts in
-                let tally = SharedPointer(base: counts.baseAddress!)
-                try values.withUnsafeMutableBufferPointer { values in
-                    let target = SharedPointer(base: values.baseAddress!)
+            try counts.withParallelBuffer { tally in
+                try values.withParallelBuffer { target in
                     try scope.forEachRange(of: rows, by: max(1, (1 << 14) / columns)) { range in
                         for row in range where !scope.flag.isCancelled {
-                            tally.base[row] = fill(row, target.base + row * columns)
+                            tally[row] = fill(row, target.base + row * columns)
                         }
                     }
                 }
@@ -101,8 +97,7 @@ struct RegionSamples: Sendable {
     ) throws(CancelledError) -> IntensitySummary? {
         guard count > 0 else { return nil }
         let (columns, rows) = (columns, rows)
-        return try values.withUnsafeBufferPointer { values throws(CancelledError) in
-            let reader = SharedReader(base: values.baseAddress!)
+        return try values.withParallelReader { reader throws(CancelledError) in
             var tally = IntensityTally()
             let part = max(1, (1 << 20) / columns)
             for begin in stride(from: 0, to: rows, by: part) {

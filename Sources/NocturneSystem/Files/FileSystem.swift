@@ -17,25 +17,9 @@ public enum FileSystem {
 
     /// Writes a file whole. A link that lies there is not followed.
     public static func write(_ path: String, _ bytes: [UInt8], flush: Bool = false) throws(FileSystemError) {
-        let descriptor = FaultPoint.fileCreate.call {
-            open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
-        }
-        guard descriptor >= 0 else { throw FileSystemError(operation: "create", path: path, code: errno) }
-        defer { close(descriptor) }
-        var offset = 0
-        while offset < bytes.count {
-            let written = FaultPoint.fileWrite.call {
-                bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + offset, bytes.count - offset) }
-            }
-            if written < 0 {
-                if errno == EINTR { continue }
-                throw FileSystemError(operation: "write", path: path, code: errno)
-            }
-            offset += written
-        }
-        if flush, FaultPoint.fileFlush.call({ fsync(descriptor) }) != 0 {
-            throw FileSystemError(operation: "flush", path: path, code: errno)
-        }
+        let file = try FileDescriptor(creating: path, followsLinks: false)
+        try file.write(bytes)
+        if flush { try file.flush() }
     }
 
     /// Makes an empty file where there is none.
@@ -46,39 +30,18 @@ public enum FileSystem {
 
     /// Reads a file whole; for files of known small size.
     public static func read(_ path: String, limit: Int = 64 << 20) throws(FileSystemError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileSystemError(operation: "open", path: path, code: errno) }
-        defer { close(descriptor) }
-        var result: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = Glibc.read(descriptor, &chunk, chunk.count)
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw FileSystemError(operation: "read", path: path, code: errno)
-            }
-            if count == 0 { return result }
-            result.append(contentsOf: chunk[0..<count])
-            guard result.count <= limit else { throw FileSystemError(operation: "read", path: path, code: EFBIG) }
-        }
+        try FileDescriptor(reading: path, waits: true).readToEnd(limit: limit)
     }
 
     /// Flushes a file or folder.
     public static func flush(_ path: String) throws(FileSystemError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileSystemError(operation: "open", path: path, code: errno) }
-        defer { close(descriptor) }
-        guard FaultPoint.fileFlush.call({ fsync(descriptor) }) == 0 else {
-            throw FileSystemError(operation: "flush", path: path, code: errno)
-        }
+        try FileDescriptor(reading: path, waits: true).flush()
     }
 
     /// Flushes the whole file system that holds `path`: one wait for any number of files.
     public static func flushAll(holding path: String) throws(FileSystemError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileSystemError(operation: "open", path: path, code: errno) }
-        defer { close(descriptor) }
-        let code = FaultPoint.diskFlush.code { cposix_syncfs(descriptor) }
+        let file = try FileDescriptor(reading: path, waits: true)
+        let code = FaultPoint.diskFlush.code { file.withNumber { cposix_syncfs($0) } }
         guard code == 0 else { throw FileSystemError(operation: "flush", path: path, code: code) }
     }
 
@@ -119,7 +82,7 @@ public enum FileSystem {
         guard code == 0 else { throw FileSystemError(operation: "move to its place", path: place, code: code) }
     }
 
-    /// Removes a file or a whole folder; what is not there is no fault.
+    /// Removes a file or a whole folder; missing files are ignored.
     public static func remove(_ path: String) {
         if unlink(path) == 0 || errno == ENOENT { return }
         for entry in entries(path) { remove(path + "/" + entry) }
@@ -191,26 +154,19 @@ public enum FileSystem {
     }
 
     /// The SHA-256 of a file, read in pieces.
-    /// - Parameter goesOn: asked before each piece; when it says no, what was read so far is all.
+    /// - Parameter goesOn: asked before each piece; when it returns false, only what was read so far is hashed.
     public static func digest(
         _ path: String,
         while goesOn: () -> Bool = { true }
     ) throws(FileSystemError) -> (bytes: Int, digest: ContentDigest) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileSystemError(operation: "open", path: path, code: errno) }
-        defer { close(descriptor) }
+        let file = try FileDescriptor(reading: path, waits: true)
         var digester = ContentDigester()
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
         var total = 0
-        while goesOn() {
-            let count = Glibc.read(descriptor, &chunk, chunk.count)
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw FileSystemError(operation: "read", path: path, code: errno)
-            }
-            if count == 0 { break }
-            chunk.withUnsafeBytes { digester.update(UnsafeRawBufferPointer(rebasing: $0[0..<count])) }
-            total += count
+        guard goesOn() else { return (total, digester.finish()) }
+        try file.forEachPiece { piece throws(FileSystemError) in
+            digester.update(piece)
+            total += piece.count
+            return goesOn()
         }
         return (total, digester.finish())
     }

@@ -106,19 +106,9 @@ public struct MemoryReading: Hashable, Sendable {
 
     /// A small system file, nil when it cannot be read.
     fileprivate static func contents(of path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 4096)
-        // These files are a few kilobytes; anything longer is not one of them.
-        while bytes.count < 1 << 16 {
-            let count = read(descriptor, &part, part.count)
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { return nil }
-            if count == 0 { break }
-            bytes += part[..<count]
-        }
+        // These files are a few kilobytes; anything longer is not one of them, and is cut off.
+        guard let file = try? FileDescriptor(reading: path, waits: true), let bytes = try? file.read(count: 1 << 16)
+        else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,11 +1,12 @@
 import ArgumentParser
 import Foundation
 import NocturneBatch
+import NocturneJournal
 import NocturneSystem
 
 struct Attach: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show what a run at work says, until it ends; interrupting this does not interrupt the run."
+        abstract: "Follow the output of a running batch until it ends; interrupting this does not interrupt the run."
     )
 
     @Argument(help: "The batch's output folder.")
@@ -13,14 +14,12 @@ struct Attach: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        _ = try ExistingBatch.description(of: folder)
-        guard BatchLock.holder(of: folder) != nil else {
-            return try end(folder, said: "No run is at work.")
-        }
+        try ExistingBatch.check(folder)
+        guard BatchLock.state(of: folder).isHeld else { return try await end(folder, saying: "No run is active.") }
         var offset = UInt64(max(0, (FileSystem.size(folder.events) ?? 0) - 4096))
         var rest = Data()
         while true {
-            let isAtWork = BatchLock.holder(of: folder) != nil
+            let isActive = BatchLock.state(of: folder).isHeld
             rest += try read(folder.events, from: &offset)
             while let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = rest[rest.startIndex..<newline]
@@ -29,12 +28,14 @@ struct Attach: AsyncParsableCommand {
                 guard let event = try? JSONDecoder().decode(BatchEvent.self, from: line) else { continue }
                 if let text = EventText.line(event, ProgressStatus(of: event)) { Terminal.say(text) }
             }
-            if !isAtWork { return try end(folder, said: nil) }
-            try await Task.sleep(for: .milliseconds(500))
+            if !isActive { return try await end(folder) }
+            try await Nocturne.time.sleep(for: .milliseconds(500))
         }
     }
 
     private func read(_ path: String, from offset: inout UInt64) throws -> Data {
+        // A run that has just started has not written any.
+        guard FileSystem.kind(path) == .file else { return Data() }
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { try? file.close() }
         try file.seek(toOffset: offset)
@@ -43,12 +44,10 @@ struct Attach: AsyncParsableCommand {
         return data
     }
 
-    /// The account as it stands, and the exit code that the run has or had.
-    private func end(_ folder: OutputFolder, said: String?) throws {
-        if let said { Terminal.say(said) }
-        let journal = try Journal(path: folder.journal)
-        defer { journal.close() }
-        let counts = BatchCounts(of: try journal.items())
+    /// Prints the outcome so far, and exits with the code that the run has or had.
+    private func end(_ folder: OutputFolder, saying text: String? = nil) async throws {
+        if let text { Terminal.say(text) }
+        let counts = try await ExistingBatch.contents(of: folder).counts
         Terminal.say(SummaryText.summary(counts, output: folder, seconds: nil))
         let code = NocturneExit(counts, mode: .draining, signal: nil)
         if code != .allCompleted { throw code }
@@ -56,7 +55,7 @@ struct Attach: AsyncParsableCommand {
 }
 
 extension ProgressStatus {
-    /// What an event says of the counts.
+    /// What an event says about the counts.
     fileprivate init(of event: BatchEvent) {
         self.init()
         done = event.done ?? 0

@@ -2,26 +2,25 @@ import ArgumentParser
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
-import NocturneFormats
-import NocturneRecipes
 import NocturneSystem
+import NocturneVolumes
 
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show what Nocturne sees in a file or folder: volumes, geometry, and why something is refused."
+        abstract: "Show the volumes below files and folders, their geometry, and why others are refused."
     )
 
     @Argument(help: "Files and folders.")
     var inputs: [String]
 
-    @Flag(help: "As JSON.")
+    @Flag(help: "Print JSON.")
     var json = false
 
-    @Flag(help: "Show tilted and unevenly spaced series as they are when they are resampled.")
+    @Flag(help: "Show tilted and unevenly spaced series as they are after resampling.")
     var fixTilt = false
 
     func run() async throws {
-        let pool = ComputePool(width: max(1, ProcessInfo.processInfo.activeProcessorCount))
+        let pool = try ComputePool(width: max(1, ProcessInfo.processInfo.activeProcessorCount))
         defer { pool.shutdown() }
         let request = DiscoveryRequest(inputs: inputs.map(absolutePath))
         let report = try await pool.run {
@@ -35,10 +34,10 @@ struct Inspect: AsyncParsableCommand {
         if json {
             try Terminal.printJSON(report)
         } else {
-            for note in report.notes { print(note) }
-            for entry in report.entries { print(text(entry)) }
+            for note in report.notes { Terminal.show(note) }
+            for entry in report.entries { Terminal.show(text(entry)) }
         }
-        if !report.entries.contains(where: { $0.problem == nil }) { throw NocturneExit.nothingMatched }
+        if report.isEmpty { throw NocturneExit.nothingMatched }
     }
 
     private func text(_ entry: InputInspection.Entry) -> String {

@@ -1,10 +1,11 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneRecipes
 import NocturneSystem
 
-struct Run: AsyncParsableCommand {
+struct Run: EngineCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Work through the inputs; in a folder that holds this batch already, go on with it."
+        abstract: "Process the inputs; continue the batch if the output folder already holds it."
     )
 
     @OptionGroup var batch: BatchArguments
@@ -20,26 +21,32 @@ struct Run: AsyncParsableCommand {
     @Flag(help: "Try failed, cancelled and quarantined items again.")
     var retryFailed = false
 
-    @Flag(help: "Go on with other options than the batch was begun with; what they change is done anew.")
+    @Flag(help: "Continue with other options than the batch was started with; items that they affect are repeated.")
     var overwrite = false
 
     @Flag(help: "Stop at the first item that fails.")
     var failFast = false
 
+    var needsEngine: Bool { !dryRun }
+    var folder: OutputFolder { OutputFolder(absolutePath(output)) }
+    var keepsInput: Bool { batch.list == "-" }
+
+    func check() throws { try batch.check() }
+
     func run() async throws {
-        let folder = OutputFolder(absolutePath(output))
-        // Faults of the command line are told by the parent, before a child is started.
-        try resources.check()
         if dryRun {
-            try await PlanReport(description: try batch.description(), resources: resources, json: show.json).print()
+            try await Plan.show(
+                try batch.description(version: Nocturne.version),
+                resources: resources,
+                json: show.json
+            )
             return
         }
-        if !Supervisor.isEngine { _ = try batch.segmentationOptions() }
-        guard try Supervisor.begin(on: folder, detach: resources.detach, keepsInput: batch.list == "-") else { return }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try ExistingBatch.begunByThisRun(folder) ?? batch.description(),
+                description: try await ExistingBatch.startedByThisRun(folder)
+                    ?? batch.description(version: Nocturne.version),
                 resources: resources,
                 show: show,
                 retryFailed: retryFailed,

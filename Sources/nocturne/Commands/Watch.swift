@@ -1,13 +1,14 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneRecipes
 import NocturneSystem
 
-struct Watch: AsyncParsableCommand {
+struct Watch: EngineCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Work through the inputs, and then through what comes to them, until it is stopped.",
+        abstract: "Process the inputs, then new files in the input folders, until stopped.",
         discussion: """
-            An item is taken once none of its files has changed for a while, and done anew when they change later. The \
-            output folder holds the same batch and journal as that of a run: status, cancel and resume work on it.
+            An item is started once none of its files has changed for a while, and repeated when they change later. The \
+            output folder holds the same batch and journal as with run: status, cancel and resume work on it.
             """
     )
 
@@ -18,33 +19,34 @@ struct Watch: AsyncParsableCommand {
     @Option(name: [.short, .long], help: "The folder for the results.")
     var output: String
 
-    @Option(help: "Seconds without a change after which files count as whole.")
-    var settle = 60
+    @Option(
+        help: "Seconds without a change after which files count as complete. Default: 60.",
+        transform: SettlingTime.parse
+    )
+    var settle = SettlingTime.minute
 
-    @Option(help: "A file that ends the watch once it is there. Default: stop in the output folder.")
+    @Option(help: "End the watch once this file exists. Default: stop in the output folder.")
     var stopFile: String?
 
-    @Flag(help: "Go on with other options than the batch was begun with; what they change is done anew.")
+    @Flag(help: "Continue with other options than the batch was started with; items that they affect are repeated.")
     var overwrite = false
 
-    func validate() throws {
-        guard (0...86_400).contains(settle) else { throw ValidationError("--settle takes 0 to 86400 seconds") }
-    }
+    var folder: OutputFolder { OutputFolder(absolutePath(output)) }
+    var keepsInput: Bool { batch.list == "-" }
+
+    func check() throws { try batch.check() }
 
     func run() async throws {
-        let folder = OutputFolder(absolutePath(output))
-        try resources.check()
-        if !Supervisor.isEngine { _ = try batch.segmentationOptions() }
-        guard try Supervisor.begin(on: folder, detach: resources.detach, keepsInput: batch.list == "-") else { return }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try ExistingBatch.begunByThisRun(folder) ?? batch.description(),
+                description: try await ExistingBatch.startedByThisRun(folder)
+                    ?? batch.description(version: Nocturne.version),
                 resources: resources,
                 show: show,
                 overwrite: overwrite,
                 watch: FolderWatcher(
-                    quietSeconds: settle,
+                    quietSeconds: settle.seconds,
                     stopFile: stopFile.map(absolutePath) ?? folder.path + "/stop",
                     takesStopFile: stopFile == nil
                 )

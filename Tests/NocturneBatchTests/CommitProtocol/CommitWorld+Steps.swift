@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 
 /// What the engine does, and what is left of it when it ends.
@@ -7,7 +8,10 @@ extension CommitWorld {
     mutating func flushJournal() { for index in items.indices { items[index].durableRow = items[index].row } }
 
     mutating func flushFolder() {
-        for index in items.indices { items[index].durableFinal = items[index].final }
+        for index in items.indices {
+            items[index].durableFinal = items[index].final
+            items[index].durableReplaced = items[index].replaced
+        }
     }
 
     mutating func endOrGoOn() {
@@ -17,6 +21,7 @@ extension CommitWorld {
     mutating func leave(_ next: Phase) {
         phase = next
         queue = []
+        committer = Self.newCommitter(flaw)
         for index in items.indices { (items[index].place, items[index].isSuspect) = (.out, false) }
     }
 
@@ -42,7 +47,7 @@ extension CommitWorld {
     private mutating func takeBack() {
         let knowsDeath = isRestart && (journalKnowsSupervisor || flaw == .blamesForOtherSupervisors)
         let death = knowsDeath && flaw != .forgetsDeaths ? "signal 9" : nil
-        for item in WorkPlanner(retryFailed: false, previousDeath: death).takenBack(journalItems()) {
+        for item in CrashRecoveryStateMachine.requeued(journalItems(), crash: death) {
             items[Int(item.id)].row.state = item.state
             items[Int(item.id)].row.deaths = item.deaths
         }
@@ -62,9 +67,15 @@ extension CommitWorld {
 
     /// As `Reconciliation` does: the planner decides, and what is new is recorded in one durable transaction.
     mutating func takeStock() {
+        if items.contains(where: { $0.replaced != .none }) {
+            restoreReplaced()
+            // What is left has been replaced by a result that is in its place; for ever, once that is on the disk.
+            flushFolder()
+            for index in items.indices { items[index].replaced = .none }
+        }
         let known = Dictionary(uniqueKeysWithValues: journalItems().map { ($0.key, $0) })
         let before = items
-        let decisions = WorkPlanner(retryFailed: false, previousDeath: nil)
+        let decisions = WorkPlanner(retryFailed: false)
             .decide(Self.sources, known: flaw == .doesAllAnew ? [:] : known, foreign: []) { item in
                 [.old, .new, .whole].contains(before[Int(item.id)].final)
             }
@@ -119,22 +130,45 @@ extension CommitWorld {
         return nil
     }
 
-    mutating func renameNext() {
-        guard let index = indices(at: .inGroup).first else { return }
-        if items[index].final != .none && !exchanges {
-            // Two renames: the old one goes out of the way first.
-            items[index].final = .none
-            return
-        }
-        items[index].final = items[index].staged
-        items[index].staged = .none
-        items[index].place = .renamed
+    /// Whether what the committer does next is done for several items, which it then tries one by one.
+    var canFailTogether: Bool {
+        var committer = committer
+        return committer.next() != .wait && committer.failed().isEmpty
     }
 
-    /// In one durable transaction, which carries the marks before it to the disk as well.
-    mutating func record() {
-        for index in items.indices where [.inGroup, .renamed].contains(items[index].place) { complete(index) }
-        flushJournal()
+    /// Performs the committer's next action, or one of two steps of it.
+    mutating func commit() {
+        switch committer.next() {
+        case .wait: break
+        case .cleanUp(let group): for index in group { items[index].replaced = .none }
+        case .flush(let group): for index in group { items[index].staged = .whole }
+        case .place(let index):
+            if items[index].final != .none && !exchanges {
+                // Two renames: the old one goes out of the way first.
+                items[index].replaced = items[index].final
+                items[index].final = .none
+                return
+            }
+            if items[index].final != .none { items[index].replaced = items[index].final }
+            items[index].final = items[index].staged
+            items[index].staged = .none
+        case .flushParent: flushFolder()
+        case .record(let group):
+            // In one durable transaction, which carries the marks before it to the disk as well.
+            for index in group { complete(index) }
+            flushJournal()
+        }
+        for index in committer.succeeded() { items[index].place = .out }
+        endOrGoOn()
+    }
+
+    /// Results that had left their places when the engine ended go back.
+    private mutating func restoreReplaced() {
+        guard flaw != .forgetsReplaced else { return }
+        for index in items.indices where items[index].final == .none {
+            items[index].final = items[index].replaced
+            items[index].replaced = .none
+        }
     }
 
     mutating func crash(_ crash: Crash) {
@@ -151,9 +185,13 @@ extension CommitWorld {
             for index in items.indices {
                 items[index].diedInFlight = false
                 items[index].row = items[index].durableRow
-                if !keeping[index] { items[index].final = items[index].durableFinal }
+                if !keeping[index] {
+                    items[index].final = items[index].durableFinal
+                    items[index].replaced = items[index].durableReplaced
+                }
                 if items[index].final == .new { items[index].final = .damaged }
                 items[index].durableFinal = items[index].final
+                items[index].durableReplaced = items[index].replaced
                 if items[index].staged == .new { items[index].staged = .damaged }
             }
             leave(.absent)

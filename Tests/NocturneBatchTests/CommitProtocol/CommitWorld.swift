@@ -1,14 +1,26 @@
 import NocturneBatch
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 import NocturneTestSupport
 
 /// Mistakes the way from a finished item to its record could be written with.
 enum CommitFlaw: CaseIterable {
     case recordsBeforeRenaming, renamesUnflushed, recordsBeforeTheFolderIsFlushed, neverAdopts, adoptsAnything
+    case forgetsReplaced
     case adoptsBeforeTheFolderIsFlushed, quarantinesTheFinished
     case forgetsDeaths, suspectsBesideOthers, doesAllAnew
     case blamesForOtherSupervisors
+
+    /// The steps of a commit as the machine takes them.
+    var commitSteps: [CommitStateMachine<Int>.Step] {
+        switch self {
+        case .recordsBeforeRenaming: [.flush, .record, .place, .flushParent, .cleanUp]
+        case .renamesUnflushed: [.place, .flushParent, .record, .cleanUp]
+        case .recordsBeforeTheFolderIsFlushed: [.flush, .place, .record, .flushParent, .cleanUp]
+        default: CommitStateMachine<Int>.Step.allCases
+        }
+    }
 }
 
 /// What lies in a folder: a result of an earlier version of the source, or of this one.
@@ -24,8 +36,8 @@ enum Content: UInt8 {
 
 /// Two items on their way through journal, staging and commit, in an engine that can end at any moment.
 ///
-/// Decisions are ``WorkPlanner``'s own. The steps between are those of `Reconciliation`, `Scheduler` and `Committer`, each
-/// as one move; what reaches the disk only with a flush is kept twice, as it looks and as a power cut would leave it.
+/// What is decided, ``WorkPlanner`` and ``CommitStateMachine`` decide, the very ones of the engine. Here is what their
+/// actions do to a disk: what reaches it only with a flush is kept twice, as it looks and as a power cut would leave it.
 struct CommitWorld: SmallWorld {
     enum Phase: UInt8 {
         /// No engine; or a supervisor that knows how the last one died.
@@ -35,14 +47,11 @@ struct CommitWorld: SmallWorld {
         /// Decisions are recorded, finished folders not yet adopted.
         case stocked
         case working
-        /// The committer has flushed a group, and renames it into place, one by one.
-        case renaming
-        /// The output folder was flushed.
-        case recording
         case ended
     }
 
-    enum Place: UInt8 { case out, queued, inFlight, written, inGroup, renamed }
+    /// `written`: handed to the committer.
+    enum Place: UInt8 { case out, queued, inFlight, written }
 
     /// How an engine ends that was not asked to.
     enum Crash {
@@ -55,7 +64,7 @@ struct CommitWorld: SmallWorld {
     }
 
     enum Move {
-        case begin, stock, adopt, start, write(Int), group, rename, flushFolder, record, interrupt, crash(Crash)
+        case begin, stock, adopt, start, write(Int), commit, commitFails, interrupt, crash(Crash)
     }
 
     struct Row: Hashable {
@@ -72,6 +81,9 @@ struct CommitWorld: SmallWorld {
         var final = Content.none
         var durableFinal = Content.none
         var staged = Content.none
+        /// The result that has left its place for another, on file systems that need two steps.
+        var replaced = Content.none
+        var durableReplaced = Content.none
         // Of the engine that runs.
         var place = Place.out
         var isSuspect = false
@@ -79,12 +91,14 @@ struct CommitWorld: SmallWorld {
         var diedInFlight = false
         var blame = 0
         var wasCommitted = false
+        var hadResult = false
     }
 
     struct Key: Hashable {
         let phase: Phase
         let items: [Item]
         let queue: [Int]
+        let committer: CommitStateMachine<Int>
         let isRestart: Bool
         let journalKnowsSupervisor: Bool
     }
@@ -92,6 +106,7 @@ struct CommitWorld: SmallWorld {
     var items: [Item]
     var phase = Phase.absent
     var queue: [Int] = []
+    var committer: CommitStateMachine<Int>
     /// Whether the engine that runs was started because another died.
     var isRestart = false
     /// Whether this supervisor's engines have come as far as the journal before.
@@ -107,11 +122,16 @@ struct CommitWorld: SmallWorld {
     /// - Parameter hasOldResult: whether the first item was completed before its source changed.
     init(hasOldResult: Bool, exchanges: Bool, flaw: CommitFlaw? = nil) {
         (self.exchanges, self.flaw) = (exchanges, flaw)
+        committer = Self.newCommitter(flaw)
         items = [Item(), Item()]
         if hasOldResult {
             let row = Row(state: .completed, deaths: 0, isOld: true, exists: true)
-            items[0] = Item(row: row, durableRow: row, final: .old, durableFinal: .old)
+            items[0] = Item(row: row, durableRow: row, final: .old, durableFinal: .old, hadResult: true)
         }
+    }
+
+    static func newCommitter(_ flaw: CommitFlaw?) -> CommitStateMachine<Int> {
+        flaw.map { CommitStateMachine(steps: $0.commitSteps) } ?? CommitStateMachine()
     }
 
     var key: Key {
@@ -119,6 +139,7 @@ struct CommitWorld: SmallWorld {
             phase: phase,
             items: items,
             queue: queue,
+            committer: committer,
             isRestart: phase == .opened && isRestart,
             journalKnowsSupervisor: journalKnowsSupervisor
         )
@@ -142,15 +163,11 @@ struct CommitWorld: SmallWorld {
         case .opened: return [.stock]
         case .stocked: return [.adopt]
         case .ended: return []
-        case .working, .renaming, .recording: break
+        case .working: break
         }
         var steps: [Move] = startable == nil ? [] : [.start]
         steps += indices(at: .inFlight).map(Move.write)
-        switch phase {
-        case .renaming: steps.append(indices(at: .inGroup).isEmpty ? .flushFolder : .rename)
-        case .recording: steps.append(.record)
-        default: if !indices(at: .written).isEmpty { steps.append(.group) }
-        }
+        if !committer.isIdle { steps.append(.commit) }
         return steps
     }
 
@@ -163,7 +180,9 @@ struct CommitWorld: SmallWorld {
                 moves.append(.crash(.powerCut(keeping: [first, second])))
             }
         }
-        if phase == .working { moves.append(.interrupt) }
+        // What the committer has begun it brings to its end.
+        if phase == .working && committer.isIdle { moves.append(.interrupt) }
+        if phase == .working && canFailTogether { moves.append(.commitFails) }
         if phase == .ended { moves.append(.begin) }
         return moves
     }
@@ -177,22 +196,11 @@ struct CommitWorld: SmallWorld {
         case .write(let index):
             items[index].staged = .new
             items[index].place = .written
-        case .group:
-            // The committer takes all that wait, and flushes them together.
-            for index in indices(at: .written) {
-                items[index].place = .inGroup
-                if flaw != .renamesUnflushed { items[index].staged = .whole }
-            }
-            phase = .renaming
-            if flaw == .recordsBeforeRenaming { record() }
-        case .rename: renameNext()
-        case .flushFolder:
-            if flaw != .recordsBeforeTheFolderIsFlushed { flushFolder() }
-            phase = .recording
-        case .record:
-            record()
-            for index in indices(at: .renamed) { items[index].place = .out }
-            endOrGoOn()
+            committer.add(index)
+        case .commit: commit()
+        case .commitFails:
+            _ = committer.next()
+            _ = committer.failed()
         case .interrupt:
             for index in inFlight { items[index].row.state = .pending }
             flushJournal()
@@ -212,6 +220,9 @@ struct CommitWorld: SmallWorld {
             // Held against what a power cut would leave at this very moment.
             if item.durableRow.state == .completed && !item.durableRow.isOld && item.durableFinal != .whole {
                 return "recorded as completed, and the files are not safe"
+            }
+            if item.hadResult && item.final == .none && item.replaced == .none {
+                return "the result of before is lost though there is no other"
             }
             if item.row.state == .quarantined && item.blame < 2 { return "quarantined before its second death" }
             if item.row.state == .quarantined && item.final == .whole && isAtWork {

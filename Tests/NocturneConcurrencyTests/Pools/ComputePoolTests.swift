@@ -164,7 +164,7 @@ struct ComputePoolTests {
 
     @Test("shutdown lets waiting jobs end, joins, and may be called twice", arguments: [1, 2, 5])
     func shutdown(width: Int) async throws {
-        let pool = ComputePool(width: width)
+        let pool = try ComputePool(width: width)
         let done = Visits(1)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<100 { group.addTask { await pool.run { done.visit(0) } } }
@@ -176,7 +176,7 @@ struct ComputePoolTests {
 
     @Test("a job that is still running at shutdown may start loops", arguments: [2, 5])
     func loopDuringShutdown(width: Int) async throws {
-        let pool = ComputePool(width: width)
+        let pool = try ComputePool(width: width)
         let started = Gate()
         let goOn = Gate()
         let visits = Visits(1000)
@@ -185,7 +185,7 @@ struct ComputePoolTests {
             goOn.wait()
             try? ComputeScope(pool: pool, flag: CancellationFlag()).forEach(1000) { visits.visit($0) }
         }
-        let blocking = BlockingPool(width: 2)
+        let blocking = try BlockingPool(width: 2)
         await blocking.run { started.wait() }
         async let closed: Void = blocking.run { pool.shutdown() }
         // Whether the loop starts before or after the closing, it has to end.
@@ -201,7 +201,7 @@ struct ComputePoolTests {
 struct BlockingPoolTests {
     @Test("as many jobs run at a time as there are threads")
     func width() async throws {
-        let pool = BlockingPool(width: 3)
+        let pool = try BlockingPool(width: 3)
         // Each waits for the other two: with fewer threads this would never end.
         let gates = (0..<3).map { _ in Gate() }
         await withTaskGroup(of: Void.self) { group in
@@ -220,7 +220,7 @@ struct BlockingPoolTests {
 
     @Test("errors and values come through")
     func results() async throws {
-        let pool = BlockingPool()
+        let pool = try BlockingPool()
         await #expect(throws: Fault(code: 3)) { try await pool.run { () throws(Fault) in throw Fault(code: 3) } }
         let value = await pool.run { "text" }
         #expect(value == "text")
@@ -229,7 +229,7 @@ struct BlockingPoolTests {
 
     @Test("one thread takes jobs in the order in which they came")
     func order() async throws {
-        let pool = BlockingPool(width: 1)
+        let pool = try BlockingPool(width: 1)
         let seen = Mutex<[Int]>([])
         for index in 0..<100 { await pool.run { seen.withLock { $0.append(index) } } }
         pool.shutdown()

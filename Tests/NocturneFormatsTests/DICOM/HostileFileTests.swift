@@ -1,4 +1,5 @@
 import CDCMTK
+import CDICOMParser
 import Foundation
 import NocturneConcurrency
 import NocturneFormats
@@ -127,8 +128,8 @@ struct HostileFileTests {
             let ended = DispatchSemaphore(value: 0)
             let thread = Thread {
                 for path in paths {
-                    var header = cdcmtk_header()
-                    let code = cdcmtk_read_header(path, &header, nil)
+                    var header = cdicom_header()
+                    let code = cdcmtk_read_object(path, &header, nil, nil, nil, nil)
                     codes.withLock { $0.append(code.rawValue) }
                 }
                 ended.signal()
@@ -136,7 +137,7 @@ struct HostileFileTests {
             thread.stackSize = 2 << 20
             thread.start()
             ended.wait()
-            #expect(codes.withLock { $0 } == [CDCMTK_OK.rawValue, CDCMTK_NESTED_TOO_DEEP.rawValue])
+            #expect(codes.withLock { $0 } == [CDICOM_OK.rawValue, CDICOM_NESTED_TOO_DEEP.rawValue])
         }
     }
 

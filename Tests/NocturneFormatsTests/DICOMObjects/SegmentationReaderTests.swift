@@ -195,7 +195,7 @@ struct SegmentationReaderTests {
         object.stated = 2.5
         let read = try read(object.file)
         #expect(read.geometry.affine.columnK == SIMD3(0, 0, 2.5))
-        #expect(read.hasStatedStep)
+        #expect(read.isSingleSlice)
     }
 
     @Test("frames of one plane stay on it, however small a step is stated", arguments: [0.003, 1e-30])
@@ -204,7 +204,7 @@ struct SegmentationReaderTests {
         object.frames = [(1, 0, random(1, below: 2)), (2, 0.004, random(2, below: 2))]
         object.stated = stated
         let read = try read(object.file)
-        #expect(read.geometry.shape.z == 1 && read.hasStatedStep)
+        #expect(read.geometry.shape.z == 1 && read.isSingleSlice)
     }
 
     static let hostile: [(name: String, change: @Sendable (inout DICOMDataSet) -> Void)] = [

@@ -107,7 +107,7 @@ struct NIfTIHostileTests {
     @Test(
         "Dimensions that make no volume are refused",
         arguments: [
-            ([0, 5, 4, 3], NIfTIError.Code.invalidDimensions), ([8, 5, 4, 3], .invalidDimensions),
+            ([0, 5, 4, 3], NIfTIErrorCode.invalidDimensions), ([8, 5, 4, 3], .invalidDimensions),
             ([-1, 5, 4, 3], .invalidDimensions), ([3, 0, 4, 3], .invalidDimensions),
             ([3, 5, -4, 3], .invalidDimensions),
             ([4, 5, 4, 3, 0], .invalidDimensions), ([3, 32767, 32767, 32767], .invalidDimensions),
@@ -117,7 +117,7 @@ struct NIfTIHostileTests {
             ([3, 2000, 2000, 2000], .truncated),
         ]
     )
-    func dimensions(dimensions: [Int], code: NIfTIError.Code) throws {
+    func dimensions(dimensions: [Int], code: NIfTIErrorCode) throws {
         #expect(try fault { $0.dimensions = dimensions }?.code == code)
     }
 

@@ -243,8 +243,8 @@ struct NIfTIReaderTests {
             let path = try folder.write(storedGzip(file.file([Double](repeating: 1, count: 60))), to: "a.nii.gz").path
             let flag = CancellationFlag()
             flag.cancel()
-            #expect(niftiFault { _ = try NIfTIReader.readVolume(at: path, scope: .serial(flag)) }?.code == .cancelled)
-            #expect(niftiFault { _ = try NIfTIReader.readLabels(at: path, scope: .serial(flag)) }?.code == .cancelled)
+            #expect(throws: CancelledError.self) { _ = try NIfTIReader.readVolume(at: path, scope: .serial(flag)) }
+            #expect(throws: CancelledError.self) { _ = try NIfTIReader.readLabels(at: path, scope: .serial(flag)) }
         }
     }
 }

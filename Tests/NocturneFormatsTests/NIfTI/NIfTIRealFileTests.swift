@@ -55,7 +55,7 @@ struct NIfTIRealFileTests {
             let isPair = facts.path.hasSuffix("minimal2.hdr")
             guard facts.isScalar, facts.range != nil || isPair, facts.essentialShape.count == 3 else {
                 let fault = niftiFault { _ = try NIfTIReader.readVolume(at: path, scope: .serial()) }
-                let expected: [NIfTIError.Code] =
+                let expected: [NIfTIErrorCode] =
                     facts.path.hasSuffix(".mgz") || facts.path.contains("analyze")
                     ? [.notNIfTI]
                     : facts.range == nil && facts.isScalar

@@ -1,6 +1,7 @@
 import Foundation
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 

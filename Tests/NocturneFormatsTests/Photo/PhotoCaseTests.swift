@@ -5,7 +5,7 @@ import NocturneNumerics
 import NocturneTestSupport
 import Testing
 
-/// One case of `Tools/make_photo_fixtures.py`: what the training code's own steps made of a picture.
+/// One case of `Tools/fixtures/make_photo_fixtures.py`: what the training code's own steps made of a picture.
 struct PhotoCase: Decodable, Sendable, CustomTestStringConvertible {
     let file: String
     let size: Int

@@ -10,7 +10,7 @@ import Testing
 struct PhotoHostileTests {
     static func bytes(_ name: String) throws -> [UInt8] { try Fixtures.bytes("Photos/\(name)") }
 
-    static func code(_ body: () throws -> Void) -> PhotoError.Code? {
+    static func code(_ body: () throws -> Void) -> PhotoErrorCode? {
         do { try body() } catch { return (error as? PhotoError)?.code }
         return nil
     }
@@ -94,7 +94,7 @@ struct PhotoHostileTests {
     @Test("Pictures of impossible sizes are refused by their headers")
     func bombs() throws {
         try TemporaryFolder.with { folder in
-            func refusal(_ file: [UInt8]) throws -> PhotoError.Code? {
+            func refusal(_ file: [UInt8]) throws -> PhotoErrorCode? {
                 let url = try folder.write(file, to: "bomb")
                 let header = Self.code { _ = try PhotoReader.readHeader(at: url.path) }
                 #expect(Self.code { _ = try PhotoReader.read(at: url.path) } == header)

@@ -2,7 +2,7 @@ import Foundation
 import NocturneInference
 import NocturneTestSupport
 
-/// The cases that Tools/make_onnx_fixtures.py wrote: networks, inputs, and what ONNX Runtime made of them.
+/// The cases that Tools/fixtures/make_onnx_fixtures.py wrote: networks, inputs, and what ONNX Runtime made of them.
 struct ONNXFixtures {
     struct Entry: Decodable {
         var name: String
@@ -55,6 +55,11 @@ extension ONNXFixtures.Case {
     }
 
     func load() throws -> any LoadedNetwork {
-        try BuiltinEngine().load(onnx: ONNXFixtures.path(name), precision: .float32)
+        try BuiltinEngine.ofTests.load(onnx: ONNXFixtures.path(name), precision: .float32)
     }
+}
+
+extension BuiltinEngine {
+    /// The engine of these tests: `NOCTURNE_ISA` chooses the instruction set that they run with.
+    static var ofTests: BuiltinEngine { BuiltinEngine(environment: ProcessInfo.processInfo.environment) }
 }

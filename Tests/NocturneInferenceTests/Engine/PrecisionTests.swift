@@ -5,7 +5,7 @@ import NocturneSystem
 import NocturneTestSupport
 import Testing
 
-/// Whole networks beside the same in float64, from Tools/make_float64_fixtures.py.
+/// Whole networks beside the same in float64, from Tools/fixtures/make_float64_fixtures.py.
 @Suite("The engine's precisions")
 struct PrecisionTests {
     struct Entry: Decodable, Sendable, CustomTestStringConvertible {
@@ -41,7 +41,7 @@ struct PrecisionTests {
     /// Logits of the fixture's network.
     private static func run(_ name: String, _ precision: InferencePrecision) throws -> Tensor {
         let fixture = try ONNXFixtures.named(name)
-        let network = try BuiltinEngine().load(onnx: ONNXFixtures.path(name), precision: precision)
+        let network = try BuiltinEngine.ofTests.load(onnx: ONNXFixtures.path(name), precision: precision)
         let session = try network.makeSession(inputShapes: fixture.shapes, width: 1)
         return try #require(try session.run(fixture.tensors, scope: .serial())["y"])
     }
@@ -67,7 +67,7 @@ struct PrecisionTests {
     @Test("of bfloat16 are the same to the bit for any number of threads", arguments: entries)
     func determinism(_ entry: Entry) async throws {
         let fixture = try ONNXFixtures.named(entry.name)
-        let network = try BuiltinEngine().load(onnx: ONNXFixtures.path(entry.name), precision: .bfloat16)
+        let network = try BuiltinEngine.ofTests.load(onnx: ONNXFixtures.path(entry.name), precision: .bfloat16)
         let (tensors, shapes) = (fixture.tensors, fixture.shapes)
         let results = try await resultsForWidths { scope in
             try network.makeSession(inputShapes: shapes, width: scope.width).run(tensors, scope: scope)
@@ -78,11 +78,28 @@ struct PrecisionTests {
     @Test("are all taken, and say what computes them", arguments: InferencePrecision.allCases)
     func names(_ precision: InferencePrecision) throws {
         #expect(BuiltinEngine.precisions.contains(precision))
-        let network = try BuiltinEngine().load(onnx: ONNXFixtures.path("relu"), precision: precision)
+        let network = try BuiltinEngine.ofTests.load(onnx: ONNXFixtures.path("relu"), precision: precision)
         let plain = ["baseline", "avx2", "avx512"]
         let bfloat16 = plain.map { $0 + ", operands rounded" } + ["avx512-bf16", "amx", "amx-model"]
         let split = ["amx, split", "amx-model, split"]
         let names = precision == .bfloat16 ? bfloat16 : precision == .float32 ? plain + split : plain
         #expect(names.contains(network.instructionSet))
+    }
+
+    @Test("use no higher instruction set than the environment names", arguments: InferencePrecision.allCases)
+    func limits(_ precision: InferencePrecision) throws {
+        func name(_ limit: String) throws -> String {
+            try BuiltinEngine(environment: ["NOCTURNE_ISA": limit]).load(
+                onnx: ONNXFixtures.path("relu"),
+                precision: precision
+            ).instructionSet
+        }
+        let suffix = precision == .bfloat16 ? ", operands rounded" : ""
+        #expect(try name("baseline") == "baseline" + suffix)
+        #expect(["baseline", "avx2"].map { $0 + suffix }.contains(try name("avx2")))
+        #expect(["baseline", "avx2", "avx512"].map { $0 + suffix }.contains(try name("avx512")))
+        let unlimited = try BuiltinEngine().load(onnx: ONNXFixtures.path("relu"), precision: precision).instructionSet
+        #expect(try name("no such instruction set") == unlimited)
+        #expect(try name("") == unlimited)
     }
 }

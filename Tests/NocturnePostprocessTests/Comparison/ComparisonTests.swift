@@ -6,7 +6,7 @@ import NocturneSystem
 import NocturneTestSupport
 import Testing
 
-/// What SciPy and NumPy measured: Tools/make_roi_fixtures.py.
+/// What SciPy and NumPy measured: Tools/fixtures/make_roi_fixtures.py.
 private struct ComparisonFixtures: Decodable, Sendable {
     struct Distances: Decodable, Sendable {
         let mean: Double

@@ -3,9 +3,13 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
+import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("Segmentations and structure sets as items")
@@ -112,8 +116,8 @@ struct ExistingLabelsTests {
         try FileSystem.write(folder + "/preview.png", [1, 2, 3])
         #expect(try recipe.adopt(folder: folder, fingerprint: first) == nil)
         let options = ExistingLabelsOptions(meshes: .obj, frame: .ras)
-        #expect(ExistingLabelsOptions(words: options.words) == options)
-        #expect(ExistingLabelsOptions(words: ["meshes": "obj"]) == nil)
+        #expect(try ExistingLabelsOptions(OptionsOfVersion1(options.shown)) == options)
+        #expect(try ExistingLabelsOptions(OptionsOfVersion1(["meshes": "obj"])) == nil)
     }
 
     @Test("Beside a model, each takes its own; alone, what is no object is set aside once a series")

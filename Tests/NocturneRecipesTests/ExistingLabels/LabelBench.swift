@@ -3,10 +3,12 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturnePhotos
 import NocturnePostprocess
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 
 /// A folder with a CT series of 20 × 18 × 24 voxels, and objects that belong to it.
 struct LabelBench {
@@ -105,7 +107,7 @@ struct LabelBench {
         let description = BatchDescription(
             version: "0.0.0",
             models: [],
-            options: options.words,
+            options: options.shown,
             inputs: inputs ?? [batch.input],
             include: [],
             exclude: [],
@@ -116,9 +118,11 @@ struct LabelBench {
             options: BatchOptions(
                 output: batch.output,
                 description: description,
-                threads: 2,
-                memoryBytes: 1 << 30,
-                processBytes: BatchBench.processBytes
+                resources: ResourceLimits(
+                    threads: 2,
+                    memoryBytes: 1 << 30,
+                    processBytes: BatchBench.processBytes
+                )
             ),
             control: RunControl(),
             progress: ProgressReporter(path: batch.output.events, view: Silence())

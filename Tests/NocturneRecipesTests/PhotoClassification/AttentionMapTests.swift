@@ -1,5 +1,7 @@
 import NocturneCore
+import NocturnePhotos
 import NocturneRecipes
+import NocturneVolumes
 import Testing
 
 @Suite("Attention maps")

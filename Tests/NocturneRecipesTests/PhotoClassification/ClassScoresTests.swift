@@ -1,5 +1,7 @@
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
+import NocturneVolumes
 import Testing
 
 @Suite("Scores and risk")

@@ -1,9 +1,11 @@
 import Foundation
 import NocturneBatch
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("Clinical metadata")

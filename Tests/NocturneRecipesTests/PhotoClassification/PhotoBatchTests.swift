@@ -4,9 +4,12 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("A batch of classified photos")
@@ -62,7 +65,7 @@ struct PhotoBatchTests {
         let sum = exp(1.5) + exp(1) + 1
         #expect(abs(a.classes[0].probability - exp(1.5) / sum) < 2e-6)
         #expect(abs(a.classes[1].probability - exp(1) / sum) < 2e-6)
-        let account = try bench.account()
+        let account = try await bench.account()
         #expect(account["d"]?.reason.contains("p.csv row 3: age_approx \"soon\"") == true)
         #expect(account["e"]?.reason.contains("e.json: sex is neither text nor number") == true)
         #expect(account["d"]?.state == .failed)
@@ -95,7 +98,9 @@ struct PhotoBatchTests {
         let none = try PhotoBench("not-numbers")
         try none.add("x.png")
         #expect(try await none.run().counts.failed == 1)
-        #expect(try none.account()["x"]?.reason.contains("not numbers (NaN or infinite) for red, green, blue") == true)
+        #expect(
+            try await none.account()["x"]?.reason.contains("not numbers (NaN or infinite) for red, green, blue") == true
+        )
 
         let bench = try PhotoBench("primary")
         let good = try bench.add("good.dat")
@@ -105,7 +110,7 @@ struct PhotoBatchTests {
         try bench.folder.write(Array(try Data(contentsOf: good).dropLast(40)), to: "in/cut.png")
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 2 && outcome.counts.skipped == 2)
-        let account = try bench.account()
+        let account = try await bench.account()
         #expect(account["tiny"]?.reason.contains("100×7 pixels; primary needs at least 8") == true)
         #expect(account["cut"]?.state == .failed && account["text.jpg"]?.state == .skipped)
         #expect(try bench.result("good").notes.contains { $0.contains("small") })

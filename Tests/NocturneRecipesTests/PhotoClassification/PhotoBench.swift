@@ -4,9 +4,12 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 
 /// A batch of photos in a fresh folder.
 final class PhotoBench: Sendable {
@@ -66,21 +69,21 @@ final class PhotoBench: Sendable {
         let output = output ?? self.output
         try output.create()
         let packages = try models.map { try ModelPackage.load(folder: $0) }
+        var rules = RunRules()
+        rules.failFast = failFast
         let batch = BatchOptions(
             output: output,
             description: BatchDescription(
                 version: "0.0.0",
                 models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
-                options: options.words,
+                options: options.shown,
                 inputs: [input],
                 include: [],
                 exclude: [],
                 modelPaths: models
             ),
-            threads: threads,
-            memoryBytes: 1 << 30,
-            failFast: failFast,
-            processBytes: 64 << 20
+            resources: ResourceLimits(threads: threads, memoryBytes: 1 << 30, processBytes: 64 << 20),
+            rules: rules
         )
         let progress = ProgressReporter(path: output.events, view: Silence())
         return try await BatchEngine(recipes: [recipe], options: batch, control: RunControl(), progress: progress).run()
@@ -109,9 +112,8 @@ final class PhotoBench: Sendable {
     }
 
     /// States and reasons by item.
-    func account() throws -> [String: (state: ItemState, reason: String)] {
-        let journal = try Journal(path: output.journal)
-        defer { journal.close() }
-        return Dictionary(try journal.items().map { ($0.name, ($0.state, $0.reason ?? "")) }) { first, _ in first }
+    func account() async throws -> [String: (state: ItemState, reason: String)] {
+        let items = try await Journal.with(path: output.journal) { try await $0.items() }
+        return Dictionary(items.map { ($0.name, ($0.state, $0.reason ?? "")) }) { first, _ in first }
     }
 }

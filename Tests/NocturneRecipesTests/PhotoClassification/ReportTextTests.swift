@@ -3,9 +3,11 @@ import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("Words of medical results")
@@ -20,7 +22,7 @@ struct WordingTests {
 
     @Test("No phrase of the recipe, of the reader's notes or of the disclaimers claims a diagnosis")
     func sources() throws {
-        let folder = Checkout.folder.appendingPathComponent("Sources/NocturneRecipes/PhotoClassification")
+        let folder = Checkout.folder.appendingPathComponent("Sources/NocturnePhotos/PhotoClassification")
         var files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { $0.lastPathComponent != "DiagnosticClaims.swift" }
         for path in [

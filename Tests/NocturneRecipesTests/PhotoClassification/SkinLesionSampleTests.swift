@@ -4,9 +4,12 @@ import NocturneConcurrency
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
+import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("The sample package of skin lesions")
@@ -82,7 +85,7 @@ struct SkinLesionSampleTests {
     @Test("The builtin engine runs the classifier within 100 ms a picture")
     func speed() throws {
         let loaded = try ModelPackage.load(folder: package)
-        let settings = try #require(loaded.photoClassification)
+        let settings = try PhotoClassificationSettings(loaded)
         let clock = ContinuousClock()
         let begin = clock.now
         let network = try BuiltinEngine().load(onnx: loaded.path(of: settings.classifier), precision: .float32)

@@ -1,11 +1,13 @@
 import Foundation
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
-@Suite("Packages that take photos apart")
+@Suite("Packages for instance segmentation of photos")
 struct InstancePackageTests {
     /// The fixture's package with a text of its description replaced.
     private func load(_ old: String, _ new: String, in folder: TemporaryFolder) throws -> ModelPackage {
@@ -17,15 +19,15 @@ struct InstancePackageTests {
             at: source.appendingPathComponent("network.onnx"),
             to: folder("network.onnx")
         )
-        return try ModelPackage.load(folder: folder("").path)
+        return try ModelPackage.checked(folder: folder("").path)
     }
 
     @Test("The shipped package and the fixture say what they are")
     func good() throws {
         for path in ["Samples/Models/book-spines", "Tests/Fixtures/Models/coloured-maps"] {
-            let package = try ModelPackage.load(folder: Checkout.folder.appendingPathComponent(path).path)
-            let settings = try #require(package.photoInstances)
-            #expect(package.task == .photoInstances && settings.classes.map(\.name) == ["book"])
+            let package = try ModelPackage.checked(folder: Checkout.folder.appendingPathComponent(path).path)
+            let settings = try PhotoInstancesSettings(package)
+            #expect(package.task == "photo-instances" && settings.classes.map(\.name) == ["book"])
             let model = try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
             #expect(model.settings.output == settings.output)
         }

@@ -4,9 +4,11 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 
 /// A batch of drawn pictures, taken apart by a network that gives their red, green and blue as its maps.
 struct ShelfBench {
@@ -67,18 +69,13 @@ struct ShelfBench {
                 models: [
                     .init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)
                 ],
-                options: options.words,
+                options: options.shown,
                 inputs: inputs ?? [input],
                 include: [],
                 exclude: [],
                 modelPaths: [model]
             ),
-            threads: threads,
-            memoryBytes: 2 << 30,
-            retryFailed: false,
-            overwrite: false,
-            previousDeath: nil,
-            processBytes: 64 << 20
+            resources: ResourceLimits(threads: threads, memoryBytes: 2 << 30, processBytes: 64 << 20)
         )
         let progress = ProgressReporter(path: output.events, view: Silence())
         let engine = BatchEngine(recipes: [recipe], options: batch, control: RunControl(), progress: progress)

@@ -3,9 +3,12 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("Regions and references in a batch")
@@ -77,7 +80,7 @@ struct RegionBatchTests {
         try bench.addBox("one.nii", affine: affine)
         let path = try bench.folder.write(regions, to: "rois.json").path
         let options = SegmentationOptions(meshes: .none, regions: try RegionInstruction(path: path))
-        #expect(SegmentationOptions(words: options.words) == options)
+        #expect(try SegmentationOptions(OptionsOfVersion1(options.shown)) == options)
         try await bench.run(options)
         try bench.folder.write(regions.replacingOccurrences(of: "1.1", with: "0.6"), to: "rois.json")
         await #expect { try await bench.run(options) } throws: { "\($0)".contains("changed since the batch was begun") }

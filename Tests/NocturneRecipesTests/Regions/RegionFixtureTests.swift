@@ -7,7 +7,7 @@ import NocturneSystem
 import NocturneTestSupport
 import Testing
 
-/// What SimpleITK, SciPy and NumPy measured: Tools/make_roi_fixtures.py.
+/// What SimpleITK, SciPy and NumPy measured: Tools/fixtures/make_roi_fixtures.py.
 private struct RegionFixtures: Decodable, Sendable {
     struct Grid: Decodable, Sendable {
         let shape: [Int]

@@ -2,9 +2,12 @@ import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("Verifying the account")
@@ -21,27 +24,27 @@ struct BatchReportVerificationTests {
         "A word, a row or a line that is not the journal's is told",
         arguments: [
             ("batch.json", "\"completed\" : 2", "\"completed\" : 3", "its counts are not those of the journal"),
-            ("batch.json", "\"state\" : \"failed\"", "\"state\" : \"skipped\"", "says of bad: skipped"),
-            ("batch.json", "\"schemaVersion\" : 1", "\"schemaVersion\" : 2", "does not fit its schema"),
+            ("batch.json", "\"state\" : \"failed\"", "\"state\" : \"skipped\"", "has bad: skipped"),
+            ("batch.json", "\"schemaVersion\" : 1", "\"schemaVersion\" : 2", "does not match its schema"),
             ("batch.json", "{", "[", "no JSON"),
-            ("statistics.csv", "voxelCount,512", "voxelCount,511", "by the journal it is"),
+            ("statistics.csv", "voxelCount,512", "voxelCount,511", "according to the journal it is"),
             ("statistics.csv", "item,label,measure,value,unit\n", "", "line 1 is"),
             ("retry.txt", "bad.nii", "good.nii", "line 1 is"),
-            ("retry.txt", "\n", "\nmore\n", "line 2 is \"more\", by the journal it is nothing"),
+            ("retry.txt", "\n", "\nmore\n", "line 2 is \"more\", according to the journal it is nothing"),
             (
                 "events.jsonl", "\"event\":\"itemFailed\"", "\"event\":\"itemCompleted\"",
                 "bad: the journal has it as failed"
             ),
-            ("events.jsonl", "\"event\":\"itemCompleted\"", "\"event\":\"itemEnded\"", "does not fit its schema"),
+            ("events.jsonl", "\"event\":\"itemCompleted\"", "\"event\":\"itemEnded\"", "does not match its schema"),
             ("events.jsonl", "{", "", "no JSON"),
-            ("a/run.json", "\"threads\" : 2", "\"threads\" : 0", "does not fit its schema"),
+            ("a/run.json", "\"threads\" : 2", "\"threads\" : 0", "does not match its schema"),
         ]
     )
     func texts(file: String, old: String, new: String, fact: String) async throws {
         let (_, batch) = try await finished()
-        #expect(try batch.faults() == [])
+        #expect(try await batch.faults() == [])
         try batch.replace(file, old, new)
-        let faults = try batch.faults()
+        let faults = try await batch.faults()
         #expect(faults.count == 1 && faults[0].hasPrefix(file + ": ") && faults[0].contains(fact), "\(faults)")
     }
 
@@ -52,55 +55,55 @@ struct BatchReportVerificationTests {
     func missing(file: String) async throws {
         let (_, batch) = try await finished()
         FileSystem.remove(batch.url(file).path)
-        #expect(try batch.faults() == ["\(file): is missing"])
+        #expect(try await batch.faults() == ["\(file): is missing"])
     }
 
     @Test("A row of the journal that is not in the result is told, and so is another file, note or part")
     func journal() async throws {
         let (_, batch) = try await finished()
-        let good = try Journal(path: batch.output.journal)
-        let rows = try good.statistics()[1] ?? []
-        good.close()
-        try batch.change("a") { $0.statistics[0].value = 4 }
-        let value = try batch.faults()
+        let rows = try await Journal.with(path: batch.output.journal) { try await $0.statistics()[1] ?? [] }
+        try await batch.change("a") { $0.statistics[0].value = 4 }
+        let value = try await batch.faults()
         #expect(
             value.contains { $0.hasPrefix("a/result.json: voxelCount of") && $0.hasSuffix("in the journal it is 4.0") },
             "\(value)"
         )
         #expect(value.contains { $0.hasPrefix("statistics.csv: line 2 is") }, "\(value)")
-        try batch.change("a") { $0.statistics = Array(rows.dropLast()) }
-        let fewer = try batch.faults()
-        #expect(fewer.contains { $0.hasSuffix("in the journal it is not there") }, "\(fewer)")
-        try batch.change("a") { $0.statistics = rows + [Statistic(label: "x", measure: "y", value: 1, unit: "1")] }
-        let more = try batch.faults()
-        #expect(more.contains("a/result.json: the journal has y of x, 1.0, which it does not give"), "\(more)")
-        try batch.change("a") { $0.statistics = rows.reversed() }
-        #expect(try batch.faults().allSatisfy { $0.hasPrefix("statistics.csv") })
-        try batch.change("a") {
+        try await batch.change("a") { $0.statistics = Array(rows.dropLast()) }
+        let fewer = try await batch.faults()
+        #expect(fewer.contains { $0.hasSuffix("in the journal it is missing") }, "\(fewer)")
+        try await batch.change("a") {
+            $0.statistics = rows + [Statistic(label: "x", measure: "y", value: 1, unit: "1")]
+        }
+        let more = try await batch.faults()
+        #expect(more.contains("a/result.json: the journal has y of x, 1.0, which it does not have"), "\(more)")
+        try await batch.change("a") { $0.statistics = rows.reversed() }
+        #expect(try await batch.faults().allSatisfy { $0.hasPrefix("statistics.csv") })
+        try await batch.change("a") {
             $0.statistics = rows
             $0.notes = ["another"]
         }
-        #expect(try batch.faults().contains("a/result.json: its notes are not those of the journal"))
+        #expect(try await batch.faults().contains("a/result.json: its notes are not those of the journal"))
     }
 
     @Test("An account that is older than the journal is told once; a source that is another one is a note")
     func older() async throws {
         let (bench, batch) = try await finished()
-        let journal = try Journal(path: batch.output.journal)
-        try journal.setSetting("accounted", "no")
-        let faults = try batch.faults()
+        let journal = try await Journal(path: batch.output.journal)
+        try await journal.set(.isReportUpToDate, to: false)
+        let faults = try await batch.faults()
         #expect(faults.count == 1 && faults[0].hasPrefix("batch.json: is older than the journal"), "\(faults)")
-        try journal.setSetting("accounted", "yes")
-        journal.close()
-        let verification = BatchVerification(batch.output, inspection: RecipeResults(), looksAtSources: true)
-        #expect(try verification.run().notes == [])
+        try await journal.set(.isReportUpToDate, to: true)
+        await journal.close()
+        let verification = BatchVerification(batch.output, inspection: RecipeResults(), checksSources: true)
+        #expect(try await verification.run().notes == [])
         FileSystem.remove(bench.input + "/a.nii")
         let future = Date(timeIntervalSinceNow: 3600)
         try FileManager.default.setAttributes([.modificationDate: future], ofItemAtPath: bench.input + "/b.nii")
-        let report = try verification.run()
+        let report = try await verification.run()
         #expect(report.faults.isEmpty)
         #expect(report.notes.count == 2)
-        #expect(report.notes.first?.contains("is no longer there") == true)
+        #expect(report.notes.first?.contains("no longer exists") == true)
         #expect(report.notes.last?.contains("was changed after") == true)
     }
 
@@ -110,28 +113,28 @@ struct BatchReportVerificationTests {
         let before = try bench.tree().filter { $0.key.hasPrefix("a/") }
         try bench.folder.write("cut short, too", to: "in/a.nii")
         try await bench.run()
-        #expect(try bench.state("a") == .failed)
+        #expect(try await bench.state("a") == .failed)
         #expect(try bench.tree().filter { $0.key.hasPrefix("a/") } == before)
-        let report = try BatchVerification(batch.output, inspection: RecipeResults()).run()
+        let report = try await BatchVerification(batch.output, inspection: RecipeResults()).run()
         #expect(report.faults.isEmpty, "\(report.faults)")
         #expect(report.notes == ["a: failed; its folder holds the result of an earlier source, model or options"])
         try batch.replace("a/result.json", "{", "")
-        #expect(try batch.faults() == ["a: a result of an item that is not completed"])
+        #expect(try await batch.faults() == ["a: is a result of an item that is not completed"])
     }
 
     @Test("Faults come in one order for any number of threads, and a raised flag ends it")
     func threads() async throws {
         let (_, batch) = try await finished()
         for item in ["a", "b"] { try batch.change(item + "/preview.png") { $0[40] ^= 1 } }
-        let alone = try batch.faults()
+        let alone = try await batch.faults()
         #expect(alone.map { String($0.prefix(13)) } == ["a/preview.png", "b/preview.png"])
-        let pool = ComputePool(width: 3)
+        let pool = try ComputePool(width: 3)
         defer { pool.shutdown() }
-        for _ in 0..<20 { #expect(try batch.faults(threads: pool) == alone) }
+        for _ in 0..<20 { #expect(try await batch.faults(threads: pool) == alone) }
         let flag = CancellationFlag()
         flag.cancel()
-        #expect(throws: CancelledError.self) {
-            try BatchVerification(batch.output, inspection: RecipeResults()).run(scope: .serial(flag))
+        await #expect(throws: CancelledError.self) {
+            try await BatchVerification(batch.output, inspection: RecipeResults()).run(flag: flag)
         }
     }
 
@@ -141,23 +144,23 @@ struct BatchReportVerificationTests {
         try bench.add("x.png")
         try await bench.run()
         let batch = VerifiedBatch(output: bench.output, by: bench)
-        #expect(try batch.faults() == [])
+        #expect(try await batch.faults() == [])
         let sheet = try FileSystem.read(batch.url("contact-sheet.pdf").path)
         try batch.change("contact-sheet.pdf") { $0.removeLast(40) }
-        #expect(try batch.faults() == ["contact-sheet.pdf: does not end as a PDF: it is cut off"])
+        #expect(try await batch.faults() == ["contact-sheet.pdf: does not end as a PDF: it is cut off"])
         FileSystem.remove(batch.url("contact-sheet.pdf").path)
-        #expect(try batch.faults() == ["contact-sheet.pdf: is missing"])
+        #expect(try await batch.faults() == ["contact-sheet.pdf: is missing"])
         try FileSystem.write(batch.url("contact-sheet.pdf").path, sheet)
         try batch.change("x/report.pdf") { $0.removeFirst() }
-        try batch.recordAnew("x")
-        #expect(try batch.faults() == ["x/report.pdf: does not begin as a PDF"])
+        try await batch.recordAnew("x")
+        #expect(try await batch.faults() == ["x/report.pdf: does not begin as a PDF"])
         try FileSystem.write(batch.url("x/report.pdf").path, sheet)
         try FileSystem.write(
             batch.url("x/thumbnail.png").path,
             try FileSystem.read(batch.url("x/heatmap.png").path)
         )
-        try batch.recordAnew("x")
-        let faults = try batch.faults()
+        try await batch.recordAnew("x")
+        let faults = try await batch.faults()
         #expect(faults.count == 1 && faults[0].hasSuffix("a thumbnail is 96×96"), "\(faults)")
     }
 
@@ -170,26 +173,26 @@ struct BatchReportVerificationTests {
         )
         let (_, output) = try await bench.run()
         let batch = VerifiedBatch(output: output, by: bench.folder)
-        #expect(try batch.faults() == [])
+        #expect(try await batch.faults() == [])
         let coco = try FileSystem.read(batch.url("shelf/coco.json").path)
         func area(_ text: String) throws -> String {
             let found = try #require(text.firstMatch(of: /"area" : [0-9]+/))
             return String(found.output)
         }
         try batch.replace("shelf/coco.json", try area(String(decoding: coco, as: UTF8.self)), "\"area\" : 7")
-        try batch.recordAnew("shelf")
-        let faults = try batch.faults()
+        try await batch.recordAnew("shelf")
+        let faults = try await batch.faults()
         #expect(faults.count == 1 && faults[0].contains("the area of annotation"), "\(faults)")
         try FileSystem.write(batch.url("shelf/coco.json").path, coco)
         let crops = FileSystem.entries(batch.url("shelf/crops").path).filter { !$0.contains("upright") }
         try #require(crops.count == 2)
         let other = try FileSystem.read(batch.url("shelf/crops/" + crops[1]).path)
         try FileSystem.write(batch.url("shelf/crops/" + crops[0]).path, other)
-        try batch.recordAnew("shelf")
-        let wrong = try batch.faults()
+        try await batch.recordAnew("shelf")
+        let wrong = try await batch.faults()
         #expect(wrong.count == 1 && wrong[0].contains("pixels, the box of instance"), "\(wrong)")
         try batch.replace("shelf/result.json", "\"areaPixels\" : ", "\"areaPixels\" : 1")
-        try batch.recordAnew("shelf")
-        #expect(try batch.faults().contains { $0.contains("its mask has") })
+        try await batch.recordAnew("shelf")
+        #expect(try await batch.faults().contains { $0.contains("its mask has") })
     }
 }

@@ -3,9 +3,11 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
+import NocturneVolumes
 import Testing
 
 @Suite("Verifying a batch")
@@ -18,7 +20,7 @@ struct BatchVerificationTests {
         try bench.folder.write("cut short", to: "in/bad.nii")
         try await bench.run()
         let batch = VerifiedBatch(output: bench.output, by: bench)
-        try #require(try batch.faults() == [])
+        try #require(try await batch.faults() == [])
         return (bench, batch)
     }
 
@@ -37,29 +39,29 @@ struct BatchVerificationTests {
         let mesh = try label(batch).mesh
         let segmentation = "a/segmentation.nii.gz"
         let good = try FileSystem.read(batch.url(segmentation).path)
-        func only(_ path: String, _ fact: String, _ body: () throws -> Void) throws {
+        func only(_ path: String, _ fact: String, _ body: () throws -> Void) async throws {
             let before = try FileSystem.read(batch.url(mesh).path)
             try body()
-            let faults = try batch.faults()
+            let faults = try await batch.faults()
             #expect(faults.count == 1 && faults[0].hasPrefix(path + ": ") && faults[0].contains(fact), "\(faults)")
             try FileSystem.write(batch.url(mesh).path, before)
             try FileSystem.write(batch.url(segmentation).path, good)
         }
-        try only(segmentation, "the content differs") { try batch.change(segmentation) { $0[$0.count / 2] ^= 1 } }
-        try only(segmentation, "bytes, ") { try batch.change(segmentation) { $0.removeLast() } }
-        try only(mesh, "is missing") { FileSystem.remove(batch.url(mesh).path) }
-        try only("a/spare.txt", "is not recorded") { try FileSystem.write(batch.url("a/spare.txt").path, [65]) }
+        try await only(segmentation, "the content differs") { try batch.change(segmentation) { $0[$0.count / 2] ^= 1 } }
+        try await only(segmentation, "bytes, ") { try batch.change(segmentation) { $0.removeLast() } }
+        try await only(mesh, "is missing") { FileSystem.remove(batch.url(mesh).path) }
+        try await only("a/spare.txt", "is not recorded") { try FileSystem.write(batch.url("a/spare.txt").path, [65]) }
         FileSystem.remove(batch.url("a/spare.txt").path)
-        try only("a/link", "is not recorded") {
+        try await only("a/link", "is not recorded") {
             try FileManager.default.createSymbolicLink(atPath: batch.url("a/link").path, withDestinationPath: "/etc")
         }
         FileSystem.remove(batch.url("a/link").path)
         try FileSystem.makeFolder(batch.url("c").path)
-        try only("c", "belongs to no item") { try FileSystem.write(batch.url("c/x").path, [65]) }
+        try await only("c", "belongs to no item") { try FileSystem.write(batch.url("c/x").path, [65]) }
         FileSystem.remove(batch.url("c").path)
         try FileSystem.makeFolder(batch.url("bad.nii").path)
         FileSystem.remove(batch.url("bad.nii").path)
-        #expect(try batch.faults() == [])
+        #expect(try await batch.faults() == [])
     }
 
     @Test("A result whose folder is a link to the same files is no result")
@@ -70,7 +72,7 @@ struct BatchVerificationTests {
             atPath: batch.url("a").path,
             withDestinationPath: bench.folder("elsewhere").path
         )
-        #expect(try batch.faults().first == "a: is no folder")
+        #expect(try await batch.faults().first == "a: is not a folder")
     }
 
     @Test(
@@ -87,10 +89,10 @@ struct BatchVerificationTests {
     func fields(old: String, new: String, fact: String) async throws {
         let (_, batch) = try await finished()
         try batch.replace("a/result.json", old, new)
-        let told = try batch.faults()
+        let told = try await batch.faults()
         #expect(told.count == 1 && told[0].hasPrefix("a/result.json: "), "\(told)")
-        try batch.recordAnew("a")
-        let faults = try batch.faults()
+        try await batch.recordAnew("a")
+        let faults = try await batch.faults()
         #expect(faults.contains { $0.contains(fact) }, "\(faults)")
         #expect(faults.allSatisfy { $0.hasPrefix("a/") }, "\(faults)")
     }
@@ -101,40 +103,42 @@ struct BatchVerificationTests {
         let path = batch.url("a/segmentation.nii.gz").path
         let (_, labels) = try NIfTIReader.readLabels(at: path, scope: .serial())
         let name = try label(batch).name
-        func write(_ geometry: VolumeGeometry, _ body: (inout [UInt16]) -> Void) throws {
+        func write(_ geometry: VolumeGeometry, _ body: (inout [UInt16]) -> Void) async throws {
             var voxels = labels.voxels.withSpan { span in (0..<span.count).map { span[$0] } }
             body(&voxels)
             var buffer = try VoxelBuffer<UInt16>(count: geometry.shape.count)
             for index in 0..<geometry.shape.count { buffer[index] = voxels[index] }
             let changed = LabelVolume(geometry: geometry, voxels: buffer.frozen())
             try NIfTIWriter.writeLabels(changed, names: [], codes: (1, 1), to: path, scope: .serial())
-            try batch.recordAnew("a")
+            try await batch.recordAnew("a")
         }
         let file = "a/segmentation.nii.gz"
         let shape = labels.geometry.shape
-        try write(labels.geometry) { $0[shape.offset(5, 5, 5)] = 0 }
-        #expect(try batch.faults() == ["\(file): has 511 voxels of \(name) (1), result.json says 512"])
-        try write(labels.geometry) { voxels in
+        try await write(labels.geometry) { $0[shape.offset(5, 5, 5)] = 0 }
+        #expect(try await batch.faults() == ["\(file): has 511 voxels of \(name) (1), result.json says 512"])
+        try await write(labels.geometry) { voxels in
             voxels[shape.offset(4, 4, 4)] = 0
             voxels[shape.offset(1, 1, 1)] = 1
         }
-        #expect(try batch.faults() == ["\(file): \(name) (1) does not lie in the box that result.json gives"])
-        try write(labels.geometry) { $0[0] = 7 }
-        #expect(try batch.faults() == ["\(file): has 1 voxels of 7, a label that result.json does not know"])
+        #expect(try await batch.faults() == ["\(file): \(name) (1) does not lie in the box that result.json gives"])
+        try await write(labels.geometry) { $0[0] = 7 }
+        #expect(try await batch.faults() == ["\(file): has 1 voxels of 7, a label that result.json does not know"])
         var moved = labels.geometry
         moved.affine.translation.x += 0.01
-        try write(moved) { _ in }
+        try await write(moved) { _ in }
         #expect(
-            try batch.faults() == ["\(file): its voxels lie elsewhere than result.json says, by more than 0.001 mm"]
+            try await batch.faults() == [
+                "\(file): its voxels lie elsewhere than result.json says, by more than 0.001 mm"
+            ]
         )
         var cut = labels.geometry
         cut.shape.z -= 1
-        try write(cut) { _ in }
-        #expect(try batch.faults() == ["\(file): has 20×18×23 voxels, result.json says 20×18×24"])
+        try await write(cut) { _ in }
+        #expect(try await batch.faults() == ["\(file): has 20×18×23 voxels, result.json says 20×18×24"])
         // Whole by its digest, and cut off within.
         try batch.change(file) { $0.removeLast(20) }
-        try batch.recordAnew("a")
-        let faults = try batch.faults()
+        try await batch.recordAnew("a")
+        let faults = try await batch.faults()
         #expect(faults.count == 1 && faults[0].hasPrefix(file + ": "), "\(faults)")
     }
 
@@ -144,12 +148,12 @@ struct BatchVerificationTests {
         let (name, mesh) = try label(batch)
         let good = try FileSystem.read(batch.url(mesh).path)
         let count = (good.count - 84) / 50
-        func faults(_ body: (inout [UInt8]) -> Void) throws -> [String] {
+        func faults(_ body: (inout [UInt8]) -> Void) async throws -> [String] {
             var bytes = good
             body(&bytes)
             try FileSystem.write(batch.url(mesh).path, bytes)
-            try batch.recordAnew("a")
-            return try batch.faults()
+            try await batch.recordAnew("a")
+            return try await batch.faults()
         }
         func real(_ bytes: [UInt8], _ offset: Int) -> Float {
             bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Float.self) }
@@ -157,7 +161,7 @@ struct BatchVerificationTests {
         func put(_ value: Float, _ bytes: inout [UInt8], _ offset: Int) {
             withUnsafeBytes(of: value) { for index in 0..<4 { bytes[offset + index] = $0[index] } }
         }
-        let moved = try faults { bytes in
+        let moved = try await faults { bytes in
             for triangle in 0..<count {
                 for corner in 1...3 {
                     let offset = 84 + 50 * triangle + 12 * corner
@@ -166,21 +170,21 @@ struct BatchVerificationTests {
             }
         }
         #expect(moved.count == 1 && moved[0].contains("away from the voxels of \(name)"), "\(moved)")
-        let less = try faults { bytes in
+        let less = try await faults { bytes in
             bytes.removeLast(50)
             for index in 0..<4 { bytes[80 + index] = UInt8((count - 1) >> (8 * index) & 255) }
         }
         #expect(less.contains("\(mesh): is not closed"), "\(less)")
         #expect(less.contains("\(mesh): has \(count - 1) triangles, result.json says \(count)"), "\(less)")
         #expect(less.allSatisfy { $0.hasPrefix(mesh) }, "\(less)")
-        let hole = try faults { bytes in
+        let hole = try await faults { bytes in
             // One corner of one triangle.
             put(real(bytes, 84 + 12) + 0.01, &bytes, 84 + 12)
         }
         #expect(hole == ["\(mesh): is not closed"])
-        let longer = try faults { $0.append(0) }
+        let longer = try await faults { $0.append(0) }
         #expect(longer.count == 1 && longer[0].contains("triangles take"), "\(longer)")
-        let framed = try faults { bytes in
+        let framed = try await faults { bytes in
             let header = String(decoding: bytes[..<80], as: UTF8.self).replacing("SPACE=LPS", with: "SPACE=RAS")
             bytes.replaceSubrange(..<80, with: header.utf8)
         }
@@ -196,13 +200,53 @@ struct BatchVerificationTests {
         options.meshes = .obj
         try await bench.run(options)
         let batch = VerifiedBatch(output: bench.output, by: bench)
-        #expect(try batch.faults() == [])
+        #expect(try await batch.faults() == [])
         let mesh = try label(batch).mesh
         let text = try String(contentsOf: batch.url(mesh), encoding: .utf8)
         let last = try #require(text.split(separator: "\n").last)
         try batch.replace(mesh, String(last) + "\n", "")
-        try batch.recordAnew("a")
-        #expect(try batch.faults().contains("\(mesh): is not closed"))
+        try await batch.recordAnew("a")
+        #expect(try await batch.faults().contains("\(mesh): is not closed"))
+    }
+
+    @Test("Surfaces of every format are written and verified", arguments: MeshSelection.allCases)
+    func meshFormats(meshes: MeshSelection) async throws {
+        guard let format = meshes.format else { return }
+        let bench = try BatchBench()
+        try bench.addBox("a.nii")
+        var options = SegmentationOptions()
+        options.meshes = meshes
+        try await bench.run(options)
+        let batch = VerifiedBatch(output: bench.output, by: bench)
+        #expect(try await batch.faults() == [])
+        let (name, mesh) = try label(batch)
+        #expect(mesh == (format.layout == .scene ? "a/meshes/labels.glb" : "a/meshes/\(name).\(format.fileExtension)"))
+        #expect(try format.read(name, at: batch.url(mesh).path).frame == .lps)
+        try batch.change(mesh) { $0.removeLast(20) }
+        try await batch.recordAnew("a")
+        let faults = try await batch.faults()
+        #expect(!faults.isEmpty && faults.allSatisfy { $0.hasPrefix(mesh + ": ") }, "\(faults)")
+    }
+
+    @Test("A scene in another colour is found")
+    func sceneColor() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("a.nii")
+        var options = SegmentationOptions()
+        options.meshes = .glb
+        try await bench.run(options)
+        let batch = VerifiedBatch(output: bench.output, by: bench)
+        let (name, mesh) = try label(batch)
+        try batch.change(mesh) { bytes in
+            let text = String(decoding: bytes[20..<bytes.count], as: UTF8.self)
+            guard let start = text.range(of: "baseColorFactor\":[0.") else { return }
+            // The first digit after the point of red.
+            let place = 20 + text.utf8.distance(from: text.startIndex, to: start.upperBound)
+            bytes[place] = bytes[place] == UInt8(ascii: "9") ? UInt8(ascii: "1") : UInt8(ascii: "9")
+        }
+        try await batch.recordAnew("a")
+        let faults = try await batch.faults()
+        #expect(faults.count == 1 && faults[0].hasPrefix("\(mesh): shows \(name) in #"), "\(faults)")
     }
 
     @Test("DICOM objects of another volume are found")
@@ -213,7 +257,7 @@ struct BatchVerificationTests {
         options.writesStructureSet = true
         try await bench.batch.run(options)
         let batch = VerifiedBatch(output: bench.batch.output, by: bench.batch)
-        #expect(try batch.faults() == [])
+        #expect(try await batch.faults() == [])
         // The same grid and names, and a smaller box.
         let name = try #require(
             (try JSONValue(parsing: FileSystem.read(batch.url("ct/result.json").path))["labels"]).flatMap { labels in
@@ -221,18 +265,18 @@ struct BatchVerificationTests {
             }
         )
         try bench.writeSegmentation(try bench.labels([(5, 1, 6)]), named: [name], to: "out/ct/segmentation.dcm")
-        try batch.recordAnew("ct")
+        try await batch.recordAnew("ct")
         #expect(
-            try batch.faults() == ["ct/segmentation.dcm: has 216 voxels of \(name), result.json says 512"]
+            try await batch.faults() == ["ct/segmentation.dcm: has 216 voxels of \(name), result.json says 512"]
         )
         try bench.writeStructureSet([("other", try bench.labels([(2, 1, 12)]))], to: "out/ct/rtstruct.dcm")
-        try batch.recordAnew("ct")
-        let faults = try batch.faults().filter { $0.hasPrefix("ct/rtstruct.dcm") }
+        try await batch.recordAnew("ct")
+        let faults = try await batch.faults().filter { $0.hasPrefix("ct/rtstruct.dcm") }
         #expect(faults.contains { $0.contains("no contour of \(name)") }, "\(faults)")
         #expect(faults.contains { $0.contains("has a region other") }, "\(faults)")
         try batch.change("ct/rtstruct.dcm") { $0.removeLast($0.count / 2) }
-        try batch.recordAnew("ct")
-        #expect(try batch.faults().contains { $0.hasPrefix("ct/rtstruct.dcm: ") })
+        try await batch.recordAnew("ct")
+        #expect(try await batch.faults().contains { $0.hasPrefix("ct/rtstruct.dcm: ") })
     }
 
     @Test("Results of other people's labels are looked into as well")
@@ -246,10 +290,10 @@ struct BatchVerificationTests {
         try bench.writeStructureSet([("roi", try bench.labels([(4, 1, 8)]))], to: "in/set.dcm")
         try await bench.run()
         let batch = VerifiedBatch(output: bench.batch.output, by: bench.batch)
-        #expect(try batch.faults() == [])
+        #expect(try await batch.faults() == [])
         try batch.replace("seg/result.json", "\"voxelCount\" : 216", "\"voxelCount\" : 215")
-        try batch.recordAnew("seg")
-        let faults = try batch.faults()
+        try await batch.recordAnew("seg")
+        let faults = try await batch.faults()
         #expect(
             faults.contains("seg/segmentation.nii.gz: has 216 voxels of one (1), result.json says 215"),
             "\(faults)"

@@ -2,8 +2,11 @@ import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
+import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
+import NocturneVolumes
 
 /// A finished batch that is damaged on purpose and verified.
 struct VerifiedBatch {
@@ -17,9 +20,8 @@ struct VerifiedBatch {
     }
 
     /// What is found, as paths below the output folder with the fact.
-    func faults(threads: ComputePool? = nil) throws -> [String] {
-        let report = try BatchVerification(output, inspection: RecipeResults())
-            .run(scope: ComputeScope(pool: threads, flag: CancellationFlag()))
+    func faults(threads: ComputePool? = nil) async throws -> [String] {
+        let report = try await BatchVerification(output, inspection: RecipeResults()).run(on: threads)
         return report.faults.map { "\($0.path.dropFirst(output.path.count + 1)): \($0.detail)" }
     }
 
@@ -45,7 +47,7 @@ struct VerifiedBatch {
     }
 
     /// Makes `result.json` and the journal agree with the files as they are now, so that only their content can tell.
-    func recordAnew(_ item: String) throws {
+    func recordAnew(_ item: String) async throws {
         let folder = output.item(item)
         let data = try Data(contentsOf: url(item + "/result.json"))
         var result = try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
@@ -54,23 +56,23 @@ struct VerifiedBatch {
         result["files"] = files.map { ["path": $0.path, "bytes": $0.bytes, "sha256": $0.sha256] as [String: Any] }
         let options: JSONSerialization.WritingOptions = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         try JSONSerialization.data(withJSONObject: result, options: options).write(to: url(item + "/result.json"))
-        try change(item) { $0.files = files + [try measured("result.json", in: folder)] }
+        try await change(item) { $0.files = files + [try measured("result.json", in: folder)] }
     }
 
     /// Changes what the journal has of an item.
-    func change(_ item: String, _ body: (inout ItemProduct) throws -> Void) throws {
-        let journal = try Journal(path: output.journal)
-        defer { journal.close() }
-        guard let found = try journal.items().first(where: { $0.name == item }) else { return }
-        var product = ItemProduct(
-            files: try journal.files()[found.id] ?? [],
-            statistics: try journal.statistics()[found.id] ?? [],
-            notes: found.notes,
-            parts: try journal.parts()[found.id] ?? []
-        )
-        try body(&product)
-        try journal.complete([(found.id, product)], at: Timestamp.now())
-        try journal.setSetting("accounted", "yes")
+    func change(_ item: String, _ body: (inout ItemProduct) throws -> Void) async throws {
+        try await Journal.with(path: output.journal) { journal in
+            guard let found = try await journal.items().first(where: { $0.name == item }) else { return }
+            var product = ItemProduct(
+                files: try await journal.files()[found.id] ?? [],
+                statistics: try await journal.statistics()[found.id] ?? [],
+                notes: found.notes,
+                parts: try await journal.parts()[found.id] ?? []
+            )
+            try body(&product)
+            try await journal.complete([(id: found.id, product: product)], at: Timestamp.now())
+            try await journal.set(.isReportUpToDate, to: true)
+        }
     }
 
     private func measured(_ file: String, in folder: String) throws -> ItemFile {

@@ -1,0 +1,112 @@
+#include "header.hpp"
+
+#include "cdicom/tags.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+using cdicom::Node;
+namespace tag = cdicom::tag;
+
+void take_geometry(const Node &groups, cdicom_frame &frame) {
+    const auto note = [&frame](bool is_found, uint32_t bit) {
+        if (is_found) frame.present |= bit;
+    };
+    if (const Node *place = groups.item(tag::PlanePositionSequence)) {
+        note(place->numbers(tag::ImagePositionPatient, frame.position, 3), CDICOM_HAS_POSITION);
+    }
+    if (const Node *plane = groups.item(tag::PlaneOrientationSequence)) {
+        note(plane->numbers(tag::ImageOrientationPatient, frame.orientation, 6), CDICOM_HAS_ORIENTATION);
+    }
+    if (const Node *measures = groups.item(tag::PixelMeasuresSequence)) {
+        note(measures->numbers(tag::PixelSpacing, frame.pixel_spacing, 2), CDICOM_HAS_PIXEL_SPACING);
+        note(measures->numbers(tag::SliceThickness, &frame.slice_thickness, 1), CDICOM_HAS_SLICE_THICKNESS);
+        note(measures->numbers(tag::SpacingBetweenSlices, &frame.slice_spacing, 1), CDICOM_HAS_SLICE_SPACING);
+    }
+}
+
+void take_values(const Node &groups, cdicom_frame &frame) {
+    const auto note = [&frame](bool is_found, uint32_t bit) {
+        if (is_found) frame.present |= bit;
+    };
+    if (const Node *values = groups.item(tag::PixelValueTransformationSequence)) {
+        note(values->numbers(tag::RescaleSlope, &frame.rescale_slope, 1), CDICOM_HAS_RESCALE_SLOPE);
+        note(values->numbers(tag::RescaleIntercept, &frame.rescale_intercept, 1), CDICOM_HAS_RESCALE_INTERCEPT);
+    }
+    if (const Node *window = groups.item(tag::FrameVOILUTSequence)) {
+        note(window->numbers(tag::WindowCenter, &frame.window_center, 1, true)
+                 && window->numbers(tag::WindowWidth, &frame.window_width, 1, true),
+             CDICOM_HAS_WINDOW);
+    }
+    if (const Node *echo = groups.item(tag::MREchoSequence)) {
+        note(echo->numbers(tag::EffectiveEchoTime, &frame.echo_time, 1), CDICOM_HAS_ECHO_TIME);
+    }
+    if (const Node *diffusion = groups.item(tag::MRDiffusionSequence)) {
+        note(diffusion->numbers(tag::DiffusionBValue, &frame.b_value, 1), CDICOM_HAS_B_VALUE);
+    }
+    if (const Node *beat = groups.item(tag::CardiacSynchronizationSequence)) {
+        note(beat->numbers(tag::NominalCardiacTriggerDelayTime, &frame.trigger_time, 1), CDICOM_HAS_TRIGGER_TIME);
+    }
+    for (const uint32_t type_tag :
+         {tag::MRImageFrameTypeSequence, tag::CTImageFrameTypeSequence, tag::PETFrameAcquisitionSequence}) {
+        if (const Node *type = groups.item(type_tag)) {
+            cdicom::put_text(*type, tag::FrameType, frame.frame_type, sizeof frame.frame_type);
+        }
+    }
+}
+
+/// The place of a frame among the others.
+void take_content(const Node &content, cdicom_frame &frame) {
+    const auto note = [&frame](bool is_found, uint32_t bit) {
+        if (is_found) frame.present |= bit;
+    };
+    cdicom::put_text(content, tag::StackID, frame.stack_id, sizeof frame.stack_id);
+    note(content.integer(tag::InStackPositionNumber, frame.in_stack_position), CDICOM_HAS_IN_STACK_POSITION);
+    note(content.integer(tag::TemporalPositionIndex, frame.temporal_position), CDICOM_HAS_TEMPORAL_POSITION);
+    note(content.integer(tag::FrameAcquisitionNumber, frame.acquisition_number), CDICOM_HAS_ACQUISITION_NUMBER);
+    const std::string moment = content.text(tag::FrameAcquisitionDateTime);
+    note(moment.size() > 8 && cdicom::seconds_of_day(moment.substr(8), frame.acquisition_time),
+         CDICOM_HAS_ACQUISITION_TIME);
+    if (const cdicom::Value *dimensions = content.find(tag::DimensionIndexValues)) {
+        const std::vector<double> all = dimensions->numbers();
+        frame.dimension_count = static_cast<int32_t>(std::min<size_t>(all.size(), CDICOM_MOST_DIMENSIONS));
+        for (int32_t index = 0; index < frame.dimension_count; index += 1) {
+            const double value = std::min(std::max(all[static_cast<size_t>(index)], 0.0), 4294967295.0);
+            frame.dimensions[index] = static_cast<uint32_t>(value);
+        }
+    }
+}
+
+/// Takes what `groups`, the shared ones or a frame's own, state. Later calls win.
+void take_groups(const Node &groups, cdicom_frame &frame) {
+    take_geometry(groups, frame);
+    take_values(groups, frame);
+    if (const Node *content = groups.item(tag::FrameContentSequence)) take_content(*content, frame);
+}
+
+}  // namespace
+
+cdicom_code cdicom::take_frames(const Node &set, cdicom_frame **frames, size_t *count, cdicom_error *error) {
+    cdicom_frame shared;
+    std::memset(&shared, 0, sizeof shared);
+    if (const Node *groups = set.item(tag::SharedFunctionalGroupsSequence)) take_groups(*groups, shared);
+    const auto own = set.sequences.find(tag::PerFrameFunctionalGroupsSequence);
+    const size_t found = own == set.sequences.end() ? 0 : own->second.size();
+    if (found == 0) return CDICOM_OK;
+    if (found > most_items) {
+        return fail(error, CDICOM_NOT_READABLE,
+                    "PerFrameFunctionalGroupsSequence (5200,9230) has more items than are read");
+    }
+    cdicom_frame *made = static_cast<cdicom_frame *>(std::calloc(found, sizeof(cdicom_frame)));
+    if (!made) return fail(error, CDICOM_NO_MEMORY, "no memory");
+    for (size_t index = 0; index < found; index += 1) {
+        made[index] = shared;
+        take_groups(own->second[index], made[index]);
+    }
+    *frames = made;
+    *count = found;
+    return CDICOM_OK;
+}

@@ -1,0 +1,152 @@
+#include "header.hpp"
+
+#include "cdicom/tags.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace {
+
+using cdicom::Node;
+namespace tag = cdicom::tag;
+
+/// Padding is written in the sign of the pixels, which an implicit syntax does not say.
+bool padding(const Node &set, uint32_t tag, const cdicom_header &header, int64_t &value) {
+    if (!set.integer(tag, value)) return false;
+    if ((header.present & CDICOM_HAS_PIXEL_REPRESENTATION) && header.pixel_representation == 1 && value > 32767) {
+        value -= 65536;
+    }
+    return true;
+}
+
+void fill_texts(const cdicom::Object &object, cdicom_header &header) {
+    const Node &set = object.set;
+    const auto text = [&set](uint32_t tag, char *field, size_t capacity) {
+        cdicom::put_text(set, tag, field, capacity);
+    };
+    text(tag::SOPClassUID, header.sop_class_uid, sizeof header.sop_class_uid);
+    if (!header.sop_class_uid[0]) {
+        // The directory of a medium states its class here alone.
+        cdicom::put_text(object.meta, tag::MediaStorageSOPClassUID, header.sop_class_uid, sizeof header.sop_class_uid);
+    }
+    text(tag::SOPInstanceUID, header.sop_instance_uid, sizeof header.sop_instance_uid);
+    text(tag::StudyInstanceUID, header.study_uid, sizeof header.study_uid);
+    text(tag::SeriesInstanceUID, header.series_uid, sizeof header.series_uid);
+    text(tag::FrameOfReferenceUID, header.frame_of_reference_uid, sizeof header.frame_of_reference_uid);
+    text(tag::Modality, header.modality, sizeof header.modality);
+    text(tag::PhotometricInterpretation, header.photometric, sizeof header.photometric);
+    text(tag::ImageType, header.image_type, sizeof header.image_type);
+    text(tag::SeriesDescription, header.series_description, sizeof header.series_description);
+    text(tag::Units, header.units, sizeof header.units);
+    text(tag::Manufacturer, header.manufacturer, sizeof header.manufacturer);
+    cdicom::copy_text(header.transfer_syntax_uid, sizeof header.transfer_syntax_uid, object.syntax_uid);
+}
+
+void fill_pixels(const Node &set, cdicom_header &header) {
+    const auto note = [&header](bool is_found, uint32_t bit) {
+        if (is_found) header.present |= bit;
+    };
+    note(set.integer(tag::Rows, header.rows), CDICOM_HAS_ROWS);
+    note(set.integer(tag::Columns, header.columns), CDICOM_HAS_COLUMNS);
+    note(set.integer(tag::BitsAllocated, header.bits_allocated), CDICOM_HAS_BITS_ALLOCATED);
+    note(set.integer(tag::BitsStored, header.bits_stored), CDICOM_HAS_BITS_STORED);
+    note(set.integer(tag::HighBit, header.high_bit), CDICOM_HAS_HIGH_BIT);
+    note(set.integer(tag::PixelRepresentation, header.pixel_representation), CDICOM_HAS_PIXEL_REPRESENTATION);
+    note(set.integer(tag::SamplesPerPixel, header.samples), CDICOM_HAS_SAMPLES);
+    note(set.integer(tag::NumberOfFrames, header.frames), CDICOM_HAS_FRAMES);
+    note(set.numbers(tag::RescaleSlope, &header.rescale_slope, 1), CDICOM_HAS_RESCALE_SLOPE);
+    note(set.numbers(tag::RescaleIntercept, &header.rescale_intercept, 1), CDICOM_HAS_RESCALE_INTERCEPT);
+    note(set.numbers(tag::WindowCenter, &header.window_center, 1, true)
+             && set.numbers(tag::WindowWidth, &header.window_width, 1, true),
+         CDICOM_HAS_WINDOW);
+    note(set.sequences.count(tag::ModalityLUTSequence) != 0, CDICOM_HAS_MODALITY_LUT);
+    note(padding(set, tag::PixelPaddingValue, header, header.padding_value), CDICOM_HAS_PADDING);
+    note(padding(set, tag::PixelPaddingRangeLimit, header, header.padding_limit), CDICOM_HAS_PADDING_LIMIT);
+}
+
+void fill_geometry(const Node &set, cdicom_header &header) {
+    const auto note = [&header](bool is_found, uint32_t bit) {
+        if (is_found) header.present |= bit;
+    };
+    note(set.numbers(tag::ImagePositionPatient, header.position, 3), CDICOM_HAS_POSITION);
+    note(set.numbers(tag::ImageOrientationPatient, header.orientation, 6), CDICOM_HAS_ORIENTATION);
+    note(set.numbers(tag::PixelSpacing, header.pixel_spacing, 2), CDICOM_HAS_PIXEL_SPACING);
+    note(set.numbers(tag::SliceThickness, &header.slice_thickness, 1), CDICOM_HAS_SLICE_THICKNESS);
+    note(set.numbers(tag::SpacingBetweenSlices, &header.slice_spacing, 1), CDICOM_HAS_SLICE_SPACING);
+    note(set.numbers(tag::GantryDetectorTilt, &header.gantry_tilt, 1), CDICOM_HAS_GANTRY_TILT);
+}
+
+/// What distinguishes the slices of a series from each other.
+void fill_acquisition(const Node &set, cdicom_header &header) {
+    const auto note = [&header](bool is_found, uint32_t bit) {
+        if (is_found) header.present |= bit;
+    };
+    note(set.integer(tag::InstanceNumber, header.instance_number), CDICOM_HAS_INSTANCE_NUMBER);
+    note(set.integer(tag::EchoNumbers, header.echo_number), CDICOM_HAS_ECHO_NUMBER);
+    note(set.integer(tag::AcquisitionNumber, header.acquisition_number), CDICOM_HAS_ACQUISITION_NUMBER);
+    note(set.integer(tag::SeriesNumber, header.series_number), CDICOM_HAS_SERIES_NUMBER);
+    note(set.integer(tag::TemporalPositionIdentifier, header.temporal_position), CDICOM_HAS_TEMPORAL_POSITION);
+    note(set.numbers(tag::EchoTime, &header.echo_time, 1), CDICOM_HAS_ECHO_TIME);
+    note(set.numbers(tag::TriggerTime, &header.trigger_time, 1), CDICOM_HAS_TRIGGER_TIME);
+    note(cdicom::seconds_of_day(set.text(tag::ContentTime), header.content_time), CDICOM_HAS_CONTENT_TIME);
+    note(cdicom::seconds_of_day(set.text(tag::AcquisitionTime), header.acquisition_time),
+         CDICOM_HAS_ACQUISITION_TIME);
+    const bool is_siemens = set.text(tag::PrivateCreator0019).compare(0, 7, "SIEMENS") == 0;
+    note(set.numbers(tag::DiffusionBValue, &header.b_value, 1)
+             || (is_siemens && set.numbers(tag::SiemensBValue, &header.b_value, 1)),
+         CDICOM_HAS_B_VALUE);
+    double matrix[4] = {};
+    if (set.numbers(tag::AcquisitionMatrix, matrix, 4)) {
+        for (size_t index = 0; index < 4; index += 1) {
+            header.acquisition_matrix[index] = static_cast<int32_t>(std::min(std::max(matrix[index], 0.0), 65535.0));
+        }
+    }
+}
+
+}  // namespace
+
+void cdicom::put_text(const Node &node, uint32_t tag, char *field, size_t capacity) {
+    copy_text(field, capacity, node.text(tag));
+}
+
+bool cdicom::seconds_of_day(std::string text, double &value) {
+    text.erase(std::remove(text.begin(), text.end(), ':'), text.end());
+    text = text.substr(0, text.find_first_of("\\+-& "));
+    size_t digits = 0;
+    while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') digits += 1;
+    if (digits < 2 || digits > 6 || digits % 2 != 0) return false;
+    value = 0;
+    static const double weights[] = {3600, 60, 1};
+    for (size_t at = 0; at < digits; at += 2) value += weights[at / 2] * ((text[at] - '0') * 10 + text[at + 1] - '0');
+    double weight = 0.1;
+    for (size_t at = digits + 1; digits < text.size() && text[digits] == '.' && at < text.size(); at += 1) {
+        if (text[at] < '0' || text[at] > '9') break;
+        value += weight * (text[at] - '0');
+        weight /= 10;
+    }
+    return true;
+}
+
+void cdicom::fill_header(const Object &object, cdicom_header &header) {
+    fill_texts(object, header);
+    fill_pixels(object.set, header);
+    fill_geometry(object.set, header);
+    fill_acquisition(object.set, header);
+    header.pixel_kind = static_cast<int32_t>(object.pixels.kind);
+    find_mosaic(object.set, header);
+}
+
+extern "C" cdicom_code cdicom_read_object(const char *path, cdicom_header *header, cdicom_frame **frames,
+                                          size_t *count, cdicom_error *error) {
+    return cdicom::guarded(error, [=]() -> cdicom_code {
+        std::memset(header, 0, sizeof *header);
+        if (frames) *frames = nullptr;
+        if (count) *count = 0;
+        cdicom::Object object;
+        const cdicom_code code = cdicom::read_object(path, true, object, error);
+        header->file_size = object.file_size;
+        if (code != CDICOM_OK) return code;
+        cdicom::fill_header(object, *header);
+        return frames && count ? cdicom::take_frames(object.set, frames, count, error) : CDICOM_OK;
+    });
+}

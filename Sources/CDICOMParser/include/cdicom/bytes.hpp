@@ -1,0 +1,83 @@
+#ifndef CDICOM_BYTES_HPP
+#define CDICOM_BYTES_HPP
+
+#include "errors.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace cdicom {
+
+/// The bytes of a data set, wherever they are stored. Only what is asked for is read.
+class Bytes {
+  public:
+    virtual ~Bytes() = default;
+    /// Whether `count` bytes from `at` exist.
+    virtual bool has(uint64_t at, uint64_t count) = 0;
+    /// `count` bytes from `at`, valid until the next call; null when they do not exist.
+    virtual const uint8_t *view(uint64_t at, size_t count) = 0;
+    /// Copies `count` bytes from `at`. False when they do not exist.
+    virtual bool copy(uint64_t at, size_t count, void *target) = 0;
+    /// How many bytes there are from `at` on.
+    virtual uint64_t left(uint64_t at) = 0;
+};
+
+/// A file, read through a small window.
+class FileBytes : public Bytes {
+  public:
+    ~FileBytes() override;
+    cdicom_code open(const char *path, cdicom_error *error);
+    uint64_t size() const { return size_; }
+
+    bool has(uint64_t at, uint64_t count) override { return at <= size_ && count <= size_ - at; }
+    const uint8_t *view(uint64_t at, size_t count) override;
+    bool copy(uint64_t at, size_t count, void *target) override;
+    uint64_t left(uint64_t at) override { return at < size_ ? size_ - at : 0; }
+
+  private:
+    int descriptor_ = -1;
+    uint64_t size_ = 0, start_ = 0;
+    size_t filled_ = 0;
+    std::vector<uint8_t> window_;
+};
+
+/// Bytes in memory.
+class MemoryBytes : public Bytes {
+  public:
+    std::vector<uint8_t> bytes;
+
+    bool has(uint64_t at, uint64_t count) override { return at <= bytes.size() && count <= bytes.size() - at; }
+    const uint8_t *view(uint64_t at, size_t count) override { return has(at, count) ? bytes.data() + at : nullptr; }
+    bool copy(uint64_t at, size_t count, void *target) override;
+    uint64_t left(uint64_t at) override { return at < bytes.size() ? bytes.size() - at : 0; }
+};
+
+/// A raw deflate stream (RFC 1951) in a file. Defined in inflate.cpp.
+class InflateStream;
+
+/// The deflated rest of a file, inflated as far as it is asked for.
+class InflatedBytes : public Bytes {
+  public:
+    /// From byte `start` of the file on.
+    InflatedBytes(std::unique_ptr<FileBytes> file, uint64_t start);
+    ~InflatedBytes() override;
+    /// Whether more was asked for than any slice needs.
+    bool too_large() const { return too_large_; }
+
+    bool has(uint64_t at, uint64_t count) override;
+    const uint8_t *view(uint64_t at, size_t count) override { return has(at, count) ? bytes_.data() + at : nullptr; }
+    bool copy(uint64_t at, size_t count, void *target) override;
+    uint64_t left(uint64_t at) override;
+
+  private:
+    void inflate(uint64_t end);
+
+    std::unique_ptr<InflateStream> stream_;
+    std::vector<uint8_t> bytes_;
+    bool ended_ = false, too_large_ = false;
+};
+
+}  // namespace cdicom
+
+#endif

@@ -1,0 +1,91 @@
+#ifndef CDICOM_DATASET_HPP
+#define CDICOM_DATASET_HPP
+
+#include "bytes.hpp"
+#include "syntax.hpp"
+
+#include <map>
+
+namespace cdicom {
+
+/// The most items that are kept of one sequence: frames, of which a series of images has a tenth of that.
+const size_t most_items = size_t(1) << 18;
+
+/// One value as stored, with what is needed to understand it.
+struct Value {
+    char vr[2] = {'U', 'N'};
+    bool big = false;
+    std::string bytes;
+
+    /// Without the padding of the standard.
+    std::string text() const;
+    /// All of its numbers; empty when one of them is not a finite number.
+    std::vector<double> numbers() const;
+};
+
+/// The elements of a data set, or of an item, that are listed in kept.cpp.
+struct Node {
+    std::map<uint32_t, Value> values;
+    std::map<uint32_t, std::vector<Node>> sequences;
+
+    const Value *find(uint32_t tag) const;
+    std::string text(uint32_t tag) const;
+    /// `count` finite numbers. The element must hold exactly these unless more are allowed.
+    bool numbers(uint32_t tag, double *values, size_t count, bool more_allowed = false) const;
+    bool integer(uint32_t tag, int64_t &value) const;
+    /// The first item of a sequence.
+    const Node *item(uint32_t tag) const;
+};
+
+/// Where the pixels of an object are.
+struct PixelElement {
+    enum Kind { none = 0, cells = 1, floats = 2, doubles = 3 };
+    struct Piece {
+        uint64_t at = 0, length = 0;
+    };
+
+    Kind kind = none;
+    bool encapsulated = false;
+    bool big = false;
+    /// Whether the cells lie in 16-bit words (OW), which matters to cells of 8 bits in big endian.
+    bool in_words = false;
+    /// Native: the place, and the length as stated.
+    Piece native;
+    /// Encapsulated: the fragments behind the offset table.
+    std::vector<Piece> fragments;
+    std::vector<uint64_t> offsets;
+    /// The first fragment of each frame, once that is known.
+    std::vector<size_t> starts;
+    std::vector<std::string> notes;
+};
+
+/// What is known of an object without its pixels.
+struct Object {
+    Node meta, set;
+    PixelElement pixels;
+    /// What holds the bytes that `pixels` points into.
+    std::unique_ptr<Bytes> bytes;
+    int64_t file_size = 0;
+    /// As stated; `syntax` is null for one that is not known.
+    std::string syntax_uid;
+    const TransferSyntax *syntax = nullptr;
+};
+
+/// Reads what lies before the pixels, and where they are. The functional groups of frames are kept with `with_frames`,
+/// the fragments of compressed pixels are found without.
+///
+/// CDICOM_NOT_UNDERSTOOD for a file that DCMTK should read; what `object` holds then is of no use but for `file_size`.
+cdicom_code read_object(const char *path, bool with_frames, Object &object, cdicom_error *error);
+
+/// The representation of an element that is kept; null for all others.
+const char *kept_representation(uint32_t tag);
+
+/// Fills the caller's header from an object.
+void fill_header(const Object &object, cdicom_header &header);
+
+/// The frames of a multi-frame object, to be given to free(); none of any other.
+cdicom_code take_frames(const Node &set, cdicom_frame **frames, size_t *count, cdicom_error *error);
+
+}  // namespace cdicom
+
+#endif

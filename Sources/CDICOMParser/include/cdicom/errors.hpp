@@ -1,0 +1,34 @@
+#ifndef CDICOM_ERRORS_HPP
+#define CDICOM_ERRORS_HPP
+
+#include "../CDICOMParser.h"
+
+#include <exception>
+#include <new>
+#include <string>
+
+namespace cdicom {
+
+/// Fills the caller's error, if there is one, and returns the code.
+cdicom_code fail(cdicom_error *error, cdicom_code code, const std::string &text);
+
+/// Copies a text to a field, cut to its size and without the padding of the standard.
+void copy_text(char *field, size_t capacity, const std::string &text);
+
+/// Runs `body` and turns exceptions into codes.
+template <typename Body>
+cdicom_code guarded(cdicom_error *error, Body body) noexcept {
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return fail(error, CDICOM_NO_MEMORY, "no memory");
+    } catch (const std::exception &exception) {
+        return fail(error, CDICOM_INTERNAL, exception.what());
+    } catch (...) {
+        return fail(error, CDICOM_INTERNAL, "an unknown exception");
+    }
+}
+
+}  // namespace cdicom
+
+#endif

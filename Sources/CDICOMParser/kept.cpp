@@ -1,0 +1,125 @@
+#include "cdicom/dataset.hpp"
+
+#include "cdicom/tags.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace {
+
+struct KeptElement {
+    uint32_t tag;
+    /// The representation by the dictionary, for implicit data sets.
+    const char *vr;
+};
+
+namespace tag = cdicom::tag;
+
+/// In the order of their tags.
+constexpr KeptElement kept_elements[] = {
+    {tag::MediaStorageSOPClassUID, "UI"},
+    {tag::TransferSyntaxUID, "UI"},
+    {tag::ImageType, "CS"},
+    {tag::SOPClassUID, "UI"},
+    {tag::SOPInstanceUID, "UI"},
+    {tag::AcquisitionDateTime, "DT"},
+    {tag::AcquisitionTime, "TM"},
+    {tag::ContentTime, "TM"},
+    {tag::Modality, "CS"},
+    {tag::Manufacturer, "LO"},
+    {tag::SeriesDescription, "LO"},
+    {tag::FrameType, "CS"},
+    {tag::SliceThickness, "DS"},
+    {tag::EchoTime, "DS"},
+    {tag::EchoNumbers, "IS"},
+    {tag::SpacingBetweenSlices, "DS"},
+    {tag::TriggerTime, "DS"},
+    {tag::GantryDetectorTilt, "DS"},
+    {tag::AcquisitionMatrix, "US"},
+    {tag::FrameAcquisitionDateTime, "DT"},
+    {tag::EffectiveEchoTime, "FD"},
+    {tag::DiffusionBValue, "FD"},
+    {tag::MREchoSequence, "SQ"},
+    {tag::MRDiffusionSequence, "SQ"},
+    {tag::CardiacSynchronizationSequence, "SQ"},
+    {tag::MRImageFrameTypeSequence, "SQ"},
+    {tag::CTImageFrameTypeSequence, "SQ"},
+    {tag::PETFrameAcquisitionSequence, "SQ"},
+    {tag::PrivateCreator0019, "LO"},
+    {tag::SiemensNumberOfImagesInMosaic, "US"},
+    {tag::SiemensBValue, "IS"},
+    {tag::SiemensMosaicRefAcqTimes, "FD"},
+    {tag::StudyInstanceUID, "UI"},
+    {tag::SeriesInstanceUID, "UI"},
+    {tag::SeriesNumber, "IS"},
+    {tag::AcquisitionNumber, "IS"},
+    {tag::InstanceNumber, "IS"},
+    {tag::ImagePositionPatient, "DS"},
+    {tag::ImageOrientationPatient, "DS"},
+    {tag::FrameOfReferenceUID, "UI"},
+    {tag::TemporalPositionIdentifier, "IS"},
+    {tag::StackID, "SH"},
+    {tag::InStackPositionNumber, "UL"},
+    {tag::FrameContentSequence, "SQ"},
+    {tag::PlanePositionSequence, "SQ"},
+    {tag::PlaneOrientationSequence, "SQ"},
+    {tag::TemporalPositionIndex, "UL"},
+    {tag::NominalCardiacTriggerDelayTime, "FD"},
+    {tag::FrameAcquisitionNumber, "US"},
+    {tag::DimensionIndexValues, "UL"},
+    {tag::SamplesPerPixel, "US"},
+    {tag::PhotometricInterpretation, "CS"},
+    {tag::PlanarConfiguration, "US"},
+    {tag::NumberOfFrames, "IS"},
+    {tag::Rows, "US"},
+    {tag::Columns, "US"},
+    {tag::PixelSpacing, "DS"},
+    {tag::BitsAllocated, "US"},
+    {tag::BitsStored, "US"},
+    {tag::HighBit, "US"},
+    {tag::PixelRepresentation, "US"},
+    {tag::PixelPaddingValue, "US"},
+    {tag::PixelPaddingRangeLimit, "US"},
+    {tag::WindowCenter, "DS"},
+    {tag::WindowWidth, "DS"},
+    {tag::RescaleIntercept, "DS"},
+    {tag::RescaleSlope, "DS"},
+    {tag::RedPaletteColorLookupTableDescriptor, "US"},
+    {tag::GreenPaletteColorLookupTableDescriptor, "US"},
+    {tag::BluePaletteColorLookupTableDescriptor, "US"},
+    {tag::RedPaletteColorLookupTableData, "OW"},
+    {tag::GreenPaletteColorLookupTableData, "OW"},
+    {tag::BluePaletteColorLookupTableData, "OW"},
+    {tag::ModalityLUTSequence, "SQ"},
+    {tag::LUTDescriptor, "US"},
+    {tag::LUTData, "US"},
+    {tag::PixelMeasuresSequence, "SQ"},
+    {tag::FrameVOILUTSequence, "SQ"},
+    {tag::PixelValueTransformationSequence, "SQ"},
+    {tag::PrivateCreator0029First, "LO"},
+    {tag::PrivateCreator0029Second, "LO"},
+    {tag::PrivateCreator0029Third, "LO"},
+    {tag::CSAImageHeaderInfoFirst, "OB"},
+    {tag::CSAImageHeaderInfoSecond, "OB"},
+    {tag::CSAImageHeaderInfoThird, "OB"},
+    {tag::Units, "CS"},
+    {tag::SharedFunctionalGroupsSequence, "SQ"},
+    {tag::PerFrameFunctionalGroupsSequence, "SQ"},
+};
+
+constexpr bool is_ordered() {
+    for (size_t index = 1; index < std::size(kept_elements); index += 1) {
+        if (kept_elements[index - 1].tag >= kept_elements[index].tag) return false;
+    }
+    return true;
+}
+static_assert(is_ordered(), "kept_elements is searched by bisection");
+
+}  // namespace
+
+const char *cdicom::kept_representation(uint32_t tag) {
+    const KeptElement *end = std::end(kept_elements);
+    const KeptElement *found = std::lower_bound(
+        std::begin(kept_elements), end, tag, [](const KeptElement &one, uint32_t other) { return one.tag < other; });
+    return found != end && found->tag == tag ? found->vr : nullptr;
+}

@@ -1,0 +1,105 @@
+#include "walk.hpp"
+
+#include "cdicom/frames.hpp"
+#include "cdicom/tags.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace {
+
+using namespace cdicom;
+
+/// A length or an offset in little endian, which those of fragments always are.
+uint64_t little_endian(const uint8_t *at) {
+    return at[0] | at[1] << 8 | at[2] << 16 | static_cast<uint64_t>(at[3]) << 24;
+}
+
+/// Finds the fragments of compressed pixels. What is missing at the end is left to their decoder.
+void find_fragments(Bytes &bytes, PixelElement &pixels) {
+    ElementReader reader(bytes, false);
+    uint64_t at = pixels.native.at;
+    bool is_first = true, has_ended = false;
+    ElementHead head;
+    while (reader.head(at, true, head)) {
+        at = head.value;
+        has_ended = head.tag == tag::SequenceDelimitationItem;
+        if (head.tag != tag::Item) break;
+        const uint64_t there = std::min<uint64_t>(head.length, bytes.left(at));
+        const bool is_cut = there < head.length;
+        if (is_cut) pixels.notes.push_back("the last fragment of the pixel data is cut short");
+        if (is_first) {
+            std::vector<uint8_t> table(static_cast<size_t>(std::min<uint64_t>(there, most_kept)));
+            if (bytes.copy(at, table.size(), table.data()) && pixels.offsets.empty()) {
+                for (size_t entry = 0; entry + 4 <= table.size(); entry += 4) {
+                    pixels.offsets.push_back(little_endian(&table[entry]));
+                }
+            }
+        } else {
+            pixels.fragments.push_back({at, there});
+        }
+        is_first = false;
+        at += there;
+        if (is_cut) return;
+    }
+    if (!has_ended) pixels.notes.push_back("the pixel data does not end where it should: its end marker is missing");
+}
+
+/// The outcome of a walk as a code, with its text.
+cdicom_code report(Walk::Outcome outcome, cdicom_error *error) {
+    switch (outcome) {
+        case Walk::Outcome::fine: return CDICOM_OK;
+        case Walk::Outcome::not_understood:
+            return fail(error, CDICOM_NOT_UNDERSTOOD, "the structure of the data set is not understood");
+        case Walk::Outcome::too_deep:
+            return fail(error, CDICOM_NESTED_TOO_DEEP,
+                        "sequences are nested hundreds of levels deep, which no real object does");
+        case Walk::Outcome::too_much:
+            return fail(error, CDICOM_NOT_READABLE,
+                        "the header holds more items or bytes than that of any real object");
+    }
+    return CDICOM_INTERNAL;
+}
+
+/// The preamble and the file meta information; `at` is then the place of the data set.
+bool read_meta(FileBytes &file, Object &object, uint64_t &at) {
+    const uint8_t *start = file.view(0, static_cast<size_t>(std::min<uint64_t>(file.size(), 132)));
+    // Without a preamble the transfer syntax has to be guessed.
+    if (!start || file.size() < 132 || std::memcmp(start + 128, "DICM", 4) != 0) return false;
+    at = 132;
+    if (!Walk::meta_information(file, at, object.meta)) return false;
+    object.syntax_uid = object.meta.text(tag::TransferSyntaxUID);
+    object.syntax = find_syntax(object.syntax_uid);
+    return object.syntax != nullptr;
+}
+
+}  // namespace
+
+cdicom_code cdicom::read_object(const char *path, bool with_frames, Object &object, cdicom_error *error) {
+    std::unique_ptr<FileBytes> file(new FileBytes);
+    const cdicom_code opened = file->open(path, error);
+    if (opened != CDICOM_OK) return opened;
+    object.file_size = static_cast<int64_t>(file->size());
+    uint64_t at = 0;
+    if (!read_meta(*file, object, at)) return report(Walk::Outcome::not_understood, error);
+    InflatedBytes *inflated = nullptr;
+    if (object.syntax->is_deflated) {
+        inflated = new InflatedBytes(std::move(file), at);
+        object.bytes.reset(inflated);
+        at = 0;
+    } else {
+        object.bytes = std::move(file);
+    }
+    Walk walk(*object.bytes, object.syntax->is_explicit, object.syntax->is_big_endian, with_frames);
+    const Walk::Outcome outcome = walk.data_set(at, object.set, object.pixels);
+    if (inflated && inflated->too_large()) {
+        return fail(error, CDICOM_NOT_READABLE,
+                    "the deflated data set swells beyond 256 MiB, which no single slice does");
+    }
+    if (outcome != Walk::Outcome::fine) return report(outcome, error);
+    if (object.set.values.empty() && object.pixels.kind == PixelElement::none) {
+        return report(Walk::Outcome::not_understood, error);
+    }
+    if (object.pixels.encapsulated && !with_frames) find_fragments(*object.bytes, object.pixels);
+    return CDICOM_OK;
+}

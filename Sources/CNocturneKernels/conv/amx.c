@@ -1,0 +1,73 @@
+// Matrix tiles (AMX) of the processor.
+
+#include "internal.h"
+
+#if defined(__x86_64__) && defined(__clang__) && defined(__linux__)
+
+#include <cpuid.h>
+#include <immintrin.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TARGET target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16")
+#pragma clang attribute push(__attribute__((TARGET)), apply_to = function)
+
+#define TILE_ZERO(t) _tile_zero(t)
+#define TILE_LOAD(t, address, stride) _tile_loadd(t, address, stride)
+#define TILE_PRODUCTS(sums, a, b) _tile_dpbf16ps(sums, a, b)
+#define TILE_STORE(t, address, stride) _tile_stored(t, address, stride)
+
+#include "amx_template.h"
+
+/// Tiles belong to a thread: all eight, of their full size.
+static void begin(void) {
+    struct {
+        uint8_t palette, start_row, reserved[14];
+        uint16_t row_bytes[16];
+        uint8_t rows[16];
+    } shape = {.palette = 1};
+    for (int t = 0; t < 8; t++) {
+        shape.row_bytes[t] = 64;
+        shape.rows[t] = TILE_ROWS;
+    }
+    _tile_loadconfig(&shape);
+}
+
+/// Without tiles in use, the kernel saves less when it switches threads.
+static void end(void) { _tile_release(); }
+
+#pragma clang attribute pop
+
+static bool has_tiles(void) {
+    unsigned a, b, c, d;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+    return d >> 24 & 1 && d >> 22 & 1;
+}
+
+static conv_kernels kernels;
+static bool works;
+
+static void find_out(void) {
+    // Linux gives a process its tiles when it asks for them, for all its threads: ARCH_REQ_XCOMP_PERM, tile data.
+    const conv_kernels *vectors = nk_conv_kernels_avx512_bf16();
+    if (!vectors || !has_tiles() || syscall(SYS_arch_prctl, 0x1023, 18) != 0) return;
+    kernels = *vectors;
+    kernels.longest = 2 * TILE_ROWS;
+    kernels.matrix = matrix;
+    kernels.begin = begin;
+    kernels.end = end;
+    works = true;
+}
+
+const conv_kernels *nk_conv_kernels_amx(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_out);
+    return works ? &kernels : NULL;
+}
+
+#else
+
+const conv_kernels *nk_conv_kernels_amx(void) { return NULL; }
+
+#endif

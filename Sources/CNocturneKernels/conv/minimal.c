@@ -1,0 +1,203 @@
+// Minimal filtering (Winograd) along y and x: a tile of 2 × 4 outputs of a 3 × 3 kernel from 4 × 6 = 24 products of
+// transformed inputs and weights instead of 72. Taps along z stay sums, so a 3 × 3 × 3 convolution needs a third of the
+// multiplications. A chunk transforms its input plane by plane, multiplies point by point with the same register tiles
+// as the direct form (a tile is a voxel there, a tap along z a tap), and transforms back as it writes the output. Tiles of 4 × 4
+// would save another quarter but err three times as much; these err hardly more than the plain sum.
+
+#include "internal.h"
+
+static const float zeros[32];
+
+/// The products of some planes of the output.
+typedef struct minimal_planes {
+    const conv_job *job;
+    const conv_unit *unit;
+    /// First plane, within the box, and how many.
+    int first, count;
+    int tiles_y, tiles_x;
+    /// `[point][plane][tile][output channel]`.
+    float *products;
+    ptrdiff_t product_point;
+} minimal_planes;
+
+/// Products of all points. `tile` has what they share; `input` is where the first point of the box's first plane is.
+static void multiply(const minimal_planes *work, conv_tile tile, const float *input, ptrdiff_t input_point, int block) {
+    const nk_conv_plan *plan = work->job->plan;
+    const conv_kernels *kernels = plan->kernels;
+    const int tiles = work->tiles_y * work->tiles_x, width = tile.channels;
+    const int longest = kernels->longest;
+    const int parts = ceil_div(tiles, longest), shorter = tiles / parts, longer = tiles % parts;
+    conv_tile_function *const(*table)[14] = kernels->tiles[0][work->unit->vectors - 1];
+    int together = 1;
+    for (int s = 2; s <= 4 && parts == 1; s++) {
+        if (table[s - 1][tiles - 1]) together = s;
+    }
+    for (int p = 0; p < nk_conv_minimal_points(plan); p++) {
+        const size_t terms = ((size_t)p * words_of(plan) + (size_t)block * CONV_BLOCK) * plan->desc.kz;
+        tile.weights = plan->weights + work->unit->weights + terms * width;
+        for (int z = 0; z < work->count;) {
+            const int segments = work->count - z >= together ? together : 1;
+            int at = 0;
+            for (int i = 0; i < parts; i++) {
+                const int length = shorter + (i < longer);
+                tile.input = input + p * input_point + (work->first + z) * tile.input_segment +
+                    (ptrdiff_t)at * CONV_BLOCK;
+                tile.output = work->products + p * work->product_point + ((ptrdiff_t)z * tiles + at) * width;
+                table[segments - 1][length - 1](&tile);
+                at += length;
+            }
+            z += segments;
+        }
+    }
+}
+
+/// Transforms products to outputs, and applies what follows them.
+static void transform_back(const minimal_planes *work, int width) {
+    const conv_job *job = work->job;
+    const nk_conv_plan *plan = job->plan;
+    const conv_unit *unit = work->unit;
+    const int cout = plan->desc.cout;
+    const ptrdiff_t row = (ptrdiff_t)plan->out[X] * cout;
+    const float *products = work->products;
+    for (int z = job->first[Z] + work->first; z < job->first[Z] + work->first + work->count; z++) {
+        for (int ty = 0; ty < work->tiles_y; ty++) {
+            const size_t line = (size_t)z * plan->out[Y] + job->first[Y] + ty * MINIMAL_Y;
+            const size_t at = (line * plan->out[X] + job->first[X]) * cout + unit->first;
+            const conv_minimal_output back = {
+                .points = products,
+                .point = work->product_point,
+                .width = width,
+                .bias = plan->bias + unit->first,
+                .output = job->out + at,
+                .output_row = row,
+                .output_step = cout,
+                .rows = min_int(MINIMAL_Y, job->size[Y] - ty * MINIMAL_Y),
+                .columns = job->size[X],
+                .channels = unit->channels,
+            };
+            plan->kernels->minimal_output[plan->minimal_x / 4](&back);
+            products += (ptrdiff_t)work->tiles_x * width;
+            if (!job->residual && job->out_slope == 1 && !job->sums) continue;
+            const conv_finish finish = {
+                .output = back.output,
+                .residual = job->residual ? job->residual + at : NULL,
+                .output_segment = row,
+                .output_step = cout,
+                .segments = back.rows,
+                .length = back.columns,
+                .channels = unit->channels,
+                .slope = job->out_slope,
+                .sums = job->sums ? job->sums + unit->first : NULL,
+                .squares = job->sums ? job->squares + unit->first : NULL,
+            };
+            plan->kernels->finish(&finish);
+        }
+    }
+}
+
+/// The input points of some blocks of channels, `[point][block][plane][tile][channel]`, and the distances within.
+typedef struct minimal_inputs {
+    float *points;
+    /// The first block, and how many.
+    int block, blocks;
+    int planes, tiles_y, tiles_x;
+    ptrdiff_t plane, block_step, point;
+} minimal_inputs;
+
+/// Packs the voxels of the blocks plane by plane, and transforms them to points. `plane_floats`: of all packed blocks
+/// of a plane.
+static void transform_in(const conv_job *job, const minimal_inputs *inputs, size_t plane_floats) {
+    const nk_conv_plan *plan = job->plan;
+    const int each = nk_conv_minimal_plane_blocks(plan);
+    // Of packed planes: of the last block's words, only those that have channels.
+    const int plane_blocks =
+        min_int(inputs->blocks * each, ceil_div(plan->desc.cin, CONV_BLOCK) - inputs->block * each);
+    const size_t plane_block = plane_floats / ((size_t)plan->pass_blocks * each);
+    for (int z = 0; z < inputs->planes; z++) {
+        if (!plan->reads[Z][z % plan->in_stride[Z]]) continue;
+        const int in_z = job->first[Z] * plan->in_stride[Z] + plan->lowest[Z] + z;
+        for (int y = 0; y < inputs->tiles_y * MINIMAL_Y + 2; y++) {
+            nk_conv_pack_row(
+                job, 0, inputs->block * each, plane_blocks, in_z, job->first[Y] + plan->lowest[Y] + y,
+                job->packed + (size_t)y * plan->row, plane_block);
+        }
+        for (int b = 0; b < plane_blocks; b++) {
+            const conv_minimal_input work = {
+                .input = job->packed + b * plane_block,
+                .row = (ptrdiff_t)plan->row,
+                .tiles_y = inputs->tiles_y,
+                .tiles_x = inputs->tiles_x,
+                .points = inputs->points + b / each * inputs->block_step + z * inputs->plane +
+                    b % each * (CONV_BLOCK / 2),
+                .point = inputs->point,
+            };
+            plan->kernels->minimal_input[plan->minimal_x / 4](&work);
+        }
+    }
+}
+
+/// Multiplies the points with the weights of one unit, some planes at a time, and transforms back after the last block.
+static void multiply_unit(
+    const conv_job *job, const conv_unit *unit, const minimal_inputs *inputs, const ptrdiff_t *taps, float *products) {
+    const nk_conv_plan *plan = job->plan;
+    const int tiles = inputs->tiles_y * inputs->tiles_x;
+    const bool last = inputs->block + inputs->blocks == plan->block_count;
+    const int width = unit->vectors * plan->kernels->lanes;
+    const conv_tile tile = {
+        .input_segment = plan->in_stride[Z] * inputs->plane,
+        .input_block = inputs->block_step,
+        .taps = taps,
+        .tap_count = plan->desc.kz,
+        .block_count = inputs->blocks,
+        .last_words = last ? plan->last_words : CONV_BLOCK,
+        .bias = inputs->block == 0 ? zeros : NULL,
+        .output_segment = (ptrdiff_t)tiles * width,
+        .output_step = width,
+        .channels = width,
+    };
+    for (int z = 0; z < job->size[Z]; z += plan->depth) {
+        const int count = min_int(plan->depth, job->size[Z] - z);
+        const minimal_planes work = {
+            .job = job,
+            .unit = unit,
+            .first = z,
+            .count = count,
+            .tiles_y = inputs->tiles_y,
+            .tiles_x = inputs->tiles_x,
+            .products = products,
+            .product_point = (ptrdiff_t)count * tiles * width,
+        };
+        multiply(&work, tile, inputs->points, inputs->point, inputs->block);
+        if (last) transform_back(&work, width);
+    }
+}
+
+void nk_conv_minimal_run(const conv_job *job, int first, int end) {
+    const nk_conv_plan *plan = job->plan;
+    const nk_conv_desc *d = &plan->desc;
+    size_t floats[3];
+    nk_conv_minimal_measure(plan, floats);
+    minimal_inputs inputs = {
+        .points = job->packed + floats[0],
+        .planes = nk_conv_minimal_planes(plan, job->size[Z]),
+        .tiles_y = ceil_div(job->size[Y], MINIMAL_Y),
+        .tiles_x = ceil_div(job->size[X], plan->minimal_x),
+    };
+    inputs.plane = (ptrdiff_t)(inputs.tiles_y * inputs.tiles_x) * CONV_BLOCK;
+    inputs.block_step = inputs.planes * inputs.plane;
+    float *products = inputs.points + floats[1];
+    const bool keeps_products = plan->pass_blocks < plan->block_count;
+    ptrdiff_t taps[16];
+    for (int k = 0; k < d->kz; k++) taps[k] = (ptrdiff_t)k * d->dilation_z * inputs.plane;
+
+    for (int block = 0; block < plan->block_count; block += plan->pass_blocks) {
+        inputs.block = block;
+        inputs.blocks = min_int(plan->pass_blocks, plan->block_count - block);
+        inputs.point = inputs.blocks * inputs.block_step;
+        transform_in(job, &inputs, floats[0]);
+        for (int u = first; u < end; u++) {
+            float *own = products + (keeps_products ? (size_t)(u - first) * floats[2] : 0);
+            multiply_unit(job, &plan->units[u], &inputs, taps, own);
+        }
+    }
+}

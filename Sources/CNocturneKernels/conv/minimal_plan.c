@@ -1,0 +1,230 @@
+// Plans of minimal filtering: its boxes, weights and memory.
+
+#include "internal.h"
+
+/// What the transformed inputs and products of a chunk may take of the second-level cache.
+#define POINT_BYTES (600 * 1024)
+
+/// How the taps of the kernel become points, along y and along x.
+static const double transform_2[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
+static const double transform_4[6][3] = {
+    {1.0 / 4, 0, 0},
+    {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+    {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+    {1.0 / 24, 1.0 / 12, 1.0 / 6},
+    {1.0 / 24, -1.0 / 12, 1.0 / 6},
+    {0, 0, 1},
+};
+
+int nk_conv_minimal_points(const nk_conv_plan *plan) { return POINTS_Y * (plan->minimal_x + 2); }
+
+int nk_conv_minimal_plane_blocks(const nk_conv_plan *plan) { return plan->pairs ? 2 : 1; }
+
+/// Planes of products worth a pass over the weights, when all input channels are there at once.
+static int depth_of(int box_z, double tiles) {
+    const int enough = (int)(128 / tiles) + 1;
+    return min_int(box_z, enough);
+}
+
+int nk_conv_minimal_planes(const nk_conv_plan *plan, int size) {
+    return (size - 1) * plan->in_stride[Z] + plan->span[Z];
+}
+
+/// Whether minimal filtering fits a layer.
+static bool is_suitable(const nk_conv_plan *plan) {
+    const nk_conv_desc *d = &plan->desc;
+    // Matrix tiles multiply faster than anything could be transformed for them.
+    if (!plan->kernels || plan->kernels->matrix || plan->depthwise || plan->distance != CONV_BLOCK) return false;
+    if (d->transposed || d->groups != 1) return false;
+    if (d->ky != 3 || d->kx != 3 || d->kz > 16) return false;
+    return d->stride_y == 1 && d->stride_x == 1 && d->dilation_y == 1 && d->dilation_x == 1;
+}
+
+/// What all ways to cut a layer share.
+typedef struct minimal_layer {
+    const nk_conv_plan *plan;
+    /// Tiles of the grid along y and x.
+    int all_y, all_x;
+    double points, plane_blocks, lanes, vectors, weight_bytes;
+} minimal_layer;
+
+/// A way to cut it: the box, in tiles, the units of a range, the blocks of a pass, and the planes of products that exist
+/// at a time.
+typedef struct minimal_cut {
+    int box_z, tiles_y, tiles_x, units, pass_blocks, depth;
+    /// In cycles; negative for none.
+    double cost;
+} minimal_cut;
+
+/// The cycles of a chunk.
+static double cycles_of(const minimal_layer *layer, const minimal_cut *cut) {
+    const nk_conv_plan *plan = layer->plan;
+    const double points = layer->points, lanes = layer->lanes, vectors = layer->vectors;
+    const int box_z = cut->box_z, tiles_y = cut->tiles_y, tiles_x = cut->tiles_x;
+    const double planes = nk_conv_minimal_planes(plan, box_z);
+    const double tiles = (double)tiles_y * tiles_x;
+    const double share = (double)cut->units / plan->unit_count;
+    // Tiles that do not fill the registers pay for their weights more often.
+    const int rows = tiles > plan->kernels->longest
+        ? (int)(tiles / ceil_div((int)tiles, plan->kernels->longest))
+        : (int)tiles * (tiles * 2 <= plan->kernels->longest && box_z > 1 ? 2 : 1);
+    const double filling = 1 + 0.6 / rows;
+    const double passes = ceil_div(plan->block_count, cut->pass_blocks);
+    const double deep = (double)plan->desc.kz * words_of(plan) * plan->product_cost;
+    double cycles = points * box_z * tiles * deep * vectors * share / 2 * filling;
+    cycles += planes * tiles * layer->plane_blocks * points * 3 * 16 / lanes;
+    const double row = 150 + (tiles_x * plan->minimal_x + 2) * 6.0 * 16 / lanes;
+    cycles += planes * (tiles_y * MINIMAL_Y + 2) * row * layer->plane_blocks;
+    cycles += box_z * tiles * vectors * share * (points * 3 + MINIMAL_Y * plan->minimal_x * 5);
+    cycles += (passes - 1) * points * box_z * tiles * vectors * share * 2;
+    cycles += layer->weight_bytes * share / 16 + layer->weight_bytes * share * (ceil_div(box_z, cut->depth) - 1) / 32;
+    cycles += 3000;
+    return cycles;
+}
+
+/// Chooses blocks and planes so that they stay in the cache. False when not even one block does.
+static bool fit_cache(const minimal_layer *layer, minimal_cut *cut) {
+    const nk_conv_plan *plan = layer->plan;
+    const double planes = nk_conv_minimal_planes(plan, cut->box_z);
+    const double tiles = (double)cut->tiles_y * cut->tiles_x;
+    const double block_bytes = planes * tiles * layer->points * CONV_BLOCK * 4;
+    const double plane_bytes = layer->points * tiles * 2 * layer->lanes * 4;
+    cut->pass_blocks = plan->block_count;
+    cut->depth = depth_of(cut->box_z, tiles);
+    if (block_bytes * cut->pass_blocks + plane_bytes * cut->depth <= POINT_BYTES) return true;
+    cut->depth = cut->box_z;
+    cut->pass_blocks = (int)((POINT_BYTES - plane_bytes * cut->depth * cut->units) / block_bytes);
+    if (cut->pass_blocks < 1) return false;
+    cut->pass_blocks = min_int(cut->pass_blocks, plan->block_count);
+    cut->pass_blocks = ceil_div(plan->block_count, ceil_div(plan->block_count, cut->pass_blocks));
+    return true;
+}
+
+/// Tries all divisions of the units into ranges for the box of `cut`, and keeps the cheapest in `best`.
+static void try_ranges(const minimal_layer *layer, minimal_cut cut, minimal_cut *best) {
+    const nk_conv_plan *plan = layer->plan;
+    const double boxes = (double)ceil_div(plan->grid[Z], cut.box_z) * ceil_div(layer->all_y, cut.tiles_y) *
+        ceil_div(layer->all_x, cut.tiles_x);
+    for (int ranges = 1; ranges <= plan->unit_count && ranges <= 64; ranges++) {
+        cut.units = ceil_div(plan->unit_count, ranges);
+        if (ranges > 1 && cut.units == ceil_div(plan->unit_count, ranges - 1)) continue;
+        if (!fit_cache(layer, &cut)) continue;
+        cut.cost = cycles_of(layer, &cut) * nk_conv_waiting(boxes * ranges) * boxes * ranges;
+        if (best->cost < 0 || cut.cost < best->cost) *best = cut;
+    }
+}
+
+/// The cheapest of all cuts.
+static minimal_cut choose_cut(const minimal_layer *layer) {
+    const int grid_z = layer->plan->grid[Z];
+    minimal_cut best = {.cost = -1};
+    int last_z = 0;
+    for (int cut_z = 1; cut_z <= grid_z; cut_z++) {
+        const int box_z = ceil_div(grid_z, cut_z);
+        if (box_z == last_z || box_z > 16) continue;
+        last_z = box_z;
+        int last_y = 0;
+        for (int cut_y = 1; cut_y <= layer->all_y; cut_y++) {
+            const int tiles_y = ceil_div(layer->all_y, cut_y);
+            if (tiles_y == last_y || tiles_y > 16) continue;
+            last_y = tiles_y;
+            int last_x = 0;
+            for (int cut_x = 1; cut_x <= layer->all_x; cut_x++) {
+                const int tiles_x = ceil_div(layer->all_x, cut_x);
+                if (tiles_x == last_x || tiles_x > 32) continue;
+                last_x = tiles_x;
+                try_ranges(layer, (minimal_cut){.box_z = box_z, .tiles_y = tiles_y, .tiles_x = tiles_x}, &best);
+            }
+        }
+    }
+    return best;
+}
+
+double nk_conv_minimal_choose(nk_conv_plan *plan) {
+    if (!is_suitable(plan)) return -1;
+    plan->minimal_x = plan->pairs ? 2 : 4;
+    minimal_layer layer = {
+        .plan = plan,
+        .all_y = ceil_div(plan->grid[Y], MINIMAL_Y),
+        .all_x = ceil_div(plan->grid[X], plan->minimal_x),
+        .points = nk_conv_minimal_points(plan),
+        .plane_blocks = ceil_div(plan->desc.cin, CONV_BLOCK),
+        .lanes = plan->kernels->lanes,
+        .weight_bytes = (double)nk_conv_minimal_weight_count(plan) * sizeof(float),
+    };
+    for (int u = 0; u < plan->unit_count; u++) layer.vectors += plan->units[u].vectors;
+    const minimal_cut best = choose_cut(&layer);
+    if (best.cost < 0) return -1;
+    const int box[] = {best.box_z, best.tiles_y * MINIMAL_Y, best.tiles_x * plan->minimal_x};
+    for (int a = 0; a < 3; a++) {
+        plan->box[a] = box[a];
+        plan->boxes[a] = ceil_div(plan->grid[a], plan->box[a]);
+    }
+    plan->ranges = ceil_div(plan->unit_count, best.units);
+    plan->pass_blocks = best.pass_blocks;
+    plan->depth = best.depth;
+    return best.cost;
+}
+
+size_t nk_conv_minimal_weight_count(const nk_conv_plan *plan) {
+    size_t vectors = 0;
+    for (int u = 0; u < plan->unit_count; u++) vectors += (size_t)plan->units[u].vectors;
+    return vectors * plan->kernels->lanes * (size_t)words_of(plan) * plan->desc.kz * nk_conv_minimal_points(plan);
+}
+
+/// `[unit][point][block of 16 words][z tap][word][output channel]`.
+void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights) {
+    const int cin = plan->desc.cin, kz = plan->desc.kz;
+    const int points_x = plan->minimal_x + 2, points = nk_conv_minimal_points(plan);
+    const int channels_a_word = plan->pairs ? 2 : 1;
+    size_t place = 0;
+    for (int u = 0; u < plan->unit_count; u++) {
+        conv_unit *unit = &plan->units[u];
+        const size_t width = (size_t)unit->vectors * plan->kernels->lanes;
+        unit->weights = place;
+        const size_t point = (size_t)words_of(plan) * kz * width;
+        for (int i = 0; i < cin; i++) {
+            const int word = i / channels_a_word, block = word / CONV_BLOCK;
+            const int words = block + 1 == plan->block_count ? plan->last_words : CONV_BLOCK;
+            for (int z = 0; z < kz; z++) {
+                float *to = plan->weights + place +
+                    ((size_t)block * CONV_BLOCK * kz + (size_t)z * words + word % CONV_BLOCK) * width;
+                for (int o = 0; o < unit->channels; o++) {
+                    const float *kernel = weights + (((size_t)(unit->first + o) * cin + i) * kz + z) * 9;
+                    float taps[9];
+                    for (int k = 0; k < 9; k++) taps[k] = plan->rounds ? nk_conv_rounded(kernel[k]) : kernel[k];
+                    for (int p = 0; p < points; p++) {
+                        const double *y = transform_2[p / points_x];
+                        const double *x = (plan->minimal_x == 2 ? transform_2 : transform_4)[p % points_x];
+                        double sum = 0;
+                        for (int k = 0; k < 9; k++) sum += y[k / 3] * x[k % 3] * taps[k];
+                        float *place = to + p * point + o;
+                        if (plan->pairs) {
+                            ((uint16_t *)place)[i % 2] = nk_conv_bfloat16((float)sum);
+                        } else {
+                            *place = (float)sum;
+                        }
+                    }
+                }
+            }
+        }
+        place += point * points;
+    }
+}
+
+/// Floats of the packed planes, of the inputs' points and of the products of one unit.
+void nk_conv_minimal_measure(const nk_conv_plan *plan, size_t floats[3]) {
+    const size_t tiles = (size_t)plan->box[Y] / MINIMAL_Y * (plan->box[X] / plan->minimal_x);
+    const size_t points = (size_t)nk_conv_minimal_points(plan), planes = nk_conv_minimal_planes(plan, plan->box[Z]);
+    const size_t plane_block = round_up((size_t)plan->packed[Y] * plan->row, 16);
+    floats[0] = plan->pass_blocks * nk_conv_minimal_plane_blocks(plan) * plane_block;
+    floats[1] = plan->pass_blocks * planes * tiles * points * CONV_BLOCK;
+    floats[2] = plan->depth * tiles * points * 2 * plan->kernels->lanes;
+}
+
+size_t nk_conv_minimal_scratch_floats(const nk_conv_plan *plan) {
+    size_t floats[3];
+    nk_conv_minimal_measure(plan, floats);
+    const int units = plan->pass_blocks == plan->block_count ? 1 : ceil_div(plan->unit_count, plan->ranges);
+    return floats[0] + floats[1] + floats[2] * units;
+}

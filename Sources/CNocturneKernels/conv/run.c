@@ -1,0 +1,241 @@
+// Running a chunk: vector kernels over its units, and its statistics.
+
+#include <string.h>
+
+#include "internal.h"
+
+// MARK: Vector kernels
+
+/// Index into the table of tiles.
+static int distance_index(const nk_conv_plan *plan) {
+    return plan->distance == CONV_BLOCK ? 0 : plan->distance == 4 ? 1 : 2;
+}
+
+/// Index of the unit's first output channel at the start of a row of the box.
+static size_t output_row(const conv_job *job, const conv_unit *unit, int z, int y) {
+    const nk_conv_plan *plan = job->plan;
+    const conv_phase *phase = &plan->phases[unit->phase];
+    const size_t out_z = (size_t)(job->first[Z] + z) * plan->out_stride[Z] + phase->place[Z];
+    const size_t out_y = (size_t)(job->first[Y] + y) * plan->out_stride[Y] + phase->place[Y];
+    const size_t out_x = (size_t)job->first[X] * plan->out_stride[X] + phase->place[X];
+    const size_t voxel = (out_z * plan->out[Y] + out_y) * plan->out[X] + out_x;
+    return voxel * plan->desc.cout + unit->group * plan->group_out + unit->first;
+}
+
+/// One or two rows of a unit from a voxel on, on matrix tiles.
+static void run_matrix_rows(
+    const conv_job *job, const conv_unit *unit, conv_tile *tile, conv_finish *last, const int place[3], int segments,
+    int length) {
+    const size_t output = output_row(job, unit, place[Z], place[Y]) + (size_t)place[X] * tile->output_step;
+    tile->input = packed_row(job, place[Z], place[Y]) + (size_t)place[X] * job->plan->distance;
+    tile->output = job->out + output;
+    job->plan->kernels->matrix(tile, segments, length, unit->vectors);
+    if (!last) return;
+    last->output = tile->output;
+    last->residual = job->residual ? job->residual + output : NULL;
+    last->segments = segments;
+    last->length = length;
+    job->plan->kernels->finish(last);
+}
+
+/// All of one unit over the box on matrix tiles: 32 voxels of a row at a time, and what is left of two rows together
+/// where it is no more than 16 each.
+static void run_matrix(
+    const conv_job *job, const conv_unit *unit, conv_tile *tile, conv_finish *last, const int size[3]) {
+    const int longest = job->plan->kernels->longest;
+    const int rest = size[X] % longest, whole = size[X] - rest;
+    for (int z = 0; z < size[Z]; z++) {
+        for (int y = 0; y < size[Y]; y += 2) {
+            const int rows = min_int(2, size[Y] - y);
+            for (int row = 0; row < rows; row++) {
+                for (int x = 0; x < whole; x += longest) {
+                    run_matrix_rows(job, unit, tile, last, (int[]){z, y + row, x}, 1, longest);
+                }
+            }
+            if (rest == 0) continue;
+            const int together = rest <= longest / 2 ? rows : 1;
+            for (int row = 0; row < rows; row += together) {
+                run_matrix_rows(job, unit, tile, last, (int[]){z, y + row, whole}, together, rest);
+            }
+        }
+    }
+}
+
+/// What all tiles of a unit share, over some blocks of input channels.
+static conv_tile tile_of(const conv_job *job, const conv_unit *unit, int block, int blocks) {
+    const nk_conv_plan *plan = job->plan;
+    const conv_phase *phase = &plan->phases[unit->phase];
+    const int cout = plan->desc.cout;
+    const bool start = plan->depthwise || block == 0;
+    const bool end = plan->depthwise || block + blocks == plan->block_count;
+    conv_tile tile = {
+        .input_segment = (ptrdiff_t)plan->in_stride[Y] * (ptrdiff_t)plan->row,
+        .input_block = (ptrdiff_t)plan->block,
+        .taps = phase->taps,
+        .tap_count = phase->tap_count,
+        .block_count = blocks,
+        .input_low = (ptrdiff_t)plan->low,
+        .last_words = end ? plan->last_words : plan->distance,
+        .weights = plan->weights + unit->weights,
+        .bias = start ? plan->bias + unit->group * plan->group_out + unit->first : NULL,
+        .output_segment = (ptrdiff_t)plan->out_stride[Y] * plan->out[X] * cout,
+        .output_step = (ptrdiff_t)plan->out_stride[X] * cout,
+        .channels = unit->channels,
+    };
+    if (!plan->depthwise) {
+        const int width = unit->vectors * plan->kernels->lanes, parts = plan->split ? 2 : 1;
+        tile.weights += (size_t)block * phase->tap_count * plan->distance * width * parts;
+    }
+    return tile;
+}
+
+/// All of one unit over the box on vectors. Tiles of nearly equal length; rows so short that several make up a tile go
+/// together. `last` may be NULL.
+static void run_tiles(
+    const conv_job *job, const conv_unit *unit, conv_tile tile, conv_finish *last, const int size[3]) {
+    const nk_conv_plan *plan = job->plan;
+    const int longest = plan->kernels->longest;
+    const int tiles = ceil_div(size[X], longest), shorter = size[X] / tiles, longer = size[X] % tiles;
+    conv_tile_function *const(*table)[14] =
+        plan->depthwise ? NULL : plan->kernels->tiles[distance_index(plan)][unit->vectors - 1];
+    int together = 1;
+    if (table && tiles == 1) {
+        for (int s = 2; s <= 4; s++) {
+            if (table[s - 1][size[X] - 1]) together = s;
+        }
+    }
+    for (int z = 0; z < size[Z]; z++) {
+        for (int y = 0; y < size[Y];) {
+            const int segments = size[Y] - y >= together ? together : 1;
+            const float *input = packed_row(job, z, y);
+            const size_t output = output_row(job, unit, z, y);
+            int x = 0;
+            for (int i = 0; i < tiles; i++) {
+                const int length = shorter + (i < longer);
+                tile.input = input + (size_t)x * plan->distance;
+                tile.output = job->out + output + (size_t)x * tile.output_step;
+                if (plan->depthwise) {
+                    plan->kernels->depthwise(&tile, length);
+                } else {
+                    table[segments - 1][length - 1](&tile);
+                }
+                if (last) {
+                    last->output = tile.output;
+                    last->residual = job->residual ? job->residual + (tile.output - job->out) : NULL;
+                    last->segments = segments;
+                    last->length = length;
+                    plan->kernels->finish(last);
+                }
+                x += length;
+            }
+            y += segments;
+        }
+    }
+}
+
+/// All of one unit over the box, with some blocks of input channels.
+static void run_unit(const conv_job *job, const conv_unit *unit, int block, int blocks) {
+    const nk_conv_plan *plan = job->plan;
+    const conv_phase *phase = &plan->phases[unit->phase];
+    const int channel = unit->group * plan->group_out + unit->first;
+    int size[3];
+    for (int a = 0; a < 3; a++) size[a] = min_int(job->size[a], phase->count[a] - job->first[a]);
+    if (size[Z] <= 0 || size[Y] <= 0 || size[X] <= 0) return;
+
+    conv_tile tile = tile_of(job, unit, block, blocks);
+    conv_finish last = {
+        .output_segment = tile.output_segment,
+        .output_step = tile.output_step,
+        .channels = unit->channels,
+        .slope = job->out_slope,
+        .sums = job->sums ? job->sums + channel : NULL,
+        .squares = job->sums ? job->squares + channel : NULL,
+    };
+    const bool end = plan->depthwise || block + blocks == plan->block_count;
+    const bool finishes = end && (job->residual || job->out_slope != 1 || job->sums);
+    if (!plan->depthwise && plan->kernels->matrix) {
+        run_matrix(job, unit, &tile, finishes ? &last : NULL, size);
+    } else {
+        run_tiles(job, unit, tile, finishes ? &last : NULL, size);
+    }
+}
+
+static void run_vectors(const conv_job *job, int first, int end) {
+    const nk_conv_plan *plan = job->plan;
+    for (int u = first; u < end;) {
+        const int group = plan->units[u].group;
+        int after = u;
+        while (after < end && plan->units[after].group == group) after++;
+        if (plan->depthwise) {
+            // Every unit has a block of its own.
+            for (int i = u; i < after; i++) {
+                const int block = plan->units[i].first / CONV_BLOCK;
+                if (i == u || plan->units[i].first != plan->units[i - 1].first) nk_conv_pack_box(job, 0, block, 1);
+                run_unit(job, &plan->units[i], block, 1);
+            }
+        } else {
+            for (int block = 0; block < plan->block_count; block += plan->pass_blocks) {
+                const int blocks = min_int(plan->pass_blocks, plan->block_count - block);
+                nk_conv_pack_box(job, group, block, blocks);
+                for (int i = u; i < after; i++) run_unit(job, &plan->units[i], block, blocks);
+            }
+        }
+        u = after;
+    }
+}
+
+// MARK: Running
+
+void nk_conv_run_chunk(
+    const nk_conv_plan *plan, const nk_conv_source *sources, int32_t source_count, const float *residual, float *out,
+    float out_slope, double *stats, int32_t chunk, void *scratch) {
+    conv_job job = {
+        .plan = plan,
+        .sources = sources,
+        .source_count = source_count,
+        .residual = residual,
+        .out = out,
+        .out_slope = out_slope,
+    };
+    // Neighbours in memory follow each other, and ranges of channels of one box.
+    const int range = chunk % plan->ranges;
+    int box = chunk / plan->ranges;
+    for (int a = X; a >= Z; a--) {
+        job.first[a] = box % plan->boxes[a] * plan->box[a];
+        job.size[a] = min_int(plan->box[a], plan->grid[a] - job.first[a]);
+        box /= plan->boxes[a];
+    }
+    const int each = ceil_div(plan->unit_count, plan->ranges);
+    const int first = range * each, end = min_int(first + each, plan->unit_count);
+
+    const size_t cout = (size_t)plan->desc.cout;
+    float *aligned = (float *)(((uintptr_t)scratch + 63) / 64 * 64);
+    if (stats) {
+        job.sums = (double *)aligned;
+        job.squares = job.sums + cout + 32;
+        memset(job.sums, 0, 2 * (cout + 32) * sizeof(double));
+    }
+    job.packed = aligned + round_up(4 * (cout + 32), 16);
+    if (plan->kernels && plan->kernels->begin) plan->kernels->begin();
+    if (plan->minimal_x) {
+        nk_conv_minimal_run(&job, first, end);
+    } else if (plan->kernels) {
+        run_vectors(&job, first, end);
+    } else {
+        nk_conv_portable_run(&job, first, end);
+    }
+    if (plan->kernels && plan->kernels->end) plan->kernels->end();
+    if (stats) {
+        double *row = stats + (size_t)chunk * 2 * cout;
+        memcpy(row, job.sums, cout * sizeof(double));
+        memcpy(row + cout, job.squares, cout * sizeof(double));
+    }
+}
+
+void nk_conv_merge_stats(const nk_conv_plan *plan, const double *stats, double *merged) {
+    const size_t width = 2 * (size_t)plan->desc.cout;
+    memset(merged, 0, width * sizeof(double));
+    for (int32_t chunk = 0; chunk < nk_conv_chunk_count(plan); chunk++) {
+        for (size_t i = 0; i < width; i++) merged[i] += stats[(size_t)chunk * width + i];
+    }
+}

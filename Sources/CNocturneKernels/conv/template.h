@@ -1,0 +1,186 @@
+// The vector kernels, written once. The including file defines, for its instruction set:
+// VECTOR, LANES, LONGEST, and vector_* functions; and the target attribute as a clang pragma.
+// vector_products(x, w, sum) adds the product of the words of x and w, or the two products of pairs.
+// vector_store_points stores points in the form of the words; points of LANES channels are POINT_WORDS apart.
+
+#define INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("clang loop unroll(full)")
+
+/// One word of input for the whole tile.
+INLINE void tile_step(
+    VECTOR *sums, const float *input, ptrdiff_t segment, const float *weights, const int segments, const int length,
+    const int distance, const int vectors) {
+    VECTOR w[2];
+    UNROLL for (int v = 0; v < vectors; v++) w[v] = vector_load(weights + v * LANES);
+    UNROLL for (int s = 0; s < segments; s++) {
+        UNROLL for (int r = 0; r < length; r++) {
+            const VECTOR x = vector_broadcast(input + s * segment + r * distance);
+            UNROLL for (int v = 0; v < vectors; v++) {
+                const int i = (s * length + r) * vectors + v;
+                sums[i] = vector_products(x, w[v], sums[i]);
+            }
+        }
+    }
+}
+
+INLINE void tile_body(
+    const conv_tile *tile, const int segments, const int length, const int distance, const int vectors) {
+    VECTOR sums[LONGEST * 2];
+    VECTOR_MASK masks[2];
+    UNROLL for (int v = 0; v < vectors; v++) masks[v] = vector_mask(tile->channels - v * LANES);
+
+    if (tile->bias) {
+        UNROLL for (int i = 0; i < segments * length; i++) {
+            UNROLL for (int v = 0; v < vectors; v++) sums[i * vectors + v] = vector_load(tile->bias + v * LANES);
+        }
+    } else {
+        UNROLL for (int s = 0; s < segments; s++) {
+            UNROLL for (int r = 0; r < length; r++) {
+                const float *from = tile->output + s * tile->output_segment + r * tile->output_step;
+                UNROLL for (int v = 0; v < vectors; v++) {
+                    sums[(s * length + r) * vectors + v] = vector_load_some(from + v * LANES, masks[v]);
+                }
+            }
+        }
+    }
+
+    const float *weights = tile->weights;
+    const ptrdiff_t segment = tile->input_segment;
+    for (int block = 0; block < tile->block_count; block++) {
+        const float *base = tile->input + block * tile->input_block;
+        const int words = block + 1 == tile->block_count ? tile->last_words : distance;
+        for (int tap = 0; tap < tile->tap_count; tap++) {
+            const float *input = base + tile->taps[tap];
+            int left = words;
+            if (distance >= 4) {
+                for (; left >= 4; left -= 4) {
+                    UNROLL for (int c = 0; c < 4; c++) {
+                        const float *w = weights + c * vectors * LANES;
+                        tile_step(sums, input + c, segment, w, segments, length, distance, vectors);
+                    }
+                    input += 4;
+                    weights += 4 * vectors * LANES;
+                }
+            }
+            for (; left > 0; left--) {
+                tile_step(sums, input, segment, weights, segments, length, distance, vectors);
+                input += 1;
+                weights += vectors * LANES;
+            }
+        }
+    }
+
+    UNROLL for (int s = 0; s < segments; s++) {
+        UNROLL for (int r = 0; r < length; r++) {
+            float *to = tile->output + s * tile->output_segment + r * tile->output_step;
+            UNROLL for (int v = 0; v < vectors; v++) {
+                vector_store_some(to + v * LANES, masks[v], sums[(s * length + r) * vectors + v]);
+            }
+        }
+    }
+}
+
+#define TILE_NAME(segments, length, distance, vectors) tile_##segments##_##length##_##distance##_##vectors
+#define TILE(segments, length, distance, vectors)                                          \
+    static void TILE_NAME(segments, length, distance, vectors)(const conv_tile *tile) {    \
+        tile_body(tile, segments, length, distance, vectors);                              \
+    }
+
+INLINE void depthwise_body(const conv_tile *tile, const int length) {
+    for (int part = 0; part * LANES < tile->channels; part++) {
+        VECTOR sums[8];
+        const VECTOR_MASK mask = vector_mask(tile->channels - part * LANES);
+        UNROLL for (int r = 0; r < length; r++) sums[r] = vector_load(tile->bias + part * LANES);
+        const float *weights = tile->weights + part * LANES;
+        for (int tap = 0; tap < tile->tap_count; tap++) {
+            const float *input = tile->input + tile->taps[tap] + part * LANES;
+            const VECTOR w = vector_load(weights);
+            UNROLL for (int r = 0; r < length; r++) {
+                sums[r] = vector_fma(vector_load(input + r * CONV_BLOCK), w, sums[r]);
+            }
+            weights += CONV_BLOCK;
+        }
+        UNROLL for (int r = 0; r < length; r++) {
+            vector_store_some(tile->output + r * tile->output_step + part * LANES, mask, sums[r]);
+        }
+    }
+}
+
+static void depthwise(const conv_tile *first, int length) {
+    conv_tile tile = *first;
+    for (; length >= 8; length -= 8) {
+        depthwise_body(&tile, 8);
+        tile.input += 8 * CONV_BLOCK;
+        tile.output += 8 * tile.output_step;
+    }
+    if (length & 4) {
+        depthwise_body(&tile, 4);
+        tile.input += 4 * CONV_BLOCK;
+        tile.output += 4 * tile.output_step;
+    }
+    for (length &= 3; length > 0; length--) {
+        depthwise_body(&tile, 1);
+        tile.input += CONV_BLOCK;
+        tile.output += tile.output_step;
+    }
+}
+
+static void finish(const conv_finish *work) {
+    const VECTOR slope = vector_broadcast(&work->slope);
+    for (int first = 0; first < work->channels; first += LANES) {
+        const VECTOR_MASK mask = vector_mask(work->channels - first);
+        VECTOR_SUMS sums = vector_sums_zero();
+        for (int s = 0; s < work->segments; s++) {
+            const ptrdiff_t offset = s * work->output_segment + first;
+            for (int r = 0; r < work->length; r++) {
+                const ptrdiff_t at = offset + r * work->output_step;
+                VECTOR y = vector_load_some(work->output + at, mask);
+                if (work->residual) y = vector_add(y, vector_load_some(work->residual + at, mask));
+                if (work->slope != 1) y = vector_leak(y, slope);
+                if (work->residual || work->slope != 1) vector_store_some(work->output + at, mask, y);
+                if (work->sums) vector_sums_add(&sums, y);
+            }
+        }
+        if (work->sums) vector_sums_store(&sums, work->sums + first, work->squares + first);
+    }
+}
+
+static void pack(const conv_strip *strip) {
+    const VECTOR slope = vector_broadcast(&strip->slope);
+    const ptrdiff_t ahead = strip->source_ahead;
+    const bool rounds = strip->rounds;
+    for (int first = 0; first < strip->channels; first += LANES) {
+        const VECTOR_MASK mask = vector_mask(strip->channels - first);
+        const float *source = strip->source + first;
+        float *target = (float *)strip->target + first;
+        if (strip->scale) {
+            const VECTOR scale = vector_load_some(strip->scale + first, mask);
+            const VECTOR shift = vector_load_some(strip->shift + first, mask);
+            for (int i = 0; i < strip->count; i++) {
+                __builtin_prefetch(source + ahead);
+                const VECTOR y = vector_leak(vector_fma(vector_load_some(source, mask), scale, shift), slope);
+                vector_store_some(target, mask, rounds ? vector_round(y) : y);
+                source += strip->source_step;
+                target += strip->target_step;
+            }
+        } else if (strip->slope != 1) {
+            for (int i = 0; i < strip->count; i++) {
+                __builtin_prefetch(source + ahead);
+                const VECTOR y = vector_leak(vector_load_some(source, mask), slope);
+                vector_store_some(target, mask, rounds ? vector_round(y) : y);
+                source += strip->source_step;
+                target += strip->target_step;
+            }
+        } else {
+            for (int i = 0; i < strip->count; i++) {
+                __builtin_prefetch(source + ahead);
+                const VECTOR y = vector_load_some(source, mask);
+                vector_store_some(target, mask, rounds ? vector_round(y) : y);
+                source += strip->source_step;
+                target += strip->target_step;
+            }
+        }
+    }
+}
+
+#include "minimal_template.h"

@@ -1,0 +1,11 @@
+/* How a function of the operators is built for several instruction sets. */
+#pragma once
+
+/* A contraction would make values depend on the processor. */
+#pragma STDC FP_CONTRACT OFF
+
+#if defined(__x86_64__) && defined(__linux__)
+#define NK_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define NK_CLONES
+#endif

@@ -1,0 +1,172 @@
+import CPosix
+import NocturneConcurrency
+import NocturneCore
+import NocturneJournal
+import NocturneSystem
+
+/// One run of a batch: rounds of searching the inputs, processing what is to be done, and reporting. There is one round,
+/// unless sources change meanwhile or the inputs are watched.
+actor BatchRun {
+    let context: RunContext
+    /// Files that did not answer when they were read.
+    let unresponsive: UnresponsiveFiles
+    let trace: DiscoveryTrace
+    var recovery: CrashRecoveryStateMachine
+    private let report: BatchReportWriter
+    /// Whether the batch continues with other inputs or options than it was started with.
+    private let descriptionChanged: Bool
+
+    /// One file after the other is looked at, so that a second crash tells which file it was.
+    var readsOneByOne: Bool
+    private(set) var roundCount = 0
+    /// Rounds in a row that failed.
+    private var failedRounds = 0
+    /// How long the last search of the inputs took; nil when it failed.
+    private var searchTime: Duration?
+    private var needsDiscovery = false
+    private var counts = BatchCounts()
+    private var peakLeasedBytes = 0
+    /// What the process takes without its models, as it was in the first round: what the recipes keep between rounds would
+    /// count as shared.
+    private var processBytes: Int?
+    /// Notes about the inputs that were shown already.
+    private var shownNotes: Set<String> = []
+
+    /// After so many rounds sources that still change are left to the next run.
+    private static let mostRounds = 4
+
+    /// - Parameter recovery: what is known of the engine before this one.
+    init(_ context: RunContext, _ recovery: CrashRecoveryStateMachine, descriptionChanged: Bool) {
+        self.context = context
+        self.recovery = recovery
+        self.descriptionChanged = descriptionChanged
+        let options = context.options
+        let hasCrashed = options.supervision.previousCrash != nil
+        let limits = recovery.discoveryLimits
+        // Whoever limits the time of items, or has just been stuck, does not want to be stuck in reading headers.
+        unresponsive = UnresponsiveFiles(
+            patience: options.rules.stall?.itemSeconds.map { min($0, 30) } ?? (hasCrashed ? 30 : nil),
+            remembered: limits.unresponsiveFiles,
+            reasons: limits.excludedFiles
+        )
+        readsOneByOne = limits.readsOneByOne
+        trace = DiscoveryTrace(folder: options.output.discoveryTrace)
+        report = BatchReportWriter(
+            recipes: context.recipes,
+            journal: context.journal,
+            output: context.output,
+            description: options.description,
+            blocking: context.blocking,
+            control: context.control,
+            progress: context.progress,
+            room: context.disk,
+            health: context.health,
+            time: context.time
+        )
+    }
+
+    var isFirstRound: Bool { roundCount == 0 }
+
+    /// Runs to the end, or until it is stopped.
+    func run() async throws -> BatchOutcome {
+        defer { trace.remove() }
+        let (control, progress, watch) = (context.control, context.progress, context.options.rules.watch)
+        var needsAnother: Bool
+        repeat {
+            let start = context.time.monotonic
+            do {
+                try await round()
+                failedRounds = 0
+            } catch let error where mayPass(error) {
+                failedRounds += 1
+                await progress.note("\(error). This round failed; retrying later.")
+            }
+            let search = searchTime ?? context.time.monotonic - start
+            roundCount += 1
+            needsAnother = needsDiscovery && roundCount < BatchRun.mostRounds
+            if let watch {
+                let pause = watch.pause(afterSearch: search, failures: failedRounds)
+                needsAnother = await watch.waitForNextRound(pause, context.waiting)
+            }
+        } while needsAnother && control.mode == .running
+        await watch?.end(context.waiting)
+        await progress.emit(
+            BatchEvent(.batchFinished, done: counts.completed, total: counts.inputs, failed: counts.failed)
+        )
+        await progress.close()
+        return BatchOutcome(
+            counts: counts,
+            mode: control.mode,
+            peakLeasedBytes: peakLeasedBytes,
+            givenUp: control.givenUp
+        )
+    }
+
+    /// Whether a watch can hope that the next round succeeds: shares come back, and tables are written to their ends.
+    private func mayPass(_ error: any Error) -> Bool {
+        context.options.rules.watch != nil && !isFirstRound && context.control.mode == .running
+            && failedRounds < FolderWatcher.mostFailedRounds && !(error is CancelledError)
+    }
+
+    /// Searches the inputs, processes what is to be done, and brings the report up to date.
+    private func round() async throws {
+        needsDiscovery = false
+        searchTime = nil
+        let start = context.time.monotonic
+        var discovery = try await discover()
+        searchTime = context.time.monotonic - start
+        discovery.notes.removeAll { !shownNotes.insert($0).inserted }
+        var settings = Reconciliation.Options(threads: context.options.resources.threads)
+        settings.descriptionChanged = descriptionChanged && isFirstRound
+        settings.reportsAll = isFirstRound
+        settings.trace = trace
+        settings.time = context.time
+        let reconciliation = Reconciliation(
+            recipes: context.recipes,
+            journal: context.journal,
+            output: context.output,
+            blocking: context.blocking,
+            control: context.control,
+            progress: context.progress,
+            options: settings
+        )
+        // What failed in this very run is not tried again.
+        let planner = WorkPlanner(retryFailed: isFirstRound && context.options.rules.retryFailed)
+        let queue = try await context.disk.retryingWhenFull { [discovery] in
+            try await reconciliation.run(discovery, planner: planner)
+        }
+        readsOneByOne = false
+        cposix_trim_heap()
+        if !queue.isEmpty {
+            try await process(queue)
+            if let action = recovery.itemsProcessed() {
+                try await action.perform(
+                    context.journal,
+                    output: context.output,
+                    progress: context.progress,
+                    time: context.time
+                )
+            }
+        }
+        counts = try await report.bringUpToDate()
+        cposix_trim_heap()
+    }
+
+    /// What the process takes without its models, with the lists of all items.
+    private func measuredProcessBytes() async -> Int {
+        let resources = context.options.resources
+        if let bytes = processBytes ?? resources.processBytes { return bytes }
+        let reading = await context.waiting.probes.run { MemoryReading.take() }
+        let bytes = max((reading.residentBytes ?? 0) - resources.loadedBytes, 0)
+        processBytes = bytes
+        return bytes
+    }
+
+    /// Processes the items of one round.
+    private func process(_ queue: [PendingItem]) async throws {
+        let processing = try await ItemProcessing(queue, context, processBytes: await measuredProcessBytes())
+        await processing.run()
+        peakLeasedBytes = max(peakLeasedBytes, processing.budget.snapshot().peakLeased)
+        needsDiscovery = await processing.scheduler.needsDiscovery
+    }
+}

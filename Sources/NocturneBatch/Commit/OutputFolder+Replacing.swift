@@ -1,0 +1,117 @@
+import Foundation
+import NocturneJournal
+import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Putting results in their places without losing anything that is there.
+///
+/// A folder is replaced only when it is proven to be a result: the journal has a list of files that were written there, or
+/// its own `result.json` lists files whose digests hold. Whatever else is in it is kept.
+extension OutputFolder {
+    /// Where replaced results are until the new one is in its place.
+    private var replaced: String { hidden + "/replaced" }
+
+    /// Where files of others are kept whose paths a new result takes.
+    var kept: String { path + "/kept" }
+
+    /// Renames a complete folder to the place of an item.
+    /// - Parameter recorded: the files that the journal has of an earlier result of the item; empty for none.
+    /// - Returns: what the user should know.
+    /// - Throws: `FileSystemError`, with EEXIST when something lies there that is not proven to be a result.
+    func putInPlace(_ folder: String, as name: String, recorded: [ItemFile]) throws(FileSystemError) -> [String] {
+        restoreReplaced(name)
+        let final = item(name)
+        guard FileSystem.kind(final) != .nothing else {
+            try FileSystem.putInPlace(folder, at: final, movingOldTo: replaced + "/" + name)
+            return []
+        }
+        let old = ResultFolder(final)
+        guard FileSystem.kind(final) == .folder,
+            let written = recorded.isEmpty ? old.writtenFiles() : recorded
+        else {
+            let refusal = "replace a folder that is not a result of this batch (move it away, or choose another output)"
+            throw FileSystemError(operation: refusal, path: final, code: EEXIST)
+        }
+        let foreign = try old.foreignEntries(written: written)
+        let moved = try old.keep(foreign, in: ResultFolder(folder), aside: kept + "/" + name)
+        if !moved.isEmpty { try FileSystem.flush(path) }
+        try FileSystem.makeFolder(replaced)
+        do {
+            try FileSystem.putInPlace(folder, at: final, movingOldTo: replaced + "/" + name)
+        } catch {
+            restoreReplaced(name)
+            throw error
+        }
+        return notes(on: foreign, moved: moved, name: name)
+    }
+
+    /// Removes what an item has left in staging, and the result that it replaced. Once it is committed.
+    func cleanUp(_ name: String) {
+        FileSystem.remove(staging(name))
+        FileSystem.remove(replaced + "/" + name)
+    }
+
+    /// Undoes replacements that were cut off when the old result had left its place and the new one had not come: on file
+    /// systems that cannot exchange two names in one step. To be called before anything looks at the results.
+    func restoreReplaced() throws(FileSystemError) {
+        let names = FileSystem.entries(replaced)
+        guard !names.isEmpty else { return }
+        for name in names { restoreReplaced(name) }
+        // Only what is in its place for ever replaces anything.
+        try FileSystem.flush(path)
+        for name in names { FileSystem.remove(replaced + "/" + name) }
+    }
+
+    private func restoreReplaced(_ name: String) {
+        let old = replaced + "/" + name
+        guard FileSystem.kind(old) == .folder, FileSystem.kind(item(name)) == .nothing else { return }
+        try? FileSystem.move(old, to: item(name))
+    }
+
+    private func notes(on foreign: [String], moved: [String], name: String) -> [String] {
+        guard !foreign.isEmpty else { return [] }
+        let stayed = foreign.count - moved.count
+        var notes: [String] = []
+        if stayed > 0 {
+            notes.append("\(name): the result was replaced; \(stayed) files in its folder that are not Nocturne's stay")
+        }
+        for place in moved {
+            notes.append("\(name): the result was replaced; a file that Nocturne did not write so was kept as \(place)")
+        }
+        return notes
+    }
+}
+
+/// Refusing to begin where a person's own files would be overwritten.
+extension OutputFolder {
+    /// Files about the whole batch, which a run writes into the output folder.
+    static let reportNames = ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf"]
+
+    /// Before the first run in a folder: nothing may be there that has a name of the batch's own files.
+    /// - Throws: ``BatchError`` naming the file. Nothing was written.
+    func checkReportsAreOwn() throws(BatchError) {
+        guard !holdsBatch else { return }
+        for name in Self.reportNames where FileSystem.kind(path + "/" + name) != .nothing {
+            // A run that was killed before it had a journal may have begun its events.
+            if name == "events.jsonl", BatchEvent.begins(path + "/" + name) { continue }
+            throw BatchError(
+                .outputUnwritable,
+                path: path + "/" + name,
+                detail: "this file would be overwritten, and it does not belong to a batch in this folder: "
+                    + "move it away, or choose another output folder"
+            )
+        }
+    }
+}
+
+extension BatchEvent {
+    /// Whether a file is empty or its first line is an event.
+    static func begins(_ path: String) -> Bool {
+        guard FileSystem.kind(path) == .file, let bytes = try? FileSystem.read(path) else { return false }
+        guard let line = bytes.split(separator: 10, maxSplits: 1).first else { return true }
+        return (try? JSONDecoder().decode(BatchEvent.self, from: Data(line))) != nil
+    }
+}

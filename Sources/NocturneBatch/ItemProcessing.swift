@@ -1,0 +1,134 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneJournal
+import NocturneSystem
+
+/// The processing of one queue of items: scheduler and pipelines, side by side in one task group until the last item has
+/// ended.
+struct ItemProcessing {
+    let budget: MemoryBudget
+    let scheduler: Scheduler
+    private let context: RunContext
+    private let gate = PressureGate()
+    /// What the process and the models take, whatever is active.
+    private let engineBytes: Int
+
+    /// - Parameter processBytes: what the process takes without its models.
+    /// - Throws: ``BatchError`` when the budget does not even suffice for the models.
+    init(_ queue: [PendingItem], _ context: RunContext, processBytes: Int) async throws {
+        self.context = context
+        let (options, total) = (context.options, context.limits.memoryBytes)
+        let threads = options.resources.threads
+        let recipes = context.recipes
+        let engineBytes = try await context.blocking.run {
+            try recipes.reduce(processBytes) { $0 + (try $1.sharedBytes(threads: threads)) }
+        }
+        guard engineBytes < total else {
+            throw BatchError(
+                .modelUnusable,
+                path: "",
+                detail: "the engine alone needs \(ByteCount(engineBytes)), the budget is \(ByteCount(total))"
+            )
+        }
+        self.engineBytes = engineBytes
+        // Only items lease: what the process and the engine need is set apart, so that "nothing is leased" means that
+        // nothing is active, and one item is then admitted whatever the pressure.
+        budget = MemoryBudget(totalBytes: total - engineBytes)
+        var settings = AdmissionStateMachine.Settings(memoryBytes: budget.total)
+        settings.engineBytes = engineBytes
+        settings.stopsWhenFull = options.rules.onFull == .stop
+        settings.memoryPatience = options.rules.stall?.seconds.map { .seconds($0) }
+        settings.failsFast = options.rules.failFast
+        settings.isWatching = options.rules.watch != nil
+        scheduler = await Scheduler(queue, budget: budget, settings, context)
+    }
+
+    /// Returns once everything has ended and is recorded.
+    func run() async {
+        let stalls = stallDetector()
+        stalls?.start()
+        defer { stalls?.stop() }
+        let pipelines = pipelines(stalls)
+        await context.waiting.monitor.follow(
+            MachineMonitor.PressureFollowers(
+                budget: budget,
+                gate: gate,
+                processBudget: context.limits.memoryBytes
+            )
+        )
+        await withTaskGroup(of: Part.self) { group in
+            group.addTask {
+                await context.control.cancelled()
+                return .cancellation
+            }
+            group.addTask {
+                await scheduler.run(pipelines)
+                return .work
+            }
+            for pipeline in pipelines {
+                group.addTask {
+                    await pipeline.run()
+                    return .work
+                }
+            }
+            var working = pipelines.count + 1
+            for await part in group {
+                if case .work = part { working -= 1 }
+                if part == .cancellation || working == 0 { group.cancelAll() }
+            }
+        }
+        await context.waiting.monitor.stopFollowing()
+        await scheduler.settleLeftovers()
+    }
+
+    private enum Part { case work, cancellation }
+
+    private func stallDetector() -> StallDetector? {
+        context.options.rules.stall.map { policy in
+            StallDetector(
+                limit: policy.seconds,
+                itemLimit: policy.itemSeconds,
+                isPaused: { [gate] in gate.level == .critical },
+                action: { [journal = context.journal, time = context.time] stuck in
+                    recordStuckItems(stuck, in: journal, at: time.wallClock.timestamp)
+                    policy.action(stuck.map(\.words).sorted().joined(separator: "; "))
+                }
+            )
+        }
+    }
+
+    private func pipelines(_ stalls: StallDetector?) -> [any RunnablePipeline] {
+        let facts = RunFacts(
+            startedAt: context.time.wallClock.timestamp,
+            hostName: ProcessInfo.processInfo.hostName,
+            threads: context.options.resources.threads,
+            budgetBytes: context.limits.memoryBytes,
+            version: context.options.description.version,
+            engineBytes: engineBytes,
+            budget: budget
+        )
+        let environment = StageEnvironment(
+            pool: context.pool,
+            blocking: context.blocking,
+            receiver: scheduler,
+            progress: context.progress,
+            gate: gate,
+            stalls: stalls,
+            health: context.health,
+            time: context.time
+        )
+        let committer = Committer(output: context.output, journal: context.journal, environment: environment)
+        return context.recipes.map { pipeline(of: $0, environment, committer, facts) }
+    }
+
+    private func pipeline<R: Recipe>(
+        of recipe: R,
+        _ environment: StageEnvironment,
+        _ committer: Committer,
+        _ facts: RunFacts
+    ) -> any RunnablePipeline {
+        // Never more bytes between stages than the budget.
+        Pipeline(recipe: recipe, bytes: budget.total, environment: environment, committer: committer, facts: facts)
+    }
+}

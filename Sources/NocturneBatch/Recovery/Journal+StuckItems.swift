@@ -1,0 +1,33 @@
+import Dispatch
+import NocturneJournal
+import NocturneSystem
+
+/// What is recorded before the process is ended because some items cannot be stopped.
+extension Journal {
+    /// Items that exceeded their time have failed; those that are to be tried alone stay in flight; all others in flight were
+    /// only beside them, and wait again. Files whose reading does not end are not to be opened by the next engine.
+    ///
+    /// Every step is tried even if one before it fails: the process ends in any case.
+    func recordStuckItems(_ stuck: [StallDetector.Stuck], at time: String) {
+        let ids = Set(stuck.map(\.id))
+        let others = ((try? items()) ?? []).filter { $0.state == .started && !ids.contains($0.id) }.map(\.id)
+        for late in stuck where late.isLate { try? settle([late.id], as: .failed, reason: late.words, at: time) }
+        let paths = stuck.compactMap(\.path)
+        if !paths.isEmpty {
+            let known = (try? value(of: .unresponsiveFiles)) ?? []
+            try? set(.unresponsiveFiles, to: known + paths)
+        }
+        try? settle(others, as: .pending, reason: "interrupted: another item was stuck", at: time)
+    }
+}
+
+/// Records stuck items and waits for it, but not for ever: the disk may be what hangs. For the detector's own thread, which
+/// then ends the process.
+func recordStuckItems(_ stuck: [StallDetector.Stuck], in journal: Journal, at time: String, within seconds: Int = 5) {
+    let isRecorded = DispatchSemaphore(value: 0)
+    Task {
+        await journal.recordStuckItems(stuck, at: time)
+        isRecorded.signal()
+    }
+    _ = isRecorded.wait(timeout: .now() + .seconds(seconds))
+}

@@ -1,0 +1,130 @@
+import NocturneJournal
+import NocturneSystem
+
+/// What the answers of the outside lead to: plans, failed starts, and the ends of items.
+extension AdmissionStateMachine {
+    // MARK: Answers to actions
+
+    /// What the item needs that was asked about with ``Action/plan(_:)``.
+    package mutating func planned(_ id: Int64, _ needs: Needs) {
+        guard nextIndex < queue.count, queue[nextIndex].id == id else { return }
+        headNeeds = needs
+    }
+
+    /// The item that was asked about cannot be planned.
+    package mutating func planFailed(_ id: Int64, _ reason: String) -> [Action] {
+        guard nextIndex < queue.count, queue[nextIndex].id == id else { return [] }
+        nextIndex += 1
+        return failed(id, reason)
+    }
+
+    /// Why an item could not be started.
+    package enum StartFailure: Hashable, Sendable {
+        /// The journal had no space to record it.
+        case diskFull
+        /// The journal cannot be written at all, so nothing can be promised any more.
+        case journal(String)
+        case failed(String)
+        /// The run was stopped meanwhile, after the journal had recorded the start or before.
+        case cancelled(isRecorded: Bool)
+    }
+
+    package mutating func startFailed(_ id: Int64, _ failure: StartFailure, _ now: Duration) -> [Action] {
+        guard let item = active.removeValue(forKey: id) else { return [] }
+        removeFromWaits(id)
+        switch failure {
+        case .failed(let reason): return failed(id, reason)
+        case .cancelled(let isRecorded):
+            if isRecorded { return [.settle(id, .interrupted)] }
+            retries.append(item.again(from: now))
+        case .diskFull where !settings.stopsWhenFull:
+            noteRefusal(now)
+            retries.append(item.again(from: now))
+        case .diskFull:
+            retries.append(item.again(from: now))
+            isDraining = true
+            return [.drain(.journal("no space on the disk for the journal"))]
+        case .journal(let reason):
+            // What is active is brought to its end.
+            retries.append(item.again(from: now))
+            isDraining = true
+            return [.drain(.journal(reason))]
+        }
+        return []
+    }
+
+    // MARK: Ends of items
+
+    /// What the end of an item leads to. Once this has been done, ``recorded(_:_:)`` is due: until then the item counts as
+    /// active, so that it is not started again before the journal has its end.
+    /// - Parameter cancelled: the names of the items that are to be cancelled.
+    package mutating func itemEnded(_ end: ItemEnd, cancelled: Set<String>, _ now: Duration) -> [Action] {
+        guard var item = active[end.id], !item.isEnding else { return [] }
+        item.isEnding = true
+        defer { active[end.id] = item }
+        switch end.outcome {
+        case .completed:
+            refusals = 0
+            let seconds = end.seconds.values.reduce(0, +)
+            pace.learn(model: item.item.model, seconds: seconds, steps: item.needs.steps)
+            return [.complete(end.id, seconds: seconds)]
+        case .interrupted:
+            return [.settle(end.id, cancelled.contains(item.item.name) ? .cancelled : .interrupted)]
+        case .failed(let reason, let stage, let recovery):
+            let text = "\(stage.rawValue): \(reason)"
+            switch recovery {
+            case .retry? where item.retries < settings.retryDelays.count:
+                item.returns = item.again(from: now + settings.retryDelays[item.retries], retries: item.retries + 1)
+                return [.putBack(end.id, text)]
+            case .freeSpace?:
+                return whenFull(&item, text, now)
+            case .repairOutput?:
+                defer { hasGivenUp = true }
+                return (hasGivenUp ? [] : [.giveUp(reason)]) + [.putBack(end.id, reason)]
+            case .rediscover?:
+                needsDiscovery = true
+                return [.discardStaging(end.id), .putBack(end.id, reason)]
+            case .retry?, nil:
+                return [.discardStaging(end.id)] + failed(end.id, reason)
+            }
+        }
+    }
+
+    private mutating func whenFull(_ item: inout Active, _ reason: String, _ now: Duration) -> [Action] {
+        noteRefusal(now)
+        guard settings.stopsWhenFull else {
+            item.returns = item.again(from: now)
+            return [.putBack(item.item.id, reason)]
+        }
+        isDraining = true
+        return [.drain(.refused), .putBack(item.item.id, reason)]
+    }
+
+    private func failed(_ id: Int64, _ reason: String) -> [Action] {
+        [.settle(id, .failed(reason))] + (settings.failsFast ? [.cancelAll] : [])
+    }
+
+    /// The end of an item has been recorded: it is active no longer.
+    package mutating func recorded(_ id: Int64, _ now: Duration) {
+        guard let item = active[id], item.isEnding else { return }
+        active[id] = nil
+        removeFromWaits(id)
+        busySince = now
+        if let again = item.returns { retries.append(again) }
+    }
+
+    /// When it becomes active again, it is one more overtaker, and not what others have waited for since before.
+    private mutating func removeFromWaits(_ id: Int64) {
+        for index in passedOver.indices { passedOver[index].behind?.remove(id) }
+        for index in retries.indices { retries[index].behind?.remove(id) }
+    }
+
+    /// After everything has stopped: items that never reported wait again, and those that were to be cancelled are.
+    package mutating func abandon(cancelled: Set<String>) -> [Action] {
+        var actions = active.values.filter { !$0.isEnding }.map { Action.settle($0.item.id, .interrupted) }
+        active = [:]
+        let left = waiting.filter { cancelled.contains($0.name) }
+        actions += left.map { .settle($0.id, .cancelled) }
+        return actions
+    }
+}

@@ -1,0 +1,143 @@
+import NocturneJournal
+import NocturneSystem
+
+/// Whether an item fits: into the hours, the budget, the disk, and the machine's memory.
+extension AdmissionStateMachine {
+    enum Verdict {
+        case starts(MemoryWait?)
+        case waits(Obstacle)
+        /// It can never be started.
+        case fails(String)
+        /// It would probably not be finished in time.
+        case isLeft
+        /// Something else comes first: measuring, or waiting whatever the item is.
+        case act(Action)
+
+        /// What the item lacks that this run does not hold.
+        var shortage: WaitReason? { if case .waits(.outside(let reason)) = self { reason } else { nil } }
+    }
+
+    /// What an item lacks, and who holds it.
+    enum Obstacle {
+        case activeItems
+        case outside(WaitReason)
+    }
+
+    mutating func verdict(on candidate: Waiting, _ needs: Needs, _ conditions: Conditions) -> Verdict {
+        guard needs.memoryBytes <= settings.memoryBytes else {
+            return .fails(
+                "needs \(ByteCount(needs.memoryBytes)) of memory, the budget leaves \(ByteCount(settings.memoryBytes))"
+            )
+        }
+        if conditions.untilOpening > .zero {
+            return .act(wait(for: .opening, until: conditions.now + conditions.untilOpening))
+        }
+        guard canFinish(candidate.item, needs, conditions) else { return .isLeft }
+        if let obstacle = budgetObstacle(candidate, needs, conditions) { return .waits(obstacle) }
+        if let verdict = diskVerdict(candidate.item, needs, conditions) { return verdict }
+        return memoryVerdict(candidate.item, needs, conditions)
+    }
+
+    /// Whether the item will probably be finished in time, after what is active. An item of which nothing is known is started.
+    private func canFinish(_ item: Item, _ needs: Needs, _ conditions: Conditions) -> Bool {
+        guard let left = conditions.untilDeadline else { return true }
+        guard left > .zero else { return false }
+        guard let seconds = pace.seconds(model: item.model, steps: needs.steps) else { return true }
+        let started = active.values.reduce(0) {
+            $0 + (pace.seconds(model: $1.item.model, steps: $1.needs.steps) ?? 0)
+        }
+        let remaining = max(0, started - (conditions.now - busySince).inSeconds)
+        return remaining + seconds <= left.inSeconds
+    }
+
+    private func budgetObstacle(_ candidate: Waiting, _ needs: Needs, _ conditions: Conditions) -> Obstacle? {
+        if active.isEmpty { return nil }
+        let isAlone = candidate.item.isSuspect || needs.isLean
+        return isAlone || needs.memoryBytes > settings.memoryBytes - conditions.leasedBytes ? .activeItems : nil
+    }
+
+    // MARK: The disk
+
+    /// Nil when there is space on the disk.
+    private mutating func diskVerdict(_ item: Item, _ needs: Needs, _ conditions: Conditions) -> Verdict? {
+        let alone = needs.diskBytes + settings.diskSpareBytes
+        let wanted = active.values.reduce(alone) { $0 + $1.needs.diskBytes }
+        guard let measurement, let free = measurement.freeBytes else {
+            return .act(.measure(diskBytes: wanted, attempt: refusals > 0, memory: false))
+        }
+        func shortage(_ refusal: DiskRefusal?) -> WaitReason {
+            .disk(DiskShortage(neededBytes: wanted, freeBytes: free, refusal: refusal))
+        }
+        // No item fits, not even the smallest one.
+        if free < settings.diskSpareBytes, active.isEmpty { return .act(withoutSpace(item, shortage(nil))) }
+        if free < wanted { return .waits(!active.isEmpty && free >= alone ? .activeItems : .outside(shortage(nil))) }
+        guard refusals > 0 else { return nil }
+        // Whatever the figures say, writing has failed: an attempt has to succeed, and not at once.
+        if conditions.now < diskTrustedFrom {
+            note(shortage(measurement.refusal), of: item.id)
+            return .act(wait(for: shortage(measurement.refusal), until: diskTrustedFrom))
+        }
+        if let refused = measurement.refusedBytes, wanted >= refused {
+            return .waits(.outside(shortage(measurement.refusal)))
+        }
+        if let granted = measurement.grantedBytes, wanted <= granted { return nil }
+        return .act(.measure(diskBytes: wanted, attempt: true, memory: false))
+    }
+
+    private mutating func withoutSpace(_ item: Item, _ reason: WaitReason) -> Action {
+        note(reason, of: item.id)
+        guard settings.stopsWhenFull, case .disk(let shortage) = reason else { return wait(for: reason) }
+        isDraining = true
+        return .drain(.diskFull(shortage))
+    }
+
+    /// What was measured after ``Action/measure(diskBytes:attempt:memory:)``.
+    package mutating func measured(_ new: Measurement) {
+        var merged = measurement ?? Measurement()
+        merged.freeBytes = new.freeBytes ?? merged.freeBytes ?? .max
+        merged.grantedBytes = [merged.grantedBytes, new.grantedBytes].compactMap(\.self).max()
+        merged.refusedBytes = [merged.refusedBytes, new.refusedBytes].compactMap(\.self).min()
+        merged.refusal = new.refusal ?? merged.refusal
+        merged.memory = new.memory ?? merged.memory
+        measurement = merged
+    }
+
+    /// The system refused to write for want of space.
+    mutating func noteRefusal(_ now: Duration) {
+        if !wasRefused {
+            refusals = min(refusals + 1, 7)
+            diskTrustedFrom = now + DiskShortage.pause(afterRefusals: refusals)
+        }
+        wasRefused = true
+    }
+
+    // MARK: The machine's memory
+
+    private mutating func memoryVerdict(_ item: Item, _ needs: Needs, _ conditions: Conditions) -> Verdict {
+        let bytes = needs.memoryBytes
+        guard bytes >= settings.leastMeasuredBytes || conditions.isUnderPressure else { return .starts(nil) }
+        guard let reading = measurement?.memory else {
+            return .act(.measure(diskBytes: nil, attempt: false, memory: true))
+        }
+        let memory = MemoryAvailability(
+            bytes: bytes,
+            reading: reading,
+            leasedBytes: conditions.leasedBytes,
+            engineBytes: settings.engineBytes,
+            isAmongOthers: !active.isEmpty
+        )
+        switch memory.verdict {
+        case .fits: return .starts(memoryWaits[item.id].map { .ended(conditions.now - $0) })
+        case .heldByActiveItems: return .waits(.activeItems)
+        case .heldByOthers(let available):
+            let shortage = WaitReason.memory(MemoryShortage(name: item.name, bytes: bytes, availableBytes: available))
+            guard active.isEmpty else { return .waits(.outside(shortage)) }
+            let since = memoryWaits[item.id] ?? conditions.now
+            memoryWaits[item.id] = since
+            if let patience = settings.memoryPatience, conditions.now - since >= patience {
+                return .starts(.gaveUp(conditions.now - since))
+            }
+            return .waits(.outside(shortage))
+        }
+    }
+}

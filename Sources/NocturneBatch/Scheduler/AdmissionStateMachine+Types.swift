@@ -1,0 +1,196 @@
+import NocturneJournal
+package import NocturneSystem
+
+extension AdmissionStateMachine {
+    /// An item that is to be processed.
+    package struct Item: Hashable, Sendable {
+        package let id: Int64
+        package let name: String
+        /// The id of its model.
+        package let model: String
+        /// It was active when the engine crashed: it goes first, and alone.
+        package let isSuspect: Bool
+
+        package init(id: Int64, name: String, model: String = "", isSuspect: Bool = false) {
+            self.id = id
+            self.name = name
+            self.model = model
+            self.isSuspect = isSuspect
+        }
+    }
+
+    /// What an item needs while it is active.
+    package struct Needs: Hashable, Sendable {
+        package var memoryBytes: Int
+        package var diskBytes: Int
+        package var steps: Int
+        /// It is processed alone, by the plan that needs the least memory.
+        package var isLean: Bool
+
+        package init(memoryBytes: Int, diskBytes: Int = 0, steps: Int = 1, isLean: Bool = false) {
+            self.memoryBytes = memoryBytes
+            self.diskBytes = diskBytes
+            self.steps = steps
+            self.isLean = isLean
+        }
+    }
+
+    /// What holds for a whole run.
+    package struct Settings: Sendable {
+        /// For the leases of all items.
+        package var memoryBytes: Int
+        /// What the process takes when nothing is active.
+        package var engineBytes = 0
+        /// After a failure that may pass, the time to the next attempt: one for each attempt after the first.
+        package var retryDelays: [Duration] = [.seconds(2), .seconds(8)]
+        /// Whether the run ends when the disk is full, instead of waiting for space.
+        package var stopsWhenFull = false
+        /// Kept free for journal, report and events.
+        package var diskSpareBytes = DiskShortage.spareBytes
+        /// How long an item waits for memory that other programs hold before it is started anyway; nil for ever.
+        package var memoryPatience: Duration?
+        /// For less than this the machine's memory is not measured: that takes longer than it is worth.
+        package var leastMeasuredBytes = 32 << 20
+        /// How many items at most are looked at because those before them wait for active items.
+        package var lookahead = 32
+        package var failsFast = false
+        /// Whether items that would not be finished in time come again in a later round.
+        package var isWatching = false
+
+        package init(memoryBytes: Int) { self.memoryBytes = memoryBytes }
+    }
+
+    /// The state of the outside at the moment of a decision.
+    package struct Conditions: Sendable {
+        /// Monotonic time.
+        package var now: Duration
+        package var mode = RunControl.Mode.running
+        /// Names of the items that are to be cancelled.
+        package var cancelled: Set<String> = []
+        /// What the active items have leased of the budget.
+        package var leasedBytes = 0
+        package var isUnderPressure = false
+        /// Zero while items may be started.
+        package var untilOpening = Duration.zero
+        /// Until everything is to be finished; nil for no such time.
+        package var untilDeadline: Duration?
+
+        package init(now: Duration) { self.now = now }
+    }
+
+    /// What was measured for one decision.
+    package struct Measurement: Hashable, Sendable {
+        /// Free bytes on the disk; nil when the system does not say.
+        package var freeBytes: Int?
+        /// What an attempt to write succeeded with.
+        package var grantedBytes: Int?
+        /// What an attempt to write was refused for, and how.
+        package var refusedBytes: Int?
+        package var refusal: DiskRefusal?
+        package var memory: MemoryReading?
+
+        package init() {}
+    }
+
+    /// An item that waits to be started.
+    package struct Waiting: Hashable, Sendable {
+        package let item: Item
+        /// Nil until it was asked for.
+        package var needs: Needs?
+        package var retries = 0
+        package var notBefore = Duration.zero
+        /// The items that were active when it was first passed over because of what they hold.
+        package var behind: Set<Int64>?
+    }
+
+    /// An item that was started.
+    package struct Active: Hashable, Sendable {
+        package let item: Item
+        package let needs: Needs
+        package let retries: Int
+        package let isAlone: Bool
+        /// It has ended, which is not recorded yet.
+        package var isEnding = false
+        /// As what it waits again once its end is recorded.
+        package var returns: Waiting?
+
+        func again(from time: Duration, retries: Int? = nil) -> Waiting {
+            Waiting(item: item, needs: needs, retries: retries ?? self.retries, notBefore: time)
+        }
+    }
+
+    /// What is to be done.
+    package enum Action: Hashable, Sendable {
+        /// Find out what the item needs, and answer with ``planned(_:_:)`` or ``planFailed(_:_:)``.
+        case plan(Int64)
+        /// Answer with ``measured(_:)``.
+        /// - Parameters:
+        ///   - diskBytes: for so many bytes; nil when the disk does not matter.
+        ///   - attempt: whether to try to write them.
+        ///   - memory: whether to read the machine's memory.
+        case measure(diskBytes: Int?, attempt: Bool, memory: Bool)
+        /// Start the item; when that fails, answer with ``startFailed(_:_:_:)``.
+        case start(Int64, after: MemoryWait?)
+        /// Nothing can be started before something changes, or this time.
+        case wait(WaitReason, until: Duration?)
+        case complete(Int64, seconds: Double)
+        /// It is to be processed again, in this run or a later one, for this reason.
+        case putBack(Int64, String)
+        case settle(Int64, Settlement)
+        /// Remove what the item has in staging.
+        case discardStaging(Int64)
+        /// Start nothing more; what is active comes to its end.
+        case drain(DrainReason)
+        /// Stop everything, because the batch cannot continue.
+        case giveUp(String)
+        /// Stop everything: the first failure was to end the run.
+        case cancelAll
+        /// Nothing will be started any more.
+        case finished
+    }
+
+    /// How an item ended, for this run.
+    package enum Settlement: Hashable, Sendable {
+        case failed(String)
+        case cancelled
+        case interrupted
+    }
+
+    package enum DrainReason: Hashable, Sendable {
+        /// So many items would probably not be finished in time.
+        case deadline(Int)
+        case diskFull(DiskShortage)
+        /// The system refused to write an item's files.
+        case refused
+        case journal(String)
+    }
+
+    /// How long an item had to wait for memory that another program held, and whether it got it.
+    package enum MemoryWait: Hashable, Sendable {
+        case ended(Duration)
+        case gaveUp(Duration)
+    }
+
+    /// What nothing can be started without.
+    package enum WaitReason: Hashable, Sendable {
+        case activeItems
+        case retryTime
+        /// Items may be started only within the working hours.
+        case opening
+        case disk(DiskShortage)
+        case memory(MemoryShortage)
+    }
+
+    /// An item needs more memory than other programs leave.
+    package struct MemoryShortage: Hashable, Sendable {
+        package let name: String
+        package let bytes: Int
+        package let availableBytes: Int
+
+        package init(name: String, bytes: Int, availableBytes: Int) {
+            self.name = name
+            self.bytes = bytes
+            self.availableBytes = availableBytes
+        }
+    }
+}

@@ -1,0 +1,227 @@
+package import NocturneJournal
+import NocturneSystem
+
+/// What the scheduler decides: which item is started when, and what the end of an item leads to. Without clock, files or
+/// tasks: the time and the state of the machine are inputs, and everything to be done is an output.
+///
+/// Order: suspects first, then the order of discovery, then retries. An item that does not fit is passed over:
+/// - What it lacks is held by items of this run: others may be started before it as long as one of the items is active
+///   that were active when it was first passed over. Once all of these have ended nobody overtakes it any more, so it
+///   waits at most for the overtakers that are still active then, and is not starved by small items behind it. As long as
+///   it could not be started anyway, the small ones are not held up by it.
+/// - What it lacks is held by somebody else (a full disk, the memory of another program): all others may be started,
+///   since holding them back would not help it.
+///
+/// Invariants, checked by the tests in every state: an item is waiting, active or settled, and only one of these; the
+/// leases fit into the budget; nothing is started beside a suspect or a lean plan; a failed item is retried at most as
+/// often as there are retry delays; every batch comes to an end once the disk and the memory allow it.
+package struct AdmissionStateMachine: Sendable {
+    package let settings: Settings
+    let queue: [Item]
+    /// The first item of the queue that was neither started nor passed over.
+    package internal(set) var nextIndex = 0
+    /// What the item at ``nextIndex`` needs, once it was asked for.
+    var headNeeds: Needs?
+    /// Items of the queue that did not fit when it was their turn, in the order of the queue.
+    package internal(set) var passedOver: [Waiting] = []
+    /// Items that were active before and are to be started again.
+    package internal(set) var retries: [Waiting] = []
+    package internal(set) var active: [Int64: Active] = [:]
+
+    /// What was measured for the present decision; nil once something was started or waited for.
+    var measurement: Measurement?
+    /// How often in a row the system refused to write; everything that is active at once says it once.
+    package internal(set) var refusals = 0
+    var wasRefused = false
+    /// Until then nothing is written after the last refusal.
+    package internal(set) var diskTrustedFrom = Duration.zero
+    /// Since when an item waits for memory that another program holds, with nothing active.
+    package internal(set) var memoryWaits: [Int64: Duration] = [:]
+    /// What an item lacks that waits for something this run does not hold, and which item that is; nil when none does.
+    package private(set) var shortage: WaitReason?
+    private var shortageItem: Int64?
+
+    package internal(set) var pace = LearnedPace()
+    /// Since when the machine works on what is active: the last end of an item, or the first start after a rest.
+    var busySince = Duration.zero
+    /// Items that would probably not be finished in time.
+    package internal(set) var leftForLater = 0
+    /// Nothing is started any more, whatever the run control says.
+    package internal(set) var isDraining = false
+    var hasGivenUp = false
+    /// Whether a source changed while its item was active.
+    package internal(set) var needsDiscovery = false
+
+    /// - Parameter queue: suspects first.
+    package init(_ queue: [Item], _ settings: Settings, pace: LearnedPace = LearnedPace()) {
+        self.queue = queue
+        self.settings = settings
+        self.pace = pace
+    }
+
+    /// The items that wait, in the order in which they are considered.
+    package var waiting: [Item] { passedOver.map(\.item) + queue[nextIndex...] + retries.map(\.item) }
+
+    // MARK: Deciding
+
+    /// What is to be done next. To be asked again after each action, and whenever something has changed.
+    package mutating func next(_ conditions: Conditions) -> Action {
+        if let id = removeCancelled(conditions.cancelled) { return .settle(id, .cancelled) }
+        guard conditions.mode == .running, !isDraining else { return .finished }
+        // Under pressure, and beside an item that has to be alone, nothing is started: there is nothing to look at.
+        if !active.isEmpty, conditions.isUnderPressure || active.values.contains(where: \.isAlone) {
+            return wait(for: shortage ?? .activeItems)
+        }
+        var place = Place.passedOver(0)
+        while let candidate = candidate(at: &place, conditions.now) {
+            let id = candidate.item.id
+            guard let needs = candidate.needs else { return .plan(id) }
+            let verdict = verdict(on: candidate, needs, conditions)
+            if case .act(let action) = verdict { return action }
+            note(verdict.shortage, of: id)
+            switch verdict {
+            case .act: break
+            case .starts(let memoryWait):
+                remove(at: place)
+                return start(candidate, needs, memoryWait, conditions.now)
+            case .fails(let reason):
+                remove(at: place)
+                return .settle(id, .failed(reason))
+            case .isLeft:
+                remove(at: place)
+                leftForLater += 1
+            case .waits(let obstacle):
+                if passOver(candidate, at: &place, obstacle) { return wait(for: shortage ?? .activeItems) }
+            }
+        }
+        return rest(conditions)
+    }
+
+    /// Nothing can be started now.
+    private mutating func rest(_ conditions: Conditions) -> Action {
+        guard !passedOver.isEmpty || nextIndex < queue.count || !retries.isEmpty else {
+            if !active.isEmpty { return wait(for: .activeItems) }
+            guard leftForLater > 0, !settings.isWatching else { return .finished }
+            isDraining = true
+            return .drain(.deadline(leftForLater))
+        }
+        if active.isEmpty, settings.stopsWhenFull, case .disk(let shortage)? = shortage {
+            isDraining = true
+            return .drain(.diskFull(shortage))
+        }
+        let patience = settings.memoryPatience
+        let times =
+            retries.map(\.notBefore)
+            + memoryWaits.values.compactMap { since in patience.map { since + $0 } }
+        let until = times.filter { $0 > conditions.now }.min()
+        return wait(for: shortage ?? (active.isEmpty ? .retryTime : .activeItems), until: until)
+    }
+
+    /// The first item that lacks something is the one that is spoken of, until it lacks nothing any more.
+    mutating func note(_ reason: WaitReason?, of id: Int64) {
+        guard shortageItem == nil || shortageItem == id else { return }
+        shortage = reason
+        shortageItem = reason == nil ? nil : id
+    }
+
+    mutating func wait(for reason: WaitReason, until: Duration? = nil) -> Action {
+        measurement = nil
+        return .wait(reason, until: until)
+    }
+
+    private mutating func start(_ waiting: Waiting, _ needs: Needs, _ wait: MemoryWait?, _ now: Duration) -> Action {
+        if active.isEmpty { busySince = now }
+        let isAlone = waiting.item.isSuspect || needs.isLean
+        active[waiting.item.id] = Active(
+            item: waiting.item,
+            needs: needs,
+            retries: waiting.retries,
+            isAlone: isAlone
+        )
+        wasRefused = false
+        measurement = nil
+        memoryWaits = [:]
+        return .start(waiting.item.id, after: wait)
+    }
+
+    // MARK: Candidates
+
+    /// Where a candidate stands.
+    enum Place {
+        case passedOver(Int)
+        case head
+        case retries(Int)
+    }
+
+    /// The candidate at a place, or at the first one after it that has any.
+    private func candidate(at place: inout Place, _ now: Duration) -> Waiting? {
+        if case .passedOver(let index) = place {
+            if index < passedOver.count { return passedOver[index] }
+            place = .head
+        }
+        if case .head = place {
+            if nextIndex < queue.count { return Waiting(item: queue[nextIndex], needs: headNeeds) }
+            place = .retries(0)
+        }
+        guard case .retries(let first) = place else { return nil }
+        let ready = retries.indices.first { $0 >= first && retries[$0].notBefore <= now }
+        guard let ready else { return nil }
+        place = .retries(ready)
+        return retries[ready]
+    }
+
+    private mutating func remove(at place: Place) {
+        switch place {
+        case .passedOver(let index): passedOver.remove(at: index)
+        case .head:
+            nextIndex += 1
+            headNeeds = nil
+        case .retries(let index): retries.remove(at: index)
+        }
+    }
+
+    /// Keeps an item waiting, and goes to the next place.
+    /// - Returns: whether nothing behind it may be started either.
+    private mutating func passOver(_ candidate: Waiting, at place: inout Place, _ obstacle: Obstacle) -> Bool {
+        var candidate = candidate
+        var holds = false
+        if case .activeItems = obstacle {
+            let behind = candidate.behind ?? Set(active.keys)
+            candidate.behind = behind
+            holds = active.keys.allSatisfy { !behind.contains($0) }
+        }
+        switch place {
+        case .passedOver(let index):
+            passedOver[index] = candidate
+            place = .passedOver(index + 1)
+        case .head:
+            remove(at: .head)
+            passedOver.append(candidate)
+            // Plans are not made for the whole queue only because the budget is in use.
+            holds = holds || passedOver.count(where: { $0.behind != nil }) >= settings.lookahead
+        case .retries(let index):
+            retries[index] = candidate
+            place = .retries(index + 1)
+        }
+        return holds
+    }
+
+    /// Takes out an item that waits and is to be cancelled.
+    mutating func removeCancelled(_ names: Set<String>) -> Int64? {
+        guard !names.isEmpty, let id = takeOut(names) else { return nil }
+        note(nil, of: id)
+        return id
+    }
+
+    private mutating func takeOut(_ names: Set<String>) -> Int64? {
+        if let index = passedOver.firstIndex(where: { names.contains($0.item.name) }) {
+            return passedOver.remove(at: index).item.id
+        }
+        if let index = retries.firstIndex(where: { names.contains($0.item.name) }) {
+            return retries.remove(at: index).item.id
+        }
+        guard nextIndex < queue.count, names.contains(queue[nextIndex].name) else { return nil }
+        remove(at: .head)
+        return queue[nextIndex - 1].id
+    }
+}

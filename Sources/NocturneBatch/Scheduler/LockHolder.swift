@@ -1,0 +1,41 @@
+public import NocturneSystem
+
+/// What the lock file says about the run that holds the folder.
+public struct LockHolder: Codable, Sendable, Hashable {
+    /// The process that works on the batch.
+    public var process: ProcessIdentity
+    /// The run, which keeps its name when its engine is restarted; requests are addressed to it. Nil without a supervisor.
+    public var run: String?
+    /// What the run waits for, such as free space on the disk; nil when it does not wait.
+    public var waitingFor: String?
+
+    public init(process: ProcessIdentity, run: String?, waitingFor: String? = nil) {
+        self.process = process
+        self.run = run
+        self.waitingFor = waitingFor
+    }
+}
+
+/// Whether a run works on an output folder.
+public enum LockState: Sendable, Hashable {
+    case free
+    /// A run does. Nil when its lock file does not say which, as one of another version or a damaged one.
+    case held(LockHolder?)
+    /// The file system did not say, with its code.
+    case unknown(Int32)
+
+    /// Whether a run works on the folder.
+    public var isHeld: Bool {
+        if case .held = self { return true }
+        return false
+    }
+
+    /// The run that works on the folder, where that is known.
+    public var holder: LockHolder? {
+        if case .held(let holder) = self { return holder }
+        return nil
+    }
+
+    /// Names the run in a message.
+    public var holderText: String { holder.map { "process \($0.process.process)" } ?? "another process" }
+}

@@ -1,0 +1,173 @@
+import CPosix
+package import NocturneConcurrency
+package import NocturneSystem
+
+/// Looks at the machine once a second, as long as anything depends on it: sets the pressure level from the memory, notices
+/// the file that stops a watch, and wakes whoever waits for free space or memory. The only place that does so.
+package actor MachineMonitor {
+    /// What follows the machine's memory.
+    package struct PressureFollowers: Sendable {
+        let budget: MemoryBudget
+        let gate: PressureGate
+        /// For the whole process, in bytes.
+        let processBudget: Int
+
+        package init(budget: MemoryBudget, gate: PressureGate, processBudget: Int) {
+            self.budget = budget
+            self.gate = gate
+            self.processBudget = processBudget
+        }
+    }
+
+    private let time: any TimeSource
+    private let control: RunControl
+    private let progress: ProgressReporter
+    private let probes: BlockingPool
+    private let watch: FolderWatcher?
+    private let readMemory: @Sendable () async -> MemoryReading
+
+    private var followers: PressureFollowers?
+    private var pressure: PressureStateMachine?
+    /// Seconds since somebody follows the pressure.
+    private var seconds = 0
+    private var waiterCount = 0
+    private var isCheckingStopFile = false
+    /// The file that ends the watch is there.
+    package private(set) var isStopRequested = false
+    private let demand = ChangeSignal()
+
+    static let interval = Duration.seconds(1)
+    /// Between two signs of life, in seconds.
+    private static let heartbeatSeconds = 30
+
+    package init(
+        control: RunControl,
+        progress: ProgressReporter,
+        time: any TimeSource,
+        probes: BlockingPool,
+        watch: FolderWatcher?,
+        readMemory: @escaping @Sendable () async -> MemoryReading
+    ) {
+        self.control = control
+        self.progress = progress
+        self.time = time
+        self.probes = probes
+        self.watch = watch
+        self.readMemory = readMemory
+    }
+
+    /// Takes samples until the task is cancelled.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                let generation = demand.generation
+                do {
+                    guard followers != nil || waiterCount > 0 || watch?.stopFile != nil else {
+                        try await demand.wait(after: generation)
+                        continue
+                    }
+                    try await time.sleep(for: MachineMonitor.interval)
+                } catch {
+                    break
+                }
+                await sampleMemory()
+                if waiterCount > 0 { control.changes.notify() }
+                if watch?.stopFile != nil, !isCheckingStopFile, !isStopRequested {
+                    isCheckingStopFile = true
+                    // Not awaited here: a share that hangs must not keep the pressure from being noticed.
+                    group.addTask { await self.checkStopFile() }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// From now on these are told of the pressure.
+    package func follow(_ followers: PressureFollowers) async {
+        self.followers = followers
+        pressure = PressureStateMachine(budgetBytes: followers.processBudget)
+        seconds = 0
+        demand.notify()
+        if isStopRequested { await drain() }
+    }
+
+    package func stopFollowing() {
+        followers = nil
+        pressure = nil
+    }
+
+    /// While `body` runs, ``RunControl/changes`` is told of every sample.
+    package nonisolated func whileSampling(_ body: () async throws -> Void) async throws {
+        await changeWaiters(by: 1)
+        do {
+            try await body()
+        } catch {
+            await changeWaiters(by: -1)
+            throw error
+        }
+        await changeWaiters(by: -1)
+    }
+
+    private func changeWaiters(by count: Int) {
+        waiterCount += count
+        demand.notify()
+    }
+
+    // MARK: Samples
+
+    private func sampleMemory() async {
+        guard followers != nil else { return }
+        let reading = await readMemory()
+        guard let followers, var machine = pressure else { return }
+        let change = machine.observe(reading)
+        pressure = machine
+        seconds += 1
+        if let change {
+            followers.gate.setLevel(change.to)
+            followers.budget.setAdmitting(change.to == .normal)
+            control.changes.notify()
+            if change.to != .normal { cposix_trim_heap() }
+            await progress.emit(
+                BatchEvent(
+                    .pressure,
+                    reason: "\(change.from) to \(change.to): \(change.reason); \(Self.consequence(of: change.to))",
+                    residentBytes: reading.residentBytes,
+                    leasedBytes: followers.budget.snapshot().leased
+                )
+            )
+        }
+        if seconds % MachineMonitor.heartbeatSeconds == 0 {
+            await progress.emit(
+                BatchEvent(
+                    .heartbeat,
+                    residentBytes: reading.residentBytes,
+                    leasedBytes: followers.budget.snapshot().leased
+                )
+            )
+        }
+    }
+
+    private static func consequence(of level: PressureLevel) -> String {
+        switch level {
+        case .normal: "items are started again"
+        case .warning: "nothing is started beside the active items"
+        case .critical: "of the active items only the oldest continues"
+        }
+    }
+
+    /// Whether the file that ends the watch is there.
+    func checkStopFile() async {
+        defer { isCheckingStopFile = false }
+        guard !isStopRequested, let path = watch?.stopFile else { return }
+        guard await probes.run({ FileSystem.exists(path) }) else { return }
+        isStopRequested = true
+        control.changes.notify()
+        if followers != nil { await drain() }
+    }
+
+    private func drain() async {
+        guard control.mode == .running else { return }
+        control.drain()
+        await progress.note("Stop requested: active items are finished, nothing more is started.")
+    }
+}

@@ -1,0 +1,117 @@
+import NocturneConcurrency
+import NocturneSystem
+
+/// What is used to wait for something, and to say so.
+struct RunWaiting: Sendable {
+    let control: RunControl
+    let progress: ProgressReporter
+    let time: any TimeSource
+    let monitor: MachineMonitor
+    /// For what asks the system about files, which takes as long as a disk or a share pleases.
+    let probes: BlockingPool
+    /// Where others can read what the run waits for; nil before the folder is locked.
+    var lock: BatchLock?
+
+    /// Waits for the next sample of the machine, or any other change.
+    func sample(after generation: UInt64) async throws {
+        try await monitor.whileSampling { try await control.changes.wait(after: generation) }
+    }
+
+    /// Writes down what the run waits for, for those who ask; nil for nothing.
+    func publish(_ text: String?) async {
+        guard let lock else { return }
+        await probes.run { lock.say(text) }
+    }
+
+    /// Says that the run waits, or no longer does.
+    func show(_ notice: WaitNotice) async {
+        if case .change(let text) = notice.status { await publish(text) }
+        switch notice.message {
+        case .event(let event): await progress.emit(event)
+        case .note(let text): await progress.note(text)
+        case nil: break
+        }
+    }
+}
+
+/// Something to say about waiting, and what `status` shows from then on.
+struct WaitNotice: Sendable {
+    enum Message: Sendable {
+        case event(BatchEvent)
+        case note(String)
+    }
+    enum Status: Sendable {
+        case keep
+        /// What the run waits for; nil for nothing.
+        case change(String?)
+    }
+    var message: Message?
+    var status = Status.keep
+
+    static let spaceAgain = WaitNotice(
+        message: .event(BatchEvent(.disk, reason: "has free space again")),
+        status: .change(nil)
+    )
+
+    static func waitsForSpace(_ shortage: DiskShortage) -> WaitNotice {
+        WaitNotice(
+            message: .event(BatchEvent(.disk, reason: "\(shortage); waiting for free space")),
+            status: .change("free space on the disk, which \(shortage)")
+        )
+    }
+
+    static func stopsForSpace(_ shortage: DiskShortage) -> WaitNotice {
+        WaitNotice(message: .event(BatchEvent(.disk, reason: "\(shortage); stopping")))
+    }
+
+    static func waits(forOpeningOf window: WorkingHours.Window) -> WaitNotice {
+        WaitNotice(
+            message: .note("Nothing is started before \(window.from)."),
+            status: .change("\(window.from); nothing is started before then")
+        )
+    }
+
+    static func waits(for shortage: AdmissionStateMachine.MemoryShortage) -> WaitNotice {
+        let text = "\(ByteCount(shortage.bytes)) of memory, \(ByteCount(shortage.availableBytes)) are available"
+        return WaitNotice(
+            message: .note("\(shortage.name) needs \(text); it waits until there is enough."),
+            status: .change("memory for \(shortage.name), which needs \(text)")
+        )
+    }
+}
+
+/// What has been said about waiting, so that it is said once.
+struct WaitAnnouncements {
+    private var current: AdmissionStateMachine.WaitReason?
+
+    /// - Parameter reason: what the run lacks now; nil for nothing that has to be said.
+    mutating func change(to reason: AdmissionStateMachine.WaitReason?, _ hours: WorkingHours) -> [WaitNotice] {
+        let reason = reason.flatMap { WaitAnnouncements.isOrdinary($0) ? nil : $0 }
+        defer { current = reason }
+        switch (current, reason) {
+        case (.disk, .disk), (.opening, .opening), (nil, nil): return []
+        case (.memory(let before), .memory(let now)) where before.name == now.name: return []
+        default: break
+        }
+        var notices: [WaitNotice] = []
+        switch current {
+        case .disk: notices.append(.spaceAgain)
+        case nil: break
+        default: notices.append(WaitNotice(status: .change(nil)))
+        }
+        switch reason {
+        case .disk(let shortage): notices.append(.waitsForSpace(shortage))
+        case .memory(let shortage): notices.append(.waits(for: shortage))
+        case .opening: if let window = hours.window { notices.append(.waits(forOpeningOf: window)) }
+        default: break
+        }
+        return notices
+    }
+
+    private static func isOrdinary(_ reason: AdmissionStateMachine.WaitReason) -> Bool {
+        switch reason {
+        case .activeItems, .retryTime: true
+        case .opening, .disk, .memory: false
+        }
+    }
+}

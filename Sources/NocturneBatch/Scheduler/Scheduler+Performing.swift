@@ -1,0 +1,173 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneJournal
+import NocturneSystem
+
+/// How the actions are performed.
+extension Scheduler {
+    // MARK: Starting items
+
+    func measure(_ diskBytes: Int?, attempt: Bool, memory: Bool) async -> AdmissionStateMachine.Measurement {
+        var result = AdmissionStateMachine.Measurement()
+        if let diskBytes { result = await context.disk.measure(bytes: diskBytes, attempt: attempt) }
+        if memory { result.memory = await context.waiting.probes.run { MemoryReading.take() } }
+        return result
+    }
+
+    func plan(_ id: Int64) async {
+        guard let item = items[id] else { return }
+        do {
+            plans[id] = try await makePlan(item)
+            if let plan = plans[id]?.plan { machine.planned(id, AdmissionStateMachine.Needs(plan)) }
+            // The plan of an item that waits for long is not kept, but made once more when it is started.
+            if plans.count > machine.settings.lookahead { plans.keys.first { $0 != id }.map { plans[$0] = nil } }
+        } catch {
+            await perform(machine.planFailed(id, "\(error)"))
+        }
+    }
+
+    private func makePlan(_ item: PendingItem) async throws -> PlannedItem {
+        let (pipeline, threads, bytes) = (pipelines[item.recipe], context.pool.width, budget.total)
+        return try await context.pool.run { try pipeline.plan(item, threads: threads, within: bytes) }
+    }
+
+    func start(_ id: Int64, after wait: AdmissionStateMachine.MemoryWait?) async {
+        guard let item = items[id] else { return }
+        if let wait { await context.progress.note(wait.text(of: item.name)) }
+        var isRecorded = false
+        do {
+            let planned = if let plan = plans.removeValue(forKey: id) { plan } else { try await makePlan(item) }
+            try FaultPoint.lease.pass()
+            let isAlone = item.suspect || planned.plan.isLean
+            // What is leased was counted before, so that this waits for nothing but a lease that is just being returned.
+            let lease = try await budget.lease(bytes: planned.plan.peak(), exclusive: isAlone)
+            try await context.journal.markStarted([id])
+            isRecorded = true
+            await context.progress.started(id, name: item.name, steps: planned.plan.steps)
+            sequence += 1
+            try await planned.start(ActiveItem(item, planned.plan, lease, sequence: sequence, context))
+        } catch let error as JournalError {
+            let failure: AdmissionStateMachine.StartFailure = error.isOutOfRoom ? .diskFull : .journal("\(error)")
+            await perform(machine.startFailed(id, failure, context.time.monotonic))
+        } catch {
+            let isStopped = error is CancellationError || error is CancelledError
+            let failure: AdmissionStateMachine.StartFailure =
+                isStopped ? .cancelled(isRecorded: isRecorded) : .failed("\(error)")
+            await perform(machine.startFailed(id, failure, context.time.monotonic))
+        }
+    }
+
+    // MARK: Ends
+
+    func perform(_ actions: [AdmissionStateMachine.Action]) async {
+        for action in actions { await perform(action) }
+    }
+
+    private func perform(_ action: AdmissionStateMachine.Action) async {
+        let (control, progress) = (context.control, context.progress)
+        switch action {
+        case .complete(let id, let seconds): await complete(id, seconds)
+        case .putBack(let id, let reason):
+            await record(id, as: .pending, reason)
+            await progress.putBack(id, BatchEvent(.itemRetried, item: items[id]?.name, reason: reason))
+        case .settle(let id, let settlement): await settle(id, settlement)
+        case .discardStaging(let id):
+            guard let name = items[id]?.name else { return }
+            await context.blocking.run { [staging = context.output.staging(name)] in FileSystem.remove(staging) }
+        case .drain(let reason):
+            control.drain()
+            if let notice = reason.notice(context.options.rules.hours) { await context.waiting.show(notice) }
+        case .giveUp(let reason):
+            let isFirst = control.givenUp == nil
+            control.giveUp(reason)
+            if isFirst { await progress.note("Stopping: \(reason).") }
+        case .cancelAll: control.cancel()
+        case .plan, .measure, .start, .wait, .finished: break
+        }
+    }
+
+    private func complete(_ id: Int64, _ seconds: Double) async {
+        // Without a deadline once at the end is enough.
+        if deadline != nil { try? await context.journal.keep(machine.pace) }
+        let rounded = (seconds * 1000).rounded() / 1000
+        await context.progress.ended(id, BatchEvent(.itemCompleted, item: items[id]?.name, seconds: rounded))
+    }
+
+    private func settle(_ id: Int64, _ settlement: AdmissionStateMachine.Settlement) async {
+        let (state, reason, event): (ItemState, String, BatchEvent.Kind) =
+            switch settlement {
+            case .failed(let reason): (.failed, reason, .itemFailed)
+            case .cancelled: (.cancelled, "cancelled on request", .itemCancelled)
+            case .interrupted: (.pending, "interrupted", .itemInterrupted)
+            }
+        await record(id, as: state, reason)
+        if state == .cancelled, let name = items[id]?.name { context.control.forgetRequest(name) }
+        await context.progress.ended(id, BatchEvent(event, item: items[id]?.name, reason: reason))
+    }
+
+    /// What cannot be recorded is said: the next run finds the item as it was, and processes it again.
+    private func record(_ id: Int64, as state: ItemState, _ reason: String) async {
+        do {
+            let time = context.time.wallClock.timestamp
+            try await context.journal.settle([id], as: state, reason: reason, at: time)
+        } catch {
+            if context.control.givenUp == nil { await context.progress.note("\(error)") }
+        }
+    }
+}
+
+extension AdmissionStateMachine.DrainReason {
+    /// What is said about it; nil when the item's own event says it.
+    func notice(_ hours: WorkingHours) -> WaitNotice? {
+        switch self {
+        case .deadline(let count):
+            let time = hours.finishBy.map { "\($0)" } ?? "the given time"
+            let text = "Not started: \(count) items that would probably not be finished by \(time)."
+            return WaitNotice(message: .note(text))
+        case .diskFull(let shortage): return .stopsForSpace(shortage)
+        case .journal(let text): return WaitNotice(message: .note(text))
+        case .refused: return nil
+        }
+    }
+}
+
+extension AdmissionStateMachine.MemoryWait {
+    func text(of name: String) -> String {
+        switch self {
+        case .ended(let time): "\(name) waited \(time.components.seconds) s for memory."
+        case .gaveUp(let time): "\(name) is started anyway after \(time.components.seconds) s."
+        }
+    }
+}
+
+extension AdmissionStateMachine.Needs {
+    init(_ plan: ItemPlan) {
+        self.init(memoryBytes: plan.peak(), diskBytes: plan.diskBytes, steps: plan.steps, isLean: plan.isLean)
+    }
+}
+
+extension PendingItem {
+    var admissionItem: AdmissionStateMachine.Item {
+        AdmissionStateMachine.Item(id: id, name: name, model: model, isSuspect: suspect)
+    }
+}
+
+extension ActiveItem {
+    init(_ item: PendingItem, _ plan: ItemPlan, _ lease: MemoryLease, sequence: Int, _ context: RunContext) {
+        let flag = context.control.flag(for: item.name)
+        self.init(
+            id: item.id,
+            item: RecipeItem(name: item.name, path: item.path, fingerprint: item.fingerprint),
+            plan: plan,
+            lease: lease,
+            flag: flag,
+            sequence: sequence,
+            context: StageContext(
+                scope: ComputeScope(pool: context.pool, flag: flag),
+                staging: context.output.staging(item.name),
+                isLean: plan.isLean
+            ),
+            inputs: item.inputs
+        )
+    }
+}

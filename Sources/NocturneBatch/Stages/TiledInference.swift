@@ -1,0 +1,60 @@
+import NocturneConcurrency
+import NocturneSystem
+
+/// Runs the network over an item, tile by tile: between tiles it pauses under memory pressure, stops, and checkpoints.
+///
+/// It owns what must not be shared: the sessions of the networks, which it keeps from item to item, and the running
+/// inference with its accumulators. Its jobs run on the compute pool, one at a time, so both need no lock and are used by
+/// nobody else.
+actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActor {
+    typealias Start = @Sendable (Sessions, consuming Prepared, RecipeItem, StageContext) throws -> Run
+
+    nonisolated let link: StageLink<Prepared, Run.Inferred>
+    var active = ActiveItems()
+    private let sessions: Sessions
+    private var run: Run?
+    private let start: Start
+    private let executor: PoolSerialExecutor
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    init(
+        _ link: StageLink<Prepared, Run.Inferred>,
+        sessions: @Sendable () -> Sessions,
+        start: @escaping Start
+    ) {
+        self.link = link
+        self.sessions = sessions()
+        self.start = start
+        executor = link.environment.pool.serialExecutor()
+    }
+
+    func work(on message: StageMessage<Prepared>) async throws -> Run.Inferred {
+        let item = message.item
+        try FaultPoint.stage.pass(of: item.item.name)
+        // Only here: an item that waits for another one must not be the oldest that all wait for.
+        let ticket = link.environment.gate.register(sequence: item.sequence)
+        defer { ticket.unregister() }
+        let run = try start(sessions, message.payload, item.item, item.context)
+        self.run = run
+        defer { self.run = nil }
+        do {
+            while run.stepsDone < run.stepCount { try await inferTile(of: item, run, ticket) }
+            return try run.finish(item.context)
+        } catch {
+            if item.flag.isCancelled { try? run.checkpoint(force: true, item.context) }
+            throw error
+        }
+    }
+
+    private func inferTile(of item: ActiveItem, _ run: Run, _ ticket: PressureTicket) async throws {
+        let environment = link.environment
+        try await environment.gate.pass(ticket)
+        try item.flag.check()
+        try FaultPoint.tile.pass()
+        try run.step(item.context)
+        try run.checkpoint(force: false, item.context)
+        environment.stalls?.moved(item.id)
+        await environment.progress.stepped(item.id, done: run.stepsDone, of: run.stepCount)
+    }
+}

@@ -1,0 +1,132 @@
+public import NocturneCore
+package import NocturneSystem
+
+/// Memory that the bodies of one parallel loop write to: the one way in which loops write in parallel.
+///
+/// The loop that shares the buffer is what makes it safe, and every use keeps these three rules: the owner keeps the
+/// memory alive until the loop returns (``ComputeScope/forEach(_:_:)`` returns after its last body), every element is
+/// written by at most one body, and no body reads what another one writes. Take it with `withParallelBuffer` around the
+/// loop; never store it.
+@usableFromInline
+package struct ParallelBuffer<Element>: @unchecked Sendable {
+    // Unchecked: the three rules above.
+    @usableFromInline
+    package let base: UnsafeMutablePointer<Element>
+
+    @inlinable
+    package init(_ base: UnsafeMutablePointer<Element>) { self.base = base }
+
+    @inlinable
+    package subscript(index: Int) -> Element {
+        get { base[index] }
+        nonmutating _modify { yield &base[index] }
+    }
+
+    /// The part that begins at `offset`.
+    @inlinable
+    package static func + (buffer: ParallelBuffer, offset: Int) -> UnsafeMutablePointer<Element> {
+        buffer.base + offset
+    }
+}
+
+/// Values that the bodies of one parallel loop only read. The owner keeps them alive and unchanged until it returns.
+@usableFromInline
+package struct ParallelReader<Element>: @unchecked Sendable {
+    // Unchecked: nobody writes while the loop runs.
+    @usableFromInline
+    package let base: UnsafePointer<Element>
+
+    @inlinable
+    package init(_ base: UnsafePointer<Element>) { self.base = base }
+
+    @inlinable
+    package subscript(index: Int) -> Element { base[index] }
+
+    /// The part that begins at `offset`.
+    @inlinable
+    package static func + (reader: ParallelReader, offset: Int) -> UnsafePointer<Element> { reader.base + offset }
+}
+
+/// A value of a C library that the bodies of a parallel loop read: a structure of numbers and pointers.
+@usableFromInline
+package struct ParallelValue<Value>: @unchecked Sendable {
+    // Unchecked: what its pointers lead to is kept alive and unchanged by the owner of the loop.
+    @usableFromInline
+    package let value: Value
+
+    @inlinable
+    package init(_ value: Value) { self.value = value }
+}
+
+extension Array {
+    /// Lends the array's elements to a parallel loop that writes to them. An empty array lends an address that must not
+    /// be used.
+    @inlinable
+    package mutating func withParallelBuffer<R, E: Error>(
+        _ body: (ParallelBuffer<Element>) throws(E) -> R
+    ) throws(E) -> R {
+        try withUnsafeMutableBufferPointer { buffer throws(E) in
+            try body(ParallelBuffer(buffer.baseAddress ?? noElements()))
+        }
+    }
+
+    /// Lends the array's elements to a parallel loop that reads them.
+    @inlinable
+    package func withParallelReader<R, E: Error>(_ body: (ParallelReader<Element>) throws(E) -> R) throws(E) -> R {
+        try withUnsafeBufferPointer { buffer throws(E) in
+            try body(ParallelReader(buffer.baseAddress ?? UnsafePointer(noElements())))
+        }
+    }
+}
+
+/// An aligned address for no elements at all.
+@usableFromInline
+package func noElements<Element>() -> UnsafeMutablePointer<Element> {
+    UnsafeMutableRawPointer(bitPattern: MemoryLayout<Element>.alignment).unsafelyUnwrapped
+        .assumingMemoryBound(to: Element.self)
+}
+
+extension ComputeScope {
+    /// The results of `body` for every index below `count`, in order, made on this thread and on idle ones.
+    ///
+    /// The flag is looked at before every index, as in ``forEach(_:_:)``.
+    /// - Throws: ``CancelledError`` once the flag is raised.
+    package func map<Result>(_ count: Int, _ body: @Sendable (Int) -> Result) throws(CancelledError) -> [Result] {
+        var results = [Result?](repeating: nil, count: max(count, 0))
+        try results.withParallelBuffer { results throws(CancelledError) in
+            try forEach(count) { results[$0] = body($0) }
+        }
+        // Every index was visited, or `forEach` has thrown.
+        return results.compactMap { $0 }
+    }
+}
+
+extension VoxelBuffer {
+    /// Lends the voxels to a parallel loop that writes to them.
+    @inlinable
+    package mutating func withParallelBuffer<R, E: Error>(
+        _ body: (ParallelBuffer<Element>) throws(E) -> R
+    ) throws(E) -> R {
+        try withUnsafeMutableBufferPointer { buffer throws(E) in
+            try body(ParallelBuffer(buffer.baseAddress ?? noElements()))
+        }
+    }
+
+    /// Lends the voxels to a parallel loop that reads them.
+    @inlinable
+    package func withParallelReader<R, E: Error>(_ body: (ParallelReader<Element>) throws(E) -> R) throws(E) -> R {
+        try withUnsafeBufferPointer { buffer throws(E) in
+            try body(ParallelReader(buffer.baseAddress ?? UnsafePointer(noElements())))
+        }
+    }
+}
+
+extension FrozenVoxels {
+    /// Lends the voxels to a parallel loop that reads them.
+    @inlinable
+    package func withParallelReader<R, E: Error>(_ body: (ParallelReader<Element>) throws(E) -> R) throws(E) -> R {
+        try withUnsafeBufferPointer { buffer throws(E) in
+            try body(ParallelReader(buffer.baseAddress ?? UnsafePointer(noElements())))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import NocturneSystem
+
+/// A mesh file being read.
+struct MeshInput: ~Copyable {
+    let path: String
+    /// The size of the file in bytes.
+    let byteCount: Int
+    private let file: FileDescriptor
+
+    /// - Throws: ``MeshFileErrorCode/unreadable`` for what is not an ordinary file, too.
+    init(_ path: String) throws(MeshFileError) {
+        let file = try Self.open(path)
+        let status: FileDescriptor.Status
+        do { status = try file.status() } catch { throw MeshFileError(.unreadable, reading: error) }
+        guard status.kind == .file else {
+            throw MeshFileError(.unreadable, path: path, "is not an ordinary file")
+        }
+        self.path = path
+        byteCount = status.byteCount
+        self.file = file
+    }
+
+    private static func open(_ path: String) throws(MeshFileError) -> FileDescriptor {
+        do { return try FileDescriptor(reading: path) } catch { throw MeshFileError(.unreadable, reading: error) }
+    }
+
+    /// The next bytes, or fewer at the end of the file.
+    func read(count: Int) throws(MeshFileError) -> [UInt8] {
+        do { return try file.read(count: count) } catch { throw MeshFileError(.unreadable, reading: error) }
+    }
+
+    /// The bytes from `offset` on, or fewer at the end of the file.
+    func read(count: Int, at offset: Int) throws(MeshFileError) -> [UInt8] {
+        do { return try file.read(count: count, at: offset) } catch { throw MeshFileError(.unreadable, reading: error) }
+    }
+
+    func readToEnd() throws(MeshFileError) -> [UInt8] {
+        do { return try file.readToEnd() } catch { throw MeshFileError(.unreadable, reading: error) }
+    }
+}
+
+extension [UInt8] {
+    /// The little-endian value at a byte offset.
+    /// - Precondition: its bytes are there.
+    func littleEndian<Value: FixedWidthInteger>(at offset: Int, as type: Value.Type = Value.self) -> Value {
+        withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Value.self)) }
+    }
+
+    /// Three float32 in a row.
+    func vector(at offset: Int) -> SIMD3<Float> {
+        SIMD3(
+            Float(bitPattern: littleEndian(at: offset)),
+            Float(bitPattern: littleEndian(at: offset + 4)),
+            Float(bitPattern: littleEndian(at: offset + 8))
+        )
+    }
+}
+
+extension SIMD3 where Scalar == Float {
+    var isFinite: Bool { x.isFinite && y.isFinite && z.isFinite }
+}

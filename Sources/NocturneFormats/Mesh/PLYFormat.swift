@@ -1,0 +1,158 @@
+public import NocturneConcurrency
+public import NocturneCore
+import NocturneSystem
+
+/// Binary PLY (little endian), one file for each label, every vertex in the label's colour.
+///
+/// Positions are float32 millimetres; the comments `SPACE=LPS` (or `SPACE=RAS`) and `UNIT=mm` state frame and unit.
+public struct PLYFormat: LabelMeshFormat {
+    public init() {}
+
+    public var name: String { "ply" }
+    public var fileExtension: String { "ply" }
+    public var hasColors: Bool { true }
+
+    public func write(_ surface: LabelSurface, frame: PatientFrame, to path: String, scope: ComputeScope) throws {
+        let mesh = surface.mesh
+        try mesh.checkForWriting(to: path)
+        guard mesh.vertices.count <= Int32.max else {
+            throw MeshFileError(
+                .invalidMesh,
+                path: path,
+                "\(mesh.vertices.count) vertices are more than a file can hold"
+            )
+        }
+        var output = try MeshOutput(path: path, scope: scope)
+        output.append(PLYHeader(frame: frame, vertexCount: mesh.vertices.count, faceCount: mesh.triangles.count).text)
+        let color = [surface.color.x, surface.color.y, surface.color.z]
+        for vertex in mesh.vertices {
+            output.append(frame.converted(vertex))
+            output.append(color)
+            try output.spill()
+        }
+        for triangle in mesh.triangles {
+            output.append([3])
+            output.append(triangle.x)
+            output.append(triangle.y)
+            output.append(triangle.z)
+            try output.spill()
+        }
+        try output.finish()
+    }
+
+    /// Only files with exactly the properties that ``write(_:frame:to:scope:)`` writes are read. The size of the file must
+    /// agree with its header, which is checked before anything is allocated.
+    public func read(_ label: String, at path: String) throws -> MeshFileContents {
+        let input = try MeshInput(path)
+        let (header, start) = try PLYHeader.read(input)
+        let (vertexBytes, faceBytes) = (
+            header.vertexCount * PLYHeader.vertexBytes, header.faceCount * PLYHeader.faceBytes
+        )
+        let needed = start + vertexBytes + faceBytes
+        guard input.byteCount >= needed else {
+            throw MeshFileError(.truncated, path: path, "ends after \(input.byteCount) of \(needed) bytes")
+        }
+        guard input.byteCount == needed else {
+            throw MeshFileError(
+                .wrongTriangleCount,
+                path: path,
+                "\(input.byteCount) bytes, where its faces end at \(needed)"
+            )
+        }
+        var mesh = SurfaceMesh()
+        var color: SIMD3<UInt8>?
+        let vertices = try input.read(count: vertexBytes, at: start)
+        let faces = try input.read(count: faceBytes, at: start + vertexBytes)
+        guard vertices.count == vertexBytes, faces.count == faceBytes else {
+            throw MeshFileError(.truncated, path: path, "was cut short while it was read")
+        }
+        mesh.vertices.reserveCapacity(header.vertexCount)
+        for offset in stride(from: 0, to: vertexBytes, by: PLYHeader.vertexBytes) {
+            // Adding zero turns -0 into 0.
+            let place = (header.frame ?? .lps).converted(vertices.vector(at: offset)) + SIMD3<Float>(repeating: 0)
+            guard place.isFinite else { throw MeshFileError(.invalidMesh, path: path, "a corner is not finite") }
+            mesh.vertices.append(place)
+            color = color ?? SIMD3(vertices[offset + 12], vertices[offset + 13], vertices[offset + 14])
+        }
+        mesh.triangles.reserveCapacity(header.faceCount)
+        let limit = UInt32(header.vertexCount)
+        for offset in stride(from: 0, to: faceBytes, by: PLYHeader.faceBytes) {
+            let triangle = SIMD3<UInt32>(
+                faces.littleEndian(at: offset + 1),
+                faces.littleEndian(at: offset + 5),
+                faces.littleEndian(at: offset + 9)
+            )
+            guard faces[offset] == 3, triangle.x < limit, triangle.y < limit, triangle.z < limit else {
+                throw MeshFileError(.invalidMesh, path: path, "a face is not a triangle of its vertices")
+            }
+            mesh.triangles.append(triangle)
+        }
+        return MeshFileContents(frame: header.frame, mesh: mesh, color: color)
+    }
+}
+
+extension MeshSelection {
+    public static let ply = MeshSelection(PLYFormat())
+}
+
+/// The text before the binary data.
+private struct PLYHeader {
+    let frame: PatientFrame?
+    let vertexCount: Int
+    let faceCount: Int
+
+    /// A position and a colour.
+    static let vertexBytes = 15
+    /// A count and three indices.
+    static let faceBytes = 13
+
+    private static let largest = 1024
+    private static let end = "end_header\n"
+
+    init(frame: PatientFrame?, vertexCount: Int, faceCount: Int) {
+        self.frame = frame
+        self.vertexCount = vertexCount
+        self.faceCount = faceCount
+    }
+
+    var text: String {
+        let comments = frame.map { "comment \($0.meshTag)\ncomment UNIT=mm\n" } ?? ""
+        return "ply\nformat binary_little_endian 1.0\n" + comments + elements + Self.end
+    }
+
+    private var elements: String {
+        "element vertex \(vertexCount)\nproperty float x\nproperty float y\nproperty float z\n"
+            + "property uchar red\nproperty uchar green\nproperty uchar blue\n"
+            + "element face \(faceCount)\nproperty list uchar int vertex_indices\n"
+    }
+
+    /// Reads the header, and finds where the data begins.
+    static func read(_ input: borrowing MeshInput) throws(MeshFileError) -> (header: PLYHeader, dataOffset: Int) {
+        let path = input.path
+        let bytes = try input.read(count: largest, at: 0)
+        guard bytes.starts(with: "ply\n".utf8) else {
+            throw bytes.count < 4
+                ? MeshFileError(.truncated, path: path, "the header ends after \(bytes.count) bytes")
+                : MeshFileError(.wrongFormat, path: path, "is not a PLY file")
+        }
+        // Latin-1: one character a byte.
+        let text = String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        guard let tail = text.unicodeScalars.firstRange(of: end.unicodeScalars) else {
+            throw MeshFileError(.truncated, path: path, "the header does not end within \(bytes.count) bytes")
+        }
+        let lines = text[..<tail.lowerBound].split(separator: "\n")
+        func count(_ element: String) -> Int? {
+            lines.first { $0.hasPrefix("element \(element) ") }.flatMap { Int($0.dropFirst(9 + element.count)) }
+        }
+        guard let vertexCount = count("vertex"), let faceCount = count("face"),
+            (0...Int(Int32.max)).contains(vertexCount), (0...Int(Int32.max)).contains(faceCount)
+        else { throw MeshFileError(.wrongFormat, path: path, "has no vertices and faces") }
+        let frame = PatientFrame.allCases.first { lines.contains("comment \($0.meshTag)") }
+        let header = PLYHeader(frame: frame, vertexCount: vertexCount, faceCount: faceCount)
+        let stated = lines.filter { !$0.hasPrefix("comment") }.joined(separator: "\n") + "\n"
+        guard stated == "ply\nformat binary_little_endian 1.0\n" + header.elements else {
+            throw MeshFileError(.wrongFormat, path: path, "its vertices are not positions and colours in binary")
+        }
+        return (header, text.unicodeScalars.distance(from: text.startIndex, to: tail.upperBound))
+    }
+}

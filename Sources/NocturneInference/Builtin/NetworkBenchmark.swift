@@ -1,0 +1,161 @@
+import NocturneConcurrency
+internal import NocturneCore
+public import NocturneSystem
+
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// How fast the builtin engine runs a network on this machine.
+public enum NetworkBenchmark {
+    public struct Timings: Sendable, Codable {
+        public var engine: String
+        public var precision: InferencePrecision
+        public var instructionSet: String
+        public var threads: Int
+        public var patch: [Int]
+        /// Reading the file, planning, packing weights.
+        public var loadSeconds: Double
+        /// One run each, in order. The first touches the workspace's pages.
+        public var seconds: [Double]
+        /// Processor time of all threads of the process, for each run: what other work on the machine hardly changes.
+        public var processorSeconds: [Double]
+        public var bestSeconds: Double
+        /// Floating-point operations of the convolutions, a multiply-add being two.
+        public var convolutionOperations: Double
+        public var gigaflopsPerSecond: Double
+        public var workspaceBytes: Int
+        public var weightBytes: Int
+        /// The fastest time of every step, in running order; titles are the graph's.
+        public var steps: [Step]
+    }
+
+    public struct Step: Sendable, Codable {
+        public var title: String
+        public var seconds: Double
+    }
+
+    /// Runs a network on noise (from a fixed seed).
+    ///
+    /// - Parameters:
+    ///   - patch: spatial extents of the first input; its channels are taken from the file, the batch is 1.
+    ///   - precision: what the engine is asked for.
+    ///   - threads: width of the pool that is made for it.
+    ///   - repeats: how many runs; at least one is made.
+    ///   - environment: the engine's configuration; see ``BuiltinEngine/init(environment:)``.
+    /// - Throws: ``ModelFormatError``, `CancelledError`.
+    public static func run(
+        onnx path: String,
+        patch: [Int],
+        precision: InferencePrecision = .float32,
+        threads: Int,
+        repeats: Int,
+        environment: [String: String] = [:],
+        flag: CancellationFlag = CancellationFlag()
+    ) async throws -> Timings {
+        let pool = try ComputePool(width: max(threads, 1))
+        defer { pool.shutdown() }
+        let scope = ComputeScope(pool: pool, flag: flag)
+        return try await pool.run { () throws -> Timings in
+            let engine = BuiltinEngine(environment: environment)
+            return try measure(engine, path, patch: patch, precision: precision, repeats: max(repeats, 1), scope: scope)
+        }
+    }
+
+    private static func measure(
+        _ engine: BuiltinEngine,
+        _ path: String,
+        patch: [Int],
+        precision: InferencePrecision,
+        repeats: Int,
+        scope: ComputeScope
+    ) throws -> Timings {
+        let clock = ContinuousClock()
+        let start = clock.now
+        let network = try engine.load(onnx: path, precision: precision)
+        guard let input = network.inputs.first, input.shape.count == patch.count + 2, let channels = input.shape[1]
+        else {
+            throw ModelFormatError.shapeMismatch(
+                network: path,
+                reason: "the first input does not take a patch of \(patch.count) axes"
+            )
+        }
+        let shape = [1, channels] + patch
+        let session = try network.makeSession(inputShape: shape, width: scope.width)
+        guard let builtin = session as? BuiltinSession, let result = session.outputShapes[network.outputs[0].name]
+        else {
+            throw ModelFormatError.shapeMismatch(network: path, reason: "there is no output")
+        }
+        let loaded = clock.now
+        let runs = try Runs(of: builtin, shape, result, repeats: repeats, scope: scope)
+        let best = runs.seconds.min() ?? 0
+        return Timings(
+            engine: engine.name,
+            precision: precision,
+            instructionSet: network.instructionSet,
+            threads: scope.width,
+            patch: patch,
+            loadSeconds: start.duration(to: loaded) / .seconds(1),
+            seconds: runs.seconds,
+            processorSeconds: runs.processorSeconds,
+            bestSeconds: best,
+            convolutionOperations: builtin.convolutionOperations,
+            gigaflopsPerSecond: best > 0 ? builtin.convolutionOperations / best / 1e9 : 0,
+            workspaceBytes: session.workspaceBytes,
+            weightBytes: network.weightBytes,
+            steps: runs.steps
+        )
+    }
+
+    /// What was measured over some runs.
+    private struct Runs {
+        private(set) var seconds: [Double] = []
+        private(set) var processorSeconds: [Double] = []
+        private(set) var steps: [Step] = []
+
+        /// Runs a session on noise of the input's shape.
+        init(of session: BuiltinSession, _ input: [Int], _ output: [Int], repeats: Int, scope: ComputeScope) throws {
+            let noise = try NetworkBenchmark.noise(count: input.reduce(1, *))
+            var result = try VoxelBuffer<Float>(count: output.reduce(1, *))
+            let clock = ContinuousClock()
+            for _ in 0..<repeats {
+                session.stepSeconds = []
+                let begin = clock.now
+                let processorBegin = processorTime()
+                try noise.withUnsafeBufferPointer { input in
+                    try result.withUnsafeMutableBufferPointer { output in
+                        try session.run(input: input, output: output, scope: scope)
+                    }
+                }
+                seconds.append(begin.duration(to: clock.now) / .seconds(1))
+                processorSeconds.append(processorTime() - processorBegin)
+                keepFastest(of: session.stepTitles, session.stepSeconds ?? [])
+            }
+        }
+
+        private mutating func keepFastest(of titles: [String], _ times: [Double]) {
+            if steps.isEmpty {
+                steps = zip(titles, times).map { Step(title: $0, seconds: $1) }
+            } else {
+                for (index, time) in times.enumerated() { steps[index].seconds = min(steps[index].seconds, time) }
+            }
+        }
+    }
+
+    /// Values between -1 and 1 from a fixed seed.
+    private static func noise(count: Int) throws -> VoxelBuffer<Float> {
+        var noise = try VoxelBuffer<Float>(count: count)
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        for index in 0..<noise.count {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            noise[index] = Float(state >> 40) / 8_388_608 - 1
+        }
+        return noise
+    }
+
+    private static func processorTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+    }
+}

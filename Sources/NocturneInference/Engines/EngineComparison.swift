@@ -1,0 +1,215 @@
+public import NocturneConcurrency
+internal import NocturneCore
+import NocturneSystem
+
+/// Runs the same patch through every engine and precision, and compares with the builtin engine's exact arithmetic.
+public enum EngineComparison {
+    /// One engine with one precision.
+    public struct Row: Sendable, Codable {
+        public var engine: String
+        public var precision: InferencePrecision
+        public var instructionSet: String
+        /// Largest difference to the reference, by the reference's largest value.
+        public var maximumRelativeDifference: Double
+        /// Root mean square of the differences, by that of the reference.
+        public var rmsRelativeDifference: Double
+        /// Share of voxels whose largest class is the reference's, in percent.
+        public var agreementPercent: Double
+        /// Median of the timed runs.
+        public var secondsPerPatch: Double
+        /// The reference's seconds by these: above 1 is faster.
+        public var speedRatio: Double
+        /// Weights and workspace.
+        public var bytes: Int
+    }
+
+    /// What could not be run, and why.
+    public struct Absence: Sendable, Codable {
+        public var engine: String
+        public var precision: InferencePrecision?
+        public var reason: String
+    }
+
+    public struct Report: Sendable, Codable {
+        public var network: String
+        public var inputShape: [Int]
+        public var threads: Int
+        /// The first is the reference: the builtin engine's `exact`, or the first that runs when it has not got an
+        /// operator.
+        public var rows: [Row]
+        public var absent: [Absence]
+    }
+
+    /// Runs a network on a smooth random field with noise (from a fixed seed, about as wide as a
+    /// normalised scan), once to warm up and then `repeats` times timed.
+    ///
+    /// Memory: one session at a time, and two outputs.
+    /// - Parameters:
+    ///   - shape: of the first input (N, C, …).
+    ///   - others: shapes of other inputs by name; they get values of the same kind.
+    ///   - environment: the configuration of both engines; see ``BuiltinEngine/init(environment:)`` and
+    ///     ``OpenVINOEngine/init(environment:)``.
+    /// - Throws: `CancelledError`; ``ModelFormatError`` when no engine runs the network.
+    public static func run(
+        onnx path: String,
+        shape: [Int],
+        others: [String: [Int]] = [:],
+        repeats: Int = 3,
+        environment: [String: String],
+        scope: ComputeScope
+    ) throws -> Report {
+        var absent: [Absence] = []
+        var engines: [any InferenceEngine] = []
+        for kind in InferenceEngines.all.kinds {
+            do {
+                engines.append(try kind.make(environment: environment))
+            } catch {
+                absent.append(Absence(engine: kind.name, precision: nil, reason: "\(error)"))
+            }
+        }
+        let patch = smoothPatch(shape)
+        let more = others.mapValues { Tensor(shape: $0, values: smoothPatch($0)) }
+        var reference: (values: [Float], shape: [Int], seconds: Double)?
+        var rows: [Row] = []
+        var firstError: (any Error)?
+        for engine in engines {
+            for precision in InferencePrecision.allCases where engine.distinguishesExact || precision != .exact {
+                do {
+                    let network = try engine.load(onnx: path, precision: precision)
+                    let result = try timed(network, patch, shape, more, max(repeats, 1), scope)
+                    let base = reference ?? (result.values, result.shape, result.seconds)
+                    reference = base
+                    let difference = relativeDifferences(result.values, base.values)
+                    rows.append(
+                        Row(
+                            engine: engine.name,
+                            precision: precision,
+                            instructionSet: network.instructionSet,
+                            maximumRelativeDifference: difference.maximum,
+                            rmsRelativeDifference: difference.rms,
+                            agreementPercent: 100 * agreement(result.values, base.values, shape: base.shape),
+                            secondsPerPatch: result.seconds,
+                            speedRatio: base.seconds / max(result.seconds, 1e-9),
+                            bytes: result.bytes
+                        )
+                    )
+                } catch let error as CancelledError {
+                    throw error
+                } catch {
+                    firstError = firstError ?? error
+                    absent.append(Absence(engine: engine.name, precision: precision, reason: "\(error)"))
+                }
+            }
+        }
+        if rows.isEmpty, let firstError { throw firstError }
+        return Report(network: path, inputShape: shape, threads: scope.width, rows: rows, absent: absent)
+    }
+
+    private static func timed(
+        _ network: any LoadedNetwork,
+        _ patch: [Float],
+        _ shape: [Int],
+        _ others: [String: Tensor],
+        _ repeats: Int,
+        _ scope: ComputeScope
+    ) throws -> (values: [Float], shape: [Int], seconds: Double, bytes: Int) {
+        guard let first = network.inputs.first(where: { others[$0.name] == nil })?.name,
+            let outputName = network.outputs.first?.name
+        else { throw ModelFormatError.shapeMismatch(network: "", reason: "it has no input left, or no output") }
+        let shapes = others.mapValues(\.shape).merging([first: shape]) { $1 }
+        let outputShape = try network.outputShapes(inputShapes: shapes)[outputName] ?? []
+        let session = try network.makeSession(inputShapes: shapes, width: scope.width)
+        let inputs = others.merging([first: Tensor(shape: shape, values: patch)]) { $1 }
+        let isPlain = network.inputs.count == 1 && network.outputs.count == 1
+        var values = [Float](repeating: 0, count: outputShape.reduce(1, *))
+        var seconds: [Double] = []
+        let clock = ContinuousClock()
+        // The first run pays for touching memory.
+        for _ in 0...repeats {
+            let begin = clock.now
+            guard isPlain else {
+                values = try session.run(inputs, scope: scope)[outputName]?.values ?? []
+                seconds.append(begin.duration(to: clock.now) / .seconds(1))
+                continue
+            }
+            try patch.withUnsafeBufferPointer { input in
+                try values.withUnsafeMutableBufferPointer { output in
+                    try session.run(input: input, output: output, scope: scope)
+                }
+            }
+            seconds.append(begin.duration(to: clock.now) / .seconds(1))
+        }
+        let sorted = seconds.dropFirst().sorted()
+        return (values, outputShape, sorted[sorted.count / 2], network.weightBytes + session.workspaceBytes)
+    }
+
+    /// Sums in double precision, so that a large patch does not lose small differences.
+    static func relativeDifferences(_ found: [Float], _ expected: [Float]) -> (maximum: Double, rms: Double) {
+        var largest = 0.0
+        var largestDifference = 0.0
+        var squares = 0.0
+        var differenceSquares = 0.0
+        for (one, other) in zip(found, expected) {
+            let difference = Double(one) - Double(other)
+            // A value that is no number differs by all there is.
+            guard difference.isFinite else { return (.infinity, .infinity) }
+            largest = max(largest, abs(Double(other)))
+            largestDifference = max(largestDifference, abs(difference))
+            squares += Double(other) * Double(other)
+            differenceSquares += difference * difference
+        }
+        func ratio(_ part: Double, _ whole: Double) -> Double { part == 0 ? 0 : whole == 0 ? .infinity : part / whole }
+        return (ratio(largestDifference, largest), ratio(differenceSquares, squares).squareRoot())
+    }
+
+    /// The share of places whose largest class (axis 1, the lower of equals) is the same.
+    static func agreement(_ found: [Float], _ expected: [Float], shape: [Int]) -> Double {
+        // Without an axis of classes, as in an attention map, there are only signs.
+        guard shape.count == 2 || shape.count > 3, shape[1] > 1 else {
+            return found == expected ? 1 : signAgreement(found, expected)
+        }
+        let places = shape.dropFirst(2).reduce(1, *)
+        var same = 0
+        for batch in 0..<shape[0] {
+            for place in 0..<places {
+                let start = batch * shape[1] * places + place
+                func largest(_ values: [Float]) -> Int {
+                    var best = 0
+                    for channel in 1..<shape[1] where values[start + channel * places] > values[start + best * places] {
+                        best = channel
+                    }
+                    return best
+                }
+                if largest(found) == largest(expected) { same += 1 }
+            }
+        }
+        return Double(same) / Double(max(places * shape[0], 1))
+    }
+
+    /// For a single class: whether it is above zero.
+    private static func signAgreement(_ found: [Float], _ expected: [Float]) -> Double {
+        let same = zip(found, expected).reduce(0) { $0 + (($1.0 > 0) == ($1.1 > 0) ? 1 : 0) }
+        return Double(same) / Double(max(expected.count, 1))
+    }
+
+    /// Values of mean 0 and deviation about 1: three quarters waves of a few voxels to tens, one quarter noise.
+    static func smoothPatch(_ shape: [Int]) -> [Float] {
+        let spatial = Array(shape.dropFirst(2))
+        let count = shape.reduce(1, *)
+        var values = [Float](repeating: 0, count: count)
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        func strides(_ axis: Int) -> Int { spatial[(axis + 1)...].reduce(1, *) }
+        for index in 0..<count {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            var value = (Float(state >> 40) / 8_388_608 - 1) * 0.4
+            for axis in spatial.indices {
+                let position = Float(index / strides(axis) % spatial[axis])
+                // Triangle waves, whose arithmetic is the same on every machine.
+                let phase = (position / Float(7 + 6 * axis) + Float(axis) * 0.3).truncatingRemainder(dividingBy: 1)
+                value += 4 * abs(phase - 0.5) - 1
+            }
+            values[index] = value
+        }
+        return values
+    }
+}

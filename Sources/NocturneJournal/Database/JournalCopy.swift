@@ -1,0 +1,49 @@
+import Foundation
+import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A copy of a journal in a folder that cannot be written, such as an archive or another user's results: SQLite needs to
+/// create files beside a database that it reads.
+struct JournalCopy {
+    let path: String
+    private let folder: String
+
+    /// Nil where the journal can be used as it is, or does not exist.
+    /// - Throws: ``FileSystemError`` naming what cannot be copied.
+    init?(ifNeededFor journal: String) throws {
+        let parent = (journal as NSString).deletingLastPathComponent
+        guard access(journal, R_OK) == 0, access(parent, W_OK) != 0, [EROFS, EACCES].contains(errno) else { return nil }
+        folder = NSTemporaryDirectory() + "/nocturne-journal-\(UUID().uuidString)"
+        path = folder + "/journal.sqlite"
+        try FileSystem.makeFolder(folder)
+        chmod(folder, 0o700)
+        do {
+            // Another user's run may be writing to it: the copy is repeated if that happened meanwhile.
+            for _ in 0..<5 {
+                let before = JournalCopy.versions(journal)
+                for suffix in ["", "-wal"] where FileSystem.exists(journal + suffix) {
+                    try FileSystem.write(path + suffix, try FileSystem.read(journal + suffix, limit: 1 << 30))
+                }
+                if JournalCopy.versions(journal) == before { break }
+            }
+        } catch {
+            remove()
+            throw error
+        }
+    }
+
+    /// Sizes and times of modification of the database and its log.
+    private static func versions(_ journal: String) -> [[Int]] {
+        ["", "-wal"].map { suffix in
+            var status = stat()
+            guard stat(journal + suffix, &status) == 0 else { return [] }
+            return [Int(status.st_size), status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+        }
+    }
+
+    /// Removes the files. A process that has them open can still read them.
+    func remove() { FileSystem.remove(folder) }
+}

@@ -1,0 +1,62 @@
+import GRDB
+
+/// The tables of the journal as a list of named migrations. A migration that has been released is never changed: a new
+/// version adds one.
+enum JournalSchema {
+    /// Brings a journal up to date. One that is up to date is not written.
+    /// - Throws: ``JournalError`` with `newerSchema` when it holds migrations that this version does not know.
+    static func migrate(_ queue: DatabaseQueue, path: String) throws {
+        let unknown = try queue.read { db in
+            try migrator.hasBeenSuperseded(db)
+                ? migrator.appliedIdentifiers(db).subtracting(migrator.migrations).sorted() : []
+        }
+        guard unknown.isEmpty else {
+            throw JournalError(
+                .newerSchema,
+                detail: "\(path): this batch was made by a newer version of Nocturne (its journal has the changes "
+                    + unknown.joined(separator: ", ") + "); use that version or a newer one"
+            )
+        }
+        var attempts = migrator.migrations.count
+        while try !queue.read(migrator.hasCompletedMigrations) {
+            do {
+                try migrator.migrate(queue)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT && attempts > 0 {
+                // Another process, such as `nocturne status`, has just applied the same migration.
+                attempts -= 1
+            }
+        }
+    }
+
+    private static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        // Version 0.1.0 had the same tables and did not list its migrations, so the first ones accept what is there.
+        migrator.registerMigration("items and settings") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE IF NOT EXISTS setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+                    CREATE TABLE IF NOT EXISTS item (
+                        id INTEGER PRIMARY KEY,
+                        key TEXT NOT NULL UNIQUE,
+                        name TEXT NOT NULL UNIQUE,
+                        source TEXT NOT NULL,
+                        path TEXT NOT NULL,
+                        fingerprint TEXT NOT NULL,
+                        state TEXT NOT NULL,
+                        reason TEXT,
+                        deaths INTEGER NOT NULL DEFAULT 0,
+                        notes TEXT NOT NULL DEFAULT '[]',
+                        statistics TEXT NOT NULL DEFAULT '[]',
+                        files TEXT NOT NULL DEFAULT '[]',
+                        changed TEXT
+                    );
+                    """
+            )
+        }
+        migrator.registerMigration("parts of items") { db in
+            guard try !db.columns(in: "item").contains(where: { $0.name == "parts" }) else { return }
+            try db.execute(sql: "ALTER TABLE item ADD COLUMN parts TEXT NOT NULL DEFAULT '[]'")
+        }
+        return migrator
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+internal import GRDB
+
+extension Journal {
+    /// Every item, in the order of discovery.
+    public func items() throws(JournalError) -> [JournalItem] {
+        try read { db in
+            let columns = "id, key, name, path, fingerprint, state, reason, deaths, notes, changed"
+            let rows = try Row.fetchCursor(db, sql: "SELECT \(columns) FROM item ORDER BY id")
+            var items: [JournalItem] = []
+            let decoder = JSONDecoder()
+            while let row = try rows.next() { items.append(try JournalItem(row, decoder)) }
+            return items
+        }
+    }
+
+    /// The files recorded for each completed item, by id.
+    public func files() throws(JournalError) -> [Int64: [ItemFile]] { try lists("files") }
+
+    /// The statistics recorded for each completed item, by id.
+    public func statistics() throws(JournalError) -> [Int64: [Statistic]] { try lists("statistics") }
+
+    /// The parts recorded for each completed item that has any, by id.
+    public func parts() throws(JournalError) -> [Int64: [ItemPart]] { try lists("parts") }
+
+    /// The files of the result that the item had when it was last completed, whatever its state is now: they prove whose
+    /// folder has the item's name.
+    public func writtenFiles(of id: Int64) throws(JournalError) -> [ItemFile] {
+        try read { db in
+            let text = try String.fetchOne(db, sql: "SELECT files FROM item WHERE id = ?", arguments: [id])
+            return try text.map { try JSONDecoder().decode([ItemFile].self, from: Data($0.utf8)) } ?? []
+        }
+    }
+
+    private func lists<Value: Decodable>(_ column: String) throws(JournalError) -> [Int64: [Value]] {
+        try read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: "SELECT id, \(column) FROM item WHERE state = 'completed' AND \(column) != '[]'"
+            )
+            let decoder = JSONDecoder()
+            var result: [Int64: [Value]] = [:]
+            result.reserveCapacity(rows.count)
+            for row in rows {
+                let text: String = row[column]
+                result[row["id"]] = try decoder.decode([Value].self, from: Data(text.utf8))
+            }
+            return result
+        }
+    }
+}
+
+extension JournalItem {
+    fileprivate init(_ row: Row, _ decoder: JSONDecoder) throws {
+        let notes: String = row["notes"]
+        self.init(
+            id: row["id"],
+            key: row["key"],
+            name: row["name"],
+            path: row["path"],
+            fingerprint: row["fingerprint"],
+            state: ItemState(rawValue: row["state"]) ?? .pending,
+            reason: row["reason"],
+            deaths: row["deaths"],
+            // Most items have none, and there may be a hundred thousand of them.
+            notes: notes == "[]" ? [] : try decoder.decode([String].self, from: Data(notes.utf8)),
+            changed: row["changed"]
+        )
+    }
+}

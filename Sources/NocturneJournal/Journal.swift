@@ -1,0 +1,112 @@
+internal import GRDB
+import NocturneSystem
+
+/// The batch's SQLite file: the only record of what is done, and the only code that uses a database.
+///
+/// Every call runs on the journal's own executor, one after the other. Completions are durable when the call returns
+/// (`synchronous=FULL`, WAL: one flush a transaction, whatever the number of items in it). Marks that an item was started
+/// are not flushed: a killed process loses nothing that was written, and after a power cut an item that was in flight is
+/// simply pending.
+public actor Journal {
+    private let executor: JournalExecutor
+    private let queue: DatabaseQueue
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// Opens or creates the file. Where nothing can be written, a copy of it is opened.
+    /// - Throws: ``JournalError`` that names the file.
+    public init(path: String) async throws {
+        let executor = JournalExecutor()
+        queue = try await executor.perform { try Journal.open(path) }
+        self.executor = executor
+    }
+
+    /// Opens the journal, calls `body` with it, and closes it whatever happens.
+    public static func with<Result>(
+        path: String,
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (Journal) async throws -> Result
+    ) async throws -> Result {
+        let journal = try await Journal(path: path)
+        do {
+            let result = try await body(journal)
+            await journal.close()
+            return result
+        } catch {
+            await journal.close()
+            throw error
+        }
+    }
+
+    /// Closes the file. Later calls throw.
+    public func close() { try? queue.close() }
+
+    /// The version of SQLite that is loaded.
+    public static func libraryVersion() throws -> String {
+        try DatabaseQueue().read { db in try String.fetchOne(db, sql: "SELECT sqlite_version()") ?? "" }
+    }
+
+    private static func open(_ path: String) throws(JournalError) -> DatabaseQueue {
+        do {
+            try FaultPoint.journalOpen.pass()
+            // SQLite creates the log beside it with the same permissions: both are for their owner alone.
+            FileSystem.touch(path, mode: 0o600)
+            var configuration = Configuration()
+            configuration.busyMode = .timeout(5)
+            let copy = try JournalCopy(ifNeededFor: path)
+            defer { copy?.remove() }
+            let queue = try DatabaseQueue(path: copy?.path ?? path, configuration: configuration)
+            // Set after opening: GRDB's own set-up would change it back.
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
+            }
+            try JournalSchema.migrate(queue, path: path)
+            return queue
+        } catch {
+            throw JournalError(error, opening: path)
+        }
+    }
+
+    // MARK: For the extensions
+
+    func read<R>(_ body: (Database) throws -> R) throws(JournalError) -> R {
+        do { return try queue.read(body) } catch { throw JournalError(error) }
+    }
+
+    /// One transaction, durable when it returns.
+    func change(_ point: FaultPoint, _ body: (Database) throws -> Void) throws(JournalError) {
+        do {
+            try point.pass()
+            try queue.write(body)
+        } catch {
+            throw JournalError(error)
+        }
+    }
+
+    /// One transaction without a flush: lost in a power cut, not when the process is killed.
+    func changeWithoutFlush(_ point: FaultPoint, _ body: (Database) throws -> Void) throws(JournalError) {
+        do {
+            try point.pass()
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA synchronous = NORMAL")
+                defer { try? db.execute(sql: "PRAGMA synchronous = FULL") }
+                try db.inTransaction {
+                    try body(db)
+                    return .commit
+                }
+            }
+        } catch {
+            throw JournalError(error)
+        }
+    }
+
+    /// In the same transaction as every change of items: from now on the report on the disk is old.
+    static func markReportOld(_ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO setting (key, value) VALUES (?, ?)",
+            arguments: [
+                JournalSetting<Bool>.isReportUpToDate.key, try JournalSetting<Bool>.isReportUpToDate.encode(false),
+            ]
+        )
+    }
+}

@@ -1,0 +1,50 @@
+internal import GRDB
+public import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The journal cannot be opened, read or written.
+public struct JournalError: SystemCallError, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        /// It cannot be opened, or is not a database.
+        case unusable
+        /// A newer version of Nocturne has changed its schema.
+        case newerSchema
+        /// It cannot be read or written.
+        case failed
+    }
+
+    public let code: Code
+    public let detail: String
+    public let systemCode: Int32?
+
+    init(_ code: Code, detail: String, systemCode: Int32? = nil) {
+        self.code = code
+        self.detail = detail
+        self.systemCode = systemCode
+    }
+
+    /// - Parameter path: of the journal, for an error while it is opened; nil for a later one.
+    init(_ error: any Error, opening path: String? = nil) {
+        if let error = error as? JournalError {
+            self = error
+            return
+        }
+        let systemCode: Int32? =
+            switch (error as? DatabaseError)?.resultCode {
+            case .SQLITE_FULL: ENOSPC
+            case .SQLITE_IOERR, .SQLITE_CANTOPEN: EIO
+            case .SQLITE_BUSY: EAGAIN
+            default: (error as? any SystemCallError)?.systemCode
+            }
+        if let path {
+            self.init(.unusable, detail: "\(path): \(error)", systemCode: systemCode)
+        } else {
+            self.init(.failed, detail: "the journal cannot be written: \(error)", systemCode: systemCode)
+        }
+    }
+
+    public var description: String { detail }
+}

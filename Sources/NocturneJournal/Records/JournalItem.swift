@@ -1,0 +1,76 @@
+/// One item as the journal has it.
+public struct JournalItem: Sendable, Hashable {
+    public var id: Int64
+    public var key: String
+    public var name: String
+    public var path: String
+    public var fingerprint: String
+    public var state: ItemState
+    public var reason: String?
+    /// How often the engine crashed with this item in flight.
+    public var deaths: Int
+    public var notes: [String]
+    /// When its state last changed, UTC; nil for never.
+    public var changed: String?
+    package init(
+        id: Int64,
+        key: String,
+        name: String,
+        path: String,
+        fingerprint: String,
+        state: ItemState,
+        reason: String?,
+        deaths: Int,
+        notes: [String],
+        changed: String? = nil
+    ) {
+        self.id = id
+        self.key = key
+        self.name = name
+        self.path = path
+        self.fingerprint = fingerprint
+        self.state = state
+        self.reason = reason
+        self.deaths = deaths
+        self.notes = notes
+        self.changed = changed
+    }
+}
+
+/// A row to be written by ``Journal/record(_:)``.
+public struct JournalEntry: Sendable, Hashable {
+    /// Identifies the source, and the model where several work on it: the same in every run.
+    public var key: String
+    /// The folder of the item in the output.
+    public var name: String
+    /// What the recipe needs to find the source again, in a form of its own.
+    public var source: String
+    /// The input as the user knows it.
+    public var path: String
+    /// Hexadecimal digits.
+    public var fingerprint: String
+    public var state: ItemState
+    public var reason: String?
+    /// How often the engine crashed with this item in flight.
+    public var deaths: Int
+
+    public init(
+        key: String,
+        name: String,
+        source: String,
+        path: String,
+        fingerprint: String,
+        state: ItemState,
+        reason: String? = nil,
+        deaths: Int = 0
+    ) {
+        self.key = key
+        self.name = name
+        self.source = source
+        self.path = path
+        self.fingerprint = fingerprint
+        self.state = state
+        self.reason = reason
+        self.deaths = deaths
+    }
+}

@@ -1,0 +1,26 @@
+internal import GRDB
+import NocturneSystem
+
+extension Journal {
+    /// A setting's value; nil when it was never set, or when its text is not such a value.
+    public func value<Value>(of setting: JournalSetting<Value>) throws(JournalError) -> Value? {
+        try read { db in
+            try String.fetchOne(db, sql: "SELECT value FROM setting WHERE key = ?", arguments: [setting.key])
+        }.flatMap(setting.decode)
+    }
+
+    /// Sets a value. Durable when it returns.
+    public func set<Value>(_ setting: JournalSetting<Value>, to value: Value) throws(JournalError) {
+        try change(.journalSetting) { db in
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO setting (key, value) VALUES (?, ?)",
+                arguments: [setting.key, try setting.encode(value)]
+            )
+        }
+    }
+
+    /// How long items took so far.
+    public func pace() throws(JournalError) -> LearnedPace { try value(of: .pace) ?? LearnedPace() }
+
+    public func keep(_ pace: LearnedPace) throws(JournalError) { try set(.pace, to: pace) }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneRecipeSupport
+import NocturneSystem
+import Synchronization
+
+/// Finds the pictures below the inputs by their first bytes, and says of every other file why it is none.
+struct PhotoDiscovery {
+    /// A model that wants to see the pictures, and all that a result of it depends on beside the picture.
+    struct Reader {
+        let id: String
+        /// Package digest, engine, precision, options.
+        let words: [String]
+        /// The shorter side a picture must have, in pixels.
+        let minimumSide: Int
+    }
+
+    /// A file that was looked at.
+    struct Look: Sendable {
+        let file: FoundFile
+        let facts: Result<PhotoFacts, PhotoError>
+        /// What tells whether the file is still the same.
+        let stamp: String
+    }
+
+    /// What the keys of photos begin with.
+    private static let keyPrefix = "photo:"
+
+    /// Whether an item with this key is a photo.
+    static func isPhoto(key: String) -> Bool { key.hasPrefix(keyPrefix) }
+
+    /// The ids of the models.
+    let models: [String]
+    let limits: PhotoLimits
+    let scope: ComputeScope
+
+    /// - Returns: what was looked at, and what else is to be told, with items for what can be nobody's.
+    /// - Parameter isInput: false for files that belong to the inputs without being any.
+    func looks(
+        _ request: DiscoveryRequest,
+        where isInput: ([FoundFile]) -> (FoundFile) -> Bool = { _ in { _ in true } }
+    ) throws -> (looks: [Look], rest: Discovery) {
+        var walk = FileWalk(request: request, flag: scope.flag)
+        try walk.run()
+        let files = walk.files.filter(isInput(walk.files))
+        let found = Mutex([Int: Look]())
+        let limits = limits
+        try scope.forEach(files.count) { index in
+            let facts: Result<PhotoFacts, PhotoError>
+            request.trace.look(at: [files[index].path])
+            do throws(PhotoError) {
+                let header = try retryingTransientErrors(scope.flag) { () throws(PhotoError) in
+                    try PhotoReader.readHeader(at: files[index].path, limits: limits)
+                }
+                facts = .success(header)
+            } catch {
+                facts = .failure(error)
+            }
+            let look = Look(file: files[index], facts: facts, stamp: files[index].stamp)
+            found.withLock { $0[index] = look }
+        }
+        request.trace.end()
+        let rest = Discovery(items: models.flatMap(walk.unusable), notes: walk.notes)
+        return (found.withLock { found in files.indices.compactMap { found[$0] } }, rest)
+    }
+
+    /// The item of one file for one model.
+    /// - Parameters:
+    ///   - words: what the result depends on beside what the reader says.
+    ///   - source: what the recipe keeps of a picture.
+    static func item(
+        _ look: Look,
+        _ reader: Reader,
+        _ identifiers: IdentifierPolicy,
+        words: [String] = [],
+        source: (PhotoFacts) throws -> String
+    ) throws -> DiscoveredItem {
+        let all = ["nocturne 1", identifiers.rawValue] + reader.words + words + [look.stamp]
+        var item = DiscoveredItem(
+            key: keyPrefix + look.file.path,
+            name: identifiers.itemName((look.file.fileName as NSString).deletingPathExtension, key: look.file.path),
+            model: reader.id,
+            source: "{}",
+            path: look.file.path,
+            fingerprint: ContentDigest.of(all.joined(separator: "\n")),
+            inputs: [InputStamp(look.file.path)]
+        )
+        switch look.facts {
+        case .failure(let error):
+            item.name = identifiers.itemName(look.file.fileName, key: look.file.path)
+            if error.code == .notAPicture {
+                item.key = DiscoveredItem.fileKeyPrefix + look.file.path
+                item.problem = .unknown(error.detail)
+            } else {
+                item.problem = .refused(error.detail)
+            }
+        case .success(let facts):
+            item.source = try source(facts)
+            guard min(facts.storedWidth, facts.storedHeight) < reader.minimumSide else { return item }
+            item.problem = .refused(
+                "\(facts.storedWidth)×\(facts.storedHeight) pixels; \(reader.id) needs at least "
+                    + "\(reader.minimumSide) on the shorter side"
+            )
+        }
+        return item
+    }
+}

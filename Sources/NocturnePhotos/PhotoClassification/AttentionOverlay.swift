@@ -1,0 +1,78 @@
+package import NocturneCore
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// An attention map laid over the picture, in colours that the colour-blind can tell apart and that grow lighter with
+/// the value, so that a print in grey reads the same.
+package enum AttentionOverlay {
+    /// The picture, covered the more the more a place speaks for the class.
+    package static func overlay(_ map: AttentionMap, on picture: RGBImage) -> RGBImage {
+        var result = picture
+        let values = map.enlarged(to: picture.width)
+        guard !map.isUniform, picture.width == picture.height else { return picture }
+        for (index, value) in values.enumerated() {
+            // Where nothing speaks for the class the picture stays as it is.
+            let cover = min(0.7, value * 1.2)
+            let color = color(value)
+            for channel in 0..<3 {
+                let place = 3 * index + channel
+                let mixed = Float(picture.samples[place]) * (1 - cover) + color[channel] * cover
+                result.samples[place] = UInt8(mixed.rounded())
+            }
+        }
+        return result
+    }
+
+    /// `heatmap.png`: the overlay with a bar of the colours beside it, 0 below and 1 above.
+    package static func picture(_ map: AttentionMap, on picture: RGBImage) -> RGBImage {
+        let overlay = overlay(map, on: picture)
+        let side = picture.width
+        var result = RGBImage(width: side + barSpace, height: side)
+        for place in result.samples.indices { result.samples[place] = 255 }
+        for y in 0..<side {
+            let from = 3 * y * side
+            let to = 3 * y * result.width
+            result.samples.replaceSubrange(to..<to + 3 * side, with: overlay.samples[from..<from + 3 * side])
+            let value = 1 - (Float(y) + 0.5) / Float(side)
+            for x in side + 8..<side + 24 { result[x, y] = bytes(value) }
+        }
+        draw(rows: one, x: side + 30, y: 4, in: &result)
+        draw(rows: zero, x: side + 30, y: side - 18, in: &result)
+        return result
+    }
+
+    /// Pixels to the right of the picture.
+    package static let barSpace = 44
+
+    /// The colour of a value in 0...1, as viridis of Matplotlib (in nine steps, linear between).
+    package static func color(_ value: Float) -> SIMD3<Float> {
+        let exact = min(max(value, 0), 1) * Float(table.count - 1)
+        let first = min(Int(exact), table.count - 2)
+        return table[first] + (table[first + 1] - table[first]) * (exact - Float(first))
+    }
+
+    static func bytes(_ value: Float) -> SIMD3<UInt8> {
+        let color = color(value)
+        return SIMD3(UInt8(color.x.rounded()), UInt8(color.y.rounded()), UInt8(color.z.rounded()))
+    }
+
+    private static let table: [SIMD3<Float>] = [
+        SIMD3(68, 1, 84), SIMD3(71, 44, 122), SIMD3(59, 81, 139), SIMD3(44, 113, 142), SIMD3(33, 144, 141),
+        SIMD3(39, 173, 129), SIMD3(92, 200, 99), SIMD3(170, 220, 50), SIMD3(253, 231, 37),
+    ]
+
+    private static let zero = [".###.", "#...#", "#..##", "#.#.#", "##..#", "#...#", ".###."]
+    private static let one = ["..#..", ".##..", "..#..", "..#..", "..#..", "..#..", ".###."]
+
+    /// Dots of two pixels.
+    private static func draw(rows: [String], x: Int, y: Int, in image: inout RGBImage) {
+        for (row, text) in rows.enumerated() {
+            for (column, dot) in text.enumerated() where dot == "#" {
+                for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+                    let (px, py) = (x + 2 * column + dx, y + 2 * row + dy)
+                    if px >= 0, py >= 0, px < image.width, py < image.height { image[px, py] = SIMD3(0, 0, 0) }
+                }
+            }
+        }
+    }
+}

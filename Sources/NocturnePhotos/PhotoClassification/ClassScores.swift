@@ -1,0 +1,80 @@
+import Foundation
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// What a classifier gave cannot be a result.
+public struct ClassScoreError: Error, Hashable, Sendable, CustomStringConvertible {
+    public let detail: String
+    public var description: String { detail }
+}
+
+/// Probabilities of the classes, out of what a network gave.
+public struct ClassScores: Hashable, Sendable {
+    /// In the order of classes, rounded to six digits after the point: what is written is what is decided on.
+    public let probabilities: [Double]
+    /// Places of the classes, the highest score first; equal ones in the order of classes.
+    public let ranking: [Int]
+    /// Whether no class reaches the package's threshold, or none leads.
+    public let isUncertain: Bool
+    public let notes: [String]
+
+    /// What is more is no rounding of 1, nor a network that left out a division.
+    private static let largestSum = 1e6
+
+    /// - Parameter values: the classifier's output, one for each class.
+    /// - Throws: ``ClassScoreError`` for values that are not numbers, or are no probabilities where they should be.
+    public init(values: [Float], settings: PhotoClassificationSettings) throws {
+        guard values.count == settings.classes.count else {
+            throw ClassScoreError(detail: "the model gave \(values.count) values for \(settings.classes.count) classes")
+        }
+        guard values.allSatisfy(\.isFinite) else {
+            let names = zip(settings.classes, values).filter { !$0.1.isFinite }.map(\.0.name).joined(separator: ", ")
+            throw ClassScoreError(detail: "the model gave values that are not numbers (NaN or infinite) for \(names)")
+        }
+        var notes: [String] = []
+        let exact: [Double]
+        switch settings.output {
+        case .logits: exact = ClassScores.softmax(values)
+        case .probabilities:
+            guard values.allSatisfy({ $0 >= 0 }), values.contains(where: { $0 > 0 }) else {
+                throw ClassScoreError(detail: "the model gave values that are no probabilities: negative, or all 0")
+            }
+            let sum = values.reduce(0) { $0 + Double($1) }
+            guard sum <= ClassScores.largestSum else {
+                throw ClassScoreError(detail: "the model gave values that are no probabilities: they add up to \(sum)")
+            }
+            if abs(sum - 1) > 1e-3 { notes.append(ReportText.renormalised(ClassScores.text(sum))) }
+            exact = values.map { Double($0) / sum }
+        }
+        let rounded = exact.map { ($0 * 1e6).rounded() / 1e6 }
+        let ranking = rounded.indices.sorted { (rounded[$0], $1) > (rounded[$1], $0) }
+        let (first, second) = (ranking[0], ranking[1])
+        var isUncertain = false
+        if rounded[first] < settings.lowConfidence {
+            isUncertain = true
+            notes.append(ReportText.lowConfidence(ClassScores.text(settings.lowConfidence)))
+        } else if rounded[first] == rounded[second] || rounded[first] - rounded[second] < settings.minimumLead {
+            isUncertain = true
+            notes.append(ReportText.noLead(settings.classes[first].title, settings.classes[second].title))
+        }
+        probabilities = rounded
+        self.ranking = ranking
+        self.isUncertain = isUncertain
+        self.notes = notes
+    }
+
+    /// exp(x − max) over its sum, in double precision.
+    static func softmax(_ logits: [Float]) -> [Double] {
+        let largest = Double(logits.max() ?? 0)
+        let powers = logits.map { exp(Double($0) - largest) }
+        let sum = powers.reduce(0, +)
+        return powers.map { $0 / sum }
+    }
+
+    /// With three digits after the point.
+    static func text(_ value: Double) -> String {
+        let thousandths = Int((value * 1000).rounded())
+        let digits = String(thousandths % 1000)
+        return "\(thousandths / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+import NocturneNumerics
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Writes what a classified photo leaves behind, and recognises it again.
+struct ClassificationWriter {
+    let model: PhotoClassificationModel
+    let options: PhotoClassificationOptions
+    let illustrated: PhotoClassification.IllustratedPhoto
+    let item: RecipeItem
+
+    private var photo: PhotoClassification.ClassifiedPhoto { illustrated.classified }
+
+    static let thumbnailFile = "thumbnail.png"
+
+    /// Its side in pixels.
+    static let thumbnailSide = 96
+
+    func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+        let thumbnail = try PillowResize.bilinear(
+            photo.look.picture,
+            width: Self.thumbnailSide,
+            height: Self.thumbnailSide,
+            flag: scope.flag
+        )
+        try PNGWriter.write(thumbnail, to: folder + "/" + Self.thumbnailFile)
+        var written = [Self.thumbnailFile]
+        if let heatmap = illustrated.heatmap, let map = photo.attention {
+            try PNGWriter.write(heatmap, to: folder + "/heatmap.png")
+            try FileSystem.write(folder + "/attention.json", try StableJSON.encodeLine(values(of: map)))
+            written += ["heatmap.png", "attention.json"]
+        }
+        if options.writesReports {
+            let page = try ClassificationReport(
+                result: result(files: []),
+                picture: photo.look.picture,
+                overlay: illustrated.overlay
+            ).page(flag: scope.flag)
+            try page.write(to: folder + "/report.pdf")
+            written.append("report.pdf")
+        }
+        let files = try written.sorted().map { try ItemFile($0, in: folder) }
+        return try result(files: files).write(into: folder, of: photo.source)
+    }
+
+    private func values(of map: AttentionMap) -> AttentionValues {
+        AttentionValues(
+            name: model.settings.classes[map.index].name,
+            width: map.width,
+            height: map.height,
+            rows: (0..<map.height).map { Array(map.values[$0 * map.width..<($0 + 1) * map.width]) }
+        )
+    }
+
+    // MARK: The result
+
+    private func result(files: [ItemFile]) -> PhotoClassificationResult {
+        let (settings, scores) = (model.settings, photo.scores)
+        let leading = scores.ranking[0]
+        return PhotoClassificationResult(
+            schemaVersion: 1,
+            task: model.package.task,
+            disclaimer: settings.isMedical ? Disclaimer.skin : Disclaimer.text,
+            item: item.name,
+            fingerprint: item.fingerprint,
+            source: source(),
+            model: ResultModel(model.package),
+            engine: ResultEngine(
+                name: model.engineName,
+                precision: model.precision,
+                instructionSet: model.instructionSet
+            ),
+            options: options.shownInResults,
+            summary: ReportText.summary(
+                title: settings.classes[leading].title,
+                probability: ClassScores.text(scores.probabilities[leading]),
+                isUncertain: scores.isUncertain
+            ),
+            leading: settings.classes[leading].name,
+            isUncertain: scores.isUncertain,
+            classes: zip(settings.classes, scores.probabilities).map {
+                .init(
+                    name: $0.name,
+                    title: $0.title,
+                    color: $0.color.description,
+                    malignant: $0.isMalignant,
+                    probability: $1
+                )
+            },
+            risk: photo.risk.map(risk),
+            metadata: metadata(),
+            preparation: preparation(),
+            attention: photo.attention.map(attention),
+            files: files,
+            notes: photo.notes
+        )
+    }
+
+    private func source() -> PhotoClassificationResult.Source {
+        let facts = photo.facts
+        return .init(
+            format: facts.format.rawValue,
+            name: photo.source.photo.name,
+            widthPx: facts.storedWidth,
+            heightPx: facts.storedHeight,
+            orientation: facts.orientation,
+            colorModel: facts.colourModel.rawValue,
+            bitDepth: facts.bitDepth,
+            scaleDenominator: facts.scaleDenominator
+        )
+    }
+
+    private func risk(_ risk: RiskAssessment) -> PhotoClassificationResult.Risk {
+        .init(
+            level: risk.level,
+            words: ReportText.risk(risk.level),
+            reasons: risk.reasons.map {
+                .init(
+                    name: model.settings.classes[$0.index].name,
+                    probability: photo.scores.probabilities[$0.index],
+                    threshold: $0.threshold
+                )
+            }
+        )
+    }
+
+    private func metadata() -> PhotoClassificationResult.Metadata? {
+        guard model.settings.metadata != nil else { return nil }
+        let known = photo.source.metadata ?? .unknown
+        return .init(ageYears: known.age, sex: known.sex.rawValue, site: known.site, vector: photo.vector)
+    }
+
+    private func preparation() -> PhotoClassificationResult.Preparation {
+        let look = photo.look
+        return .init(
+            squarePx: .init(x: look.part.x, y: look.part.y, side: look.part.width),
+            inputSizePx: model.settings.inputSize,
+            colorConstancy: look.gains == nil ? "notAsked" : look.exemption?.rawValue ?? "applied",
+            gains: look.gains.map { gains in (0..<3).map { (gains[$0] * 1e6).rounded() / 1e6 } }
+        )
+    }
+
+    private func attention(_ map: AttentionMap) -> PhotoClassificationResult.Attention {
+        .init(
+            name: model.settings.classes[map.index].name,
+            width: map.width,
+            height: map.height,
+            minimum: map.minimum,
+            maximum: map.maximum,
+            isUniform: map.isUniform,
+            overlayFile: "heatmap.png",
+            valuesFile: "attention.json"
+        )
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Finds the photos below the inputs, and what is known of the people on them.
+struct ClassifiedPhotoDiscovery {
+    let models: [PhotoClassificationModel]
+    let options: PhotoClassificationOptions
+    let scope: ComputeScope
+
+    func run(_ request: DiscoveryRequest) throws -> Discovery {
+        let discovery = PhotoDiscovery(models: models.map(\.package.id), limits: PhotoLimits(), scope: scope)
+        let (looks, rest) = try discovery.looks(request, where: isNoMetadata)
+        let table = try options.metadataPath.map { try MetadataTable(path: $0) }
+        var items: [DiscoveredItem] = []
+        for model in models {
+            let known = metadata(for: looks, table, model)
+            for (look, metadata) in zip(looks, known) {
+                items.append(try item(look, metadata, table != nil, model, request.identifiers))
+            }
+        }
+        return Discovery(items: items + rest.items, notes: rest.notes)
+    }
+
+    /// The table, and the files beside pictures that hold one picture's metadata, are no inputs.
+    private func isNoMetadata(_ files: [FoundFile]) -> (FoundFile) -> Bool {
+        let pictures = files.lazy.map(\.path).filter { !$0.hasSuffix(".json") }
+        let stems = Set(pictures.map { ($0 as NSString).deletingPathExtension })
+        return { file in
+            if file.path == options.metadataPath { return false }
+            return !file.path.hasSuffix(".json") || !stems.contains((file.path as NSString).deletingPathExtension)
+        }
+    }
+
+    /// A row of the table, else the file beside the picture.
+    private func metadata(
+        for looks: [PhotoDiscovery.Look],
+        _ table: MetadataTable?,
+        _ model: PhotoClassificationModel
+    ) -> [Result<ClinicalMetadata?, ClinicalMetadataError>] {
+        guard let settings = model.settings.metadata else { return looks.map { _ in .success(nil) } }
+        // Files that are no photos must not make a row of the table ambiguous.
+        let photos = looks.filter { (try? $0.facts.get()) != nil }
+        let rows = table?.assign(photos.map(\.file.name), settings: settings) ?? photos.map { _ in .success(nil) }
+        let byPath = Dictionary(uniqueKeysWithValues: zip(photos.map(\.file.path), rows))
+        return looks.map { look in
+            guard let row = byPath[look.file.path] else { return .success(nil) }
+            if case .success(nil) = row {
+                do throws(ClinicalMetadataError) {
+                    let path = MetadataSidecar.path(of: look.file.path)
+                    return .success(try MetadataSidecar.read(at: path, settings: settings))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            return row
+        }
+    }
+
+    private func item(
+        _ look: PhotoDiscovery.Look,
+        _ metadata: Result<ClinicalMetadata?, ClinicalMetadataError>,
+        _ hasTable: Bool,
+        _ model: PhotoClassificationModel,
+        _ identifiers: IdentifierPolicy
+    ) throws -> DiscoveredItem {
+        let known = try? metadata.get()
+        let options = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let reader = PhotoDiscovery.Reader(
+            id: model.package.id,
+            words: [model.package.digest.hex, model.engineName, model.precision.rawValue] + options,
+            minimumSide: model.settings.minimumSide
+        )
+        let words = [
+            known.map { "\($0.age.map { "\($0)" } ?? "") \($0.sex.rawValue) \($0.site)" } ?? "none",
+            hasTable ? "table" : "no table",
+        ]
+        var item = try PhotoDiscovery.item(look, reader, identifiers, words: words) { facts in
+            try ClassifiedPhotoSource(
+                photo: PhotoRecord(
+                    model: reader.id,
+                    path: look.file.path,
+                    name: identifiers.shown(look.file.name),
+                    facts: facts,
+                    inBands: true,
+                    identifiers: identifiers
+                ),
+                metadata: known,
+                expectsMetadata: hasTable
+            ).encoded
+        }
+        if item.problem == nil, case .failure(let fault) = metadata { item.problem = .refused(fault.detail) }
+        return item
+    }
+}

@@ -1,0 +1,20 @@
+package import NocturneBatch
+public import NocturneRecipeSupport
+
+/// What the recipe keeps in the journal to find a photo again and to plan for it without reading pixels.
+public struct ClassifiedPhotoSource: ItemSource {
+    var photo: PhotoRecord
+    /// nil where none was given.
+    var metadata: ClinicalMetadata?
+    /// Whether the run had metadata at all.
+    var expectsMetadata: Bool
+
+    package var identifiers: IdentifierPolicy? { photo.identifiers }
+    package var namedFiles: [String] { photo.namedFiles }
+
+    init(photo: PhotoRecord, metadata: ClinicalMetadata?, expectsMetadata: Bool) {
+        self.photo = photo
+        self.metadata = metadata
+        self.expectsMetadata = expectsMetadata
+    }
+}

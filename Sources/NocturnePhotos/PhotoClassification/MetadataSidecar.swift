@@ -1,0 +1,50 @@
+import Foundation
+import NocturneBatch
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// `<picture without ending>.json` beside a picture: `age_approx`, `sex` and `anatom_site_general`, directly in it or in
+/// `meta.clinical`, where the ISIC archive puts them.
+package enum MetadataSidecar {
+    static func path(of picture: String) -> String { (picture as NSString).deletingPathExtension + ".json" }
+
+    /// - Returns: nil where there is no such file, or it holds nothing of this kind.
+    /// - Throws: ``ClinicalMetadataError`` that names the file.
+    package static func read(at path: String, settings: PhotoMetadataSettings) throws(ClinicalMetadataError)
+        -> ClinicalMetadata?
+    {
+        guard FileSystem.exists(path) else { return nil }
+        let name = (path as NSString).lastPathComponent
+        let document: Any
+        do {
+            document = try JSONSerialization.jsonObject(with: Data(try FileSystem.read(path, limit: 1 << 20)))
+        } catch let error as FileSystemError {
+            throw ClinicalMetadataError(detail: "\(name) cannot be read: \(error)")
+        } catch {
+            throw ClinicalMetadataError(detail: "\(name) is no JSON")
+        }
+        guard let whole = document as? [String: Any] else { return nil }
+        let clinical = (whole["meta"] as? [String: Any])?["clinical"] as? [String: Any]
+        let fields = clinical ?? whole
+        guard ["age_approx", "sex", "anatom_site_general"].contains(where: { fields[$0] != nil }) else { return nil }
+        do throws(ClinicalMetadataError) {
+            return try ClinicalMetadata(
+                age: try text(fields["age_approx"], "age_approx"),
+                sex: try text(fields["sex"], "sex"),
+                site: try text(fields["anatom_site_general"], "anatom_site_general"),
+                settings: settings
+            )
+        } catch {
+            throw ClinicalMetadataError(detail: "\(name): \(error.detail)")
+        }
+    }
+
+    private static func text(_ value: Any?, _ key: String) throws(ClinicalMetadataError) -> String? {
+        switch value {
+        case nil, is NSNull: return nil
+        case let text as String: return text
+        case let number as NSNumber: return "\(number)"
+        default: throw ClinicalMetadataError(detail: "\(key) is neither text nor number")
+        }
+    }
+}

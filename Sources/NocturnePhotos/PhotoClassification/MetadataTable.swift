@@ -1,0 +1,120 @@
+import Foundation
+import NocturneBatch
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// The file of `--metadata`: a row for each picture, with the columns `image`, `age_approx`, `sex` and
+/// `anatom_site_general` as ISIC names them, in any order and among others, which are not looked at.
+///
+/// `image` is the path of a picture below the input, its file name, or its file name without the ending; the first of
+/// these that any row has counts.
+package struct MetadataTable: Sendable {
+    /// For messages.
+    package let fileName: String
+    private var rows: [String: [Entry]] = [:]
+
+    private struct Entry: Sendable {
+        let number: Int
+        let fields: Result<[String: String], ClinicalMetadataError>
+    }
+
+    /// - Throws: `BatchError` for a file that cannot be read, has quotes that do not match, or has no column `image`.
+    package init(path: String) throws {
+        let bytes: [UInt8]
+        do {
+            bytes = try FileSystem.read(path, limit: 1 << 28)
+        } catch {
+            throw BatchError(.inputMissing, path: path, detail: "the metadata cannot be read: \(error)")
+        }
+        try self.init(bytes: bytes, path: path)
+    }
+
+    package init(bytes: [UInt8], path: String) throws {
+        fileName = (path as NSString).lastPathComponent
+        let text: DelimitedText
+        do throws(DelimitedText.Fault) {
+            text = try DelimitedText(bytes)
+        } catch {
+            throw BatchError(.inputMissing, path: path, detail: "the metadata is not CSV: \(error)")
+        }
+        let names = (text.rows.first?.fields ?? []).map {
+            $0.trimmingCharacters(in: .whitespaces).lowercased()
+        }
+        guard names.contains("image"), Set(names).count == names.count else {
+            throw BatchError(
+                .inputMissing,
+                path: path,
+                detail: "the first row has to name every column once, image among them; it is "
+                    + "\"\(names.joined(separator: ",").prefix(200))\""
+            )
+        }
+        for row in text.rows.dropFirst() {
+            let pairs = Dictionary(zip(names, row.fields)) { first, _ in first }
+            var key = (pairs["image"] ?? "").trimmingCharacters(in: .whitespaces)
+            while key.hasPrefix("./") { key = String(key.dropFirst(2)) }
+            if key.isEmpty { continue }
+            let wanted = pairs.filter { ["age_approx", "sex", "anatom_site_general"].contains($0.key) }
+            let isWhole = row.fields.count == names.count
+            let fault = ClinicalMetadataError(detail: "\(row.fields.count) fields for \(names.count) columns")
+            rows[key, default: []].append(
+                Entry(number: row.number, fields: isWhole ? .success(wanted) : .failure(fault))
+            )
+        }
+    }
+
+    /// The row for each picture, or why there is none.
+    ///
+    /// - Parameter names: paths below the inputs.
+    /// - Returns: for each, the metadata, nil when no row is meant, or the fault with file and row.
+    package func assign(
+        _ names: [String],
+        settings: PhotoMetadataSettings
+    ) -> [Result<ClinicalMetadata?, ClinicalMetadataError>] {
+        let keys = names.map { name in MetadataTable.keys(of: name).first { rows[$0] != nil } }
+        var users: [String: [String]] = [:]
+        for (name, key) in zip(names, keys) { if let key { users[key, default: []].append(name) } }
+        return zip(names, keys).map { name, key in
+            guard let key, let entries = rows[key] else { return .success(nil) }
+            let place = "\(fileName) row \(entries[0].number)"
+            let meant = users[key] ?? []
+            guard meant.count == 1 || key == name else {
+                let pictures = meant.prefix(4).joined(separator: ", ")
+                return fault("\(place): \"\(key)\" may be any of \(pictures): give the path below the input")
+            }
+            let found = entries.map { interpreted($0, settings) }
+            for case .failure(let error) in found { return .failure(error) }
+            guard Set(found.compactMap { try? $0.get() }).count == 1 else {
+                return fault("\(place): \"\(key)\" has another row, \(entries[1].number), that says something else")
+            }
+            return found[0].map { $0 }
+        }
+    }
+
+    private func interpreted(_ entry: Entry, _ settings: PhotoMetadataSettings)
+        -> Result<ClinicalMetadata, ClinicalMetadataError>
+    {
+        do throws(ClinicalMetadataError) {
+            let fields = try entry.fields.get()
+            return .success(
+                try ClinicalMetadata(
+                    age: fields["age_approx"],
+                    sex: fields["sex"],
+                    site: fields["anatom_site_general"],
+                    settings: settings
+                )
+            )
+        } catch {
+            return .failure(ClinicalMetadataError(detail: "\(fileName) row \(entry.number): \(error.detail)"))
+        }
+    }
+
+    private func fault(_ text: String) -> Result<ClinicalMetadata?, ClinicalMetadataError> {
+        .failure(ClinicalMetadataError(detail: text))
+    }
+
+    /// What a row may call a picture, the most exact first.
+    private static func keys(of name: String) -> [String] {
+        let file = (name as NSString).lastPathComponent
+        return [name, file, (name as NSString).deletingPathExtension, (file as NSString).deletingPathExtension]
+    }
+}

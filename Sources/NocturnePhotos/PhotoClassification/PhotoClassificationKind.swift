@@ -1,0 +1,75 @@
+import ArgumentParser
+package import NocturneBatch
+import NocturneFormats
+package import NocturneInference
+package import NocturneJournal
+package import NocturneRecipeSupport
+package import NocturneSystem
+
+/// Classification of photos, as the registry lists it.
+package enum PhotoClassificationKind: RecipeKind {
+    package static let task = "photo-classification"
+    package static let purpose = "classify photos"
+    package static let settings: (any ModelSettings.Type)? = PhotoClassificationSettings.self
+    package static let arguments: [any RecipeArguments.Type] = [PhotoClassificationArguments.self]
+    package static var resultSchema: JSONSchema { PhotoSchemas.classification }
+
+    package static func options(
+        from arguments: ParsedRecipeArguments,
+        hasModels: Bool
+    ) throws -> PhotoClassificationOptions? {
+        guard hasModels else { return nil }
+        let path = arguments[PhotoClassificationArguments.self].metadata
+        return PhotoClassificationOptions(metadataPath: path.map(absolutePath))
+    }
+
+    package static func make(_ models: [ChosenModel], options: PhotoClassificationOptions) throws -> any Recipe {
+        let models = try load(models) {
+            try PhotoClassificationModel(package: $0.package, engine: $0.engine, precision: $0.precision)
+        }
+        return PhotoClassification(models: models, options: options)
+    }
+
+    package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
+        let model = try PhotoClassificationModel(
+            package: model.package,
+            engine: model.engine,
+            precision: model.precision
+        )
+        return try model.networks().map { file, input, shapes in
+            NetworkInputs(file: file, shape: shapes[input] ?? [], others: shapes.filter { $0.key != input })
+        }
+    }
+
+    package static func inspect(
+        _ item: CommittedItem,
+        _ document: JSONValue,
+        flag: CancellationFlag
+    ) throws -> ResultFindings {
+        try PhotoClassificationResult.findings(of: item, document, schema: resultSchema, flag: flag)
+    }
+
+    /// The contact sheet.
+    package static func inspectBatchFile(at path: String) -> String? {
+        path.hasSuffix(".pdf") ? PDFCheck.fault(at: path) : nil
+    }
+
+    package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
+}
+
+/// Options of the classification of photos.
+package struct PhotoClassificationArguments: RecipeArguments {
+    package static let title = "Classification of photos"
+
+    @Option(
+        help: ArgumentHelp(
+            "CSV file with details of the people on photos: image, age_approx, sex, anatom_site_general.",
+            valueName: "file"
+        )
+    )
+    var metadata: String?
+
+    package init() {}
+
+    package var given: [String] { metadata == nil ? [] : ["--metadata"] }
+}

@@ -1,0 +1,171 @@
+import NocturneConcurrency
+public import NocturneInference
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Why a package cannot be used to classify photos.
+public struct PhotoClassificationModelError: Error, Sendable, CustomStringConvertible {
+    public let package: String
+    public let detail: String
+    public var description: String { "model \(package): \(detail)" }
+}
+
+/// A package that classifies photos, with its networks in memory.
+///
+/// The classifier's first input is the picture (1, 3, side, side); where the package has metadata, the other, or the one
+/// named `metadata`, is its vector (1, 4). The first output, or the one named `logits`, holds the classes. With an
+/// attention graph the output named `features`, or the second, goes into that graph's input of this name, with `target`
+/// (1, classes), 1 for the class in question, and `metadata` if it asks for it; it gives a map (1, h, w).
+public final class PhotoClassificationModel: Sendable {
+    public let package: ModelPackage
+    public let settings: PhotoClassificationSettings
+    public let engineName: String
+    public let precision: InferencePrecision
+    public let instructionSet: String
+    let image: String
+    let metadata: String?
+    let logits: String
+    let features: String?
+    private let classifier: any LoadedNetwork
+    private let attention: (any LoadedNetwork)?
+
+    /// Loads the networks and checks that they take and give what the package says.
+    /// - Throws: ``PhotoClassificationModelError``, `ModelFormatError`.
+    public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
+        func unfit(_ detail: String) -> PhotoClassificationModelError {
+            PhotoClassificationModelError(package: package.id, detail: detail)
+        }
+        guard package.task == PhotoClassificationKind.task else {
+            throw unfit("is for \(package.task), not for classifying photos")
+        }
+        let settings = try PhotoClassificationSettings(package)
+        for text in [package.name, package.description] + settings.classes.flatMap({ [$0.name, $0.title] }) {
+            if let claim = DiagnosticClaims.found(in: text) {
+                throw unfit("its words \"\(text.prefix(80))\" hold \"\(claim)\", which no result may say")
+            }
+        }
+        self.package = package
+        self.settings = settings
+        self.precision = precision
+        engineName = engine.name
+        classifier = try engine.load(onnx: package.path(of: settings.classifier), precision: precision)
+        instructionSet = classifier.instructionSet
+        let inputs = classifier.inputs.map(\.name)
+        let wanted = settings.metadata == nil ? 1 : 2
+        guard inputs.count == wanted else {
+            throw unfit("the classifier takes \(inputs.count) inputs; \(wanted) were expected")
+        }
+        let metadata = wanted == 1 ? nil : inputs.first { $0 == "metadata" } ?? inputs[1]
+        self.metadata = metadata
+        image = inputs.first { $0 != metadata } ?? inputs[0]
+        let outputs = classifier.outputs.map(\.name)
+        let logits = outputs.first { $0 == "logits" } ?? outputs.first ?? ""
+        self.logits = logits
+        features =
+            settings.attention == nil ? nil : outputs.first { $0 == "features" } ?? outputs.first { $0 != logits }
+        var shapes = [image: [1, 3, settings.inputSize, settings.inputSize]]
+        if let metadata { shapes[metadata] = [1, 4] }
+        let given = try classifier.outputShapes(inputShapes: shapes)
+        guard let classes = given[logits], classes.reduce(1, *) == settings.classes.count else {
+            throw unfit(
+                "the classifier gives \(given[logits] ?? []) for \(settings.classes.count) classes"
+            )
+        }
+        guard let file = settings.attention else {
+            attention = nil
+            return
+        }
+        guard let features, let shape = given[features], shape.count == 4 else {
+            throw unfit("the attention graph needs an output of the classifier named features, with four axes")
+        }
+        let graph = try engine.load(onnx: package.path(of: file), precision: precision)
+        attention = graph
+        let offered: Set = metadata == nil ? ["features", "target"] : ["features", "target", "metadata"]
+        let asked = graph.inputs.map(\.name)
+        guard offered.isSuperset(of: asked), asked.contains("features"), asked.contains("target") else {
+            throw unfit("the attention graph asks for \(asked); it is given \(offered.sorted())")
+        }
+        let map = try graph.outputShapes(inputShapes: attentionShapes(graph, features: shape))
+        guard let output = graph.outputs.first, let extents = map[output.name], extents.count >= 2,
+            extents.dropLast(2).allSatisfy({ $0 == 1 })
+        else { throw unfit("the attention graph gives \(map), not one map") }
+    }
+
+    private func attentionShapes(_ graph: any LoadedNetwork, features: [Int]) -> [String: [Int]] {
+        var shapes: [String: [Int]] = [:]
+        for input in graph.inputs.map(\.name) {
+            switch input {
+            case "features": shapes[input] = features
+            case "target": shapes[input] = [1, settings.classes.count]
+            case "metadata": shapes[input] = [1, 4]
+            default: break
+            }
+        }
+        return shapes
+    }
+
+    /// The package's networks with the shapes of all that goes in, the picture or the maps first.
+    public func networks() throws -> [(file: String, input: String, shapes: [String: [Int]])] {
+        var networks = [(settings.classifier, image, classifierShapes)]
+        if let file = settings.attention, let attention, let features {
+            let maps = try classifier.outputShapes(inputShapes: classifierShapes)[features] ?? []
+            networks.append((file, "features", attentionShapes(attention, features: maps)))
+        }
+        return networks
+    }
+
+    private var classifierShapes: [String: [Int]] {
+        var shapes = [image: [1, 3, settings.inputSize, settings.inputSize]]
+        if let metadata { shapes[metadata] = [1, 4] }
+        return shapes
+    }
+
+    /// Bytes that stay while the model is in use.
+    func residentBytes(threads: Int) throws -> Int {
+        let workspace = try classifier.workspaceBytes(inputShapes: classifierShapes, width: threads)
+        return workspace + classifier.weightBytes + (attention?.weightBytes ?? 0) + (1 << 20)
+    }
+
+    // MARK: Running
+
+    /// What the classifier gives for a prepared picture: one value a class, and the maps for ``attention(_:)``.
+    func classify(
+        picture: [Float],
+        vector: [Float],
+        in sessions: ClassificationSessions,
+        scope: ComputeScope
+    ) throws -> (values: [Float], features: Tensor?) {
+        let side = settings.inputSize
+        var inputs = [image: Tensor(shape: [1, 3, side, side], values: picture)]
+        if let metadata { inputs[metadata] = Tensor(shape: [1, 4], values: vector) }
+        let session = try sessions.session(of: package.id, .classifier) {
+            try classifier.makeSession(inputShapes: classifierShapes, width: scope.width)
+        }
+        let outputs = try session.run(inputs, scope: scope)
+        return (outputs[logits]?.values ?? [], features.flatMap { outputs[$0] })
+    }
+
+    /// Where in the picture the score of a class comes from; nil for a package without such a graph.
+    func attention(
+        features: Tensor,
+        vector: [Float],
+        index: Int,
+        in sessions: ClassificationSessions,
+        scope: ComputeScope
+    ) throws -> AttentionMap? {
+        guard let attention else { return nil }
+        let session = try sessions.session(of: package.id, .attention) {
+            let shapes = attentionShapes(attention, features: features.shape)
+            return try attention.makeSession(inputShapes: shapes, width: scope.width)
+        }
+        var target = [Float](repeating: 0, count: settings.classes.count)
+        target[index] = 1
+        var inputs = ["features": features, "target": Tensor(shape: [1, target.count], values: target)]
+        if attention.inputs.contains(where: { $0.name == "metadata" }) {
+            inputs["metadata"] = Tensor(shape: [1, 4], values: vector)
+        }
+        let outputs = try session.run(inputs, scope: scope)
+        guard let map = attention.outputs.first.flatMap({ outputs[$0.name] }) else { return nil }
+        return try AttentionMap(index: index, shape: map.shape, values: map.values)
+    }
+}

@@ -1,0 +1,33 @@
+public import NocturneRecipeSupport
+
+/// The options of a run that change what comes out for photos.
+public struct PhotoClassificationOptions: Sendable, Hashable {
+    /// A CSV file with what is known of the people; see ``MetadataTable``.
+    public var metadataPath: String?
+    /// Whether `report.pdf` is written.
+    public var writesReports: Bool
+
+    public init(metadataPath: String? = nil, writesReports: Bool = true) {
+        self.metadataPath = metadataPath
+        self.writesReports = writesReports
+    }
+
+    /// What a result may contain: no path of the machine.
+    var shownInResults: [String: String] { writesReports ? [:] : ["reports": "none"] }
+}
+
+extension PhotoClassificationOptions: RecipeOptions {
+    package var shown: [String: String] {
+        var shown = shownInResults
+        if let metadataPath { shown["metadata"] = metadataPath }
+        return shown
+    }
+
+    package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
+        let reports = options["reports"]
+        guard reports == nil || reports == "none" else {
+            throw OptionValueError(option: "reports", value: reports ?? "", allowed: "none")
+        }
+        self.init(metadataPath: options["metadata"], writesReports: reports == nil)
+    }
+}

@@ -1,0 +1,132 @@
+import NocturneCore
+import NocturneNumerics
+import NocturnePostprocess
+import NocturneRecipeSupport
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Cuts single things out of a photo.
+enum CropDrawing {
+    struct Crop {
+        var image: RGBImage
+        /// One opacity a pixel: 255 inside the mask, 0 outside, where colours are black.
+        var alpha: [UInt8]
+    }
+
+    /// As the thing stands on the photo: its tight box.
+    static func plain(_ instance: FoundInstance, of photo: RGBImage) -> Crop {
+        let box = instance.box
+        var crop = Crop(
+            image: RGBImage(width: box.width, height: box.height),
+            alpha: [UInt8](repeating: 0, count: box.width * box.height)
+        )
+        photo.samples.withUnsafeBufferPointer { source in
+            crop.image.samples.withUnsafeMutableBufferPointer { target in
+                crop.alpha.withUnsafeMutableBufferPointer { alpha in
+                    instance.mask.forEachRun { x, rows in
+                        for y in rows {
+                            let place = (y - box.y) * box.width + x - box.x
+                            let from = (y * photo.width + x) * 3
+                            alpha[place] = 255
+                            target[3 * place] = source[from]
+                            target[3 * place + 1] = source[from + 1]
+                            target[3 * place + 2] = source[from + 2]
+                        }
+                    }
+                }
+            }
+        }
+        return crop
+    }
+
+    /// Turned so that it stands upright: its rotated box, sampled between pixels (bilinear).
+    static func upright(_ instance: FoundInstance, of photo: RGBImage) -> Crop {
+        let plain = plain(instance, of: photo)
+        let box = instance.rotated
+        let width = max(Int(box.width.rounded(.up)), 1)
+        let height = max(Int(box.height.rounded(.up)), 1)
+        var crop = Crop(
+            image: RGBImage(width: width, height: height),
+            alpha: [UInt8](repeating: 0, count: width * height)
+        )
+        let across = (box.corners[1] - box.corners[0]) / box.width
+        let down = (box.corners[3] - box.corners[0]) / box.height
+        // A box larger by a fraction of a pixel is centred on the other.
+        let start =
+            box.centre - across * (Double(width) / 2 - 0.5) - down * (Double(height) / 2 - 0.5)
+            - SIMD2(Double(instance.box.x) + 0.5, Double(instance.box.y) + 0.5)
+        let (plainWidth, plainHeight) = (plain.image.width, plain.image.height)
+        plain.image.samples.withUnsafeBufferPointer { source in
+            plain.alpha.withUnsafeBufferPointer { opacity in
+                crop.image.samples.withUnsafeMutableBufferPointer { target in
+                    crop.alpha.withUnsafeMutableBufferPointer { alpha in
+                        for y in 0..<height {
+                            let row = start + down * Double(y)
+                            for x in 0..<width {
+                                let place = row + across * Double(x)
+                                let nearest = (x: Int(place.x.rounded()), y: Int(place.y.rounded()))
+                                guard (0..<plainWidth).contains(nearest.x), (0..<plainHeight).contains(nearest.y),
+                                    opacity[nearest.y * plainWidth + nearest.x] != 0
+                                else { continue }
+                                let to = y * width + x
+                                alpha[to] = 255
+                                mix(source, opacity, plainWidth, plainHeight, at: place, nearest, target, 3 * to)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return crop
+    }
+
+    /// The four pixels around a place, those outside the mask replaced by the nearest, so that no black shines in.
+    private static func mix(
+        _ source: UnsafeBufferPointer<UInt8>,
+        _ opacity: UnsafeBufferPointer<UInt8>,
+        _ width: Int,
+        _ height: Int,
+        at place: SIMD2<Double>,
+        _ nearest: (x: Int, y: Int),
+        _ target: UnsafeMutableBufferPointer<UInt8>,
+        _ to: Int
+    ) {
+        let x = Int(place.x.rounded(.down))
+        let y = Int(place.y.rounded(.down))
+        let (right, below) = (Float(place.x - Double(x)), Float(place.y - Double(y)))
+        let own = nearest.y * width + nearest.x
+        func pixel(_ x: Int, _ y: Int) -> Int {
+            guard x >= 0, y >= 0, x < width, y < height, opacity[y * width + x] != 0 else { return 3 * own }
+            return 3 * (y * width + x)
+        }
+        let (a, b, c, d) = (pixel(x, y), pixel(x + 1, y), pixel(x, y + 1), pixel(x + 1, y + 1))
+        for channel in 0..<3 {
+            let above = Float(source[a + channel]) * (1 - right) + Float(source[b + channel]) * right
+            let under = Float(source[c + channel]) * (1 - right) + Float(source[d + channel]) * right
+            target[to + channel] = UInt8(above * (1 - below) + under * below + 0.5)
+        }
+    }
+
+    private static let thumbnailSide = 256
+
+    /// Small, on white: for lists.
+    static func thumbnail(of crop: Crop) throws -> RGBImage {
+        var image = crop.image
+        for (place, alpha) in crop.alpha.enumerated() where alpha == 0 {
+            image.samples[3 * place] = 255
+            image.samples[3 * place + 1] = 255
+            image.samples[3 * place + 2] = 255
+        }
+        let longest = max(image.width, image.height)
+        guard longest > thumbnailSide else { return image }
+        func scaled(_ side: Int) -> Int { max(side * thumbnailSide / longest, 1) }
+        return try PillowResize.bilinear(image, width: scaled(image.width), height: scaled(image.height))
+    }
+}
+
+/// The logistic function.
+enum Logistic {
+    static func chance(of logit: Float) -> Float { 1 / (1 + exp(-logit)) }
+}

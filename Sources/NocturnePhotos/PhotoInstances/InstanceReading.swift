@@ -1,0 +1,117 @@
+import NocturneConcurrency
+import NocturneInference
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Makes instances of a network's outputs, by the package's rules.
+struct InstanceReading {
+    let model: PhotoInstancesModel
+    let frame: Letterbox
+    let scope: ComputeScope
+
+    private var settings: PhotoInstancesSettings { model.settings }
+
+    /// On the photo's own grid; and how many were found beyond the most a photo may have.
+    /// - Throws: `InstanceError` for outputs that are no numbers or have other sizes; `CancelledError`.
+    func instances(_ outputs: [String: Tensor]) throws -> ([DetectedInstance], dropped: Int) {
+        switch settings.output {
+        case .maps(let splitting): return try split(try output(model.firstOutput, outputs), splitting)
+        case .prototypes(let candidates, let prototypes, let thresholds):
+            let planes = try output(prototypes, outputs, axes: 4)
+            let found = try decoder(thresholds).prototypes(
+                candidates: try output(candidates, outputs, axes: 3).values,
+                classes: settings.classes.count,
+                planes: planes.values,
+                planeCount: planes.shape[1],
+                planeWidth: planes.shape[3],
+                planeHeight: planes.shape[2],
+                flag: scope.flag
+            )
+            return (found, 0)
+        case .masks(let boxes, let scores, let classes, let masks, let firstClass, let thresholds):
+            let planes = try output(masks, outputs, axes: 4)
+            let found = try decoder(thresholds).masks(
+                boxes: try output(boxes, outputs).values,
+                scores: try output(scores, outputs).values,
+                kinds: try output(classes, outputs).values,
+                classes: settings.classes.count,
+                firstClass: firstClass,
+                planes: planes.values,
+                planeWidth: planes.shape[3],
+                planeHeight: planes.shape[2],
+                flag: scope.flag
+            )
+            return (found, 0)
+        }
+    }
+
+    private func output(_ name: String, _ outputs: [String: Tensor], axes: Int? = nil) throws -> Tensor {
+        guard let tensor = outputs[name], axes == nil || tensor.shape.count == axes else {
+            throw InstanceError(
+                .wrongSize,
+                "output \(name) has the extents \(outputs[name]?.shape ?? [])"
+            )
+        }
+        return tensor
+    }
+
+    // MARK: Maps
+
+    private func split(_ tensor: Tensor, _ splitting: MapSplitting) throws -> ([DetectedInstance], Int) {
+        let planes = splitting.hasCentre ? 3 : 2
+        guard tensor.shape == [1, planes, frame.inputHeight, frame.inputWidth] else {
+            throw InstanceError(.wrongSize, "maps of the extents \(tensor.shape)")
+        }
+        let maps = try InstanceMaps(
+            width: frame.contentWidth,
+            height: frame.contentHeight,
+            foreground: plane(0, tensor, splitting),
+            boundary: plane(1, tensor, splitting),
+            centre: splitting.hasCentre ? plane(2, tensor, splitting) : nil
+        )
+        let rules = SplittingRules(
+            foregroundThreshold: splitting.foregroundThreshold,
+            backgroundThreshold: splitting.backgroundThreshold,
+            seedThreshold: splitting.seedThreshold,
+            boundaryWeight: splitting.boundaryWeight,
+            minimumSeedArea: splitting.minimumSeedArea,
+            minimumArea: splitting.minimumArea,
+            mergeBoundary: splitting.mergeBoundary,
+            minimumContact: splitting.minimumContact,
+            maximumInstances: settings.maximumInstances
+        )
+        let labels = try InstanceSplitter(rules: rules).split(maps, flag: scope.flag)
+        let masks = try MaskUpsampling.masks(of: labels, width: frame.width, height: frame.height, scope: scope)
+        let found = zip(masks, labels.confidences).map { mask, confidence in
+            DetectedInstance(mask: mask, confidence: confidence, classIndex: 0)
+        }
+        return (found, labels.dropped)
+    }
+
+    /// The part of a map that shows the picture, as chances.
+    private func plane(_ index: Int, _ tensor: Tensor, _ splitting: MapSplitting) -> [Float] {
+        let start = index * frame.inputWidth * frame.inputHeight
+        var values: [Float] = []
+        values.reserveCapacity(frame.contentWidth * frame.contentHeight)
+        for y in 0..<frame.contentHeight {
+            let row = start + y * frame.inputWidth
+            values += tensor.values[row..<row + frame.contentWidth]
+        }
+        return splitting.activation == .sigmoid ? values.map(Logistic.chance(of:)) : values
+    }
+
+    private func decoder(_ thresholds: DetectionThresholds) -> DetectionDecoder {
+        DetectionDecoder(
+            frame: frame,
+            rules: DetectionRules(
+                scoreThreshold: thresholds.score,
+                boxOverlap: thresholds.boxOverlap,
+                maskOverlap: thresholds.maskOverlap,
+                maskThreshold: thresholds.mask,
+                maximumInstances: settings.maximumInstances,
+                minimumArea: thresholds.minimumArea
+            )
+        )
+    }
+}

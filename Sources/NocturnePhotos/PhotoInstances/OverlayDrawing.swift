@@ -1,0 +1,132 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneNumerics
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// The photo with every instance tinted, outlined and numbered.
+enum OverlayDrawing {
+    private static let longestSide = 1600
+    /// Okabe and Ito's colours, told apart by colour-blind people too; neighbours in reading order never share one.
+    private static let colors: [SIMD3<UInt8>] = [
+        SIMD3(230, 159, 0), SIMD3(86, 180, 233), SIMD3(0, 158, 115), SIMD3(240, 228, 66), SIMD3(0, 114, 178),
+        SIMD3(213, 94, 0), SIMD3(204, 121, 167),
+    ]
+
+    /// The size of the overlay of a photo.
+    static func size(width: Int, height: Int) -> (width: Int, height: Int) {
+        let longest = max(width, height)
+        guard longest > longestSide else { return (width, height) }
+        return (max(width * longestSide / longest, 1), max(height * longestSide / longest, 1))
+    }
+
+    /// - Throws: `CancelledError`.
+    static func draw(_ instances: [FoundInstance], on photo: RGBImage, flag: CancellationFlag) throws -> RGBImage {
+        let size = size(width: photo.width, height: photo.height)
+        var image =
+            size.width == photo.width && size.height == photo.height
+            ? photo : try PillowResize.bilinear(photo, width: size.width, height: size.height, flag: flag)
+        for instance in instances {
+            try flag.check()
+            paint(instance, of: (photo.width, photo.height), into: &image)
+        }
+        for instance in instances { number(instance, of: (photo.width, photo.height), into: &image) }
+        return image
+    }
+
+    private static func paint(
+        _ instance: FoundInstance,
+        of photo: (width: Int, height: Int),
+        into image: inout RGBImage
+    ) {
+        let color = colors[(instance.id - 1) % colors.count]
+        let stepX = Double(image.width) / Double(photo.width)
+        let stepY = Double(image.height) / Double(photo.height)
+        // The part of the overlay that the instance covers, as a small mask of its own.
+        let left = Int(Double(instance.box.x) * stepX)
+        let top = Int(Double(instance.box.y) * stepY)
+        let right = min(Int(Double(instance.box.x + instance.box.width) * stepX) + 1, image.width)
+        let bottom = min(Int(Double(instance.box.y + instance.box.height) * stepY) + 1, image.height)
+        let width = max(right - left, 1)
+        let height = max(bottom - top, 1)
+        var isInside = [Bool](repeating: false, count: width * height)
+        var column = -1
+        instance.mask.forEachRun { x, rows in
+            // The overlay's column whose middle lies in this column of the photo.
+            let place = Int((Double(x) + 0.5) * stepX)
+            let middle = Int((Double(place) + 0.5) / stepX)
+            guard middle == x, place >= left, place < right else { return }
+            column = place - left
+            let first = Int((Double(rows.lowerBound) * stepY + 0.5).rounded(.down))
+            let last = Int((Double(rows.upperBound) * stepY + 0.5).rounded(.down))
+            for y in max(first, top)..<max(max(first, top), min(last, bottom)) {
+                isInside[(y - top) * width + column] = true
+            }
+        }
+        for y in 0..<height {
+            for x in 0..<width where isInside[y * width + x] {
+                var isEdge = false
+                for (dx, dy) in [(-2, 0), (2, 0), (0, -2), (0, 2), (-1, 0), (1, 0), (0, -1), (0, 1)] {
+                    let (nx, ny) = (x + dx, y + dy)
+                    if nx < 0 || ny < 0 || nx >= width || ny >= height || !isInside[ny * width + nx] { isEdge = true }
+                }
+                let old = image[left + x, top + y]
+                image[left + x, top + y] = isEdge ? color : mixed(old, color)
+            }
+        }
+    }
+
+    /// A third of the colour.
+    private static func mixed(_ old: SIMD3<UInt8>, _ color: SIMD3<UInt8>) -> SIMD3<UInt8> {
+        let sum = SIMD3<UInt16>(truncatingIfNeeded: old) &* 2 &+ SIMD3<UInt16>(truncatingIfNeeded: color)
+        return SIMD3<UInt8>(truncatingIfNeeded: sum / 3)
+    }
+
+    // MARK: Numbers
+
+    private static let digits: [[String]] = [
+        ["###", "#.#", "#.#", "#.#", "###"], [".#.", "##.", ".#.", ".#.", "###"], ["###", "..#", "###", "#..", "###"],
+        ["###", "..#", ".##", "..#", "###"], ["#.#", "#.#", "###", "..#", "..#"], ["###", "#..", "###", "..#", "###"],
+        ["###", "#..", "###", "#.#", "###"], ["###", "..#", "..#", ".#.", ".#."], ["###", "#.#", "###", "#.#", "###"],
+        ["###", "#.#", "###", "..#", "###"],
+    ]
+
+    /// White on black, in the middle of the instance, as large as it leaves room for.
+    private static func number(
+        _ instance: FoundInstance,
+        of photo: (width: Int, height: Int),
+        into image: inout RGBImage
+    ) {
+        let text = Array(String(instance.id)).compactMap { Int(String($0)) }
+        let step = Double(image.width) / Double(photo.width)
+        let narrow = min(instance.rotated.width, Double(instance.box.width)) * step
+        let columns = text.count * 4 + 1
+        let scale = min(max(Int(narrow / Double(columns)), 1), max(max(image.width, image.height) / 400, 1))
+        let middle = instance.rotated.centre * step
+        let left = Int(middle.x) - columns * scale / 2
+        let top = Int(middle.y) - 7 * scale / 2
+        fill(&image, left, top, columns * scale, 7 * scale, SIMD3(repeating: 0))
+        for (place, digit) in text.enumerated() {
+            for (row, dots) in digits[digit].enumerated() {
+                for (column, dot) in dots.enumerated() where dot == "#" {
+                    let x = left + (place * 4 + 1 + column) * scale
+                    fill(&image, x, top + (row + 1) * scale, scale, scale, SIMD3(repeating: 255))
+                }
+            }
+        }
+    }
+
+    private static func fill(
+        _ image: inout RGBImage,
+        _ x: Int,
+        _ y: Int,
+        _ width: Int,
+        _ height: Int,
+        _ color: SIMD3<UInt8>
+    ) {
+        for row in max(y, 0)..<max(max(y, 0), min(y + height, image.height)) {
+            for column in max(x, 0)..<max(max(x, 0), min(x + width, image.width)) { image[column, row] = color }
+        }
+    }
+}

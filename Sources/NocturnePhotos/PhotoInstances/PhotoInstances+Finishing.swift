@@ -1,0 +1,135 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// One thing on a photo.
+struct FoundInstance: Sendable {
+    /// From 1, in reading order.
+    let id: Int
+    /// From 1, from the top.
+    let row: Int
+    /// Among the package's classes.
+    let classIndex: Int
+    /// 0...1; nil for a whole picture that nothing was found in.
+    let confidence: Float?
+    let mask: RunLengthMask
+    let box: PixelBox
+    let rotated: RotatedBox
+    let area: Int
+}
+
+/// From the network's outputs to instances on the photo's own grid, and to the picture of them.
+extension PhotoInstances {
+    /// A photo taken apart.
+    public struct FinishedPhoto: Sendable {
+        let record: PhotoRecord
+        let photo: Photo
+        let instances: [FoundInstance]
+        let rowCount: Int
+        let notes: [String]
+    }
+
+    func finish(_ inferred: consuming InferredPhoto, _ item: RecipeItem, _ context: StageContext) throws
+        -> FinishedPhoto
+    {
+        let model = try model(inferred.record.model)
+        var notes = inferred.photo.facts.notes.map(\.description)
+        let (found, dropped): ([DetectedInstance], Int)
+        do {
+            (found, dropped) = try InstanceReading(model: model, frame: inferred.frame, scope: context.scope)
+                .instances(inferred.outputs)
+        } catch let error as InstanceError {
+            throw PhotoSourceError(path: inferred.record.path, detail: "the network's output cannot be used: \(error)")
+        }
+        if dropped > 0 {
+            notes.append("\(dropped) more were found; the \(found.count) largest are kept")
+        }
+        var ordered = PhotoInstances.ordered(found)
+        if ordered.isEmpty {
+            if options.usesSingleItemFallback {
+                ordered = [PhotoInstances.whole(inferred.photo.image)]
+                notes.append("nothing was found; the whole picture is one item")
+            } else {
+                notes.append("nothing was found")
+            }
+        }
+        return FinishedPhoto(
+            record: inferred.record,
+            photo: inferred.photo,
+            instances: ordered,
+            rowCount: ordered.map(\.row).max() ?? 0,
+            notes: notes
+        )
+    }
+
+    /// Numbered row by row, left to right.
+    private static func ordered(_ found: [DetectedInstance]) -> [FoundInstance] {
+        let placed = found.compactMap { instance -> (DetectedInstance, PixelBox, RotatedBox)? in
+            guard let box = instance.mask.box, let rotated = RotatedBox(around: instance.mask) else { return nil }
+            return (instance, box, rotated)
+        }
+        var instances: [FoundInstance] = []
+        for (row, members) in ReadingOrder(placed.map(\.1)).rows.enumerated() {
+            for index in members {
+                let (instance, box, rotated) = placed[index]
+                instances.append(
+                    FoundInstance(
+                        id: instances.count + 1,
+                        row: row + 1,
+                        classIndex: instance.classIndex,
+                        confidence: instance.confidence,
+                        mask: instance.mask,
+                        box: box,
+                        rotated: rotated,
+                        area: instance.mask.area
+                    )
+                )
+            }
+        }
+        return instances
+    }
+
+    private static func whole(_ image: RGBImage) -> FoundInstance {
+        let box = PixelBox(x: 0, y: 0, width: image.width, height: image.height)
+        return FoundInstance(
+            id: 1,
+            row: 1,
+            classIndex: 0,
+            confidence: nil,
+            mask: RunLengthMask(width: image.width, height: image.height, box: box),
+            box: box,
+            rotated: RotatedBox(box: box),
+            area: image.width * image.height
+        )
+    }
+
+    /// With the picture that a person looks at first.
+    public struct DrawnPhoto: Sendable {
+        let finished: FinishedPhoto
+        let overlay: RGBImage
+    }
+
+    func render(_ finished: consuming FinishedPhoto, _ item: RecipeItem, _ context: StageContext) throws
+        -> DrawnPhoto
+    {
+        let overlay = try OverlayDrawing.draw(finished.instances, on: finished.photo.image, flag: context.scope.flag)
+        return DrawnPhoto(finished: finished, overlay: overlay)
+    }
+
+    func write(
+        _ drawn: consuming DrawnPhoto,
+        into folder: String,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> ItemProduct {
+        let model = try model(drawn.finished.record.model)
+        return try PhotoInstancesWriter(model: model, options: options, drawn: drawn, item: item)
+            .write(into: folder, scope: context.scope)
+    }
+}

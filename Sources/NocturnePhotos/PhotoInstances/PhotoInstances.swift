@@ -1,0 +1,200 @@
+public import NocturneBatch
+public import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+public import NocturneJournal
+import NocturneNumerics
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Photos in; one entry for every thing on them out, with its mask, its crop and its place in the reading order.
+///
+/// Loading and inferring are here, taking apart in ``PhotoInstances/finish(_:_:_:)``, drawing and writing in files of their
+/// own.
+public struct PhotoInstances: Recipe {
+    let models: [PhotoInstancesModel]
+    let options: PhotoInstancesOptions
+    let limits = PhotoLimits()
+
+    public init(models: [PhotoInstancesModel], options: PhotoInstancesOptions) {
+        self.models = models
+        self.options = options
+    }
+
+    func model(_ id: String) throws -> PhotoInstancesModel {
+        guard let model = models.first(where: { $0.package.id == id }) else {
+            throw PhotoInstancesModelError(package: id, detail: "is not among the models of this run")
+        }
+        return model
+    }
+
+    // MARK: Discovering and planning
+
+    public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
+        let words = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let (looks, rest) = try PhotoDiscovery(models: models.map(\.package.id), limits: limits, scope: scope)
+            .looks(request)
+        let items = try models.flatMap { model in
+            let reader = PhotoDiscovery.Reader(
+                id: model.package.id,
+                words: [model.package.digest.hex, model.engineName, model.precision.rawValue] + words,
+                minimumSide: model.settings.input.minimumSide
+            )
+            return try looks.map { look in
+                try PhotoDiscovery.item(look, reader, request.identifiers) { facts in
+                    try PhotoRecord(
+                        model: reader.id,
+                        path: look.file.path,
+                        name: request.identifiers.shown(look.file.name),
+                        facts: facts,
+                        identifiers: request.identifiers
+                    ).encoded
+                }
+            }
+        }
+        return Discovery(items: items + rest.items, notes: rest.notes)
+    }
+
+    public func sharedBytes(threads: Int) throws -> Int {
+        try models.reduce(0) { $0 + (try $1.residentBytes(threads: threads)) }
+    }
+
+    public func plan(_ record: PhotoRecord, threads: Int, lean: Bool) throws -> ItemPlan {
+        PhotoInstancesMemory(record: record, model: try model(record.model)).plan(lean: lean)
+    }
+
+    /// One picture of the size the network likes best.
+    public func secondsPerStep(scope: ComputeScope) throws -> Double {
+        let sessions = PhotoInstancesSessions()
+        let total = try models.reduce(0.0) { total, model in
+            let side = model.settings.input.longSide
+            let shape = model.inputShape(model.frame(width: side, height: side))
+            let input = Tensor(shape: shape, values: [Float](repeating: 0, count: shape.reduce(1, *)))
+            let start = ContinuousClock.now
+            _ = try model.run(input, in: sessions, scope: scope)
+            return total + (ContinuousClock.now - start) / .seconds(1)
+        }
+        return models.isEmpty ? 0 : total / Double(models.count)
+    }
+
+    public func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {
+        start.load(load).prepare(prepare).infer(PhotoInstancesSessions.init, startInference).finish(finish)
+            .render(render).write(write)
+    }
+
+    // MARK: Loading and preparing
+
+    /// A picture as decoded, upright.
+    public struct LoadedPhoto: Sendable {
+        let record: PhotoRecord
+        let photo: Photo
+    }
+
+    func load(_ record: PhotoRecord, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
+        let photo = try PhotoReader.read(at: record.path, limits: limits, flag: context.scope.flag)
+        guard photo.image.width == record.width, photo.image.height == record.height else {
+            throw PhotoError(.corrupt, path: record.path, "changed since it was found")
+        }
+        return LoadedPhoto(record: record, photo: photo)
+    }
+
+    /// A picture and what the network sees of it.
+    public struct PreparedPhoto: Sendable {
+        let record: PhotoRecord
+        let photo: Photo
+        let frame: Letterbox
+        let input: Tensor
+    }
+
+    func prepare(_ loaded: consuming LoadedPhoto, _ item: RecipeItem, _ context: StageContext) throws
+        -> PreparedPhoto
+    {
+        let model = try model(loaded.record.model)
+        let frame = model.frame(width: loaded.photo.image.width, height: loaded.photo.image.height)
+        let small = try PillowResize.bilinear(
+            loaded.photo.image,
+            width: frame.contentWidth,
+            height: frame.contentHeight,
+            flag: context.scope.flag
+        )
+        let input = PhotoInstances.tensor(of: small, frame, model.settings.input)
+        return PreparedPhoto(record: loaded.record, photo: loaded.photo, frame: frame, input: input)
+    }
+
+    /// Planes of red, green and blue, less the mean and over the deviation; 0 beside the picture.
+    private static func tensor(of image: RGBImage, _ frame: Letterbox, _ input: PhotoInput) -> Tensor {
+        let tables = (0..<3).map { channel in
+            (0..<256).map { Float((Double($0) / 255 - input.mean[channel]) / input.deviation[channel]) }
+        }
+        let plane = frame.inputWidth * frame.inputHeight
+        var values = [Float](repeating: 0, count: 3 * plane)
+        for channel in 0..<3 {
+            let table = tables[channel]
+            for y in 0..<image.height {
+                let source = y * image.width * 3 + channel
+                let target = channel * plane + y * frame.inputWidth
+                for x in 0..<image.width { values[target + x] = table[Int(image.samples[source + 3 * x])] }
+            }
+        }
+        return Tensor(shape: [1, 3, frame.inputHeight, frame.inputWidth], values: values)
+    }
+
+    // MARK: Inferring
+
+    /// What the network says of a picture.
+    public struct InferredPhoto: Sendable {
+        let record: PhotoRecord
+        let photo: Photo
+        let frame: Letterbox
+        let outputs: [String: Tensor]
+    }
+
+    func startInference(
+        _ sessions: PhotoInstancesSessions,
+        _ prepared: consuming PreparedPhoto,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> PhotoInference {
+        PhotoInference(model: try model(prepared.record.model), sessions: sessions, prepared: prepared)
+    }
+
+    // MARK: Recognising
+
+    public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
+        try PhotoInstancesResult.adopt(folder: folder, fingerprint: fingerprint)
+    }
+}
+
+/// The network's work on one photo: a single step, so there is nothing to checkpoint.
+public final class PhotoInference: InferenceRun {
+    private let model: PhotoInstancesModel
+    private let sessions: PhotoInstancesSessions
+    private let prepared: PhotoInstances.PreparedPhoto
+    private var outputs: [String: Tensor]?
+
+    init(model: PhotoInstancesModel, sessions: PhotoInstancesSessions, prepared: PhotoInstances.PreparedPhoto) {
+        self.model = model
+        self.sessions = sessions
+        self.prepared = prepared
+    }
+
+    public var stepCount: Int { 1 }
+    public var stepsDone: Int { outputs == nil ? 0 : 1 }
+
+    public func step(_ context: StageContext) throws {
+        outputs = try model.run(prepared.input, in: sessions, scope: context.scope)
+    }
+
+    public func checkpoint(force: Bool, _ context: StageContext) throws {}
+
+    public func finish(_ context: StageContext) throws -> PhotoInstances.InferredPhoto {
+        PhotoInstances.InferredPhoto(
+            record: prepared.record,
+            photo: prepared.photo,
+            frame: prepared.frame,
+            outputs: outputs ?? [:]
+        )
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+package import NocturneBatch
+package import NocturneInference
+package import NocturneJournal
+package import NocturneRecipeSupport
+package import NocturneSystem
+
+/// Instance segmentation of photos, as the registry lists it.
+package enum PhotoInstancesKind: RecipeKind {
+    package static let task = "photo-instances"
+    package static let purpose = "find instances on photos"
+    package static let settings: (any ModelSettings.Type)? = PhotoInstancesSettings.self
+    package static let arguments: [any RecipeArguments.Type] = [PhotoInstancesArguments.self]
+    package static var resultSchema: JSONSchema { PhotoSchemas.instances }
+
+    package static func options(from arguments: ParsedRecipeArguments, hasModels: Bool) throws -> PhotoInstancesOptions?
+    {
+        guard hasModels else { return nil }
+        return PhotoInstancesOptions(
+            usesSingleItemFallback: arguments[PhotoInstancesArguments.self].singleItemFallback
+        )
+    }
+
+    package static func make(_ models: [ChosenModel], options: PhotoInstancesOptions) throws -> any Recipe {
+        let models = try load(models) {
+            try PhotoInstancesModel(package: $0.package, engine: $0.engine, precision: $0.precision)
+        }
+        return PhotoInstances(models: models, options: options)
+    }
+
+    package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
+        let model = try PhotoInstancesModel(package: model.package, engine: model.engine, precision: model.precision)
+        return [NetworkInputs(file: model.settings.network, shape: model.usualInputShape)]
+    }
+
+    package static func inspect(
+        _ item: CommittedItem,
+        _ document: JSONValue,
+        flag: CancellationFlag
+    ) throws -> ResultFindings {
+        try PhotoInstancesResult.findings(of: item, document, schema: resultSchema, flag: flag)
+    }
+
+    package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
+}
+
+/// Options of the instance segmentation of photos.
+package struct PhotoInstancesArguments: RecipeArguments {
+    package static let title = "Instance segmentation of photos"
+
+    @Flag(help: "Treat a photo in which nothing is found as one item as a whole.")
+    var singleItemFallback = false
+
+    package init() {}
+
+    package var given: [String] { singleItemFallback ? ["--single-item-fallback"] : [] }
+}

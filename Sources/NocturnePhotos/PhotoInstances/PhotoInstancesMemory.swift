@@ -1,0 +1,55 @@
+import NocturneBatch
+import NocturneFormats
+import NocturnePostprocess
+import NocturneRecipeSupport
+
+/// Every large buffer of a photo's way, from its header alone.
+struct PhotoInstancesMemory {
+    let record: PhotoRecord
+    let model: PhotoInstancesModel
+
+    /// - Parameter lean: changes nothing: a photo has one way.
+    func plan(lean: Bool) -> ItemPlan {
+        let frame = model.frame(width: record.width, height: record.height)
+        let input = frame.inputWidth * frame.inputHeight
+        let pixels = record.width * record.height
+        let overlay = OverlayDrawing.size(width: record.width, height: record.height)
+        return ItemPlan(
+            buffers: [
+                PlannedBuffer("picture", bytes: record.pictureBytes, from: .load, through: .write),
+                PlannedBuffer(
+                    "decoder",
+                    bytes: max(record.decodingBytes - record.pictureBytes, 0),
+                    from: .load,
+                    through: .load
+                ),
+                PlannedBuffer(
+                    "smaller picture",
+                    bytes: 3 * frame.contentWidth * (record.height + frame.contentHeight),
+                    from: .prepare,
+                    through: .prepare
+                ),
+                PlannedBuffer("network input", bytes: 12 * input, from: .prepare, through: .infer),
+                PlannedBuffer("network output", bytes: 2 * 12 * input, from: .infer, through: .finish),
+                PlannedBuffer(
+                    "splitting",
+                    bytes: InstanceSplitter.predictedBytes(width: frame.inputWidth, height: frame.inputHeight)
+                        + 12 * input,
+                    from: .finish,
+                    through: .finish
+                ),
+                PlannedBuffer("masks", bytes: 64 * record.width + (4 << 20), from: .finish, through: .write),
+                PlannedBuffer(
+                    "overlay",
+                    bytes: overlay.width * overlay.height * 16 + 3 * overlay.width * record.height,
+                    from: .render,
+                    through: .write
+                ),
+                // Crops that are drawn and compressed at once cover the picture at most once.
+                PlannedBuffer("crops", bytes: 20 * pixels, from: .write, through: .write),
+            ],
+            steps: 1,
+            isLean: lean
+        )
+    }
+}

@@ -1,0 +1,120 @@
+import NocturneConcurrency
+public import NocturneInference
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Why a package cannot be used for instance segmentation of photos.
+public struct PhotoInstancesModelError: Error, Sendable, CustomStringConvertible {
+    public let package: String
+    public let detail: String
+    public var description: String { "model \(package): \(detail)" }
+}
+
+/// A package for taking photos apart, with its network in memory.
+public final class PhotoInstancesModel: Sendable {
+    public let package: ModelPackage
+    public let settings: PhotoInstancesSettings
+    public let engineName: String
+    public let precision: InferencePrecision
+    public let instructionSet: String
+    private let network: any LoadedNetwork
+
+    /// Loads the network and checks that it takes and gives what the package says.
+    /// - Throws: ``PhotoInstancesModelError``, `ModelFormatError`.
+    public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
+        guard package.task == PhotoInstancesKind.task else {
+            throw PhotoInstancesModelError(
+                package: package.id,
+                detail: "is for \(package.task), not for instance segmentation of photos"
+            )
+        }
+        let settings = try PhotoInstancesSettings(package)
+        self.package = package
+        self.settings = settings
+        self.precision = precision
+        engineName = engine.name
+        network = try engine.load(onnx: package.path(of: settings.network), precision: precision)
+        instructionSet = network.instructionSet
+        try check()
+    }
+
+    private func check() throws {
+        func unfit(_ detail: String) -> PhotoInstancesModelError {
+            PhotoInstancesModelError(package: package.id, detail: detail)
+        }
+        guard network.inputs.count == 1 else { throw unfit("the network has \(network.inputs.count) inputs, not one") }
+        let shape = inputShape(frame(width: settings.input.longSide, height: settings.input.longSide))
+        let outputs = try network.outputShapes(inputShapes: [network.inputs[0].name: shape])
+        switch settings.output {
+        case .maps(let splitting):
+            let expected = [1, splitting.hasCentre ? 3 : 2] + shape[2...]
+            guard let first = network.outputs.first, outputs[first.name] == expected else {
+                let found = network.outputs.first.flatMap { outputs[$0.name] } ?? []
+                throw unfit("the network gives \(found) for an input of \(shape); expected \(expected)")
+            }
+        case .prototypes(let candidates, let prototypes, _):
+            for name in [candidates, prototypes] where outputs[name] == nil {
+                throw unfit("there is no output \(name)")
+            }
+            let (rows, planes) = (outputs[candidates] ?? [], outputs[prototypes] ?? [])
+            guard rows.count == 3, planes.count == 4, rows[1] == 4 + settings.classes.count + planes[1] else {
+                throw unfit(
+                    "candidates \(rows) and prototypes \(planes) do not fit \(settings.classes.count) classes; "
+                        + "expected [1, 4 + classes + coefficients, n] and [1, coefficients, y, x]"
+                )
+            }
+        case .masks(let boxes, let scores, let classes, let masks, _, _):
+            for name in [boxes, scores, classes, masks] where outputs[name] == nil {
+                throw unfit("there is no output \(name)")
+            }
+        }
+    }
+
+    // MARK: Shapes
+
+    /// How a photo of that size lies in the network's input.
+    func frame(width: Int, height: Int) -> Letterbox {
+        let input = settings.input
+        let scale = Double(input.longSide) / Double(max(width, height))
+        func scaled(_ length: Int) -> Int { min(max(Int((Double(length) * scale).rounded()), 1), input.longSide) }
+        func filled(_ length: Int) -> Int { (length + input.multiple - 1) / input.multiple * input.multiple }
+        let (content, rows) = (scaled(width), scaled(height))
+        return Letterbox(
+            width: width,
+            height: height,
+            contentWidth: content,
+            contentHeight: rows,
+            inputWidth: input.isSquare ? input.longSide : filled(content),
+            inputHeight: input.isSquare ? input.longSide : filled(rows)
+        )
+    }
+
+    func inputShape(_ frame: Letterbox) -> [Int] { [1, 3, frame.inputHeight, frame.inputWidth] }
+
+    /// The shape of what goes into the package's network for a photo of 4 : 3.
+    public var usualInputShape: [Int] {
+        inputShape(frame(width: settings.input.longSide, height: settings.input.longSide * 3 / 4))
+    }
+
+    /// Bytes that stay while the model is in use: weights, and a workspace for the largest input.
+    func residentBytes(threads: Int) throws -> Int {
+        let largest = inputShape(frame(width: settings.input.longSide, height: settings.input.longSide))
+        return network.weightBytes + (try network.workspaceBytes(inputShape: largest, width: threads))
+    }
+
+    // MARK: Running
+
+    /// All outputs by name.
+    /// - Throws: `CancelledError`, `ModelFormatError`, `AllocationError`.
+    func run(_ input: Tensor, in sessions: PhotoInstancesSessions, scope: ComputeScope) throws -> [String: Tensor] {
+        let name = network.inputs[0].name
+        let session = try sessions.session(of: package.id, shape: input.shape, width: scope.width) {
+            try network.makeSession(inputShapes: [name: input.shape], width: scope.width)
+        }
+        return try session.run([name: input], scope: scope)
+    }
+
+    /// The name of the first output.
+    var firstOutput: String { network.outputs.first?.name ?? "" }
+}

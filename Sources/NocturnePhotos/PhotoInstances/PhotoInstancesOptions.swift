@@ -1,0 +1,19 @@
+public import NocturneRecipeSupport
+
+/// The options of a run that change what comes out.
+public struct PhotoInstancesOptions: Sendable, Hashable {
+    /// Whether a photo in which nothing is found becomes one item as a whole.
+    public var usesSingleItemFallback: Bool
+
+    public init(usesSingleItemFallback: Bool = false) {
+        self.usesSingleItemFallback = usesSingleItemFallback
+    }
+}
+
+extension PhotoInstancesOptions: RecipeOptions {
+    package var shown: [String: String] { usesSingleItemFallback ? ["single-item-fallback": "yes"] : [:] }
+
+    package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
+        self.init(usesSingleItemFallback: try options.flag("single-item-fallback"))
+    }
+}

@@ -1,0 +1,152 @@
+import NocturneBatch
+import NocturneJournal
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// `result.json` of a photo that was taken apart: a function of photo, model and options, with nothing of when and where.
+///
+/// Pixels are those of the upright picture, from its left upper corner.
+struct PhotoInstancesResult: ItemResult {
+    struct Source: Codable {
+        let format: String
+        let name: String
+        let storedWidth: Int
+        let storedHeight: Int
+        /// By Exif or TIFF, 1 to 8. It has been applied.
+        let orientation: Int
+        let width: Int
+        let height: Int
+        let bitDepth: Int
+        let colorModel: String
+        let hasAlpha: Bool
+        let scaleDenominator: Int
+        let pageCount: Int
+    }
+
+    struct Box: Codable {
+        let x: Int
+        let y: Int
+        let width: Int
+        let height: Int
+    }
+
+    /// As shares of the picture's width and height.
+    struct NormalizedBox: Codable {
+        let x: Double
+        let y: Double
+        let width: Double
+        let height: Double
+    }
+
+    struct RotatedBox: Codable {
+        /// x, y.
+        let center: [Double]
+        let width: Double
+        let height: Double
+        /// Clockwise from standing upright.
+        let degrees: Double
+        /// Top left, top right, bottom right, bottom left once it stands.
+        let corners: [[Double]]
+    }
+
+    /// As pycocotools has it.
+    struct Mask: Codable {
+        /// Height, width.
+        let size: [Int]
+        let counts: String
+    }
+
+    struct Instance: Codable {
+        let id: Int
+        let row: Int
+        let `class`: String
+        /// 0...1; null for a whole picture in which nothing was found.
+        @Nullable var confidence: Double?
+        let box: Box
+        let boxNormalized: NormalizedBox
+        let rotatedBox: RotatedBox
+        let areaPixels: Int
+        let mask: Mask
+        let state: ItemPart.State
+        @Nullable var reason: String?
+        @Nullable var crop: String?
+        @Nullable var uprightCrop: String?
+        @Nullable var thumbnail: String?
+    }
+
+    let schemaVersion: Int
+    let task: String
+    let item: String
+    let fingerprint: String
+    let source: Source
+    let model: ResultModel
+    let engine: ResultEngine
+    let options: [String: String]
+    let rowCount: Int
+    /// In reading order.
+    let instances: [Instance]
+    let files: [ItemFile]
+    var notes: [String]
+
+    /// Rows for the table of the batch: how many of each class, and how sure.
+    var statistics: [Statistic] {
+        let classes = Set(instances.map(\.class)).sorted()
+        let all = [Statistic(label: "", measure: "instances", value: Double(instances.count), unit: "1")]
+        return all
+            + classes.flatMap { name -> [Statistic] in
+                let own = instances.filter { $0.class == name }
+                let sure = own.compactMap(\.confidence)
+                let mean = sure.isEmpty ? nil : Rounded.value(sure.reduce(0, +) / Double(sure.count))
+                return [
+                    Statistic(label: name, measure: "instances", value: Double(own.count), unit: "1"),
+                    Statistic(label: name, measure: "confidenceMean", value: mean, unit: "1"),
+                ]
+            }
+    }
+
+    /// The entries of a review queue.
+    var parts: [ItemPart] {
+        instances.map {
+            ItemPart(id: $0.id, kind: $0.class, state: $0.state, thumbnail: $0.thumbnail, reason: $0.reason)
+        }
+    }
+}
+
+/// `coco.json`: what COCO's tools read.
+struct COCODocument: Codable {
+    struct Info: Codable { let description: String }
+
+    struct Image: Codable {
+        let id: Int
+        let file_name: String
+        let width: Int
+        let height: Int
+    }
+
+    struct Annotation: Codable {
+        let id: Int
+        let image_id: Int
+        let category_id: Int
+        /// x, y, width, height.
+        let bbox: [Int]
+        let area: Int
+        let segmentation: PhotoInstancesResult.Mask
+        let iscrowd: Int
+        let score: Double?
+    }
+
+    struct Category: Codable {
+        let id: Int
+        let name: String
+    }
+
+    let info: Info
+    let images: [Image]
+    let annotations: [Annotation]
+    let categories: [Category]
+}
+
+enum Rounded {
+    /// Six digits after the point: below what any measure means, above what a float sum's order could change.
+    static func value(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
+}

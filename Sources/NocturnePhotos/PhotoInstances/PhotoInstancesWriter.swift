@@ -1,0 +1,216 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+import Synchronization
+
+/// Writes what a photo that was taken apart leaves behind, and recognises it again.
+struct PhotoInstancesWriter {
+    let model: PhotoInstancesModel
+    let options: PhotoInstancesOptions
+    let drawn: PhotoInstances.DrawnPhoto
+    let item: RecipeItem
+
+    private var finished: PhotoInstances.FinishedPhoto { drawn.finished }
+
+    /// The files of one instance, relative to the item's folder.
+    private struct Names {
+        let crop: String
+        let upright: String
+        let thumbnail: String
+    }
+
+    private enum Made: Sendable {
+        case files
+        /// This instance has none; the others are not concerned.
+        case refused(String)
+        /// The disk: the item fails, and may be tried again.
+        case failed(PNGError)
+    }
+
+    func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+        let photo = finished.photo.image
+        try PNGWriter.write(drawn.overlay, to: folder + "/overlay.png")
+        var written = ["overlay.png", "coco.json"]
+        let made = try writeCrops(into: folder, scope: scope)
+        for (instance, made) in zip(finished.instances, made) {
+            let names = names(of: instance)
+            if case .files = made { written += [names.crop, names.upright, names.thumbnail] }
+        }
+        try FileSystem.write(folder + "/coco.json", try StableJSON.encode(coco()))
+        let files = try written.sorted().map { try ItemFile($0, in: folder) }
+        let result = PhotoInstancesResult(
+            schemaVersion: 1,
+            task: model.package.task,
+            item: item.name,
+            fingerprint: item.fingerprint,
+            source: source(),
+            model: ResultModel(model.package),
+            engine: ResultEngine(
+                name: model.engineName,
+                precision: model.precision,
+                instructionSet: model.instructionSet
+            ),
+            options: options.shown,
+            rowCount: finished.rowCount,
+            instances: zip(finished.instances, made).map { entry(for: $0, $1, photo) },
+            files: files,
+            notes: finished.notes
+        )
+        return try result.write(into: folder, of: finished.record)
+    }
+
+    // MARK: Crops
+
+    private func names(of instance: FoundInstance) -> Names {
+        let digits = String(instance.id)
+        let number = String(repeating: "0", count: max(3 - digits.count, 0)) + digits
+        let base = "\(finished.record.stem)_\(number)_\(name(of: instance))"
+        return Names(
+            crop: "crops/\(base).png",
+            upright: "crops/\(base)_upright.png",
+            thumbnail: "thumbnails/\(base).png"
+        )
+    }
+
+    private func name(of instance: FoundInstance) -> String { model.settings.classes[instance.classIndex].name }
+
+    /// Small ones side by side, large ones alone, so that those in work never cover more than the photo.
+    private func writeCrops(into folder: String, scope: ComputeScope) throws -> [Made] {
+        let instances = finished.instances
+        guard !instances.isEmpty else { return [] }
+        try FileSystem.makeFolder(folder + "/crops")
+        try FileSystem.makeFolder(folder + "/thumbnails")
+        let photo = finished.photo.image
+        let limit = photo.width * photo.height / (2 * max(scope.width, 1))
+        let isLarge = instances.map { $0.box.width * $0.box.height > limit }
+        let small = instances.indices.filter { !isLarge[$0] }
+        let results = Mutex([Int: Made]())
+        @Sendable func make(_ index: Int) {
+            let made = write(instances[index], of: photo, into: folder)
+            results.withLock { $0[index] = made }
+        }
+        try scope.forEach(small.count) { make(small[$0]) }
+        for index in instances.indices where isLarge[index] {
+            try scope.check()
+            make(index)
+        }
+        let made = results.withLock { found in instances.indices.map { found[$0] ?? .refused("was not drawn") } }
+        for case .failed(let error) in made { throw error }
+        return made
+    }
+
+    private func write(_ instance: FoundInstance, of photo: RGBImage, into folder: String) -> Made {
+        let names = names(of: instance)
+        do {
+            let plain = CropDrawing.plain(instance, of: photo)
+            try PNGWriter.write(plain.image, alpha: plain.alpha, to: folder + "/" + names.crop)
+            let upright = CropDrawing.upright(instance, of: photo)
+            try PNGWriter.write(upright.image, alpha: upright.alpha, to: folder + "/" + names.upright)
+            let thumbnail = try CropDrawing.thumbnail(of: upright)
+            try PNGWriter.write(thumbnail, to: folder + "/" + names.thumbnail)
+            return .files
+        } catch let error as PNGError where error.code != .invalidImage {
+            return .failed(error)
+        } catch {
+            for path in [names.crop, names.upright, names.thumbnail] {
+                try? FileManager.default.removeItem(atPath: folder + "/" + path)
+            }
+            return .refused((error as? PNGError)?.detail ?? "\(error)")
+        }
+    }
+
+    // MARK: The result
+
+    private func source() -> PhotoInstancesResult.Source {
+        let facts = finished.photo.facts
+        return PhotoInstancesResult.Source(
+            format: facts.format.rawValue,
+            name: finished.record.name,
+            storedWidth: facts.storedWidth,
+            storedHeight: facts.storedHeight,
+            orientation: facts.orientation,
+            width: facts.uprightWidth,
+            height: facts.uprightHeight,
+            bitDepth: facts.bitDepth,
+            colorModel: facts.colourModel.rawValue,
+            hasAlpha: facts.hasAlpha,
+            scaleDenominator: facts.scaleDenominator,
+            pageCount: facts.pageCount
+        )
+    }
+
+    private func entry(for instance: FoundInstance, _ made: Made, _ photo: RGBImage) -> PhotoInstancesResult.Instance {
+        let names = names(of: instance)
+        let (box, rotated) = (instance.box, instance.rotated)
+        var state = ItemPart.State.ready
+        var reason: String?
+        if case .refused(let detail) = made { (state, reason) = (.failed, detail) }
+        let isReady = state == .ready
+        let (width, height) = (Double(photo.width), Double(photo.height))
+        return PhotoInstancesResult.Instance(
+            id: instance.id,
+            row: instance.row,
+            class: name(of: instance),
+            confidence: instance.confidence.map { Rounded.value(Double($0)) },
+            box: .init(x: box.x, y: box.y, width: box.width, height: box.height),
+            boxNormalized: .init(
+                x: Rounded.value(Double(box.x) / width),
+                y: Rounded.value(Double(box.y) / height),
+                width: Rounded.value(Double(box.width) / width),
+                height: Rounded.value(Double(box.height) / height)
+            ),
+            rotatedBox: .init(
+                center: [Rounded.value(rotated.centre.x), Rounded.value(rotated.centre.y)],
+                width: Rounded.value(rotated.width),
+                height: Rounded.value(rotated.height),
+                degrees: rotated.degrees,
+                corners: rotated.corners.map { [Rounded.value($0.x), Rounded.value($0.y)] }
+            ),
+            areaPixels: instance.area,
+            mask: mask(of: instance),
+            state: state,
+            reason: reason,
+            crop: isReady ? names.crop : nil,
+            uprightCrop: isReady ? names.upright : nil,
+            thumbnail: isReady ? names.thumbnail : nil
+        )
+    }
+
+    private func mask(of instance: FoundInstance) -> PhotoInstancesResult.Mask {
+        .init(size: [instance.mask.height, instance.mask.width], counts: instance.mask.cocoString)
+    }
+
+    private func coco() -> COCODocument {
+        COCODocument(
+            info: .init(description: "\(model.package.name) \(model.package.version)"),
+            images: [
+                .init(
+                    id: 1,
+                    file_name: finished.record.name,
+                    width: finished.photo.image.width,
+                    height: finished.photo.image.height
+                )
+            ],
+            annotations: finished.instances.map { instance in
+                .init(
+                    id: instance.id,
+                    image_id: 1,
+                    category_id: instance.classIndex + 1,
+                    bbox: [instance.box.x, instance.box.y, instance.box.width, instance.box.height],
+                    area: instance.area,
+                    segmentation: mask(of: instance),
+                    iscrowd: 0,
+                    score: instance.confidence.map { Rounded.value(Double($0)) }
+                )
+            },
+            categories: model.settings.classes.enumerated().map { .init(id: $0.offset + 1, name: $0.element.name) }
+        )
+    }
+}

@@ -1,0 +1,9 @@
+package import NocturneSystem
+
+/// The schemas of what the recipes for photos write.
+package enum PhotoSchemas {
+    package static let classification = JSONSchema(own: PackageResources.classification_result_schema_json)
+    package static let instances = JSONSchema(own: PackageResources.instances_result_schema_json)
+    package static let coco = JSONSchema(own: PackageResources.coco_schema_json)
+    package static let attention = JSONSchema(own: PackageResources.attention_schema_json)
+}

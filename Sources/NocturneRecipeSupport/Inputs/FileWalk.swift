@@ -1,0 +1,232 @@
+import Foundation
+package import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+package import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A regular file below the inputs.
+package struct FoundFile: Sendable, Hashable {
+    package let path: String
+    /// The path below the input that was named.
+    package let name: String
+    /// The last part of the input's own path, for files that lie directly in it.
+    package let root: String
+    /// Whether it does not answer when it is read.
+    package var isSilent = false
+
+    package init(path: String, name: String, root: String) {
+        self.path = path
+        self.name = name
+        self.root = root
+    }
+
+    /// The last part of the folder the file lies in.
+    package var folderName: String {
+        let parts = name.split(separator: "/")
+        return parts.count > 1 ? String(parts[parts.count - 2]) : root
+    }
+
+    /// The folder's whole path.
+    package var folderPath: String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
+
+    package var fileName: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
+
+    /// A file in the same folder.
+    package func neighbour(at path: String) -> FoundFile {
+        let other = FoundFile(path: path, name: "", root: root)
+        return FoundFile(path: path, name: String(name.dropLast(fileName.count)) + other.fileName, root: root)
+    }
+
+    /// What tells whether the file is still the same: name, size, time of change, and the content where it is small.
+    package var stamp: String {
+        var stamp = stampWithoutContent
+        if !isSilent, let size = InputStamp(path).size, size <= 64 << 10, let digest = try? FileSystem.digest(path) {
+            stamp += " \(digest.digest.hex)"
+        }
+        return stamp
+    }
+
+    /// The same, of a file that cannot be read.
+    package var stampWithoutContent: String { "\(name) \(InputStamp(path).words)" }
+}
+
+/// Walks the inputs: every regular file once, in the order of paths.
+package struct FileWalk {
+    package let request: DiscoveryRequest
+    package let flag: CancellationFlag
+    private var seenFolders: Set<FileIdentity> = []
+    package private(set) var files: [FoundFile] = []
+    /// Those that do not answer, and are not among ``files``.
+    package private(set) var silent: [FoundFile] = []
+    package private(set) var notes: [String] = []
+    /// What lies among the inputs and can be nobody's: pipes, links to nothing, names that cannot be written down, and
+    /// what could not be looked into.
+    private var strangers: [Stranger] = []
+
+    private struct Stranger {
+        let path: String
+        let reason: String
+        /// Whether there may be inputs behind it.
+        var isFault = false
+    }
+
+    private struct FileIdentity: Hashable {
+        let device: UInt
+        let inode: UInt
+    }
+
+    package init(request: DiscoveryRequest, flag: CancellationFlag) {
+        self.request = request
+        self.flag = flag
+    }
+
+    /// - Throws: ``BatchError`` when an input is not there; ``CancelledError``.
+    package mutating func run() throws {
+        for input in request.inputs {
+            let root = (input as NSString).lastPathComponent
+            var status = stat()
+            guard stat(input, &status) == 0 else {
+                if request.toleratesMissing {
+                    notes.append("\(input) is not there: \(String(cString: strerror(errno)))")
+                    continue
+                }
+                throw BatchError(.inputMissing, path: input, detail: String(cString: strerror(errno)))
+            }
+            if status.st_mode & S_IFMT == S_IFDIR {
+                try walk(input, below: "", root: root, status)
+            } else if status.st_mode & S_IFMT != S_IFREG {
+                strangers.append(Stranger(path: input, reason: FileWalk.kind(status)))
+            } else {
+                take(
+                    FoundFile(
+                        path: input,
+                        name: root,
+                        root: ((input as NSString).deletingLastPathComponent as NSString).lastPathComponent
+                    )
+                )
+            }
+        }
+        files.sort { $0.path < $1.path }
+        leaveTwins()
+        let silentPaths = try request.silent.among(files.map(\.path), flag: flag)
+        silent = files.filter { silentPaths.contains($0.path) }
+        for index in silent.indices { silent[index].isSilent = true }
+        files.removeAll { silentPaths.contains($0.path) }
+    }
+
+    /// Equal strings can be different names on the disk: one letter can be written as one character or as two. Everything
+    /// is known by its path, so only the first of such names is taken; a path that was met twice is taken once.
+    private mutating func leaveTwins() {
+        var seen: [String: String] = [:]
+        files = files.filter { file in
+            guard let other = seen.updateValue(file.path, forKey: file.path) else { return true }
+            seen[file.path] = other
+            if !other.utf8.elementsEqual(file.path.utf8) {
+                strangers.append(
+                    Stranger(
+                        path: FileSystem.escaped(file.path.utf8),
+                        reason: "its name differs from another one only in how its letters are encoded; rename it"
+                    )
+                )
+            }
+            return false
+        }
+    }
+
+    private static func kind(_ status: stat) -> String {
+        switch status.st_mode & S_IFMT {
+        case S_IFIFO: "a pipe, no file"
+        case S_IFSOCK: "a socket, no file"
+        default: "a device, no file"
+        }
+    }
+
+    private mutating func walk(_ folder: String, below: String, root: String, _ status: stat) throws {
+        try flag.check()
+        // Links may lead in circles: each folder is visited once.
+        guard seenFolders.insert(FileIdentity(device: UInt(status.st_dev), inode: UInt(status.st_ino))).inserted else {
+            return
+        }
+        if request.pruned.contains(where: { samePlace(folder, $0) }) || FileSystem.exists(folder + "/.nocturne") {
+            notes.append("\(folder) is an output folder and is not searched")
+            return
+        }
+        if access(folder, R_OK | X_OK) != 0 { return miss(folder, errno) }
+        let (entries, unusable, fault) = FileSystem.listing(folder)
+        if let fault { miss(folder, fault) }
+        for entry in unusable where !entry.hasPrefix(".") {
+            strangers.append(Stranger(path: folder + "/" + entry, reason: "its name is not in UTF-8; rename it"))
+        }
+        for entry in entries where !entry.hasPrefix(".") {
+            let path = folder + "/" + entry
+            let name = below.isEmpty ? entry : below + "/" + entry
+            var inner = stat()
+            guard stat(path, &inner) == 0 else {
+                let code = errno
+                if FileSystem.kind(path) == .other, code == ENOENT || code == ELOOP {
+                    let reason = code == ENOENT ? "a link to nothing" : "a link that leads in a circle"
+                    strangers.append(Stranger(path: path, reason: reason))
+                } else if code != ENOENT {
+                    miss(path, code)
+                }
+                continue
+            }
+            if inner.st_mode & S_IFMT == S_IFDIR {
+                try walk(path, below: name, root: root, inner)
+            } else if inner.st_mode & S_IFMT == S_IFREG {
+                take(FoundFile(path: path, name: name, root: root))
+            } else {
+                strangers.append(Stranger(path: path, reason: FileWalk.kind(inner)))
+            }
+        }
+    }
+
+    private mutating func miss(_ path: String, _ code: Int32) {
+        strangers.append(
+            Stranger(path: path, reason: "cannot be looked into: \(String(cString: strerror(code)))", isFault: true)
+        )
+    }
+
+    private mutating func take(_ file: FoundFile) {
+        if request.admits(file) { files.append(file) }
+    }
+
+    private func samePlace(_ a: String, _ b: String) -> Bool {
+        var first = stat()
+        var second = stat()
+        guard stat(a, &first) == 0, stat(b, &second) == 0 else { return false }
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    }
+}
+
+extension FileWalk {
+    /// What can be nobody's, as items: each recipe gives them, and they are told once.
+    package func unusable(model: String) -> [DiscoveredItem] {
+        strangers.map { stranger in
+            let key = (stranger.isFault ? DiscoveredItem.missedKeyPrefix : DiscoveredItem.fileKeyPrefix) + stranger.path
+            return DiscoveredItem(
+                key: key,
+                name: request.identifiers.itemName((stranger.path as NSString).lastPathComponent, key: key),
+                model: model,
+                source: "{}",
+                path: stranger.path,
+                fingerprint: ContentDigest.of(key),
+                problem: stranger.isFault ? .refused(stranger.reason) : .unknown(stranger.reason)
+            )
+        }
+    }
+}
+
+extension DiscoveryRequest {
+    /// Whether the patterns let the file in.
+    package func admits(_ file: FoundFile) -> Bool {
+        func matches(_ glob: String) -> Bool {
+            fnmatch(glob, file.name, 0) == 0 || fnmatch(glob, file.fileName, 0) == 0
+        }
+        return (include.isEmpty || include.contains(where: matches)) && !exclude.contains(where: matches)
+    }
+}

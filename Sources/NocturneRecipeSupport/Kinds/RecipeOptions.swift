@@ -1,0 +1,65 @@
+import NocturneBatch
+import NocturneSystem
+
+/// The options of one recipe in one batch: kept in the journal as they are encoded, and never guessed from text.
+package protocol RecipeOptions: Codable, Hashable, Sendable {
+    /// By their command-line names, as `batch.json` shows them and as runs are compared.
+    var shown: [String: String] { get }
+
+    /// Reads the form in which 0.1.0 kept them.
+    /// - Returns: nil when the batch does not use this recipe.
+    /// - Throws: ``OptionValueError``.
+    init?(_ options: OptionsOfVersion1) throws(OptionValueError)
+}
+
+/// The options of a batch that was begun by Nocturne 0.1.0: texts by command-line names, of all recipes together.
+package struct OptionsOfVersion1: Sendable {
+    private let texts: [String: String]
+
+    package init(_ texts: [String: String]) { self.texts = texts }
+
+    /// The text of an option; nil where it was not given.
+    package subscript(_ name: String) -> String? { texts[name] }
+
+    /// One of the values of an enumeration; nil where the option was not given.
+    package func value<Value: RawRepresentable & CaseIterable>(
+        _ name: String,
+        as type: Value.Type = Value.self
+    ) throws(OptionValueError) -> Value? where Value.RawValue == String {
+        guard let text = texts[name] else { return nil }
+        guard let value = Value(rawValue: text) else {
+            let allowed = Value.allCases.map(\.rawValue).joined(separator: ", ")
+            throw OptionValueError(option: name, value: text, allowed: "one of \(allowed)")
+        }
+        return value
+    }
+
+    /// A number; nil where the option was not given.
+    package func number(_ name: String) throws(OptionValueError) -> Double? {
+        guard let text = texts[name] else { return nil }
+        guard let number = Double(text) else { throw OptionValueError(option: name, value: text, allowed: "a number") }
+        return number
+    }
+
+    /// Whether the option was given, which 0.1.0 kept as "yes".
+    package func flag(_ name: String) throws(OptionValueError) -> Bool {
+        guard let text = texts[name] else { return false }
+        guard text == "yes" else { throw OptionValueError(option: name, value: text, allowed: "yes") }
+        return true
+    }
+}
+
+/// A recorded option has a value that this version does not know.
+package struct OptionValueError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let option: String
+    package let value: String
+    package let allowed: String
+
+    package init(option: String, value: String, allowed: String) {
+        self.option = option
+        self.value = value
+        self.allowed = allowed
+    }
+
+    package var description: String { "the option \(option) has the value \"\(value)\"; expected \(allowed)" }
+}

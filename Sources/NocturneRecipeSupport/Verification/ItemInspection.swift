@@ -1,0 +1,110 @@
+import Foundation
+package import NocturneBatch
+package import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+package import NocturneJournal
+package import NocturneSystem
+
+/// A result whose own files can be held against it.
+package protocol InspectableResult: ItemResult {
+    var schemaVersion: Int { get }
+    var item: String { get }
+    func inspectFiles(_ look: inout ItemInspection) throws
+    /// Files beside the items that it promises.
+    var batchFiles: Set<String> { get }
+}
+
+extension InspectableResult {
+    package var batchFiles: Set<String> { [] }
+
+    /// From the text of a result to what is wrong with the item.
+    /// - Throws: `CancelledError`.
+    package static func findings(
+        of item: CommittedItem,
+        _ document: JSONValue,
+        schema: JSONSchema,
+        flag: CancellationFlag
+    ) throws -> ResultFindings {
+        var inspection = ItemInspection(item, flag)
+        let misfits = schema.faults(in: document)
+        guard misfits.isEmpty else {
+            inspection.add("result.json", "does not fit its schema: \(misfits.prefix(3).joined(separator: "; "))")
+            return inspection.findings
+        }
+        let result: Self
+        do {
+            result = try JSONDecoder().decode(Self.self, from: Data(item.result))
+        } catch {
+            inspection.add("result.json", "cannot be understood: \(error)")
+            return inspection.findings
+        }
+        if result.item != item.name {
+            inspection.add("result.json", "is of the item \(result.item), not of \(item.name)")
+        }
+        if result.fingerprint != item.fingerprint {
+            inspection.add(
+                "result.json",
+                "is of another source, model or other options: its fingerprint is not the journal's"
+            )
+        }
+        try result.inspectFiles(&inspection)
+        inspection.finish(result.product(ownBytes: item.result), result.batchFiles)
+        return inspection.findings
+    }
+}
+
+/// The files of one item while they are looked into.
+package struct ItemInspection {
+    package let item: CommittedItem
+    package let flag: CancellationFlag
+    package private(set) var findings = ResultFindings()
+
+    package init(_ item: CommittedItem, _ flag: CancellationFlag) {
+        self.item = item
+        self.flag = flag
+    }
+
+    package var scope: ComputeScope { .serial(flag) }
+
+    package func path(_ file: String) -> String { item.folder + "/" + file }
+
+    package mutating func add(_ file: String, _ detail: String) { findings.add(file, detail) }
+
+    /// Looks into a file that is what was recorded; one that is not has been told of already.
+    ///
+    /// What a reader throws is a fault of the file, but the cancellation, which ends everything.
+    package mutating func inspect(_ file: String, _ body: (inout ItemInspection, _ path: String) throws -> Void) throws
+    {
+        try flag.check()
+        guard item.wholeFiles.contains(file) else { return }
+        do {
+            try body(&self, path(file))
+        } catch {
+            try flag.check()
+            let words = "\(error)"
+            let own = path(file) + ": "
+            add(file, words.hasPrefix(own) ? String(words.dropFirst(own.count)) : words)
+        }
+    }
+
+    /// The size of a picture by its header.
+    /// - Parameter size: what it has to be; nil for any.
+    package mutating func inspectPicture(_ file: String, size: (width: Int, height: Int)? = nil, of what: String = "")
+        throws
+    {
+        try inspect(file) { look, path in
+            let facts = try PhotoReader.readHeader(at: path)
+            guard let size, (facts.storedWidth, facts.storedHeight) != size else { return }
+            look.add(
+                file,
+                "has \(facts.storedWidth)×\(facts.storedHeight) pixels, \(what) is \(size.width)×\(size.height)"
+            )
+        }
+    }
+
+    package mutating func finish(_ product: ItemProduct, _ batchFiles: Set<String>) {
+        findings.product = product
+        findings.batchFiles = batchFiles
+    }
+}

@@ -1,0 +1,162 @@
+package import ArgumentParser
+import Foundation
+package import NocturneBatch
+package import NocturneInference
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// The inputs, the models, and every option that can change a result.
+package struct BatchArguments: ParsableArguments {
+    @Argument(help: "Files and folders to process.")
+    package var inputs: [String] = []
+
+    @Option(
+        name: [.customShort("m"), .long],
+        parsing: .singleValue,
+        help: "A model package: a folder or a name. Repeatable."
+    )
+    package var model: [String] = []
+
+    @Option(help: "Read inputs from this file, one per line; - for standard input.")
+    package var list: String?
+
+    @Option(
+        parsing: .singleValue,
+        help: "Process only files whose name or relative path matches this pattern. Repeatable."
+    )
+    package var include: [String] = []
+
+    @Option(parsing: .singleValue, help: "Leave out files that match this pattern. Repeatable.")
+    package var exclude: [String] = []
+
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "Restrict a model to inputs whose file name or relative path matches the pattern. Repeatable.",
+            valueName: "model=pattern"
+        )
+    )
+    package var only: [ModelPattern] = []
+
+    @Option(help: "Engine that runs the networks.")
+    package var engine = EngineChoice.auto
+
+    @Option(help: "Arithmetic of the networks.")
+    package var precision = InferencePrecision.float32
+
+    @Option(help: "How input names appear in results: as they are (keep), with UIDs as digests (hash), or not (none).")
+    package var identifiers = IdentifierPolicy.hash
+
+    @OptionGroup package var recipes: RecipeArgumentGroups
+
+    package init() {}
+}
+
+/// A model and a pattern for the names of its inputs.
+package struct ModelPattern: ExpressibleByArgument, Sendable {
+    let model: String
+    let pattern: String
+
+    package init?(argument: String) {
+        let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { return nil }
+        (model, pattern) = (parts[0], parts[1])
+    }
+}
+
+extension BatchArguments {
+    /// The inputs named directly and in the list, as absolute paths.
+    /// - Throws: `BatchError` for a list that cannot be read; `ValidationError` without any input.
+    package func allInputs() throws -> [String] {
+        var all = inputs
+        if let list { all += InputList.paths(in: try text(ofList: list)) }
+        guard !all.isEmpty else { throw ValidationError("name at least one input: a file, a folder, or --list") }
+        return all.map(absolutePath)
+    }
+
+    private func text(ofList list: String) throws -> String {
+        if list == "-" { return String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self) }
+        do {
+            return String(decoding: try FileSystem.read(list, limit: 1 << 30), as: UTF8.self)
+        } catch {
+            let detail = "the list cannot be read: \(String(cString: strerror(error.code)))"
+            throw BatchError(.inputMissing, path: list, detail: detail)
+        }
+    }
+
+    /// Reads the files that options name, so that mistakes are reported before anything is started.
+    package func check() throws {
+        for kind in RecipeRegistry.current.kinds { _ = try kind.options(from: recipes.parsed, hasModels: true) }
+    }
+
+    /// The batch these arguments describe, with its models named by their folders.
+    /// - Parameter version: of the program.
+    package func description(version: String) throws -> BatchDescription {
+        let packages = try model.map { try LoadedModels.package($0) }
+        let choices = try choices(for: packages)
+        guard !choices.recipes.isEmpty else {
+            throw ValidationError("name a model with --model, or use existing labels with --existing-labels")
+        }
+        for package in packages where packages.filter({ $0.id == package.id }).count > 1 {
+            throw ValidationError(
+                "two models have the id \(package.id): \(packages.map(\.folder).joined(separator: ", "))"
+            )
+        }
+        return BatchDescription(
+            version: version,
+            models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
+            options: choices.shown,
+            identifiers: identifiers,
+            values: try choices.values,
+            inputs: try allInputs(),
+            include: include,
+            exclude: exclude,
+            only: try routes(packages, choices),
+            modelPaths: packages.map { absolutePath($0.folder) }
+        )
+    }
+
+    /// The options of the kinds in use.
+    /// - Throws: `ValidationError` for options that no kind in use takes.
+    private func choices(for packages: [ModelPackage]) throws -> BatchChoices {
+        let registry = RecipeRegistry.current
+        let tasks = Set(packages.map(\.task))
+        func chosen<Kind: RecipeKind>(_ kind: Kind.Type) throws -> ChosenRecipe? {
+            try kind.options(from: recipes.parsed, hasModels: tasks.contains(kind.task)).map {
+                try ChosenRecipe(kind, $0)
+            }
+        }
+        let used = try registry.kinds.compactMap { try chosen($0) }
+        for group in registry.arguments {
+            let given = recipes.parsed.given(in: group)
+            func takesIt(_ kind: any RecipeKind.Type) -> Bool { kind.arguments.contains { $0 == group } }
+            guard !given.isEmpty, !used.contains(where: { takesIt($0.kind) }) else { continue }
+            let takers = registry.kinds.filter { takesIt($0) && $0.settings != nil }.map { $0.purpose }
+            throw ValidationError(
+                "\(given.joined(separator: ", ")): for models that \(takers.joined(separator: " or ")), and none is given"
+            )
+        }
+        return BatchChoices(
+            inference: InferenceOptions(engine: engine, precision: precision),
+            identifiers: identifiers,
+            recipes: used
+        )
+    }
+
+    /// `--only` with the models' ids, each pattern once.
+    private func routes(_ packages: [ModelPackage], _ choices: BatchChoices) throws -> [String]? {
+        var routes: [String] = []
+        let withoutModel = choices.recipes.filter { $0.kind.settings == nil }.map { $0.kind.task }
+        let ids = packages.map(\.id) + withoutModel
+        for route in only {
+            // By the id, or as it was given to --model.
+            let package = zip(model, packages).first { $0 == route.model || $1.id == route.model }?.1
+            guard let id = package?.id ?? ids.first(where: { $0 == route.model }) else {
+                throw ValidationError("--only names \(route.model); the models are \(ids.joined(separator: ", "))")
+            }
+            let text = "\(id)=\(route.pattern)"
+            if !routes.contains(text) { routes.append(text) }
+        }
+        return routes.isEmpty ? nil : routes
+    }
+}

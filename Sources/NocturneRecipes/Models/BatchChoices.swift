@@ -1,0 +1,134 @@
+package import NocturneBatch
+package import NocturneInference
+package import NocturneRecipeSupport
+package import NocturneSystem
+
+/// What runs the networks of a batch.
+package struct InferenceOptions: Codable, Hashable, Sendable {
+    package var engine: EngineChoice
+    package var precision: InferencePrecision
+
+    package init(engine: EngineChoice = .auto, precision: InferencePrecision = .float32) {
+        self.engine = engine
+        self.precision = precision
+    }
+
+    /// As 0.1.0 kept them.
+    init(_ options: OptionsOfVersion1) throws(OptionValueError) {
+        self.init(
+            engine: try options.value("engine") ?? .auto,
+            precision: try options.value("precision") ?? .float32
+        )
+    }
+
+    /// By their command-line names.
+    package var shown: [String: String] { ["engine": engine.rawValue, "precision": precision.rawValue] }
+}
+
+/// A kind of recipe with its options in a batch.
+package struct ChosenRecipe: Sendable {
+    package let kind: any RecipeKind.Type
+    /// By their command-line names.
+    package let shown: [String: String]
+    package let value: JSONValue
+    /// The recipe, with its models in memory.
+    package let make: @Sendable ([ChosenModel]) throws -> any Recipe
+
+    init<Kind: RecipeKind>(_ kind: Kind.Type, _ options: Kind.Options) throws {
+        self.kind = kind
+        shown = options.shown
+        value = try JSONValue(encoding: options)
+        make = { try kind.make($0, options: options) }
+    }
+}
+
+/// The options of a batch, typed: from the command line, or from the journal's description.
+package struct BatchChoices: Sendable {
+    package var inference: InferenceOptions
+    package var identifiers: IdentifierPolicy
+    package var recipes: [ChosenRecipe]
+
+    package init(inference: InferenceOptions, identifiers: IdentifierPolicy, recipes: [ChosenRecipe]) {
+        self.inference = inference
+        self.identifiers = identifiers
+        self.recipes = recipes
+    }
+
+    /// By their command-line names: for `batch.json` and the comparison with an earlier run.
+    package var shown: [String: String] {
+        recipes.reduce(into: inference.shown.merging(identifiers.shown) { $1 }) { $0.merge($1.shown) { $1 } }
+    }
+
+    /// For the journal.
+    package var values: OptionValues {
+        get throws {
+            OptionValues(
+                inference: try JSONValue(encoding: inference),
+                recipes: Dictionary(uniqueKeysWithValues: recipes.map { ($0.kind.task, $0.value) })
+            )
+        }
+    }
+}
+
+extension BatchChoices {
+    /// The options that a description holds, in whichever form.
+    /// - Parameter tasks: of the batch's packages.
+    /// - Throws: `BatchError` for a value or a task that this version does not know.
+    package init(_ description: BatchDescription, tasks: Set<String>, _ registry: RecipeRegistry) throws {
+        do {
+            if let values = description.values {
+                try self.init(values, description.identifiers, registry)
+            } else {
+                try self.init(OptionsOfVersion1(description.options), description.identifiers, tasks, registry)
+            }
+        } catch let error as BatchError {
+            throw error
+        } catch {
+            throw BatchError(.optionsUnusable, path: "", detail: "the recorded options cannot be used: \(error)")
+        }
+    }
+
+    private init(_ values: OptionValues, _ identifiers: IdentifierPolicy, _ registry: RecipeRegistry) throws {
+        for task in values.recipes.keys.sorted() where registry.kind(of: task) == nil {
+            throw registry.unknownTask(task)
+        }
+        func chosen<Kind: RecipeKind>(_ kind: Kind.Type, _ value: JSONValue) throws -> ChosenRecipe {
+            try ChosenRecipe(kind, try value.decoded(as: Kind.Options.self))
+        }
+        self.init(
+            inference: try values.inference.decoded(),
+            identifiers: identifiers,
+            recipes: try registry.kinds.compactMap { kind in
+                try values.recipes[kind.task].map { try chosen(kind, $0) }
+            }
+        )
+    }
+
+    private init(
+        _ options: OptionsOfVersion1,
+        _ identifiers: IdentifierPolicy,
+        _ tasks: Set<String>,
+        _ registry: RecipeRegistry
+    ) throws {
+        func chosen<Kind: RecipeKind>(_ kind: Kind.Type) throws -> ChosenRecipe? {
+            guard kind.settings == nil || tasks.contains(kind.task) else { return nil }
+            return try Kind.Options(options).map { try ChosenRecipe(kind, $0) }
+        }
+        self.init(
+            inference: try InferenceOptions(options),
+            identifiers: identifiers,
+            recipes: try registry.kinds.compactMap { try chosen($0) }
+        )
+    }
+}
+
+extension RecipeRegistry {
+    /// A task that no kind has, with those that there are.
+    func unknownTask(_ task: String) -> BatchError {
+        BatchError(
+            .modelUnusable,
+            path: "",
+            detail: "unknown task \(task); known tasks: \(tasks.joined(separator: ", "))"
+        )
+    }
+}

@@ -1,0 +1,85 @@
+import CPosix
+import Foundation
+package import NocturneBatch
+package import NocturneInference
+package import NocturneRecipeSupport
+import NocturneSystem
+
+/// From names on the command line, or from a journal's description, to models in memory.
+package enum LoadedModels {
+    /// The packages on the search path, checked by the registry.
+    package static func catalog(explicitFolders: [String] = []) -> ModelCatalog {
+        let registry = RecipeRegistry.current
+        return ModelCatalog(
+            explicitFolders: explicitFolders,
+            environment: ProcessInfo.processInfo.environment,
+            validate: { package throws(ModelPackageError) in try registry.validate(package) }
+        )
+    }
+
+    /// The packages on the search path.
+    package static var catalog: ModelCatalog { catalog() }
+
+    /// The package a user means by a name or folder.
+    /// - Throws: `BatchError`.
+    package static func package(_ name: String) throws -> ModelPackage {
+        do {
+            return try catalog.resolve(nameOrPath: name)
+        } catch {
+            throw BatchError(.modelUnusable, path: "", detail: "\(error)")
+        }
+    }
+
+    /// The package with the engine that is asked for, or that runs its networks.
+    /// - Throws: `BatchError`.
+    package static func chosen(_ package: ModelPackage, _ options: InferenceOptions) throws -> ChosenModel {
+        do {
+            let settings = try RecipeRegistry.current.settings(of: package)
+            let engine = try EngineChoice.engine(
+                named: options.engine,
+                for: settings.networks.map(package.path(of:)),
+                precision: options.precision,
+                environment: ProcessInfo.processInfo.environment
+            )
+            return ChosenModel(package: package, engine: engine, precision: options.precision)
+        } catch {
+            throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
+        }
+    }
+
+    /// The recipes, and by how much the process's own memory grew while their models were loaded: these bytes are among
+    /// the recipes' shared bytes too, and must be counted once.
+    package static func measuredRecipes(
+        _ description: BatchDescription
+    ) throws -> (recipes: [any Recipe], loadedBytes: Int) {
+        func ownBytes() -> Int {
+            cposix_trim_heap()
+            return MemoryReading.take().anonymousBytes ?? 0
+        }
+        let before = ownBytes()
+        let recipes = try recipes(description)
+        return (recipes, max(ownBytes() - before, 0))
+    }
+
+    /// The recipes a description asks for, one for each kind in use.
+    /// - Throws: `BatchError`.
+    package static func recipes(_ description: BatchDescription) throws -> [any Recipe] {
+        let packages = try description.modelPaths.map(package)
+        for (package, recorded) in zip(packages, description.models) where package.digest.hex != recorded.digest {
+            throw BatchError(
+                .modelUnusable,
+                path: package.folder,
+                detail: "the package changed: digest \(recorded.digest.prefix(12)) was expected, "
+                    + "\(package.digest.hex.prefix(12)) was found"
+            )
+        }
+        let registry = RecipeRegistry.current
+        let choices = try BatchChoices(description, tasks: Set(packages.map(\.task)), registry)
+        let known = Set(choices.recipes.map { $0.kind.task })
+        for package in packages where !known.contains(package.task) { throw registry.unknownTask(package.task) }
+        return try choices.recipes.map { recipe in
+            let models = try packages.filter { $0.task == recipe.kind.task }.map { try chosen($0, choices.inference) }
+            return try recipe.make(models)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import NocturneBatch
+package import NocturneInference
+package import NocturneJournal
+import NocturnePhotos
+package import NocturneRecipeSupport
+import NocturneVolumes
+
+/// The kinds of recipes there are.
+///
+/// A new kind is a folder of its own and one line in ``all``.
+package struct RecipeRegistry: Sendable {
+    /// The list.
+    package static let all = RecipeRegistry([
+        VolumeSegmentationKind.self,
+        PhotoClassificationKind.self,
+        PhotoInstancesKind.self,
+        ExistingLabelsKind.self,
+    ])
+
+    /// The list in use: another one than ``all`` only in tests that add a kind.
+    @TaskLocal package static var current = all
+
+    /// In the order in which their recipes discover inputs.
+    package let kinds: [any RecipeKind.Type]
+
+    package init(_ kinds: [any RecipeKind.Type]) { self.kinds = kinds }
+
+    /// The names of all tasks.
+    package var tasks: [String] { kinds.map { $0.task } }
+
+    package func kind(of task: String) -> (any RecipeKind.Type)? { kinds.first { $0.task == task } }
+
+    // MARK: Packages
+
+    /// Checks the task of a package and the task's section.
+    package func validate(_ package: ModelPackage) throws(ModelPackageError) { _ = try settings(of: package) }
+
+    /// The checked section of the package's task.
+    package func settings(of package: ModelPackage) throws(ModelPackageError) -> any ModelSettings {
+        let known = kinds.filter { $0.settings != nil }
+        guard let settings = known.first(where: { $0.task == package.task })?.settings else {
+            let tasks = known.map { $0.task }.joined(separator: ", ")
+            throw package.validation.refuse("task", expected: "one of \(tasks)", found: package.task)
+        }
+        return try settings.init(package)
+    }
+
+    // MARK: Command line
+
+    /// The groups of options of all kinds, each once.
+    package var arguments: [any RecipeArguments.Type] {
+        var seen: Set<ObjectIdentifier> = []
+        return kinds.flatMap { $0.arguments }.filter { seen.insert(ObjectIdentifier($0)).inserted }
+    }
+
+    // MARK: Results
+
+    /// Whether an item is an entry of the review queue as a whole while it has no parts.
+    package func isReviewEntry(_ item: JournalItem) -> Bool { kinds.contains { $0.isReviewEntry(item) } }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import NocturneConcurrency
+package import NocturneInference
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// What `models check` finds out about a package.
+package struct CheckReport: Encodable, Sendable {
+    package var model: String
+    package var version: String
+    package var threads: Int
+    package var networks: [EngineComparison.Report]
+
+    /// Loads the package as a run would with the engine that `auto` takes, then compares the engines.
+    /// - Throws: whatever makes the package unusable.
+    package init(package: ModelPackage, threads: Int, repeats: Int) async throws {
+        let registry = RecipeRegistry.current
+        let environment = ProcessInfo.processInfo.environment
+        let paths = try registry.settings(of: package).networks.map(package.path(of:))
+        let engine = try EngineChoice.engine(named: .auto, for: paths, environment: environment)
+        guard let kind = registry.kind(of: package.task) else { throw registry.unknownTask(package.task) }
+        let pool = try ComputePool(width: threads)
+        defer { pool.shutdown() }
+        var networks: [EngineComparison.Report] = []
+        for entry in try kind.networks(of: ChosenModel(package: package, engine: engine, precision: .float32)) {
+            var report = try await pool.run {
+                try EngineComparison.run(
+                    onnx: package.path(of: entry.file),
+                    shape: entry.shape,
+                    others: entry.others,
+                    repeats: repeats,
+                    environment: environment,
+                    scope: ComputeScope(pool: pool, flag: CancellationFlag())
+                )
+            }
+            report.network = entry.file
+            networks.append(report)
+        }
+        model = package.id
+        version = package.version
+        self.threads = threads
+        self.networks = networks
+    }
+}

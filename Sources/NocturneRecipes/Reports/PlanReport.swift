@@ -1,0 +1,98 @@
+package import NocturneBatch
+import NocturneConcurrency
+import NocturneRecipeSupport
+package import NocturneSystem
+
+/// What a run would do: `nocturne plan`.
+package struct PlanReport: Encodable, Sendable {
+    package struct Item: Encodable, Sendable {
+        package let item: String
+        package let source: String
+        @Nullable package var peakBytes: Int?
+        @Nullable package var tiles: Int?
+        @Nullable package var seconds: Double?
+        package let fits: Bool
+        /// Whether it fits only by keeping large buffers in files.
+        package let lean: Bool
+        @Nullable package var problem: String?
+    }
+
+    package let budgetBytes: Int
+    package let engineBytes: Int
+    package let seconds: Double
+    package let items: [Item]
+    package let notes: [String]
+
+    /// Whether no item could be worked on.
+    package var isEmpty: Bool { items.allSatisfy { $0.problem != nil } }
+
+    /// Loads the models, discovers the inputs and plans for each item; nothing is run but one step of inference, which is
+    /// timed.
+    /// - Parameter memoryBytes: the budget; nil for the usual share of the available memory.
+    package init(_ description: BatchDescription, threads: Int, memoryBytes: Int?) async throws {
+        let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description)
+        let pool = try ComputePool(width: threads)
+        defer { pool.shutdown() }
+        let reading = MemoryReading.take()
+        let budget = memoryBytes ?? MemoryBudget.defaultTotal(reading)
+        let process = max((reading.residentBytes ?? 0) - loadedBytes, 0)
+        let shared = try recipes.reduce(process) { $0 + (try $1.sharedBytes(threads: threads)) }
+        let request = DiscoveryRequest(
+            inputs: description.inputs,
+            include: description.include,
+            exclude: description.exclude
+        )
+        let (discovery, perStep) = try await pool.run {
+            let scope = ComputeScope(pool: pool, flag: CancellationFlag())
+            return (
+                Discovery.merged(
+                    try recipes.map { try $0.discover(request, scope: scope) },
+                    routes: description.routes
+                ),
+                try recipes.map { try $0.secondsPerStep(scope: scope) }
+            )
+        }
+        let decisions = WorkPlanner(retryFailed: false).preview(discovery.items)
+        budgetBytes = budget
+        engineBytes = shared
+        items = decisions.items.map { entry in
+            let recipe = entry.item.recipe
+            return Item(entry.item, name: entry.name, available: budget - shared, secondsPerStep: perStep[recipe]) {
+                try recipes[recipe].plan(source: entry.item.source, threads: threads, within: budget - shared)
+            }
+        }
+        seconds = items.reduce(0) { $0 + ($1.seconds ?? 0) }
+        notes = discovery.notes + decisions.notes
+    }
+}
+
+extension PlanReport.Item {
+    /// - Parameters:
+    ///   - available: bytes that the engine leaves to items.
+    ///   - plan: predicts what the item needs.
+    init(
+        _ item: DiscoveredItem,
+        name: String,
+        available: Int,
+        secondsPerStep: Double,
+        plan: () throws -> ItemPlan
+    ) {
+        let problem = item.problem.map { problem in
+            switch problem {
+            case .refused(let reason): "refused: \(reason)"
+            case .setAside(let reason), .unknown(let reason): "set aside: \(reason)"
+            }
+        }
+        let plan = problem == nil ? try? plan() : nil
+        self.init(
+            item: name,
+            source: item.path,
+            peakBytes: plan?.peak(),
+            tiles: plan?.steps,
+            seconds: plan.map { Double($0.steps) * secondsPerStep },
+            fits: plan.map { $0.peak() <= available } ?? false,
+            lean: plan?.isLean ?? false,
+            problem: problem
+        )
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+public import NocturneSystem
+
+/// One fact about the machine, and whether a run can live with it.
+public struct HealthFinding: Encodable, Sendable {
+    public enum State: String, Encodable, Sendable { case ok, warning, fault }
+
+    public let subject: String
+    public let state: State
+    public let fact: String
+
+    public init(_ subject: String, _ fact: String, _ state: State = .ok) {
+        self.subject = subject
+        self.fact = fact
+        self.state = state
+    }
+}
+
+/// Measures what a run needs of the machine: memory, clock, disk.
+public struct MachineHealth: Sendable {
+    private let time: any TimeSource
+
+    public init(time: any TimeSource) { self.time = time }
+
+    /// The memory there is, and its limits.
+    public func memory(_ reading: MemoryReading = .take()) -> [HealthFinding] {
+        func text(_ bytes: Int?) -> String { bytes.map { "\(ByteCount($0))" } ?? "unknown" }
+        let budget = MemoryBudget.defaultTotal(reading)
+        var findings = [
+            HealthFinding(
+                "memory",
+                "\(text(reading.systemAvailableBytes)) of \(text(reading.systemTotalBytes)) available; "
+                    + "the default budget would be \(ByteCount(budget))",
+                budget < 1 << 30 ? .warning : .ok
+            )
+        ]
+        if let limit = reading.cgroupLimitBytes {
+            let available = text(reading.cgroupAvailableBytes)
+            let fact = "\(ByteCount(limit)) by a cgroup, \(available) of it available"
+            findings.append(HealthFinding("memory limit", fact))
+        } else {
+            findings.append(HealthFinding("memory limit", "none by a cgroup"))
+        }
+        if let stall = reading.stallPercent {
+            let fact = "tasks waited for memory during \(stall) % of the last ten seconds"
+            findings.append(HealthFinding("memory pressure", fact, stall > 10 ? .warning : .ok))
+        } else {
+            findings.append(HealthFinding("memory pressure", "unknown: this kernel has no /proc/pressure/memory"))
+        }
+        return findings
+    }
+
+    /// The system clock, and whether its year is plausible.
+    public func clock() -> HealthFinding {
+        let now = time.wallClock
+        let date = Date(timeIntervalSince1970: TimeInterval(now.seconds))
+        let year = Calendar(identifier: .gregorian).component(.year, from: date)
+        return HealthFinding("clock", now.timestamp, (2024..<2100).contains(year) ? .ok : .warning)
+    }
+
+    /// Writes, flushes, exchanges and removes files in the folder, or in the nearest one above it that exists.
+    public func disk(_ folder: String) -> [HealthFinding] {
+        var place = folder
+        while !FileSystem.exists(place), place != "/" { place = (place as NSString).deletingLastPathComponent }
+        let trial = place + "/.nocturne-doctor-\(getpid())"
+        defer { FileSystem.remove(trial) }
+        var findings: [HealthFinding] = []
+        do {
+            try FileSystem.makeFolder(trial)
+            findings.append(try speed(of: trial, in: place))
+            try FileSystem.makeFolder(trial + "/a")
+            try FileSystem.makeFolder(trial + "/b")
+            try FileSystem.putInPlace(trial + "/a", at: trial + "/b", movingOldTo: trial + "/old")
+            findings.append(HealthFinding("renames", "results can be put in place"))
+        } catch {
+            findings.append(HealthFinding("disk", "\(error)", .fault))
+        }
+        return findings
+    }
+
+    private func speed(of trial: String, in place: String) throws -> HealthFinding {
+        let bytes = [UInt8](repeating: 7, count: 64 << 20)
+        let start = time.monotonic
+        try FileSystem.write(trial + "/speed", bytes, flush: true)
+        let seconds = (time.monotonic - start).inSeconds
+        let speed = Int(Double(bytes.count) / max(seconds, 1e-6)) >> 20
+        let free = FileSystem.freeBytes(at: trial) ?? 0
+        return HealthFinding(
+            "disk",
+            "\(place): \(ByteCount(free)) free, \(speed) MiB/s written and flushed",
+            free < 1 << 30 || speed < 20 ? .warning : .ok
+        )
+    }
+}

@@ -1,0 +1,66 @@
+internal import CPosix
+import Foundation
+public import NocturneSystem
+
+/// Receives signals on a thread of its own.
+///
+/// Not a dispatch source: a source that has begun to listen may lose a signal which comes while the main thread does not
+/// yet block it, for it raises the signal again for that thread alone.
+public enum SignalListener {
+    public enum Event: Sendable, Hashable {
+        case signal(Int32)
+        /// The time that was asked for has passed without a signal.
+        case timeout
+    }
+
+    /// Keeps these signals until ``start(_:_:)``, instead of letting them end the process.
+    public static func keep(_ signals: [Int32]) { _ = cposix_signals_begin(signals, Int32(signals.count)) }
+
+    /// Lets signals that mean nothing to a run have no effect.
+    public static func ignoreOthers(ignoresHangUp: Bool = false) {
+        let signals = SignalMeaning.ignoredSignals + (ignoresHangUp ? [SIGHUP] : [])
+        cposix_signals_ignore(signals, Int32(signals.count))
+    }
+
+    /// - Parameter action: called for each signal, one after the other. It returns after how much time without another
+    ///   signal it is to be called again; nil for never.
+    /// - Throws: ``SignalError`` when the handlers cannot be installed.
+    public static func start(
+        _ signals: [Int32],
+        _ action: @escaping @Sendable (Event) -> Duration?
+    ) throws(SignalError) {
+        let source = try SignalSource(signals)
+        let thread = Thread {
+            var patience: Duration?
+            while let event = try? source.next(within: patience) { patience = action(event) }
+        }
+        thread.name = "nocturne.signals"
+        thread.start()
+    }
+}
+
+/// Signals could not be received.
+public struct SignalError: SystemCallError, CustomStringConvertible {
+    public let code: Int32
+    public var systemCode: Int32? { code }
+    public var description: String { "cannot install signal handlers: \(errnoText(code))" }
+}
+
+/// The signals of the process, one at a time.
+struct SignalSource: Sendable {
+    private let descriptor: Int32
+
+    init(_ signals: [Int32]) throws(SignalError) {
+        descriptor = cposix_signals_begin(signals, Int32(signals.count))
+        guard descriptor >= 0 else { throw SignalError(code: -descriptor) }
+    }
+
+    /// Blocks the calling thread until a signal comes.
+    /// - Parameter patience: for at most so long; nil for ever.
+    func next(within patience: Duration?) throws(SignalError) -> SignalListener.Event {
+        let milliseconds = patience.map { Int32(clamping: max(0, Int(($0.inSeconds * 1000).rounded(.up)))) } ?? -1
+        let number = cposix_signals_next(descriptor, milliseconds)
+        guard number >= 0 else { throw SignalError(code: -number) }
+        return number == 0 ? .timeout : .signal(number)
+    }
+}

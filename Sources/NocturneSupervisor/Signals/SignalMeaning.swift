@@ -1,0 +1,37 @@
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// What a signal means to the processes of a run.
+///
+/// By themselves all of these end a process, and most do so without any reason: every one has a rule here, so that no
+/// run ends without a report because a timer, a batch system or a shell has sent something.
+public enum SignalMeaning: Sendable, Hashable {
+    /// Stop now; what is in progress is saved. SIGXCPU and SIGPWR are warnings of a machine or batch system about to end
+    /// the process.
+    case stop
+    /// Finish what is in progress and start nothing more.
+    case drain
+    /// Read the requests in the output folder.
+    case readRequests
+    case ignored
+
+    public static func of(_ signal: Int32) -> SignalMeaning {
+        switch signal {
+        case SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGPWR: .stop
+        case SIGUSR1: .drain
+        case SIGUSR2: .readRequests
+        default: .ignored
+        }
+    }
+
+    /// The signals that have a meaning.
+    /// - Parameter ignoresHangUp: whether SIGHUP is to be ignored, as under `nohup`.
+    public static func heard(ignoresHangUp: Bool) -> [Int32] {
+        [SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGPWR, SIGUSR1, SIGUSR2].filter { !ignoresHangUp || $0 != SIGHUP }
+    }
+
+    /// The signals that would end a process and mean nothing to a run. A file that grows beyond a limit (SIGXFSZ) and a
+    /// reader that is gone (SIGPIPE) are reported by the writing call.
+    static let ignoredSignals = [SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGXFSZ, SIGPIPE, SIGSTKFLT]
+}

@@ -1,0 +1,86 @@
+internal import CPosix
+import Foundation
+public import NocturneBatch
+import NocturneSystem
+
+/// A run that continues without the terminal it was started from.
+public enum Detachment {
+    /// How starting it ended.
+    public enum Outcome: Sendable, Hashable {
+        /// The batch has begun; this process may end.
+        case started(process: Int32, log: String)
+        /// The run ended before that, with what it said.
+        case ended(code: Int32?, text: String)
+    }
+
+    /// Where the output goes that would have gone to the terminal.
+    static func log(of output: OutputFolder) -> String { output.hidden + "/log" }
+
+    /// Starts this very command line, without its flag, in a session of its own. Returns once the batch has begun.
+    /// - Throws: ``BatchError`` when it cannot be started.
+    public static func start(_ output: OutputFolder) throws -> Outcome {
+        let state = BatchLock.state(of: output)
+        if state.isHeld {
+            throw BatchError(.outputInUse, path: output.path, detail: "\(state.holderText) is working on this batch")
+        }
+        try output.create()
+        signal(SIGCHLD, SIG_DFL)
+        let path = log(of: output)
+        let log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
+        guard log >= 0 else {
+            throw BatchError(.outputUnwritable, path: path, detail: "cannot open the log: \(errnoText())")
+        }
+        defer { close(log) }
+        let before = max(lseek(log, 0, SEEK_END), 0)
+        var reading: Int32 = 0
+        var writing: Int32 = 0
+        let code = cposix_handover_pipe(&reading, &writing)
+        guard code == 0 else {
+            throw BatchError(.engineDied, path: output.path, detail: "cannot start the run: \(errnoText(code))")
+        }
+        defer { close(reading) }
+        let process = spawn(log: log, ready: writing)
+        close(writing)
+        guard process > 0 else {
+            throw BatchError(.engineDied, path: output.path, detail: "cannot start the run: \(errnoText(-process))")
+        }
+        if hasBegun(reading) { return .started(process: process, log: path) }
+        let text = (try? FileSystem.read(path)).map { String(decoding: $0.dropFirst(Int(before)), as: UTF8.self) }
+        return .ended(code: exitCode(of: process), text: text ?? "")
+    }
+
+    private static func spawn(log: Int32, ready: Int32) -> pid_t {
+        let environment = ProcessHandover.detachedSupervisor(readyDescriptor: ready)
+            .environment(ProcessInfo.processInfo.environment)
+        return CStrings.with(CommandLine.arguments.filter { $0 != "--detach" }, environment) { arguments, variables in
+            cposix_spawn_detached("/proc/self/exe", arguments, variables, log)
+        }
+    }
+
+    /// Waits for the byte that says so, or for the end of all processes that could write it.
+    private static func hasBegun(_ descriptor: Int32) -> Bool {
+        var byte: UInt8 = 0
+        while true {
+            let count = read(descriptor, &byte, 1)
+            if count < 0 && errno == EINTR { continue }
+            return count == 1
+        }
+    }
+
+    /// The exit code of a process that is about to end; nil when a signal ended it.
+    private static func exitCode(of process: pid_t) -> Int32? {
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 {
+            guard errno == EINTR else { return nil }
+        }
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
+    }
+
+    /// Says that the batch has begun, to whoever waits for it.
+    public static func reportBeginning(_ handover: EngineHandover?) {
+        guard let descriptor = handover?.readyDescriptor, fcntl(descriptor, F_GETFD) >= 0 else { return }
+        var byte: UInt8 = 1
+        _ = write(descriptor, &byte, 1)
+        close(descriptor)
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// What a process of a run is given by the process that started it, in one environment variable.
+public enum ProcessHandover: Codable, Sendable, Hashable {
+    /// To a supervisor without a terminal: the descriptor of a pipe into which a byte is written once the batch has begun.
+    case detachedSupervisor(readyDescriptor: Int32)
+    case engine(EngineHandover)
+
+    static let variable = "NOCTURNE_HANDOVER"
+
+    /// What this process was given; nil for one that a person has started. Read once, and removed from the environment so
+    /// that no program started from here takes it for its own.
+    public static let received: ProcessHandover? = {
+        let text = getenv(variable).map { String(cString: $0) }
+        unsetenv(variable)
+        return text.flatMap(ProcessHandover.init(text:))
+    }()
+
+    /// The engine's hand-over; nil in a process that is not the engine.
+    public static var toEngine: EngineHandover? {
+        if case .engine(let handover) = received { return handover }
+        return nil
+    }
+
+    /// Nil for a text that is not a hand-over.
+    init?(text: String) {
+        guard let handover = try? JSONDecoder().decode(ProcessHandover.self, from: Data(text.utf8)) else { return nil }
+        self = handover
+    }
+
+    var text: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        // Strings and numbers always encode.
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    /// The environment of the process that is to be given this.
+    func environment(_ inherited: [String: String]) -> [String: String] {
+        var environment = inherited
+        environment[ProcessHandover.variable] = text
+        // A crash is reported in one line. The backtrace, which shows parts of the memory, only on request.
+        environment["SWIFT_BACKTRACE"] = environment["SWIFT_BACKTRACE"] ?? "enable=no"
+        return environment
+    }
+}
+
+/// What the supervisor gives to an engine.
+public struct EngineHandover: Codable, Sendable, Hashable {
+    /// The name of the run: the same for every engine of one supervisor, and for no other.
+    public var run: String
+    /// How the engine before this one ended, as the end of a sentence; nil for the first.
+    public var previousEnd: String?
+    /// The descriptor of the output folder's lock, which the supervisor has kept since an engine crashed.
+    public var lockDescriptor: Int32?
+    /// Whether hang-ups are ignored, as under `nohup`.
+    public var ignoresHangUp: Bool
+    /// Where a byte is written once the batch has begun; nil when nobody waits for that.
+    public var readyDescriptor: Int32?
+
+    public init(
+        run: String,
+        previousEnd: String? = nil,
+        lockDescriptor: Int32? = nil,
+        ignoresHangUp: Bool = false,
+        readyDescriptor: Int32? = nil
+    ) {
+        self.run = run
+        self.previousEnd = previousEnd
+        self.lockDescriptor = lockDescriptor
+        self.ignoresHangUp = ignoresHangUp
+        self.readyDescriptor = readyDescriptor
+    }
+}

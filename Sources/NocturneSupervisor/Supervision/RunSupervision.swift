@@ -1,0 +1,93 @@
+internal import CPosix
+import Foundation
+public import NocturneBatch
+public import NocturneSystem
+
+/// Sees to it that a batch is worked on by an engine of its own, and that this process follows it.
+public enum RunSupervision {
+    /// Runs this very command line again in a child process, the engine, until the engine exits by itself.
+    ///
+    /// Blocks the calling thread, with which the engine would end.
+    /// - Parameters:
+    ///   - keepsInput: whether the engine reads standard input. It is then read whole once, for every engine that may have
+    ///     to be started; otherwise engines read nothing.
+    ///   - show: shows a message without blocking.
+    public static func run(
+        on output: OutputFolder,
+        keepsInput: Bool,
+        time: any TimeSource,
+        show: @escaping @Sendable (String) -> Void
+    ) -> SupervisorEnd {
+        // Who ignores the ends of children does not learn how they ended. Asked before anything is changed.
+        signal(SIGCHLD, SIG_DFL)
+        let ignoresHangUp = ignoresHangUp()
+        var readyDescriptor: Int32?
+        if case .detachedSupervisor(let descriptor) = ProcessHandover.received { readyDescriptor = descriptor }
+        if keepsInput, let problem = keepInput() { show("cannot keep standard input: \(problem)") }
+        let handover = EngineHandover(
+            run: name(time),
+            ignoresHangUp: ignoresHangUp,
+            readyDescriptor: readyDescriptor
+        )
+        do {
+            let process = try SystemSupervisorProcess(
+                output,
+                handover: handover,
+                keepsInput: keepsInput,
+                time: time,
+                show: show
+            )
+            var supervisor = Supervisor(process)
+            return supervisor.run()
+        } catch {
+            show("\(error)")
+            return .failed
+        }
+    }
+
+    /// A name that no other run has.
+    private static func name(_ time: any TimeSource) -> String {
+        "\(getpid()) since \(time.wallClock.timestamp), \(UUID().uuidString)"
+    }
+
+    /// Whether the process was started with hang-ups ignored, as `nohup` does.
+    private static func ignoresHangUp() -> Bool {
+        var before = sigaction()
+        sigaction(SIGHUP, nil, &before)
+        return cposix_is_ignored(&before) == 1
+    }
+
+    /// Moves standard input into a file without a name, which every engine can read from its start.
+    /// - Returns: Why it could not.
+    private static func keepInput() -> String? {
+        let file = cposix_memory_file("nocturne-input")
+        guard file >= 0 else { return errnoText() }
+        defer { close(file) }
+        let input = FileHandle.standardInput.readDataToEndOfFile()
+        do {
+            try FileHandle(fileDescriptor: file, closeOnDealloc: false).write(contentsOf: input)
+        } catch {
+            return "\(error)"
+        }
+        return dup2(file, 0) < 0 ? errnoText() : nil
+    }
+
+    /// Protects what the process holds in memory, such as names of patients: no core dump is written.
+    public static func protectMemory() { _ = cposix_forbid_core_dumps() }
+
+    /// The name that ps shows for the process, which is started by way of `/proc/self/exe`.
+    public static func setProcessName(_ name: String) { cposix_set_name(name) }
+}
+
+/// Standard error for messages that must not block: a terminal that was stopped with Ctrl-S, or a pipe that nobody reads,
+/// takes nothing, and the message is dropped.
+public enum UrgentOutput {
+    public static func write(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            _ = bytes.withMemoryRebound(to: CChar.self) {
+                cposix_write_without_waiting(2, $0.baseAddress!, $0.count)
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// An open file, closed when it goes out of scope.
+///
+/// Every call is repeated when a signal interrupts it, and every short read or write is continued.
+public struct FileDescriptor: ~Copyable {
+    /// The fault points that stand at the calls, where a proof injects failures.
+    public struct FaultPoints: Sendable {
+        var open: FaultPoint?
+        var read: FaultPoint?
+        var write: FaultPoint?
+        var flush: FaultPoint? = .fileFlush
+        var close: FaultPoint?
+
+        public init(
+            open: FaultPoint? = nil,
+            read: FaultPoint? = nil,
+            write: FaultPoint? = nil,
+            close: FaultPoint? = nil
+        ) {
+            self.open = open
+            self.read = read
+            self.write = write
+            self.close = close
+        }
+
+        public static let none = FaultPoints()
+        /// Of a file that is an input of an item.
+        public static let input = FaultPoints(open: .inputOpen, read: .inputRead)
+        /// Of a file that is part of the output.
+        public static let output = FaultPoints(open: .fileCreate, write: .fileWrite, close: .fileClose)
+    }
+
+    /// What `fstat` says of the file.
+    public struct Status: Sendable {
+        public let kind: FileSystem.Kind
+        public let byteCount: Int
+    }
+
+    public let path: String
+    private let points: FaultPoints
+    private var number: Int32
+
+    /// The most bytes of one call: Linux transfers a little less than 2 GiB at once.
+    private static let largestTransfer = 1 << 30
+
+    /// Opens a file or folder for reading.
+    /// - Parameter waits: whether a named pipe is waited for. Without, it cannot delay the reader before it is refused.
+    public init(reading path: String, waits: Bool = false, points: FaultPoints = .none) throws(FileSystemError) {
+        try self.init(.open, path, O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK), points)
+    }
+
+    /// Creates a file, or empties it.
+    /// - Parameter followsLinks: whether a symbolic link at this path is followed, or refused.
+    public init(
+        creating path: String,
+        followsLinks: Bool = true,
+        points: FaultPoints = .output
+    ) throws(FileSystemError) {
+        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW)
+        try self.init(.create, path, flags, points)
+    }
+
+    private init(
+        _ operation: FileOperation,
+        _ path: String,
+        _ flags: Int32,
+        _ points: FaultPoints
+    ) throws(FileSystemError) {
+        self.path = path
+        self.points = points
+        number = Self.call(points.open) { Glibc.open(path, flags, 0o666) }
+        guard number >= 0 else { throw FileSystemError(operation, path: path, code: errno) }
+    }
+
+    deinit {
+        if number >= 0 { _ = Glibc.close(number) }
+    }
+
+    /// Runs the body with the number of the descriptor, which must not be kept or closed.
+    public func withNumber<Result, Failure: Error>(
+        _ body: (Int32) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(number)
+    }
+
+    public func status() throws(FileSystemError) -> Status {
+        var status = stat()
+        guard fstat(number, &status) == 0 else { throw FileSystemError(.examine, path: path, code: errno) }
+        let kind: FileSystem.Kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: .file
+            case S_IFDIR: .folder
+            default: .other
+            }
+        return Status(kind: kind, byteCount: Int(status.st_size))
+    }
+
+    // MARK: Reading
+
+    /// Reads what one call gives, at most the buffer; 0 at the end of the file.
+    public func readSome(into buffer: UnsafeMutableRawBufferPointer) throws(FileSystemError) -> Int {
+        try repeated(.read, points.read) {
+            Glibc.read(number, buffer.baseAddress, min(buffer.count, Self.largestTransfer))
+        }
+    }
+
+    /// Fills the buffer as far as the file reaches.
+    /// - Returns: the bytes read.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileSystemError) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let count = try readSome(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
+            if count == 0 { break }
+            filled += count
+        }
+        return filled
+    }
+
+    /// The next `count` bytes, or fewer at the end of the file.
+    public func read(count: Int) throws(FileSystemError) -> [UInt8] {
+        try filled(count) { (buffer) throws(FileSystemError) in try read(into: buffer) }
+    }
+
+    /// The `count` bytes from `offset` on, or fewer at the end of the file.
+    public func read(count: Int, at offset: Int) throws(FileSystemError) -> [UInt8] {
+        try filled(count) { (buffer) throws(FileSystemError) in
+            var filled = 0
+            while filled < buffer.count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                let got = try repeated(.read, points.read) {
+                    pread(number, rest.baseAddress, min(rest.count, Self.largestTransfer), off_t(offset + filled))
+                }
+                if got == 0 { break }
+                filled += got
+            }
+            return filled
+        }
+    }
+
+    /// Everything from here to the end of the file.
+    /// - Throws: `EFBIG` as soon as more than `limit` bytes were read.
+    public func readToEnd(limit: Int = .max) throws(FileSystemError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        try forEachPiece { (piece) throws(FileSystemError) in
+            bytes.append(contentsOf: piece)
+            guard bytes.count <= limit else { throw FileSystemError(.read, path: path, code: EFBIG) }
+            return true
+        }
+        return bytes
+    }
+
+    /// Reads to the end in pieces; stops early when the body returns false.
+    public func forEachPiece(
+        of size: Int = 1 << 16,
+        _ body: (UnsafeRawBufferPointer) throws(FileSystemError) -> Bool
+    ) throws(FileSystemError) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 64)
+        defer { buffer.deallocate() }
+        while true {
+            let count = try readSome(into: buffer)
+            guard count > 0, try body(UnsafeRawBufferPointer(rebasing: buffer[..<count])) else { return }
+        }
+    }
+
+    // MARK: Writing
+
+    /// Writes all bytes.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws(FileSystemError) {
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            done += try repeated(.write, points.write) {
+                Glibc.write(number, rest.baseAddress, min(rest.count, Self.largestTransfer))
+            }
+        }
+    }
+
+    public func write(_ bytes: [UInt8]) throws(FileSystemError) {
+        try bytes.span.bytes.withUnsafeBytes { (buffer) throws(FileSystemError) in try write(buffer) }
+    }
+
+    /// Writes to the disk what the system still holds of the file, or of the folder.
+    public func flush() throws(FileSystemError) {
+        guard Self.call(points.flush, { fsync(number) }) == 0 else {
+            throw FileSystemError(.flush, path: path, code: errno)
+        }
+    }
+
+    /// Closes the file; network file systems report lost writes here.
+    public mutating func close() throws(FileSystemError) {
+        let closing = number
+        number = -1
+        guard Self.call(points.close, { Glibc.close(closing) }) == 0 else {
+            throw FileSystemError(.close, path: path, code: errno)
+        }
+    }
+
+    // MARK: Calls
+
+    private static func call<Result: SignedInteger>(_ point: FaultPoint?, _ body: () -> Result) -> Result {
+        if let point { point.call(body) } else { body() }
+    }
+
+    /// The result of a call, repeated while signals interrupt it.
+    private func repeated(
+        _ operation: FileOperation,
+        _ point: FaultPoint?,
+        _ body: () -> Int
+    ) throws(FileSystemError) -> Int {
+        while true {
+            let result = Self.call(point, body)
+            if result >= 0 { return result }
+            if errno != EINTR { throw FileSystemError(operation, path: path, code: errno) }
+        }
+    }
+
+    private func filled(
+        _ count: Int,
+        _ fill: (UnsafeMutableRawBufferPointer) throws(FileSystemError) -> Int
+    ) throws(FileSystemError) -> [UInt8] {
+        var error: FileSystemError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            do throws(FileSystemError) {
+                filled = try fill(
+                    UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count])
+                )
+            } catch let failure {
+                error = failure
+            }
+        }
+        if let error { throw error }
+        return bytes
+    }
+}

@@ -1,0 +1,89 @@
+internal import CPosix
+
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// Which process it is, among those of all machines and containers that may see the same folder.
+///
+/// A process id alone names nobody: numbers are used again, and every host and container has its own. Together with the
+/// time at which the process started, the boot of its machine and its process-id namespace it is unique.
+public struct ProcessIdentity: Codable, Sendable, Hashable {
+    /// The process id in its own namespace.
+    public let process: Int32
+    /// When the process started, in clock ticks since the boot; nil where `/proc` does not say.
+    public let startTicks: UInt64?
+    /// The kernel's random name of the boot.
+    public let bootID: String?
+    /// Such as `pid:[4026531836]`.
+    public let pidNamespace: String?
+    /// The name of the machine, for people.
+    public let host: String?
+
+    public init(process: Int32, startTicks: UInt64?, bootID: String?, pidNamespace: String?, host: String?) {
+        self.process = process
+        self.startTicks = startTicks
+        self.bootID = bootID
+        self.pidNamespace = pidNamespace
+        self.host = host
+    }
+
+    /// This process.
+    public static func current() -> ProcessIdentity { here(getpid()) }
+
+    /// What this machine says about the process that has the number now, whichever it is.
+    private static func here(_ process: Int32) -> ProcessIdentity {
+        var name = [CChar](repeating: 0, count: 256)
+        let isNamed = gethostname(&name, name.count - 1) == 0
+        return ProcessIdentity(
+            process: process,
+            startTicks: text(of: "/proc/\(process)/stat").flatMap(startTicks(inStat:)),
+            bootID: text(of: "/proc/sys/kernel/random/boot_id")?.split(separator: "\n").first.map(String.init),
+            pidNamespace: link("/proc/self/ns/pid"),
+            host: isNamed ? String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
+        )
+    }
+
+    /// Whether the process that was recorded is running, on this machine and in this namespace. False where that cannot be
+    /// told.
+    public var isRunningHere: Bool { agrees(with: .here(process)) }
+
+    /// Whether both are known to be the same process.
+    package func agrees(with other: ProcessIdentity) -> Bool {
+        guard process > 1, process == other.process, let startTicks, let bootID, let pidNamespace else { return false }
+        return startTicks == other.startTicks && bootID == other.bootID && pidNamespace == other.pidNamespace
+    }
+
+    /// Sends a signal to this very process, if it is running here.
+    /// - Returns: Whether it was sent.
+    public func send(_ signal: Int32) -> Bool {
+        guard process > 1 else { return false }
+        // The descriptor stays with the process: when it ends between look and signal, nobody else is signalled.
+        let descriptor = cposix_process_open(process)
+        guard descriptor >= 0 else {
+            guard descriptor == -ENOSYS, isRunningHere else { return false }
+            return kill(process, signal) == 0
+        }
+        defer { close(descriptor) }
+        return isRunningHere && cposix_process_signal(descriptor, signal) == 0
+    }
+
+    /// The 22nd field of `/proc/PID/stat`. The second, the program's name, may hold spaces and parentheses.
+    package static func startTicks(inStat text: String) -> UInt64? {
+        guard let end = text.lastIndex(of: ")") else { return nil }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        return fields.count > 19 ? UInt64(fields[19]) : nil
+    }
+
+    private static func text(of path: String) -> String? {
+        (try? FileSystem.read(path)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func link(_ path: String) -> String? {
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let length = bytes.withUnsafeMutableBytes {
+            readlink(path, $0.baseAddress!.assumingMemoryBound(to: CChar.self), 256)
+        }
+        return length > 0 ? String(decoding: bytes.prefix(length), as: UTF8.self) : nil
+    }
+}

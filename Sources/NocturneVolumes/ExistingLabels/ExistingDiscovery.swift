@@ -1,0 +1,212 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Finds the segmentations and structure sets below the inputs, and the images they belong to.
+struct ExistingDiscovery {
+    let options: ExistingLabelsOptions
+    let scope: ComputeScope
+
+    func run(_ request: DiscoveryRequest) throws -> Discovery {
+        var walk = FileWalk(request: request, flag: scope.flag)
+        try walk.run()
+        let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
+        let (scan, byPath) = try DICOMFiles.scan(others, request, corrects: false, scope: scope)
+        var items = walk.unusable(model: ExistingLabels.model)
+        items += walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }.map { stranger($0, request) }
+        items += (scan.setAside.map(\.path) + scan.notDICOM).compactMap { byPath[$0] }.map { stranger($0, request) }
+        let images = SourceImages(scan.series)
+        for series in scan.series {
+            try scope.check()
+            let objects = LabelObject.objects(of: series)
+            for object in objects {
+                guard let file = byPath[object.path] else { continue }
+                request.trace.look(at: [file.path])
+                items.append(try item(object, file, images, byPath, request.identifiers))
+            }
+            // The images of a series are told as one.
+            let taken = Set(objects.map(\.path))
+            let rest = series.files.compactMap { taken.contains($0) ? nil : byPath[$0] }
+            if let first = rest.min(by: { $0.path < $1.path }) {
+                items.append(stranger(first, request, isSeries: rest.count > 1))
+            }
+        }
+        request.trace.end()
+        return Discovery(items: items.sorted { ($0.path, $0.key) < ($1.path, $1.key) }, notes: walk.notes)
+    }
+
+    private func stranger(_ file: FoundFile, _ request: DiscoveryRequest, isSeries: Bool = false) -> DiscoveredItem {
+        let key = DiscoveredItem.fileKeyPrefix + file.path
+        return DiscoveredItem(
+            key: key,
+            name: request.identifiers.itemName(isSeries ? file.folderName : file.fileName, key: key),
+            model: ExistingLabels.model,
+            source: "{}",
+            path: isSeries ? file.folderPath : file.path,
+            fingerprint: ContentDigest.of(key),
+            inputs: [InputStamp(file.path)],
+            problem: .unknown("neither a DICOM segmentation nor a structure set")
+        )
+    }
+
+    // MARK: Items
+
+    private func item(
+        _ object: LabelObject,
+        _ file: FoundFile,
+        _ images: SourceImages,
+        _ byPath: [String: FoundFile],
+        _ identifiers: IdentifierPolicy
+    ) throws -> DiscoveredItem {
+        let key = "labels:" + file.path
+        var item = DiscoveredItem(
+            key: key,
+            name: identifiers.itemName((file.fileName as NSString).deletingPathExtension, key: key),
+            model: ExistingLabels.model,
+            source: "{}",
+            path: file.path,
+            fingerprint: ContentDigest.of(key),
+            inputs: [InputStamp(file.path)]
+        )
+        do {
+            let found: Found
+            switch object.kind {
+            case .segmentation: found = try segmentation(file, images)
+            case .structureSet: found = try structureSet(file, images)
+            }
+            var source = found.source
+            source.name = identifiers.shown(file.name)
+            source.identifiers = identifiers
+            let slices = found.series?.files.compactMap { byPath[$0] } ?? []
+            if let series = found.series { source.image = image(series, slices) }
+            let words = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            let stamps = [file.stamp] + slices.map(\.stamp)
+            item.fingerprint = ContentDigest.of(
+                (["nocturne existing labels 1", identifiers.rawValue] + words + stamps).joined(separator: "\n")
+            )
+            item.inputs += slices.map { InputStamp($0.path) }
+            do { item.source = try source.encoded } catch {
+                item.problem = .refused("its facts cannot be written down: \(error)")
+            }
+        } catch let error as DICOMReadError {
+            item.problem = .refused(error.detail)
+        }
+        return item
+    }
+
+    private func image(_ series: DICOMSeries, _ files: [FoundFile]) -> VolumeSource? {
+        guard let geometry = series.geometry else { return nil }
+        var source = VolumeSource(
+            format: .dicom,
+            model: ExistingLabels.model,
+            files: files.map(\.path),
+            name: "",
+            geometry: geometry,
+            spacing: geometry.spacing,
+            modality: series.modality,
+            seriesInstanceUID: series.seriesInstanceUID
+        )
+        source.window = StatedWindow(series)
+        source.set(
+            SeriesFacts(
+                part: series.part,
+                names: series.slices.map(DICOMSliceName.init),
+                storedVoxels: nil,
+                notes: []
+            ),
+            files: files
+        )
+        return source
+    }
+
+    private typealias Found = (source: ExistingSource, series: DICOMSeries?)
+
+    private func segmentation(_ file: FoundFile, _ images: SourceImages) throws(DICOMReadError) -> Found {
+        let path = file.path
+        let own: Result<DICOMSegmentationHeader, DICOMReadError>
+        do throws(DICOMReadError) {
+            own = .success(try DICOMSegmentationReader.readHeader(path: path, limits: ExistingSource.limits))
+        } catch {
+            // Frames that make no grid of their own may still lie on the images'.
+            own = .failure(error)
+        }
+        let named = (try? own.get()).map { ($0.referencedSeriesUID, $0.frameOfReferenceUID) }
+        let candidates = images.candidates(series: named?.0 ?? "", images: [], frameOfReference: named?.1 ?? "")
+        var fitting: [(series: DICOMSeries, header: DICOMSegmentationHeader)] = []
+        for series in candidates.series {
+            guard let geometry = series.geometry,
+                let header = try? DICOMSegmentationReader.readHeader(
+                    path: path,
+                    on: geometry,
+                    limits: ExistingSource.limits
+                )
+            else { continue }
+            fitting.append((series, header))
+        }
+        let chosen = candidates.isNamed || fitting.count == 1 ? fitting.first : nil
+        let header: DICOMSegmentationHeader
+        if let chosen { header = chosen.header } else { header = try own.get() }
+        let notes = chosen == nil ? [candidates.words(fits: fitting.count)] : []
+        return (
+            ExistingSource(
+                kind: .segmentation,
+                path: path,
+                name: "",
+                geometry: header.geometry,
+                volumes: ExistingSource.volumes(atMost: header.mostVolumes, of: header.geometry.shape),
+                labels: header.segments.count,
+                bytes: FileSystem.size(path) ?? 0,
+                notes: notes
+            ),
+            chosen?.series
+        )
+    }
+
+    private func structureSet(_ file: FoundFile, _ images: SourceImages) throws -> Found {
+        let set = try DICOMStructureSetReader.read(path: file.path, limits: ExistingSource.limits, flag: scope.flag)
+        let frame =
+            set.frameOfReferenceUID.isEmpty
+            ? set.regions.map(\.frameOfReferenceUID).first { !$0.isEmpty } ?? "" : set.frameOfReferenceUID
+        let candidates = images.candidates(
+            series: set.referencedSeriesUID,
+            images: Set(set.referencedImageUIDs),
+            frameOfReference: frame
+        )
+        let chosen = candidates.isNamed || candidates.series.count == 1 ? candidates.series.first : nil
+        var notes: [String] = []
+        if let chosen {
+            let missing = set.missingImages(among: Set(chosen.slices.map(\.object.sopInstanceUID))).count
+            if missing > 0 { notes.append("\(missing) of the images that it refers to are not among the inputs") }
+        } else {
+            notes.append(candidates.words(fits: candidates.series.count))
+        }
+        let contours = set.regions.flatMap { $0.contours.map(\.points) }
+        guard !contours.isEmpty else {
+            throw DICOMReadError(.missingElement, path: file.path, detail: "no region has a closed contour")
+        }
+        guard let geometry = chosen?.geometry ?? ContourGrid.geometry(around: contours, limit: 1 << 27) else {
+            throw DICOMReadError(.overLimit, path: file.path, detail: "the contours make no grid that can be filled")
+        }
+        let points = set.regions.map { $0.contours.reduce(0) { $0 + $1.points.count } }
+        return (
+            ExistingSource(
+                kind: .structureSet,
+                path: file.path,
+                name: "",
+                geometry: geometry,
+                volumes: ExistingSource.volumes(atMost: set.regions.count, of: geometry.shape),
+                labels: set.regions.count,
+                points: points.reduce(0, +),
+                mostPoints: points.max() ?? 0,
+                bytes: FileSystem.size(file.path) ?? 0,
+                notes: notes
+            ),
+            chosen
+        )
+    }
+}

@@ -1,0 +1,93 @@
+import NocturneFormats
+import NocturneRecipeSupport
+
+/// A segment or region, with what its object says of it.
+struct ExistingLabel: Sendable {
+    /// In its label volume: the number of a segment, the place of a region from 1 on.
+    let value: UInt16
+    /// SegmentNumber or ROINumber.
+    let number: Int
+    let name: String
+    let description: String
+    let color: DICOMDisplayColor?
+    let code: DICOMCode?
+    /// Of a segment AUTOMATIC, SEMIAUTOMATIC or MANUAL; of a region what it is for the treatment. Empty where not said.
+    let kind: String
+    /// The place of its label volume.
+    var volume: Int
+    /// Of its files: in characters that every file system takes, and like no other's of the object.
+    private(set) var fileName = ""
+
+    static func labels(of object: DICOMSegmentation) -> [ExistingLabel] {
+        named(
+            object.segments.filter { $0.number > 0 }.map {
+                ExistingLabel(
+                    value: $0.number,
+                    number: Int($0.number),
+                    name: $0.label.isEmpty ? "segment \($0.number)" : $0.label,
+                    description: $0.description,
+                    color: $0.color,
+                    code: $0.type,
+                    kind: $0.algorithmType,
+                    volume: $0.volume
+                )
+            }
+        )
+    }
+
+    static func labels(of object: DICOMStructureSet) -> [ExistingLabel] {
+        named(
+            object.regions.enumerated().map { index, region in
+                ExistingLabel(
+                    value: UInt16(index + 1),
+                    number: region.number,
+                    name: region.name.isEmpty ? "region \(region.number)" : region.name,
+                    description: region.description,
+                    color: region.color,
+                    code: region.code,
+                    kind: region.interpretedType,
+                    volume: 0
+                )
+            }
+        )
+    }
+
+    /// What is drawn: its own colour, or one of eight that are far apart.
+    var shownColor: DICOMDisplayColor { color ?? Self.palette[(Int(value) - 1) % Self.palette.count] }
+
+    private static let palette: [DICOMDisplayColor] = [
+        (230, 97, 1), (94, 60, 153), (27, 158, 119), (231, 41, 138), (102, 166, 30), (230, 171, 2), (55, 126, 184),
+        (166, 86, 40),
+    ].map { DICOMDisplayColor(red: $0.0, green: $0.1, blue: $0.2) }
+
+    /// Names of files do not tell large letters from small ones everywhere.
+    private static func named(_ labels: [ExistingLabel]) -> [ExistingLabel] {
+        var taken: Set<String> = []
+        return labels.map { label in
+            let stem = safe(label.name)
+            var name = stem
+            var number = 2
+            while !taken.insert(name.lowercased()).inserted {
+                name = "\(stem)-\(number)"
+                number += 1
+            }
+            var label = label
+            label.fileName = name
+            return label
+        }
+    }
+
+    private static func safe(_ name: String) -> String {
+        var safe = String(
+            name.map { $0.isASCII && ($0.isLetter || $0.isNumber || "._-@+=".contains($0)) ? $0 : "_" }.prefix(120)
+        )
+        while safe.hasPrefix(".") || safe.hasPrefix("-") { safe.removeFirst() }
+        return safe.isEmpty ? "label" : safe
+    }
+}
+
+extension DICOMDisplayColor {
+    var hexadecimal: String {
+        "#" + [red, green, blue].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

@@ -1,0 +1,220 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneJournal
+import NocturneMesh
+import NocturnePictures
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// The last three stages: measured labels, surfaces, files.
+extension ExistingLabels {
+    /// Labels with what was measured on them.
+    public struct MeasuredLabels: Sendable {
+        let maps: LabelMaps
+        /// In the order of the labels.
+        let measurements: [LabelMeasurement]
+        let hasIntensities: Bool
+        /// Drawn while the source images are still in memory.
+        let preview: RGBImage
+    }
+
+    func finish(
+        _ inferred: consuming LabelMaps,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> MeasuredLabels {
+        let scope = context.scope
+        let labels = inferred.labels
+        var found: [Int: LabelMeasurement] = [:]
+        for (place, volume) in inferred.volumes.enumerated() {
+            let own = labels.indices.filter { labels[$0].volume == place }
+            let measured = try LabelMeasurer.measure(
+                labels: volume,
+                image: inferred.image,
+                values: own.map { labels[$0].value },
+                scope: scope
+            )
+            for (index, measurement) in zip(own, measured) { found[index] = measurement }
+        }
+        let measurements = labels.indices.compactMap { found[$0] }
+        guard measurements.count == labels.count else {
+            throw VolumeError(path: inferred.source.path, detail: "a label belongs to no label volume")
+        }
+        let preview = try preview(of: inferred, measurements, scope)
+        return MeasuredLabels(
+            maps: LabelMaps(
+                source: inferred.source,
+                labels: labels,
+                volumes: inferred.volumes,
+                image: nil,
+                contours: inferred.contours,
+                notes: inferred.notes
+            ),
+            measurements: measurements,
+            hasIntensities: inferred.image != nil,
+            preview: preview
+        )
+    }
+
+    /// On the source images, or on black.
+    private func preview(
+        of maps: LabelMaps,
+        _ measurements: [LabelMeasurement],
+        _ scope: ComputeScope
+    ) throws -> RGBImage {
+        let geometry = maps.source.geometry
+        let isBlack = maps.image == nil
+        let image: Volume
+        if let volume = maps.image {
+            image = volume
+        } else {
+            image = Volume(
+                geometry: geometry,
+                voxels: try VoxelBuffer<Float>(count: geometry.shape.count).frozen()
+            )
+        }
+        let stated = maps.source.image?.window.flatMap(PictureWindow.init)
+        return try Preview(
+            volume: image,
+            labels: try drawn(maps.volumes, scope),
+            colors: Dictionary(
+                maps.labels.map { ($0.value, SIMD3($0.shownColor.red, $0.shownColor.green, $0.shownColor.blue)) }
+            ) { first, _ in first },
+            window: isBlack ? .fixed(lower: 0, upper: 1) : stated ?? .percentiles,
+            labelled: VoxelBox(around: measurements.compactMap(\.boundingBox))
+        ).image(scope: scope)
+    }
+
+    /// All volumes as one: where labels overlap, those of later volumes lie on top.
+    private func drawn(_ volumes: [LabelVolume], _ scope: ComputeScope) throws -> LabelVolume {
+        guard volumes.count > 1 else { return volumes[0] }
+        let shape = volumes[0].geometry.shape
+        var buffer = try volumes[0].voxels.mutableCopy()
+        for volume in volumes.dropFirst() {
+            try volume.voxels.withUnsafeBufferPointer { source in
+                try buffer.withUnsafeMutableBufferPointer { target in
+                    nonisolated(unsafe) let (source, target) = (source, target)
+                    try scope.forEach(shape.z) { k in
+                        for voxel in k * shape.sliceCount..<(k + 1) * shape.sliceCount where source[voxel] != 0 {
+                            target[voxel] = source[voxel]
+                        }
+                    }
+                }
+            }
+        }
+        return LabelVolume(geometry: volumes[0].geometry, voxels: buffer.frozen())
+    }
+
+    /// With one surface for every label that is there, written already: surfaces are let go one by one.
+    public struct MeshedLabels: Sendable {
+        let measured: MeasuredLabels
+        /// The folder that holds the files of ``meshes``, in staging.
+        let folder: String
+        /// By the place of the label.
+        let meshes: [Int: SegmentationResult.Mesh]
+        let notes: [String]
+    }
+
+    func render(
+        _ finished: consuming MeasuredLabels,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> MeshedLabels {
+        let folder = context.staging + "/meshes"
+        guard let format = options.meshes.format else {
+            return MeshedLabels(measured: finished, folder: folder, meshes: [:], notes: [])
+        }
+        try FileSystem.makeFolder(context.staging)
+        FileSystem.remove(folder)
+        try FileSystem.makeFolder(folder)
+        let writer = SurfaceWriter(format, frame: options.frame, folder: folder, scope: context.scope)
+        let (meshes, notes) =
+            finished.maps.source.kind == .structureSet
+            ? try extruded(finished, writer, context.scope) : try extracted(finished, writer, context.scope)
+        try writer.finish()
+        return MeshedLabels(measured: finished, folder: folder, meshes: meshes, notes: notes)
+    }
+
+    private typealias Surfaces = (meshes: [Int: SegmentationResult.Mesh], notes: [String])
+
+    /// Around the voxels of a segmentation.
+    private func extracted(
+        _ finished: MeasuredLabels,
+        _ writer: SurfaceWriter,
+        _ scope: ComputeScope
+    ) throws -> Surfaces {
+        var surfaces: Surfaces = ([:], [])
+        let maps = finished.maps
+        let bytes = VolumeMemory.surfaceBytes(maps.source.geometry.shape)
+        for (place, volume) in maps.volumes.enumerated() {
+            let own = maps.labels.indices.filter {
+                maps.labels[$0].volume == place && finished.measurements[$0].voxelCount > 0
+            }
+            let forecast = try SurfaceForecast(of: volume, scope: scope)
+            let isSmall = { index in forecast.workingBytes(of: maps.labels[index].value) <= bytes }
+            let places = Dictionary(own.map { (maps.labels[$0].value, $0) }) { first, _ in first }
+            try SurfaceExtractor.forEachSurface(
+                of: own.filter(isSmall).map { maps.labels[$0].value },
+                in: volume,
+                within: bytes,
+                forecast: forecast,
+                scope: scope
+            ) { value, surface in
+                guard !surface.isEmpty, let index = places[value] else { return }
+                surfaces.meshes[index] = try writer.write(surface, of: maps.labels[index])
+            }
+            for index in own where !isSmall(index) {
+                surfaces.notes.append(
+                    "no surface of \(maps.labels[index].name): it takes more memory than is planned for surfaces"
+                )
+            }
+        }
+        return surfaces
+    }
+
+    /// Of a structure set's contours themselves.
+    private func extruded(
+        _ finished: MeasuredLabels,
+        _ writer: SurfaceWriter,
+        _ scope: ComputeScope
+    ) throws -> Surfaces {
+        var surfaces: Surfaces = ([:], [])
+        let maps = finished.maps
+        for (index, contours) in maps.contours.enumerated() where !contours.isEmpty {
+            let label = maps.labels[index]
+            let made = try ContourExtruder.surface(
+                of: contours,
+                thickness: maps.source.geometry.spacing.z,
+                scope: scope
+            )
+            if made.leftOut > 0 {
+                surfaces.notes.append("\(label.name): the surface leaves out \(made.leftOut) contours")
+            }
+            if made.crossedPlanes > 0 {
+                surfaces.notes.append("\(label.name): contours cross each other in \(made.crossedPlanes) planes")
+            }
+            guard !made.mesh.isEmpty else { continue }
+            surfaces.meshes[index] = try writer.write(made.mesh, of: label)
+        }
+        return surfaces
+    }
+
+    func write(
+        _ meshed: consuming MeshedLabels,
+        into folder: String,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> ItemProduct {
+        try ExistingLabelsWriter(options: options, meshed: meshed, item: item).write(into: folder, scope: context.scope)
+    }
+}
+
+extension SurfaceWriter {
+    fileprivate func write(_ surface: SurfaceMesh, of label: ExistingLabel) throws -> SegmentationResult.Mesh {
+        let color = label.shownColor
+        return try write(surface, name: label.fileName, color: SIMD3(color.red, color.green, color.blue))
+    }
+}

@@ -1,0 +1,175 @@
+public import NocturneBatch
+public import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+public import NocturneJournal
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// DICOM segmentations and structure sets in; label maps, surfaces and measurements of what others have drawn out.
+///
+/// No network runs. Reading and filling are here, measuring in ``ExistingLabels/finish(_:_:_:)``.
+public struct ExistingLabels: Recipe {
+    /// What stands in the place of a model's id: in events, accounts and `--only`.
+    public static let model = "existing-labels"
+
+    let options: ExistingLabelsOptions
+
+    public init(options: ExistingLabelsOptions = ExistingLabelsOptions()) { self.options = options }
+
+    // MARK: Discovering and planning
+
+    public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
+        try ExistingDiscovery(options: options, scope: scope).run(request)
+    }
+
+    public func sharedBytes(threads: Int) throws -> Int { 0 }
+
+    public func plan(_ source: ExistingSource, threads: Int, lean: Bool) throws -> ItemPlan {
+        ExistingMemory(source: source, options: options).plan(threads: threads, lean: lean)
+    }
+
+    /// Without inference: the labels were drawn by others.
+    public func stages(_ start: StageBuilder<ExistingSource>) -> RecipeStages<ExistingSource> {
+        start.load(load).prepare(prepare).finish(finish).render(render).write(write)
+    }
+
+    /// There is nothing to be inferred.
+    public func secondsPerStep(scope: ComputeScope) throws -> Double { 0 }
+
+    // MARK: Loading and preparing
+
+    /// An object as read, and the images it belongs to.
+    public struct LoadedLabels: Sendable {
+        enum Content: Sendable {
+            case segmentation(DICOMSegmentation)
+            case structureSet(DICOMStructureSet)
+        }
+
+        let source: ExistingSource
+        let content: Content
+        let image: Volume?
+        let notes: [String]
+    }
+
+    func load(_ source: ExistingSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedLabels {
+        let content: LoadedLabels.Content
+        var notes = source.notes
+        switch source.kind {
+        case .segmentation:
+            let read = try DICOMSegmentationReader.read(
+                path: source.path,
+                on: source.image == nil ? nil : source.geometry,
+                limits: source.limits,
+                flag: context.scope.flag
+            )
+            guard read.geometry.matches(source.geometry) else {
+                throw DICOMReadError(.gridDiffers, path: source.path, detail: "changed since it was found")
+            }
+            notes += read.notes
+            content = .segmentation(read)
+        case .structureSet:
+            let read = try DICOMStructureSetReader.read(
+                path: source.path,
+                limits: source.limits,
+                flag: context.scope.flag
+            )
+            notes += read.notes
+            content = .structureSet(read)
+        }
+        let (image, faults) = try self.image(of: source, context.scope)
+        return LoadedLabels(source: source, content: content, image: image, notes: notes + faults)
+    }
+
+    /// The source images, or why they cannot be looked at: the labels are as good without.
+    private func image(of source: ExistingSource, _ scope: ComputeScope) throws -> (Volume?, [String]) {
+        guard let names = source.image?.sliceNames else { return (nil, []) }
+        do {
+            let series = try DICOMScanner.series(of: names, scope: scope)
+            if let problem = series.problem { throw problem }
+            guard let geometry = series.geometry, geometry.matches(source.geometry) else {
+                throw DICOMReadError(.gridDiffers, path: names[0].path, detail: "the slices lie elsewhere by now")
+            }
+            var oddities: [String] = []
+            let volume = try DICOMReader.readVolume(series, scope: scope) { oddities.append($0) }
+            return (volume, oddities)
+        } catch let error as DICOMReadError {
+            let ofPixels: Set<DICOMReadError.Code> = [
+                .decoderFailed, .wrongPixelLength, .missingPixelData, .unsupportedPixels,
+            ]
+            guard ofPixels.contains(error.code) else { throw error }
+            return (nil, ["intensities are not measured: the source images cannot be read: \(error.detail)"])
+        }
+    }
+
+    /// Labels on a grid, whatever they came as.
+    public struct LabelMaps: Sendable {
+        let source: ExistingSource
+        let labels: [ExistingLabel]
+        let volumes: [LabelVolume]
+        let image: Volume?
+        /// Of a structure set, in the order of ``labels``.
+        let contours: [[[SIMD3<Double>]]]
+        let notes: [String]
+    }
+
+    func prepare(
+        _ loaded: consuming LoadedLabels,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> LabelMaps {
+        switch loaded.content {
+        case .segmentation(let read):
+            return LabelMaps(
+                source: loaded.source,
+                labels: ExistingLabel.labels(of: read),
+                volumes: read.masks,
+                image: loaded.image,
+                contours: [],
+                notes: loaded.notes
+            )
+        case .structureSet(let read):
+            return try filled(read, loaded.source, loaded.image, loaded.notes, context.scope)
+        }
+    }
+
+    private func filled(
+        _ set: DICOMStructureSet,
+        _ source: ExistingSource,
+        _ image: Volume?,
+        _ notes: [String],
+        _ scope: ComputeScope
+    ) throws -> LabelMaps {
+        var notes = notes
+        var volumes = try RegionVolumes(geometry: source.geometry, most: source.volumes, scope: scope)
+        var labels = ExistingLabel.labels(of: set)
+        for (index, region) in set.regions.enumerated() {
+            let contours = region.contours.map(\.points)
+            guard let added = try volumes.add(contours, value: labels[index].value) else {
+                throw VolumeError(
+                    path: source.path,
+                    detail: "regions overlap so much that they need more than \(source.volumes) label volumes"
+                )
+            }
+            labels[index].volume = added.volume
+            notes += added.account.notes(about: region.name)
+        }
+        let made = volumes.frozen()
+        if made.count > 1 { notes.append("regions overlap: they are spread over \(made.count) label volumes") }
+        return LabelMaps(
+            source: source,
+            labels: labels,
+            volumes: made,
+            image: image,
+            contours: set.regions.map { $0.contours.map(\.points) },
+            notes: notes
+        )
+    }
+
+    // MARK: Recognising
+
+    public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
+        try ExistingLabelsResult.adopt(folder: folder, fingerprint: fingerprint)
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+package import NocturneBatch
+package import NocturneInference
+package import NocturneRecipeSupport
+package import NocturneSystem
+
+/// Existing DICOM segmentations and structure sets as items, as the registry lists it.
+package enum ExistingLabelsKind: RecipeKind {
+    package static let task = ExistingLabels.model
+    package static let purpose = "read existing labels"
+    package static let settings: (any ModelSettings.Type)? = nil
+    package static let arguments: [any RecipeArguments.Type] = [SurfaceArguments.self, ExistingLabelsArguments.self]
+    package static var resultSchema: JSONSchema { VolumeSchemas.existingLabels }
+
+    package static func options(
+        from arguments: ParsedRecipeArguments,
+        hasModels: Bool
+    ) throws -> ExistingLabelsOptions? {
+        guard arguments[ExistingLabelsArguments.self].existingLabels else { return nil }
+        let surfaces = arguments[SurfaceArguments.self]
+        return ExistingLabelsOptions(meshes: surfaces.meshes, frame: surfaces.frame)
+    }
+
+    package static func make(_ models: [ChosenModel], options: ExistingLabelsOptions) throws -> any Recipe {
+        ExistingLabels(options: options)
+    }
+
+    package static func inspect(
+        _ item: CommittedItem,
+        _ document: JSONValue,
+        flag: CancellationFlag
+    ) throws -> ResultFindings {
+        try ExistingLabelsResult.findings(of: item, document, schema: resultSchema, flag: flag)
+    }
+}
+
+/// The option that asks for existing labels.
+package struct ExistingLabelsArguments: RecipeArguments {
+    package static let title = "Existing labels"
+
+    @Flag(help: "Take DICOM segmentations and structure sets below the inputs as items too. Needs no model.")
+    var existingLabels = false
+
+    package init() {}
+
+    package var given: [String] { existingLabels ? ["--existing-labels"] : [] }
+}

@@ -1,0 +1,66 @@
+import NocturneBatch
+import NocturneJournal
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// `result.json` of a segmentation or structure set: a function of it, its source images and the options, with nothing
+/// of when and where.
+struct ExistingLabelsResult: ItemResult {
+    struct Source: Codable {
+        /// "segmentation" or "structureSet".
+        let kind: String
+        let name: String
+        let shape: [Int]
+        let spacingMm: [Double]
+        let orientation: String
+        /// Rows of the map from voxel indices (i, j, k) to RAS+ millimetres.
+        let affineRas: [[Double]]
+    }
+
+    /// What the intensities are of.
+    struct Image: Codable {
+        let modality: String
+        let files: Int
+    }
+
+    struct Label: Codable, MeasuredLabel {
+        let value: Int
+        let number: Int
+        let name: String
+        let description: String
+        let kind: String
+        @Nullable var color: String?
+        @Nullable var code: SegmentationResult.Code?
+        /// The label map it is in.
+        let file: String
+        let status: String
+        let voxelCount: Int
+        @Nullable var volumeMm3: Double?
+        @Nullable var volumeMl: Double?
+        @Nullable var intensity: SegmentationResult.Intensity?
+        @Nullable var centroidRasMm: [Double]?
+        @Nullable var boundingBox: SegmentationResult.Box?
+        /// Null where the grid is only as large as the object.
+        @Nullable var touchesBorder: Bool?
+        @Nullable var mesh: SegmentationResult.Mesh?
+
+        var cutByBorder: Bool? { touchesBorder }
+    }
+
+    let schemaVersion: Int
+    let disclaimer: String
+    let task: String
+    let item: String
+    let fingerprint: String
+    let source: Source
+    /// Null where they are not among the inputs or have another grid.
+    @Nullable var image: Image?
+    let options: [String: String]
+    /// In the order of the object.
+    let labels: [Label]
+    let files: [ItemFile]
+    var notes: [String]
+
+    /// Rows for the table of the cohort.
+    var statistics: [Statistic] { labels.flatMap(\.statistics) }
+}

@@ -1,0 +1,106 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneJournal
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Writes what a segmentation or structure set leaves behind.
+struct ExistingLabelsWriter {
+    let options: ExistingLabelsOptions
+    let meshed: ExistingLabels.MeshedLabels
+    let item: RecipeItem
+
+    private var maps: ExistingLabels.LabelMaps { meshed.measured.maps }
+
+    func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+        var written: [String] = []
+        for (place, volume) in maps.volumes.enumerated() {
+            let names = maps.labels.filter { $0.volume == place }.map {
+                NIfTILabel(
+                    value: $0.value,
+                    name: $0.name,
+                    red: $0.shownColor.red,
+                    green: $0.shownColor.green,
+                    blue: $0.shownColor.blue
+                )
+            }
+            try NIfTIWriter.writeLabels(volume, names: names, codes: nil, to: folder + "/" + file(place), scope: scope)
+            written.append(file(place))
+        }
+        try PNGWriter.write(meshed.measured.preview, to: folder + "/preview.png")
+        written.append("preview.png")
+        if !meshed.meshes.isEmpty {
+            try FileSystem.move(meshed.folder, to: folder + "/meshes")
+            written += meshed.meshes.values.fileNames
+        }
+        let geometry = maps.source.geometry
+        let spacing = geometry.spacing
+        let image = meshed.measured.hasIntensities ? maps.source.image : nil
+        let result = ExistingLabelsResult(
+            schemaVersion: 1,
+            disclaimer: Disclaimer.text,
+            task: ExistingLabels.model,
+            item: item.name,
+            fingerprint: item.fingerprint,
+            source: .init(
+                kind: maps.source.kind.rawValue,
+                name: maps.source.name,
+                shape: [geometry.shape.x, geometry.shape.y, geometry.shape.z],
+                spacingMm: [spacing.x, spacing.y, spacing.z],
+                orientation: geometry.orientationCode,
+                affineRas: Array(geometry.affine.rows.prefix(3))
+            ),
+            image: image.map { .init(modality: $0.modality ?? "", files: $0.files.count) },
+            options: options.shown,
+            labels: maps.labels.indices.map(entry),
+            files: try written.map { try ItemFile($0, in: folder) },
+            notes: maps.notes + meshed.notes + emptyNotes
+        )
+        return try result.write(into: folder, of: maps.source)
+    }
+
+    private func file(_ place: Int) -> String {
+        place == 0 ? "segmentation.nii.gz" : "segmentation-\(place + 1).nii.gz"
+    }
+
+    private var emptyNotes: [String] {
+        let empty = maps.labels.indices.filter { meshed.measured.measurements[$0].voxelCount == 0 }
+        return empty.isEmpty ? [] : ["without a voxel: " + empty.map { maps.labels[$0].name }.joined(separator: ", ")]
+    }
+
+    private func entry(_ index: Int) -> ExistingLabelsResult.Label {
+        let label = maps.labels[index]
+        let measured = meshed.measured.measurements[index]
+        let isPresent = measured.voxelCount > 0
+        // A grid that is made around the labels ends where they do.
+        let isWhole = maps.source.image != nil
+        func rounded(_ value: Double) -> Double { SegmentationResult.rounded(value) }
+        return ExistingLabelsResult.Label(
+            value: Int(label.value),
+            number: label.number,
+            name: label.name,
+            description: label.description,
+            kind: label.kind,
+            color: label.color?.hexadecimal,
+            code: label.code.map { .init(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) },
+            file: file(label.volume),
+            status: isWhole || !isPresent ? measured.status.rawValue : "present",
+            voxelCount: measured.voxelCount,
+            volumeMm3: isPresent ? rounded(measured.volumeMm3) : nil,
+            volumeMl: isPresent ? rounded(measured.volumeMl) : nil,
+            intensity: measured.intensity.map(SegmentationResult.Intensity.init),
+            centroidRasMm: measured.centroid.map { [rounded($0.x), rounded($0.y), rounded($0.z)] },
+            boundingBox: measured.boundingBox.map {
+                .init(
+                    lower: [$0.lower.x, $0.lower.y, $0.lower.z],
+                    upper: [$0.upper.x - 1, $0.upper.y - 1, $0.upper.z - 1]
+                )
+            },
+            touchesBorder: isWhole && isPresent ? measured.touchesBorder : nil,
+            mesh: meshed.meshes[index]
+        )
+    }
+}

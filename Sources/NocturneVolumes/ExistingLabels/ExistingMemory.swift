@@ -1,0 +1,78 @@
+import NocturneBatch
+import NocturneCore
+import NocturneFormats
+import NocturnePictures
+import NocturnePostprocess
+import NocturneRecipeSupport
+
+/// Every large buffer of an object's way, from what was found out before its pixels were read.
+struct ExistingMemory {
+    let source: ExistingSource
+    let options: ExistingLabelsOptions
+
+    /// - Parameter lean: changes nothing: an object has one way.
+    func plan(threads: Int, lean: Bool) -> ItemPlan {
+        let shape = source.geometry.shape
+        let voxels = shape.count
+        let isStructureSet = source.kind == .structureSet
+        let surfaces = options.meshes == .none ? 0 : VolumeMemory.surfaceBytes(shape)
+        return ItemPlan(
+            buffers: [
+                // Without images, the black that labels are drawn on.
+                PlannedBuffer("source voxels", bytes: voxels * 4, from: .load, through: .finish),
+                PlannedBuffer("object's file", bytes: 2 * source.bytes, from: .load, through: .load),
+                PlannedBuffer(
+                    "decoder",
+                    bytes: (source.image?.decoderBytes ?? VolumeSource.leastDecoderBytes) * threads,
+                    from: .load,
+                    through: .load
+                ),
+                PlannedBuffer("contours", bytes: 64 * source.points, from: .load, through: .render),
+                PlannedBuffer(
+                    "label volumes",
+                    bytes: voxels * 2 * source.volumes,
+                    from: isStructureSet ? .prepare : .load,
+                    through: .write
+                ),
+                PlannedBuffer(
+                    "contours being filled",
+                    bytes: isStructureSet
+                        ? voxels * 2 + 64 * source.points + (shape.sliceCount + shape.y) * threads : 0,
+                    from: .prepare,
+                    through: .prepare
+                ),
+                PlannedBuffer(
+                    "labels as drawn",
+                    bytes: source.volumes > 1 ? voxels * 2 : 0,
+                    from: .finish,
+                    through: .finish
+                ),
+                PlannedBuffer(
+                    "measuring",
+                    bytes: LabelMeasurer.predictedBytes(threads: threads),
+                    from: .finish,
+                    through: .finish
+                ),
+                PlannedBuffer(
+                    "pictures",
+                    bytes: Preview.predictedBytes(shape, threads: threads),
+                    from: .finish,
+                    through: .finish
+                ),
+                PlannedBuffer(
+                    "surfaces",
+                    bytes: isStructureSet ? bytesPerPoint * source.mostPoints : surfaces,
+                    from: .render,
+                    through: .render
+                ),
+                PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
+            ],
+            steps: 1,
+            isLean: lean,
+            diskBytes: voxels * source.volumes + (isStructureSet ? 400 * source.points : surfaces / 4)
+        )
+    }
+
+    /// Two corners and about four triangles, in the slab, in the surface and while it is measured.
+    private let bytesPerPoint = 640
+}

@@ -1,0 +1,40 @@
+import NocturneFormats
+import NocturneRecipeSupport
+
+/// A DICOM object that holds labels instead of an image.
+struct LabelObject: Hashable {
+    enum Kind: String, Codable, Sendable {
+        case segmentation, structureSet
+
+        init?(sopClassUID: String) {
+            switch sopClassUID {
+            case "1.2.840.10008.5.1.4.1.1.66.4", "1.2.840.10008.5.1.4.1.1.66.7": self = .segmentation
+            case "1.2.840.10008.5.1.4.1.1.481.3": self = .structureSet
+            default: return nil
+            }
+        }
+
+        var words: String {
+            switch self {
+            case .segmentation: "a DICOM segmentation"
+            case .structureSet: "a DICOM structure set"
+            }
+        }
+    }
+
+    let path: String
+    let kind: Kind
+
+    /// Those of a series that is no volume. Headers of files whose slices could not be told are read again.
+    static func objects(of series: DICOMSeries) -> [LabelObject] {
+        guard series.problem != nil else { return [] }
+        let classes = Dictionary(series.slices.map { ($0.object.path, $0.object.sopClassUID) }) { first, _ in first }
+        return series.files.compactMap { path in
+            let name = classes[path] ?? (try? DICOMObject.readHeader(path: path))?.sopClassUID
+            return name.flatMap(Kind.init(sopClassUID:)).map { LabelObject(path: path, kind: $0) }
+        }
+    }
+
+    /// Why a recipe that reads images leaves it.
+    var strangerWords: String { kind.words + ", which --existing-labels takes" }
+}

@@ -1,0 +1,116 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+import Synchronization
+
+/// Regions of a structure set as label maps: a further one wherever a region meets others.
+struct RegionVolumes {
+    private let geometry: VolumeGeometry
+    private let most: Int
+    private let scope: ComputeScope
+    private var volumes: [Box] = []
+    private let scratch: Box
+
+    private final class Box {
+        var buffer: VoxelBuffer<UInt16>
+        init(_ buffer: consuming VoxelBuffer<UInt16>) { self.buffer = buffer }
+    }
+
+    /// - Parameter most: volumes.
+    /// - Throws: `AllocationError`.
+    init(geometry: VolumeGeometry, most: Int, scope: ComputeScope) throws {
+        self.geometry = geometry
+        self.most = most
+        self.scope = scope
+        scratch = Box(try VoxelBuffer(count: geometry.shape.count))
+    }
+
+    /// Fills the contours of a region with `value`.
+    /// - Returns: the place of its volume, and what became of the contours; nil where no volume is left for it.
+    mutating func add(
+        _ contours: [[SIMD3<Double>]],
+        value: UInt16
+    ) throws -> (volume: Int, account: ContourRasterizer.Account)? {
+        if volumes.isEmpty { volumes.append(Box(try VoxelBuffer(count: geometry.shape.count))) }
+        let account = try ContourRasterizer.fill(
+            contours,
+            value: value,
+            into: &scratch.buffer,
+            geometry: geometry,
+            scope: scope
+        )
+        guard account.voxelCount > 0 else { return (0, account) }
+        let slices = slices(of: contours)
+        var place = 0
+        while place < volumes.count, try meets(volumes[place], slices) { place += 1 }
+        if place == volumes.count {
+            guard place < most else { return nil }
+            volumes.append(Box(try VoxelBuffer(count: geometry.shape.count)))
+        }
+        try move(into: volumes[place], slices)
+        return (place, account)
+    }
+
+    /// The volumes, which are empty of this afterwards.
+    mutating func frozen() -> [LabelVolume] {
+        defer { volumes = [] }
+        return volumes.map { box in
+            var buffer = VoxelBuffer<UInt16>.empty
+            swap(&buffer, &box.buffer)
+            return LabelVolume(geometry: geometry, voxels: buffer.frozen())
+        }
+    }
+
+    /// All that the contours can have touched.
+    private func slices(of contours: [[SIMD3<Double>]]) -> Range<Int> {
+        guard let inverse = geometry.affine.inverse else { return 0..<0 }
+        var (lower, upper) = (Double.infinity, -Double.infinity)
+        for point in contours.joined() {
+            let height = inverse(point).z
+            lower = min(lower, height)
+            upper = max(upper, height)
+        }
+        let last = Double(geometry.shape.z)
+        let first = Int(min(max(lower.rounded(.down), 0), last))
+        return first..<max(first, Int(min(max(upper.rounded(.up) + 1, 0), last)))
+    }
+
+    private func meets(_ box: Box, _ slices: Range<Int>) throws(CancelledError) -> Bool {
+        let size = geometry.shape.sliceCount
+        let found = Atomic<Bool>(false)
+        try box.buffer.withUnsafeBufferPointer { (target) throws(CancelledError) in
+            try scratch.buffer.withUnsafeBufferPointer { (source) throws(CancelledError) in
+                nonisolated(unsafe) let (target, source) = (target, source)
+                try scope.forEach(slices.count) { index in
+                    guard !found.load(ordering: .relaxed) else { return }
+                    let start = (slices.lowerBound + index) * size
+                    for voxel in start..<start + size where source[voxel] != 0 && target[voxel] != 0 {
+                        found.store(true, ordering: .relaxed)
+                        return
+                    }
+                }
+            }
+        }
+        return found.load(ordering: .relaxed)
+    }
+
+    /// Leaves the scratch empty.
+    private func move(into box: Box, _ slices: Range<Int>) throws(CancelledError) {
+        let size = geometry.shape.sliceCount
+        try box.buffer.withUnsafeMutableBufferPointer { (target) throws(CancelledError) in
+            try scratch.buffer.withUnsafeMutableBufferPointer { (source) throws(CancelledError) in
+                nonisolated(unsafe) let (target, source) = (target, source)
+                try scope.forEach(slices.count) { index in
+                    let start = (slices.lowerBound + index) * size
+                    for voxel in start..<start + size where source[voxel] != 0 {
+                        target[voxel] = source[voxel]
+                        source[voxel] = 0
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+import NocturneBatch
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// One volume, or one file that should have been one.
+struct FoundVolume: Sendable {
+    var key: String
+    var name: String
+    var path: String
+    var files: [FoundFile]
+    /// The voxels of NIfTI pairs, whose headers are ``files``.
+    var images: [FoundFile] = []
+    var volume: Result<VolumeFacts, Refusal>
+    var order: String
+
+    /// What the result will be made of.
+    var allFiles: [FoundFile] { files + images }
+}
+
+struct VolumeFacts: Sendable {
+    var format: VolumeSource.Format
+    var geometry: VolumeGeometry
+    var spacing: SIMD3<Double>
+    var modality: String?
+    var seriesInstanceUID: String?
+    /// What its header says is to be shown.
+    var window: StatedWindow?
+    /// Of a DICOM series.
+    var series: SeriesFacts?
+    /// What its result should say of a header of another kind.
+    var notes: [String] = []
+}
+
+/// What finds a DICOM series again.
+struct SeriesFacts: Sendable {
+    var part: String?
+    var names: [DICOMSliceName]
+    /// Voxels before resampling; nil where nothing is resampled.
+    var storedVoxels: Int?
+    var notes: [String]
+}
+
+extension VolumeFacts {
+    init(_ header: NIfTIHeader) {
+        self.init(format: .nifti, geometry: header.geometry, spacing: header.pixelSpacing)
+        notes = header.notes
+        window = header.displayRange.map { StatedWindow(lower: $0.lower, upper: $0.upper) }
+    }
+}
+
+struct Refusal: Error {
+    var problem: ItemProblem
+}
+
+/// Which files make up a case of a model: nnU-Net's convention, `<case>_0000.nii.gz`, `<case>_0001.nii.gz` and so on
+/// for its channels, in one folder.
+struct ChannelCases {
+    let model: ModelPackage
+
+    private var wanted: Int { model.channels.count }
+    private var channelNames: String { model.channels.map(\.name).joined(separator: ", ") }
+
+    /// A file named by the convention.
+    private struct Channel {
+        let index: Int
+        let volume: FoundVolume
+    }
+
+    func cases(_ found: [FoundVolume]) -> [FoundVolume] {
+        var groups: [String: [Channel]] = [:]
+        var result: [FoundVolume] = []
+        for volume in found {
+            guard let (name, index) = Self.split(volume) else {
+                result.append(wanted == 1 ? volume : alone(volume))
+                continue
+            }
+            groups[volume.files[0].folderPath + "/" + name, default: []].append(Channel(index: index, volume: volume))
+        }
+        for (path, channels) in groups {
+            let channels = channels.sorted { $0.index < $1.index }
+            result += wanted == 1 ? ofOneChannel(channels, path) : [ofSeveralChannels(channels, path)]
+        }
+        return result.sorted { $0.order < $1.order }
+    }
+
+    private static func split(_ volume: FoundVolume) -> (name: String, index: Int)? {
+        volume.key.hasPrefix("nifti:") && volume.files.count == 1 ? split(volume.name) : nil
+    }
+
+    /// The name of the case and the channel's number, from a stem that ends with an underscore and four digits.
+    private static func split(_ stem: String) -> (name: String, index: Int)? {
+        let parts = stem.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count > 1, let last = parts.last, last.utf8.count == 4,
+            last.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let index = Int(last)
+        else { return nil }
+        let name = stem.dropLast(5)
+        return name.isEmpty ? nil : (String(name), index)
+    }
+
+    /// The other channels of files that were named one by one, where they lie beside them: a list of what is to be tried
+    /// again names a case by its first file.
+    static func siblings(of files: [FoundFile], channels: Int) -> [FoundFile] {
+        guard channels > 1 else { return [] }
+        var known = Set(files.map(\.path))
+        var siblings: [FoundFile] = []
+        for file in files {
+            let stem = VolumeDiscovery.stem(file.fileName)
+            guard let (name, _) = split(stem) else { continue }
+            let ending = file.fileName.dropFirst(stem.count)
+            for index in 0..<channels {
+                let fileName = "\(name)_\(digits(index))\(ending)"
+                let path = "\(file.folderPath)/\(fileName)"
+                guard !known.contains(path), FileSystem.size(path) != nil else { continue }
+                known.insert(path)
+                siblings.append(
+                    FoundFile(path: path, name: file.name.dropLast(file.fileName.count) + fileName, root: file.root)
+                )
+            }
+        }
+        return siblings
+    }
+
+    private func alone(_ volume: FoundVolume) -> FoundVolume {
+        guard case .success(let facts) = volume.volume else { return volume }
+        return refused(
+            volume,
+            facts.format == .dicom
+                ? "\(model.id) takes \(wanted) channels (\(channelNames)); a DICOM series is one"
+                : "\(model.id) takes \(wanted) channels (\(channelNames)), as files <case>_0000, <case>_0001 and so on; "
+                    + "this name has no such number"
+        )
+    }
+
+    /// Numbers are numbers of volumes, unless the files look like channels of one case: from 0000 on without a gap, few,
+    /// and all on one grid. Those would be given to the wrong model.
+    private func ofOneChannel(_ channels: [Channel], _ path: String) -> [FoundVolume] {
+        let volumes = channels.map(\.volume)
+        let geometries = volumes.compactMap { try? $0.volume.get().geometry }
+        let isCase =
+            channels.map(\.index) == Array(0..<channels.count) && (2...8).contains(channels.count)
+            && geometries.count == channels.count && geometries.allSatisfy { $0.matches(geometries[0]) }
+        guard isCase else {
+            guard volumes.count == 1, channels[0].index == 0 else { return volumes }
+            // The one channel of a case, which has the case's name.
+            var only = volumes[0]
+            only.name = String(only.name.dropLast(5))
+            return [only]
+        }
+        let reason =
+            "the case has \(channels.count) channels (0000 to \(Self.digits(channels.count - 1))), \(model.id) takes 1 "
+            + "(\(channelNames)); to use one of them, --include '*_0000*'"
+        return [merged(volumes, path, .failure(Refusal(problem: .refused(reason))))]
+    }
+
+    private func ofSeveralChannels(_ channels: [Channel], _ path: String) -> FoundVolume {
+        let volumes = channels.map(\.volume)
+        func refusal(_ reason: String) -> FoundVolume {
+            merged(volumes, path, .failure(Refusal(problem: .refused(reason))))
+        }
+        let missing = (0..<wanted).filter { index in !channels.contains { $0.index == index } }.map(Self.digits)
+        let surplus = channels.map(\.index).filter { $0 >= wanted }.map(Self.digits)
+        guard missing.isEmpty, surplus.isEmpty, channels.count == wanted else {
+            var faults: [String] = []
+            if !missing.isEmpty { faults.append("\(missing.joined(separator: ", ")) missing") }
+            if !surplus.isEmpty { faults.append("\(surplus.joined(separator: ", ")) too many") }
+            if channels.count > Set(channels.map(\.index)).count { faults.append("a number given twice") }
+            return refusal(
+                "\(model.id) takes \(wanted) channels (\(channelNames)): " + faults.joined(separator: "; ")
+            )
+        }
+        var facts: VolumeFacts?
+        var notes: [String] = []
+        for (channel, volume) in zip(model.channels, volumes) {
+            switch volume.volume {
+            case .failure(let refusal):
+                var refused = merged(volumes, path, .failure(refusal))
+                if case .refused(let reason) = refusal.problem {
+                    refused.volume = .failure(Refusal(problem: .refused("\(Self.marked(volume)): \(reason)")))
+                }
+                return refused
+            case .success(let own):
+                let first = facts ?? own
+                facts = first
+                guard own.geometry.shape == first.geometry.shape, Self.agree(own.spacing, first.spacing) else {
+                    return refusal(
+                        "channel \(channel.name) (\(Self.marked(volume))) has \(own.geometry.shape) voxels of "
+                            + "\(Self.text(own.spacing)) mm, the first has \(first.geometry.shape) of "
+                            + "\(Self.text(first.spacing)) mm"
+                    )
+                }
+                if let words = Self.difference(own.geometry.affine, first.geometry.affine) {
+                    return refusal(
+                        "channel \(channel.name) (\(Self.marked(volume))) \(words) than those of the first; "
+                            + "channels of one case must lie on one grid"
+                    )
+                }
+                notes += own.notes.map { "channel \(channel.name): \($0)" }
+            }
+        }
+        guard var whole = facts else { return refusal("no channel") }
+        whole.notes = notes
+        return merged(volumes, path, .success(whole))
+    }
+
+    /// nnU-Net's tolerance.
+    private static func agree(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> Bool {
+        (0..<3).allSatisfy { abs(a[$0] - b[$0]) <= 1e-8 + 1e-5 * abs(b[$0]) }
+    }
+
+    /// Where the voxels lie otherwise in the patient than the network would take them to; nil where they do not. nnU-Net
+    /// only warns of it.
+    private static func difference(_ own: Affine, _ first: Affine) -> String? {
+        func largest(_ vector: SIMD3<Double>) -> Double { max(abs(vector.x), abs(vector.y), abs(vector.z)) }
+        for axis in 0..<3 {
+            let (a, b) = (own.column(axis), first.column(axis))
+            let turned = largest(a / length(a) - b / length(b))
+            // Not a number is no match either.
+            guard turned <= 1e-3 else { return "has axes that point elsewhere, by \(Float(turned)) of their length," }
+        }
+        let shifted = first.inverse.map { largest($0(own.translation)) } ?? .nan
+        guard shifted <= 0.5 else { return "has voxels that lie elsewhere, by \(Float(shifted)) voxels," }
+        return nil
+    }
+
+    private static func marked(_ volume: FoundVolume) -> String {
+        IdentifierPolicy.mark(volume.files[0].fileName)
+    }
+
+    private static func text(_ spacing: SIMD3<Double>) -> String {
+        (0..<3).map { "\(Float(spacing[$0]))" }.joined(separator: "×")
+    }
+
+    private static func digits(_ index: Int) -> String {
+        let text = String(index)
+        return String(repeating: "0", count: max(0, 4 - text.count)) + text
+    }
+
+    private func merged(
+        _ volumes: [FoundVolume],
+        _ path: String,
+        _ volume: Result<VolumeFacts, Refusal>
+    ) -> FoundVolume {
+        let name = volumes[0].name.dropLast(5)
+        return FoundVolume(
+            key: "case:" + path,
+            name: String(name),
+            path: volumes[0].path,
+            files: volumes.flatMap(\.files),
+            images: volumes.flatMap(\.images),
+            volume: volume,
+            order: volumes[0].order
+        )
+    }
+
+    private func refused(_ volume: FoundVolume, _ reason: String) -> FoundVolume {
+        var refused = volume
+        refused.volume = .failure(Refusal(problem: .refused(reason)))
+        return refused
+    }
+}

@@ -1,0 +1,131 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Segmentations and structure sets as `nocturne inspect` shows them.
+extension InputInspection {
+    /// - Throws: `CancelledError`.
+    func entry(_ object: LabelObject, of series: DICOMSeries, in scan: DICOMScan) throws -> Entry {
+        do {
+            switch object.kind {
+            case .segmentation: return try segmentation(object.path, series, scan)
+            case .structureSet: return try structureSet(object.path, series, scan)
+            }
+        } catch let error as DICOMReadError {
+            return labelEntry(object, series, nil, [], [], [], problem: error.detail)
+        }
+    }
+
+    private func segmentation(
+        _ path: String,
+        _ series: DICOMSeries,
+        _ scan: DICOMScan
+    ) throws(DICOMReadError) -> Entry {
+        let header = try DICOMSegmentationReader.readHeader(path: path, limits: ExistingSource.limits)
+        let labels = header.segments.map {
+            Label(
+                number: Int($0.number),
+                name: $0.label,
+                color: $0.color?.hexadecimal,
+                code: $0.type.map { "\($0.scheme) \($0.value) (\($0.meaning))" },
+                contours: nil
+            )
+        }
+        let kind =
+            switch header.kind {
+            case .binary: "binary"
+            case .fractional: "fractional"
+            case .labelMap: "label map"
+            }
+        let images = SourceImages(scan.series).candidates(
+            series: header.referencedSeriesUID,
+            images: [],
+            frameOfReference: header.frameOfReferenceUID
+        )
+        return labelEntry(
+            LabelObject(path: path, kind: .segmentation),
+            series,
+            header.geometry,
+            ["\(kind), \(labels.count) segment\(labels.count == 1 ? "" : "s")"] + labels.map(words),
+            [reference(header.referencedSeriesUID, images)],
+            labels,
+            problem: nil
+        )
+    }
+
+    private func structureSet(
+        _ path: String,
+        _ series: DICOMSeries,
+        _ scan: DICOMScan
+    ) throws -> Entry {
+        let set = try DICOMStructureSetReader.read(path: path, limits: ExistingSource.limits, flag: scope.flag)
+        let labels = set.regions.map {
+            Label(
+                number: $0.number,
+                name: $0.name,
+                color: $0.color?.hexadecimal,
+                code: $0.code.map { "\($0.scheme) \($0.value) (\($0.meaning))" },
+                contours: $0.contours.count
+            )
+        }
+        let images = SourceImages(scan.series).candidates(
+            series: set.referencedSeriesUID,
+            images: Set(set.referencedImageUIDs),
+            frameOfReference: set.frameOfReferenceUID
+        )
+        var notes = set.notes
+        if let found = images.series.first, images.isNamed {
+            let missing = set.missingImages(among: Set(found.slices.map(\.object.sopInstanceUID))).count
+            if missing > 0 { notes.append("\(missing) of the images that it refers to are not there") }
+        }
+        return labelEntry(
+            LabelObject(path: path, kind: .structureSet),
+            series,
+            nil,
+            ["\(labels.count) region\(labels.count == 1 ? "" : "s")"] + labels.map(words),
+            [reference(set.referencedSeriesUID, images)] + notes,
+            labels,
+            problem: nil
+        )
+    }
+
+    private func words(_ label: Label) -> String {
+        let parts = [
+            label.name.isEmpty ? "without a name" : label.name, label.color, label.code,
+            label.contours.map { "\($0) contour\($0 == 1 ? "" : "s")" },
+        ]
+        return "\(label.number): " + parts.compactMap { $0 }.joined(separator: ", ")
+    }
+
+    private func reference(_ uid: String, _ images: SourceImages.Candidates) -> String {
+        if let found = images.series.first, let path = found.files.min() {
+            return (images.isNamed ? "of the series of " : "in the frame of reference of the series of ") + path
+        }
+        return uid.isEmpty ? "names no series that is here" : "of series \(uid), which is not here"
+    }
+
+    private func labelEntry(
+        _ object: LabelObject,
+        _ series: DICOMSeries,
+        _ geometry: VolumeGeometry?,
+        _ details: [String],
+        _ notes: [String],
+        _ labels: [Label],
+        problem: String?
+    ) -> Entry {
+        var entry = described(
+            object.path,
+            object.kind == .segmentation ? "DICOM segmentation" : "DICOM structure set",
+            series.modality,
+            geometry,
+            details,
+            notes: notes,
+            problem: problem
+        )
+        entry.seriesInstanceUid = series.seriesInstanceUID
+        entry.labels = labels
+        return entry
+    }
+}

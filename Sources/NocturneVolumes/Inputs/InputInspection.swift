@@ -1,0 +1,215 @@
+public import NocturneBatch
+public import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneRecipeSupport
+public import NocturneSystem
+
+/// What lies below the inputs, without a model in mind.
+public struct InputInspection {
+    public struct Entry: Encodable, Sendable {
+        public let path: String
+        @Nullable public var format: String?
+        @Nullable public var modality: String?
+        @Nullable public var shape: [Int]?
+        @Nullable public var spacingMm: [Double]?
+        @Nullable public var orientation: String?
+        @Nullable public var affineRas: [[Double]]?
+        /// What tells this part from the others of its series; nil for a whole series.
+        @Nullable public var part: String?
+        @Nullable public var seriesInstanceUid: String?
+        /// Number of files; nil for an entry of one file that is no series.
+        @Nullable public var files: Int?
+        public let details: [String]
+        /// Facts that hinder nothing: how a series was split, what was left out, what would be resampled.
+        public let notes: [String]
+        /// Of a leaning or uneven series: the figures, whether or not it is resampled.
+        @Nullable public var correction: Correction?
+        /// Of an object that holds labels instead of an image; nil for volumes.
+        @Nullable public var labels: [Label]?
+        /// Why it is no volume for Nocturne; nil when it is one, or an object that `--existing-labels` takes.
+        @Nullable public var problem: String?
+    }
+
+    /// A segment or region.
+    public struct Label: Codable, Sendable {
+        public let number: Int
+        public let name: String
+        @Nullable public var color: String?
+        /// Scheme, value and meaning.
+        @Nullable public var code: String?
+        /// Of a region.
+        @Nullable public var contours: Int?
+    }
+
+    /// How a leaning or uneven series is put on an upright, even grid.
+    public struct Correction: Codable, Sendable {
+        /// Whether that was asked for; otherwise the series is refused.
+        public let isApplied: Bool
+        public let tiltDegrees: Double
+        public let shortestStepMm: Double
+        public let longestStepMm: Double
+        public let interpolatedPlanes: Int
+        public let storedShape: [Int]
+        public let shape: [Int]
+        public let spacingMm: [Double]
+    }
+
+    public struct Report: Encodable, Sendable {
+        public let entries: [Entry]
+        public let notes: [String]
+
+        /// Whether nothing was found that a recipe for volumes could use.
+        public var isEmpty: Bool { !entries.contains { $0.problem == nil } }
+    }
+
+    let scope: ComputeScope
+    private let fixesTilt: Bool
+    private let progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?
+
+    /// - Parameters:
+    ///   - fixesTilt: shows series as they are with ``SegmentationOptions/fixesTilt``.
+    ///   - progress: called with the number of files looked at, from any thread.
+    public init(
+        scope: ComputeScope,
+        fixesTilt: Bool = false,
+        progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil
+    ) {
+        self.scope = scope
+        self.fixesTilt = fixesTilt
+        self.progress = progress
+    }
+
+    /// Reads headers only.
+    /// - Throws: ``BatchError`` when an input is not there; `CancelledError`.
+    public func run(_ request: DiscoveryRequest) throws -> Report {
+        var walk = FileWalk(request: request, flag: scope.flag)
+        try walk.run()
+        let nifti = walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }
+        let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
+        let (scan, _) = try DICOMFiles.scan(others, request, corrects: fixesTilt, scope: scope, progress: progress)
+        var entries = nifti.map(entry)
+        for series in scan.series {
+            let objects = LabelObject.objects(of: series)
+            entries += try objects.map { try entry($0, of: series, in: scan) }
+            if objects.count < series.files.count || series.files.isEmpty { entries.append(entry(series)) }
+        }
+        entries += scan.setAside.map { refused($0.path, format: "DICOM", $0.reason.detail) }
+        entries += scan.notDICOM.map { refused($0, format: nil, "neither DICOM nor NIfTI") }
+        return Report(
+            entries: entries.sorted { ($0.path, $0.part ?? "") < ($1.path, $1.part ?? "") },
+            notes: walk.notes
+        )
+    }
+
+    private func refused(_ path: String, format: String?, _ problem: String) -> Entry {
+        Entry(
+            path: path,
+            format: format,
+            modality: nil,
+            shape: nil,
+            spacingMm: nil,
+            orientation: nil,
+            affineRas: nil,
+            details: [],
+            notes: [],
+            problem: problem
+        )
+    }
+
+    private func entry(_ file: FoundFile) -> Entry {
+        do {
+            let header = try NIfTIReader.readHeader(at: file.path)
+            var details = [
+                "\(header.dataType), \(header.byteOrder.rawValue)-endian, q-form code \(header.qformCode), s-form code \(header.sformCode)"
+            ]
+            if header.hasScaling {
+                details.append("values are stored × \(header.scalingSlope) + \(header.scalingIntercept)")
+            }
+            return described(
+                file.path,
+                "NIfTI-\(header.version.rawValue)",
+                nil,
+                header.geometry,
+                details,
+                notes: header.notes,
+                problem: nil
+            )
+        } catch {
+            return refused(file.path, format: "NIfTI", error.detail)
+        }
+    }
+
+    private func entry(_ series: DICOMSeries) -> Entry {
+        let first = series.slices.first
+        var details: [String] = [
+            "\(series.slices.count) slices in \(series.files.count) files"
+                + (series.description.map { ", \($0)" } ?? "")
+        ]
+        let syntaxes = Set(series.slices.map(\.object.transferSyntaxName)).sorted()
+        if !syntaxes.isEmpty { details.append("transfer syntax \(syntaxes.joined(separator: ", "))") }
+        if let slope = first?.rescaleSlope, let intercept = first?.rescaleIntercept {
+            details.append("rescale slope \(slope), intercept \(intercept)")
+        }
+        if let center = first?.windowCenter, let width = first?.windowWidth {
+            details.append("window centre \(center), width \(width)")
+        }
+        var entry = described(
+            series.files.min() ?? series.seriesInstanceUID,
+            "DICOM",
+            series.modality,
+            series.geometry,
+            details,
+            notes: series.notes,
+            problem: series.problem.map { $0.detail + DICOMFiles.hint(series) }
+        )
+        entry.part = series.part
+        entry.seriesInstanceUid = series.seriesInstanceUID
+        entry.files = series.files.count
+        entry.correction = (series.correction ?? series.possibleCorrection).map {
+            Correction($0, isApplied: series.correction != nil)
+        }
+        return entry
+    }
+
+    func described(
+        _ path: String,
+        _ format: String,
+        _ modality: String?,
+        _ geometry: VolumeGeometry?,
+        _ details: [String],
+        notes: [String] = [],
+        problem: String?
+    ) -> Entry {
+        let spacing = geometry?.spacing
+        return Entry(
+            path: path,
+            format: format,
+            modality: modality,
+            shape: geometry.map { [$0.shape.x, $0.shape.y, $0.shape.z] },
+            spacingMm: spacing.map { [$0.x, $0.y, $0.z] },
+            orientation: geometry?.orientationCode,
+            affineRas: geometry.map { Array($0.affine.rows.prefix(3)) },
+            details: details,
+            notes: notes,
+            problem: problem
+        )
+    }
+}
+
+extension InputInspection.Correction {
+    init(_ correction: StackCorrection, isApplied: Bool) {
+        let (from, to) = (correction.storedShape, correction.geometry.shape)
+        let spacing = correction.geometry.spacing
+        self.init(
+            isApplied: isApplied,
+            tiltDegrees: correction.tiltDegrees,
+            shortestStepMm: correction.shortestStep,
+            longestStepMm: correction.longestStep,
+            interpolatedPlanes: correction.interpolatedPlanes,
+            storedShape: [from.x, from.y, from.z],
+            shape: [to.x, to.y, to.z],
+            spacingMm: [spacing.x, spacing.y, spacing.z]
+        )
+    }
+}

@@ -1,0 +1,305 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneRecipeSupport
+import NocturneSystem
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Finds the volumes below the inputs from names and headers, and says of every other file why it is none.
+struct VolumeDiscovery {
+    let models: [SegmentationModel]
+    let options: SegmentationOptions
+    let scope: ComputeScope
+
+    func run(_ request: DiscoveryRequest) throws -> Discovery {
+        var walk = FileWalk(request: request, flag: scope.flag)
+        try walk.run()
+        let besides = ReferenceComparison.besidesInputs(options, request.inputs)
+        let inputs = walk.files.filter { !besides($0.path) }
+        var found: [FoundVolume] = []
+        let isNIfTI = inputs.map { VolumeDiscovery.isNIfTIName($0.fileName) }
+        var nifti = zip(inputs, isNIfTI).filter(\.1).map(\.0)
+        let isSilentNIfTI = walk.silent.map { VolumeDiscovery.isNIfTIName($0.fileName) }
+        nifti += zip(walk.silent, isSilentNIfTI).filter(\.1).map(\.0)
+        nifti += ChannelCases.siblings(of: nifti, channels: models.map(\.channelCount).max() ?? 1)
+        let others = zip(inputs, isNIfTI).filter { !$0.1 }.map(\.0)
+        found += try niftiVolumes(nifti, request)
+        found += zip(walk.silent, isSilentNIfTI).filter { !$0.1 }
+            .map { single($0.0, .refused(request.silent.words(of: $0.0.path))) }
+        found += try dicomVolumes(others, besides: Set(nifti.map(\.path)), request)
+        found.sort { $0.order < $1.order }
+        let unusable = models.flatMap { walk.unusable(model: $0.package.id) }
+        return Discovery(items: try items(found, request.identifiers) + unusable, notes: walk.notes)
+    }
+
+    // MARK: NIfTI
+
+    static func isNIfTIName(_ name: String) -> Bool {
+        let lower = name.lowercased()
+        return [".nii", ".nii.gz", ".hdr", ".hdr.gz"].contains { lower.hasSuffix($0) }
+    }
+
+    static func stem(_ name: String) -> String {
+        let lower = name.lowercased()
+        for ending in [".nii.gz", ".hdr.gz", ".nii", ".hdr"] where lower.hasSuffix(ending) {
+            return String(name.dropLast(ending.count))
+        }
+        return name
+    }
+
+    private func niftiVolumes(_ files: [FoundFile], _ request: DiscoveryRequest) throws -> [FoundVolume] {
+        // The rest of a header may be large.
+        typealias Read = Result<(facts: VolumeFacts, data: String), Refusal>
+        let headers = Mutex([Int: Read]())
+        try scope.forEach(files.count) { index in
+            let result: Read
+            guard !files[index].isSilent else {
+                let words = request.silent.words(of: files[index].path)
+                headers.withLock { $0[index] = .failure(Refusal(problem: .refused(words))) }
+                return
+            }
+            request.trace.look(at: [files[index].path])
+            do throws(NIfTIError) {
+                let header = try retryingTransientErrors(scope.flag) { () throws(NIfTIError) in
+                    try NIfTIReader.readHeader(at: files[index].path)
+                }
+                result = .success((facts: VolumeFacts(header), data: header.dataPath))
+            } catch {
+                result = .failure(Refusal(problem: .refused(error.detail)))
+            }
+            headers.withLock { $0[index] = result }
+        }
+        request.trace.end()
+        return headers.withLock { headers in
+            files.indices.map { index in
+                let file = files[index]
+                let read: Read = headers[index] ?? .failure(Refusal(problem: .refused("was not looked at")))
+                let data = (try? read.get())?.data ?? file.path
+                return FoundVolume(
+                    key: "nifti:" + file.path,
+                    name: VolumeDiscovery.stem(file.fileName),
+                    path: file.path,
+                    files: [file],
+                    images: data == file.path ? [] : [file.neighbour(at: data)],
+                    volume: read.map { $0.facts },
+                    order: file.path
+                )
+            }
+        }
+    }
+
+    // MARK: DICOM
+
+    private func dicomVolumes(
+        _ files: [FoundFile],
+        besides nifti: Set<String>,
+        _ request: DiscoveryRequest
+    ) throws -> [FoundVolume] {
+        let (scan, byPath) = try DICOMFiles.scan(files, request, corrects: options.fixesTilt, scope: scope)
+        var seriesInFolder: [String: Set<String>] = [:]
+        for series in scan.series {
+            if let file = series.files.first.flatMap({ byPath[$0] }) {
+                seriesInFolder[file.folderPath, default: []].insert(series.seriesInstanceUID)
+            }
+        }
+        var found: [FoundVolume] = []
+        for series in scan.series {
+            let objects = LabelObject.objects(of: series)
+            found += objects.compactMap { object in
+                byPath[object.path].map { single($0, .unknown(object.strangerWords)) }
+            }
+            let labelled = Set(objects.map(\.path))
+            let slices = series.files.compactMap { labelled.contains($0) ? nil : byPath[$0] }
+            guard let first = slices.min(by: { $0.path < $1.path }) else { continue }
+            var name = first.folderName
+            if seriesInFolder[first.folderPath, default: []].count > 1 {
+                name += series.slices.first?.object.seriesNumber.map { "_s\($0)" } ?? "_series"
+            }
+            if let part = series.part { name += "_" + part }
+            found.append(
+                FoundVolume(
+                    key: "dicom:\(first.folderPath):\(series.seriesInstanceUID)" + (series.part.map { ":\($0)" } ?? ""),
+                    name: name,
+                    path: first.folderPath,
+                    files: slices,
+                    volume: VolumeDiscovery.facts(series),
+                    order: first.path + (series.part.map { ":\($0)" } ?? "")
+                )
+            )
+        }
+        for entry in scan.setAside {
+            guard let file = byPath[entry.path] else { continue }
+            found.append(single(file, VolumeDiscovery.problem(entry.reason, among: [])))
+        }
+        for path in scan.notDICOM {
+            guard let file = byPath[path], !VolumeDiscovery.isImageOfPair(file, nifti) else { continue }
+            let reason = FileSystem.size(path) == 0 ? "the file is empty" : "neither DICOM nor NIfTI"
+            found.append(
+                single(
+                    file,
+                    access(path, R_OK) == 0
+                        ? .unknown(reason) : .refused("cannot be read: \(String(cString: strerror(errno)))")
+                )
+            )
+        }
+        return found
+    }
+
+    private func single(_ file: FoundFile, _ problem: ItemProblem) -> FoundVolume {
+        FoundVolume(
+            key: DiscoveredItem.fileKeyPrefix + file.path,
+            name: file.fileName,
+            path: file.path,
+            files: [file],
+            volume: .failure(Refusal(problem: problem)),
+            order: file.path
+        )
+    }
+
+    /// Whether the file is the image of a NIfTI pair whose header is an item of its own.
+    private static func isImageOfPair(_ file: FoundFile, _ nifti: Set<String>) -> Bool {
+        for (image, header) in [(".img.gz", ".hdr"), (".img", ".hdr")] where file.path.hasSuffix(image) {
+            let stem = file.path.dropLast(image.count)
+            return nifti.contains(stem + header) || nifti.contains(stem + header + ".gz")
+        }
+        return false
+    }
+
+    private static func facts(_ series: DICOMSeries) -> Result<VolumeFacts, Refusal> {
+        if let problem = series.problem {
+            return .failure(
+                Refusal(
+                    problem: self.problem(
+                        problem,
+                        among: series.files,
+                        hint: DICOMFiles.hint(series)
+                    )
+                )
+            )
+        }
+        guard let geometry = series.geometry else {
+            return .failure(Refusal(problem: .refused("the series has no geometry")))
+        }
+        return .success(
+            VolumeFacts(
+                format: .dicom,
+                geometry: geometry,
+                spacing: geometry.spacing,
+                modality: series.modality,
+                seriesInstanceUID: series.seriesInstanceUID,
+                window: StatedWindow(series),
+                series: SeriesFacts(
+                    part: series.part,
+                    names: series.slices.map(DICOMSliceName.init),
+                    storedVoxels: series.correction?.storedShape.count,
+                    notes: series.notes
+                )
+            )
+        )
+    }
+
+    /// What is no CT or MR volume at all is set aside; what is one and cannot be used is refused.
+    private static func problem(_ error: DICOMReadError, among files: [String], hint: String = "") -> ItemProblem {
+        let aside: Set<DICOMReadError.Code> = [
+            .notAnImageClass, .localizer, .mediaDirectory, .colour, .derived, .singleSlice,
+        ]
+        let detail = IdentifierPolicy.marking(files, in: error.detail)
+        if aside.contains(error.code) { return .setAside(detail) }
+        // Faults of one file among many name it; the others are about the stack.
+        let ofOneFile: Set<DICOMReadError.Code> = [
+            .notOpened, .notReadable, .nestedTooDeep, .missingElement, .unsupportedPixels, .orientationInvalid,
+            .missingPixelData, .wrongPixelLength, .decoderFailed, .tooLarge,
+        ]
+        let name = IdentifierPolicy.mark((error.path as NSString).lastPathComponent)
+        return .refused((files.count > 1 && ofOneFile.contains(error.code) ? name + ": " : "") + detail + hint)
+    }
+
+    // MARK: Items
+
+    private func items(_ found: [FoundVolume], _ identifiers: IdentifierPolicy) throws -> [DiscoveredItem] {
+        let files = Array(Set(found.flatMap(\.allFiles)))
+        let stamps = Mutex([String: String]())
+        try scope.forEach(files.count) { index in
+            let stamp = files[index].stamp
+            stamps.withLock { $0[files[index].path] = stamp }
+        }
+        let words = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
+            separator: "\n"
+        )
+        return stamps.withLock { stamps in
+            models.flatMap { model in
+                ChannelCases(model: model.package).cases(found).map { found in
+                    let stamp = found.allFiles.map { stamps[$0.path] ?? "" }.joined(separator: "\n")
+                    return item(found, stamp, words, model, identifiers)
+                }
+            }
+        }
+    }
+
+    private func item(
+        _ found: FoundVolume,
+        _ stamp: String,
+        _ words: String,
+        _ model: SegmentationModel,
+        _ identifiers: IdentifierPolicy
+    ) -> DiscoveredItem {
+        let id = model.package.id
+        let name =
+            (try? found.volume.get())?.format == .dicom
+            ? (found.files.first.map { ($0.name as NSString).deletingLastPathComponent } ?? "")
+            : (found.files.first?.name ?? found.name)
+        let reference = ReferenceComparison.file(for: name, item: found.name, options)
+        let text = [
+            "nocturne 1", identifiers.rawValue, model.package.digest.hex, model.engineName, model.precision.rawValue,
+            words,
+            stamp + (reference.map { "\nreference \($0.stamp)" } ?? ""),
+        ].joined(separator: "\n")
+        var item = DiscoveredItem(
+            key: found.key,
+            name: identifiers.itemName(found.name, key: found.key),
+            model: id,
+            source: "{}",
+            path: found.path,
+            fingerprint: ContentDigest.of(text),
+            inputs: (found.allFiles + (reference.map { [$0] } ?? [])).map { InputStamp($0.path) }
+        )
+        switch found.volume {
+        case .failure(let refusal): item.problem = refusal.problem
+        case .success(let facts):
+            let wanted = model.package.modalities
+            if let modality = facts.modality, !wanted.isEmpty, !wanted.contains(modality) {
+                item.problem = .setAside("modality \(modality); \(id) takes \(wanted.joined(separator: ", "))")
+            } else if facts.geometry.shape.z < 2 {
+                item.problem = .refused("a single slice is no volume")
+            }
+            var source = VolumeSource(
+                format: facts.format,
+                model: id,
+                files: found.files.map(\.path),
+                name: identifiers.shown(name),
+                images: found.images.map(\.path),
+                identifiers: identifiers,
+                geometry: facts.geometry,
+                spacing: facts.spacing,
+                modality: facts.modality,
+                seriesInstanceUID: facts.seriesInstanceUID,
+                notes: facts.notes,
+                reference: reference?.path
+            )
+            source.window = facts.window
+            if let series = facts.series { source.set(series, files: found.files) }
+            // Of the last resort: a reader that lets a number through which is none must not end the whole search.
+            do { item.source = try source.encoded } catch {
+                item.problem = .refused("its facts cannot be written down: \(error)")
+            }
+        }
+        return item
+    }
+}

@@ -1,0 +1,49 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// How many voxels each label of a file has, and where they lie; counted without holding the volume.
+struct LabelCensus {
+    struct Entry {
+        var count = 0
+        var lower = SIMD3<Int>(repeating: .max)
+        var upper = SIMD3<Int>(repeating: .min)
+    }
+
+    let header: NIfTIHeader
+    /// Without the background.
+    let labels: [Int: Entry]
+
+    init(at path: String, scope: ComputeScope) throws {
+        var found: [Int: Entry] = [:]
+        header = try NIfTIReader.scanLabels(at: path, scope: scope) { header, place, labels in
+            let shape = header.shape
+            var index = 0
+            while index < labels.count {
+                let value = labels[index]
+                let i = (place + index) % shape.x
+                // Along a row, and as far as one label goes.
+                let end = min(labels.count, index + shape.x - i)
+                var next = index + 1
+                while next < end, labels[next] == value { next += 1 }
+                if value != 0 {
+                    let row = (place + index) / shape.x
+                    let first = SIMD3(i, row % shape.y, row / shape.y)
+                    found[Int(value), default: Entry()].add(first, length: next - index)
+                }
+                index = next
+            }
+        }
+        labels = found
+    }
+}
+
+extension LabelCensus.Entry {
+    fileprivate mutating func add(_ first: SIMD3<Int>, length: Int) {
+        count += length
+        lower = pointwiseMin(lower, first)
+        upper = pointwiseMax(upper, first &+ SIMD3(length - 1, 0, 0))
+    }
+}

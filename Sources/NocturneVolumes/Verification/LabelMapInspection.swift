@@ -1,0 +1,67 @@
+import NocturneCore
+import NocturneFormats
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// What a result says of one of its label maps.
+struct StatedLabelMap {
+    struct Label {
+        let value: Int
+        let name: String
+        let voxelCount: Int
+        let box: SegmentationResult.Box?
+    }
+
+    let file: String
+    let shape: [Int]
+    let affineRas: [[Double]]
+    let labels: [Label]
+
+    var geometry: VolumeGeometry {
+        VolumeGeometry(
+            shape: VolumeShape(x: shape[0], y: shape[1], z: shape[2]),
+            affine: Affine(rows: affineRas + [[0, 0, 0, 1]])
+        )
+    }
+}
+
+extension ItemInspection {
+    /// Reads the map to its last voxel, and counts.
+    mutating func inspect(_ stated: StatedLabelMap) throws {
+        try inspect(stated.file) { look, path in
+            let census = try LabelCensus(at: path, scope: look.scope)
+            let found = census.header.geometry
+            let shape = [found.shape.x, found.shape.y, found.shape.z]
+            if shape != stated.shape {
+                look.add(stated.file, "has \(Self.words(shape)) voxels, result.json says \(Self.words(stated.shape))")
+            } else if !found.matches(stated.geometry) {
+                // As float32 has them: far below any tolerance of a scanner.
+                look.add(stated.file, "its voxels lie elsewhere than result.json says, by more than 0.001 mm")
+            }
+            for label in stated.labels {
+                let counted = census.labels[label.value]
+                if (counted?.count ?? 0) != label.voxelCount {
+                    look.add(
+                        stated.file,
+                        "has \(counted?.count ?? 0) voxels of \(label.name) (\(label.value)), "
+                            + "result.json says \(label.voxelCount)"
+                    )
+                } else if let counted, let box = label.box,
+                    box.lower != [counted.lower.x, counted.lower.y, counted.lower.z]
+                        || box.upper != [counted.upper.x, counted.upper.y, counted.upper.z]
+                {
+                    look.add(
+                        stated.file,
+                        "\(label.name) (\(label.value)) does not lie in the box that result.json gives"
+                    )
+                }
+            }
+            let known = Set(stated.labels.map(\.value))
+            for (value, entry) in census.labels.sorted(by: { $0.key < $1.key }) where !known.contains(value) {
+                look.add(stated.file, "has \(entry.count) voxels of \(value), a label that result.json does not know")
+            }
+        }
+    }
+
+    private static func words(_ shape: [Int]) -> String { shape.map(String.init).joined(separator: "×") }
+}

@@ -1,0 +1,117 @@
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneRecipeSupport
+import NocturneSystem
+
+extension ItemInspection {
+    /// Reads a surface through its format and checks it against `result.json`: triangles, frame, colour, area, volume, that
+    /// it is closed, and that it lies where its label does.
+    /// - Parameters:
+    ///   - color: of the label, as "#rrggbb"; nil where it has none of its own.
+    ///   - box: of the label's voxels; nil where only the volume's is known.
+    mutating func inspect(
+        _ mesh: SegmentationResult.Mesh,
+        of name: String,
+        color: String?,
+        within box: SegmentationResult.Box?,
+        _ geometry: VolumeGeometry,
+        margin: Double
+    ) throws {
+        try inspect(mesh.file) { look, path in
+            guard let format = MeshFormats.format(of: mesh.file), (format.layout == .scene) == (mesh.node != nil) else {
+                look.add(mesh.file, "is not a mesh file of a known format")
+                return
+            }
+            let contents = try format.read(mesh.node ?? name, at: path)
+            let (frame, surface) = (contents.frame, contents.mesh)
+            if format.hasColors, let color, let found = contents.color.map({ LabelColor($0) }),
+                found.description != color
+            {
+                look.add(mesh.file, "shows \(mesh.node ?? name) in \(found), result.json says \(color)")
+            }
+            if frame?.rawValue.uppercased() != mesh.frame {
+                look.add(
+                    mesh.file,
+                    "is in \(frame?.rawValue.uppercased() ?? "no stated frame"), result.json says \(mesh.frame)"
+                )
+            }
+            if surface.triangles.count != mesh.triangles {
+                look.add(mesh.file, "has \(surface.triangles.count) triangles, result.json says \(mesh.triangles)")
+            }
+            let sums = SurfaceSums(of: surface)
+            if !sums.isClosed { look.add(mesh.file, "is not closed") }
+            // The file has the corners as float32.
+            if abs(sums.area - mesh.areaMm2) > 1e-4 * max(mesh.areaMm2, 1) {
+                look.add(mesh.file, "has an area of \(sums.area) mm², result.json says \(mesh.areaMm2)")
+            } else if abs(sums.volume - mesh.volumeMm3) > 1e-4 * max(abs(mesh.volumeMm3), 1) {
+                look.add(mesh.file, "encloses \(sums.volume) mm³, result.json says \(mesh.volumeMm3)")
+            }
+            if let far = surface.vertex(outside: box, of: geometry, margin: margin) {
+                look.add(
+                    mesh.file,
+                    "has a corner at (\(far.x), \(far.y), \(far.z)) mm RAS, away from the voxels of \(name)"
+                )
+            }
+        }
+    }
+}
+
+/// What can be told of a surface in one pass.
+struct SurfaceSums {
+    private(set) var area = 0.0
+    /// Enclosed, where corners go counter-clockwise seen from outside.
+    private(set) var volume = 0.0
+    /// Whether every edge is passed as often in one direction as in the other.
+    private(set) var isClosed: Bool
+
+    init(of mesh: SurfaceMesh) {
+        // A sum in which an edge and its reverse cancel: it is zero by chance once in 2^64.
+        var balance: UInt64 = 0
+        for triangle in mesh.triangles {
+            let (a, b, c) = (mesh.place(triangle.x), mesh.place(triangle.y), mesh.place(triangle.z))
+            area += length(cross(b - a, c - a)) / 2
+            volume += dot(a, cross(b, c)) / 6
+            balance &+= Self.signed(triangle.x, triangle.y)
+            balance &+= Self.signed(triangle.y, triangle.z)
+            balance &+= Self.signed(triangle.z, triangle.x)
+        }
+        isClosed = balance == 0
+    }
+
+    private static func signed(_ from: UInt32, _ to: UInt32) -> UInt64 {
+        guard from != to else { return 0 }
+        // The mixing of SplitMix64.
+        var word = UInt64(min(from, to)) << 32 | UInt64(max(from, to))
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        word ^= word >> 31
+        return from < to ? word : 0 &- word
+    }
+}
+
+extension LabelColor {
+    fileprivate init(_ color: SIMD3<UInt8>) { self.init(red: color.x, green: color.y, blue: color.z) }
+}
+
+extension SurfaceMesh {
+    fileprivate func place(_ index: UInt32) -> SIMD3<Double> { SIMD3<Double>(vertices[Int(index)]) }
+
+    /// A corner that is more than `margin` voxels away from the box, or from the whole volume where none is given.
+    fileprivate func vertex(
+        outside box: SegmentationResult.Box?,
+        of geometry: VolumeGeometry,
+        margin: Double
+    ) -> SIMD3<Float>? {
+        guard let toIndex = geometry.affine.inverse else { return vertices.first }
+        let shape = geometry.shape
+        let first = box?.lower ?? [0, 0, 0]
+        let last = box?.upper ?? [shape.x - 1, shape.y - 1, shape.z - 1]
+        let lower = SIMD3(Double(first[0]), Double(first[1]), Double(first[2])) - margin
+        let upper = SIMD3(Double(last[0]), Double(last[1]), Double(last[2])) + margin
+        return vertices.first { vertex in
+            let index = toIndex(SIMD3<Double>(vertex))
+            return any(index .< lower) || any(index .> upper)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import NocturneCore
+import NocturneRecipeSupport
+
+extension SegmentationResult: InspectableResult {
+    func inspectFiles(_ look: inout ItemInspection) throws {
+        let stated = StatedLabelMap(
+            file: "segmentation.nii.gz",
+            shape: source.shape,
+            affineRas: source.affineRas,
+            labels: labels.map { .init(value: $0.value, name: $0.name, voxelCount: $0.voxelCount, box: $0.boundingBox) }
+        )
+        if !source.agrees(with: stated.geometry) {
+            look.add("result.json", "its spacing or orientation is not that of its own affine")
+        }
+        try look.inspect(stated)
+        for label in labels {
+            guard let mesh = label.mesh else { continue }
+            // A face lies half a voxel outside, and what smoothing takes from a thin part is given back around it.
+            try look.inspect(
+                mesh,
+                of: label.name,
+                color: label.color,
+                within: label.boundingBox,
+                stated.geometry,
+                margin: 2
+            )
+        }
+        try look.inspectSegmentationObject(stated.labels, on: stated.geometry)
+        try look.inspectStructureSet(stated.labels, on: stated.geometry)
+        try look.inspectPicture("preview.png")
+        try look.inspectPicture(SliceWriter.file)
+    }
+}
+
+extension SegmentationResult.Source {
+    /// Spacing to the six digits that it is written with.
+    fileprivate func agrees(with geometry: VolumeGeometry) -> Bool {
+        let spacing = geometry.spacing
+        return orientation == geometry.orientationCode
+            && (0..<3).allSatisfy { abs(spacingMm[$0] - spacing[$0]) <= 1e-5 * spacing[$0] }
+    }
+}
+
+extension ExistingLabelsResult: InspectableResult {
+    func inspectFiles(_ look: inout ItemInspection) throws {
+        let maps = Dictionary(grouping: labels, by: \.file)
+        for (file, labels) in maps.sorted(by: { $0.key < $1.key }) {
+            try look.inspect(
+                StatedLabelMap(
+                    file: file,
+                    shape: source.shape,
+                    affineRas: source.affineRas,
+                    labels: labels.map {
+                        .init(value: $0.value, name: $0.name, voxelCount: $0.voxelCount, box: $0.boundingBox)
+                    }
+                )
+            )
+        }
+        let geometry = VolumeGeometry(
+            shape: VolumeShape(x: source.shape[0], y: source.shape[1], z: source.shape[2]),
+            affine: Affine(rows: source.affineRas + [[0, 0, 0, 1]])
+        )
+        for label in labels {
+            guard let mesh = label.mesh else { continue }
+            // Contours lie where the object has them, between voxels too, and their slabs reach half a plane further.
+            try look.inspect(mesh, of: label.name, color: label.color, within: nil, geometry, margin: 2)
+        }
+        try look.inspectPicture("preview.png")
+    }
+}

@@ -1,0 +1,7 @@
+package import NocturneSystem
+
+/// The schemas of what the recipes for volumes write.
+package enum VolumeSchemas {
+    package static let segmentation = JSONSchema(own: PackageResources.result_schema_json)
+    package static let existingLabels = JSONSchema(own: PackageResources.existing_result_schema_json)
+}

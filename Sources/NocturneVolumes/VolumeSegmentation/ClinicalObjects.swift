@@ -1,0 +1,164 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneMesh
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Writes a label map as the DICOM objects that clinical systems read, for sources that are DICOM themselves.
+struct ClinicalObjects {
+    let options: SegmentationOptions
+    let package: ModelPackage
+    /// The labels that the package and the options ask for.
+    let labels: [ModelLabel]
+    let source: VolumeSource
+    let volume: LabelVolume
+    let item: RecipeItem
+
+    static let segmentationFile = "segmentation.dcm"
+    static let structureSetFile = "rtstruct.dcm"
+
+    /// The files written, and why others were not.
+    struct Written {
+        var files: [String] = []
+        var notes: [String] = []
+    }
+
+    /// What an object cannot say is a note; what the system does not do is an error.
+    func write(into folder: String, scope: ComputeScope) throws -> Written {
+        var written = Written()
+        guard options.writesSegmentationObject || options.writesStructureSet else { return written }
+        guard source.format == .dicom else {
+            written.notes.append("no DICOM objects: the source is none that they could refer to")
+            return written
+        }
+        guard source.isCorrected != true, slices.count == volume.geometry.shape.z else {
+            written.notes.append("no DICOM objects: the voxels do not lie on the source images")
+            return written
+        }
+        guard Set(slices).count == slices.count else {
+            written.notes.append("no DICOM objects: the source images are mosaics of slices")
+            return written
+        }
+        if options.writesSegmentationObject {
+            try attempt(Self.segmentationFile, &written) {
+                try writeSegmentation(to: folder + "/" + Self.segmentationFile, scope: scope)
+            }
+        }
+        if options.writesStructureSet {
+            try attempt(Self.structureSetFile, &written) {
+                try writeStructureSet(to: folder + "/" + Self.structureSetFile, scope: scope)
+            }
+        }
+        return written
+    }
+
+    /// - Parameter body: returns whether there was anything to write.
+    private func attempt(_ file: String, _ written: inout Written, _ body: () throws -> Bool) throws {
+        do {
+            if try body() {
+                written.files.append(file)
+            } else {
+                written.notes.append("no \(file): no label was found")
+            }
+        } catch let error as DICOMWriteError where Self.isForReaders(error.code) {
+            written.notes.append("no \(file): \(error.detail)")
+        }
+    }
+
+    private static func isForReaders(_ code: DICOMWriteErrorCode) -> Bool {
+        [.missingElement, .sourcesDiffer, .gridDiffers, .tooLarge].contains(code)
+    }
+
+    private var slices: [DICOMSourceSlice] {
+        (source.sliceNames ?? []).map { DICOMSourceSlice(path: $0.path, frame: $0.frame) }
+    }
+
+    private var fingerprint: ContentDigest {
+        ContentDigest(hex: item.fingerprint) ?? ContentDigest.of(item.fingerprint)
+    }
+
+    private func maker(_ description: String) -> DICOMObjectMaker {
+        DICOMObjectMaker(
+            software: "Nocturne",
+            algorithm: "\(package.name) \(package.version)",
+            description: description
+        )
+    }
+
+    private func color(of label: ModelLabel) -> DICOMDisplayColor {
+        DICOMDisplayColor(red: label.color.red, green: label.color.green, blue: label.color.blue)
+    }
+
+    private func code(of label: ModelLabel) -> DICOMCode? {
+        label.code.map { DICOMCode(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) }
+    }
+
+    private func writeSegmentation(to path: String, scope: ComputeScope) throws -> Bool {
+        let segments = labels.map { label in
+            DICOMSegment(
+                value: label.value,
+                label: label.name,
+                color: color(of: label),
+                type: code(of: label) ?? .uncoded(label.name)
+            )
+        }
+        let values = try DICOMSegmentationWriter.write(
+            volume,
+            segments: segments,
+            sources: slices,
+            maker: maker("Segmentation by Nocturne"),
+            fingerprint: fingerprint,
+            to: path,
+            within: VolumeMemory.objectBytes(volume.geometry.shape),
+            scope: scope
+        )
+        return !values.isEmpty
+    }
+
+    private func writeStructureSet(to path: String, scope: ComputeScope) throws -> Bool {
+        // A corner of a contour comes with at least one face between voxels, which are counted before any is traced.
+        let forecast = try SurfaceForecast(of: volume, scope: scope)
+        try check(bytes: labels.reduce(0) { $0 + forecast.vertexCount(of: $1.value) } * Self.bytesPerCorner, path)
+        let contours = try ContourTracer.contours(of: labels.map(\.value), in: volume, scope: scope)
+        try check(
+            bytes: contours.joined().reduce(0) { $0 + $1.points.count * Self.bytesPerCorner + Self.bytesPerContour },
+            path
+        )
+        let regions = zip(labels, contours).map { label, contours in
+            DICOMContouredRegion(
+                name: label.name,
+                color: color(of: label),
+                code: code(of: label),
+                contours: contours.map { .init(slice: $0.slice, points: $0.points) }
+            )
+        }
+        return try DICOMStructureSetWriter.write(
+            regions,
+            geometry: volume.geometry,
+            sources: slices,
+            maker: maker("Contours by Nocturne"),
+            fingerprint: fingerprint,
+            to: path,
+            flag: scope.flag
+        )
+    }
+
+    private func check(bytes: Int, _ path: String) throws {
+        guard bytes <= VolumeMemory.objectBytes(volume.geometry.shape) else {
+            throw DICOMWriteError(
+                .tooLarge,
+                path: path,
+                "the contours take up to \(bytes) bytes, more than the memory planned can hold"
+            )
+        }
+    }
+
+    /// A corner as traced, as handed over, and as text in the object.
+    private static let bytesPerCorner = 100
+    /// The elements of a contour, while written and while read again.
+    private static let bytesPerContour = 6144
+}

@@ -1,0 +1,130 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneRecipeSupport
+import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Finished label slices of an item in work, kept in staging so that a long volume goes on from its last slab.
+///
+/// `labels0.u16` holds the slices of the first stage, `checkpoint0.json` how many of them count and what they belong to. The second is
+/// replaced only after the first was flushed, so what it says is always there.
+struct LabelCheckpoint {
+    private struct State: Codable {
+        var fingerprint: String
+        var instructionSet: String
+        var parts: [Part]
+
+        /// The slices of one save, from where the last one ended.
+        struct Part: Codable {
+            var end: Int
+            var sha256: String
+        }
+    }
+
+    private let folder: String
+    /// The stage, of which each has files of its own.
+    private let stage: Int
+    private let fingerprint: String
+    private let instructionSet: String
+    private let shape: VolumeShape
+    private var parts: [State.Part] = []
+    private var saved: Int { parts.last?.end ?? 0 }
+    private var lastSave = ContinuousClock.now
+    /// Small volumes are done before this; writing their slices would cost more than inferring them again.
+    /// Where faults are made to happen it is done at every slab, so that volumes of a proof's size have them too.
+    private static let interval = FaultInjection.isArmed ? Duration.zero : .seconds(4)
+
+    init(folder: String, stage: Int, fingerprint: String, instructionSet: String, shape: VolumeShape) {
+        self.folder = folder
+        self.stage = stage
+        self.fingerprint = fingerprint
+        self.instructionSet = instructionSet
+        self.shape = shape
+    }
+
+    private var labelsPath: String { folder + "/labels\(stage).u16" }
+    private var statePath: String { folder + "/checkpoint\(stage).json" }
+
+    /// Fills in the slices of an earlier attempt; what does not belong to this item, or is damaged, is not used.
+    /// - Returns: the number of slices that are known.
+    mutating func restore(into labels: inout VoxelBuffer<UInt16>, scope: ComputeScope) throws -> Int {
+        guard let text = try? FileSystem.read(statePath, limit: 1 << 16),
+            let state = try? JSONDecoder().decode(State.self, from: Data(text)),
+            state.fingerprint == fingerprint, state.instructionSet == instructionSet,
+            let slices = state.parts.last?.end, slices <= shape.z,
+            zip([0] + state.parts.map(\.end), state.parts).allSatisfy({ $0 < $1.end }),
+            let descriptor = Optional(open(labelsPath, O_RDONLY | O_CLOEXEC)), descriptor >= 0
+        else { return 0 }
+        defer { close(descriptor) }
+        let intact = try labels.withUnsafeMutableBufferPointer { labels throws -> Bool in
+            let bytes = UnsafeMutableRawBufferPointer(labels)
+            var offset = 0
+            for part in state.parts {
+                let end = part.end * shape.sliceCount * 2
+                var digester = ContentDigester()
+                while offset < end {
+                    try scope.check()
+                    let count = pread(
+                        descriptor,
+                        bytes.baseAddress! + offset,
+                        min(1 << 22, end - offset),
+                        off_t(offset)
+                    )
+                    if count <= 0 { return false }
+                    digester.update(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]))
+                    offset += count
+                }
+                guard digester.finish().hex == part.sha256 else { return false }
+            }
+            return true
+        }
+        guard intact else {
+            labels.clear()
+            return 0
+        }
+        parts = state.parts
+        return slices
+    }
+
+    /// Keeps the slices finished since the last call, every few seconds or when forced.
+    mutating func save(_ labels: borrowing VoxelBuffer<UInt16>, finishedSlices: Int, force: Bool, of total: Int) throws
+    {
+        guard finishedSlices > saved, finishedSlices < total else { return }
+        guard force || ContinuousClock.now - lastSave > LabelCheckpoint.interval else { return }
+        try FileSystem.makeFolder(folder)
+        let descriptor = open(labelsPath, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileSystemError(operation: "create", path: labelsPath, code: errno) }
+        defer { close(descriptor) }
+        let end = finishedSlices * shape.sliceCount * 2
+        let start = saved * shape.sliceCount * 2
+        let digest = try labels.withUnsafeBufferPointer { labels throws -> ContentDigest in
+            let bytes = UnsafeRawBufferPointer(labels)
+            var offset = start
+            while offset < end {
+                let count = FaultPoint.checkpointWrite.call {
+                    pwrite(descriptor, bytes.baseAddress! + offset, end - offset, off_t(offset))
+                }
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    throw FileSystemError(operation: "write", path: labelsPath, code: errno)
+                }
+                offset += count
+            }
+            var digester = ContentDigester()
+            digester.update(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+            return digester.finish()
+        }
+        guard FaultPoint.checkpointFlush.call({ fsync(descriptor) }) == 0 else {
+            throw FileSystemError(operation: "flush", path: labelsPath, code: errno)
+        }
+        parts.append(State.Part(end: finishedSlices, sha256: digest.hex))
+        let state = State(fingerprint: fingerprint, instructionSet: instructionSet, parts: parts)
+        try FileSystem.replace(statePath, with: try StableJSON.encode(state))
+        lastSave = ContinuousClock.now
+    }
+}

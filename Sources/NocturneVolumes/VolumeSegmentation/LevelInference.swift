@@ -1,0 +1,184 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneInference
+import NocturneNumerics
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// One stage's work on one volume: tiles in, label slices out, nothing of classes × volume in between.
+final class LevelInference {
+    private let model: LevelModel
+    private let options: SegmentationOptions
+    private let sessions: SessionSet
+    private let grid: ModelGrid
+    private let image: FrozenVoxels<Float>
+    private let plan: TilePlan
+    private let passes: MirrorPasses
+    /// One for all networks, or one a network where nnU-Net's rounding is followed.
+    private var accumulators: [AccumulatorBox]
+    private var labeler: SlabLabeler
+    private var labels: VoxelBuffer<UInt16>
+    private var keeper: LabelCheckpoint
+
+    /// - Parameters:
+    ///   - image: `[channel][z][y][x]` of the grid's shape.
+    ///   - decision: what is written for each network output.
+    ///   - keeper: where finished slices are kept, and may be there already.
+    init(
+        model: LevelModel,
+        options: SegmentationOptions,
+        sessions: LevelSessions,
+        grid: ModelGrid,
+        image: FrozenVoxels<Float>,
+        decision: LabelDecision,
+        keeper: LabelCheckpoint,
+        context: StageContext
+    ) throws {
+        self.model = model
+        self.options = options
+        self.grid = grid
+        self.image = image
+        plan = try grid.tiles(model, options)
+        passes = model.passes(options)
+        var keeper = keeper
+        var labels = try VoxelBuffer<UInt16>(count: grid.native.count)
+        let resumed = try keeper.restore(into: &labels, scope: context.scope)
+        let labeler = try SlabLabeler(
+            model: grid.shape,
+            native: grid.native,
+            box: grid.box,
+            decision: decision,
+            rule: grid.logits,
+            separateAxis: grid.logits.separateAxis(current: grid.spacing, new: grid.nativeSpacing),
+            rounding: options.usesReferenceRounding ? .half : .single,
+            resumingAtSlice: resumed
+        )
+        if context.isLean { try FileSystem.makeFolder(context.staging) }
+        let set = try sessions.set(of: model, width: context.scope.width, options: options)
+        self.sessions = set
+        var accumulators: [AccumulatorBox] = []
+        for _ in 0..<model.accumulatorCount(options) {
+            let accumulator = try RollingAccumulator(
+                plan: plan,
+                classes: model.classes,
+                map: set.map,
+                resumingAtPlane: labeler.nextPlane,
+                inFileIn: context.isLean ? context.staging : nil
+            )
+            accumulators.append(AccumulatorBox(accumulator))
+        }
+        self.keeper = keeper
+        self.labels = labels
+        self.labeler = labeler
+        self.accumulators = accumulators
+    }
+
+    var stepCount: Int { plan.tileCount }
+    var stepsDone: Int { accumulators[0].value.nextTile }
+    var isFinished: Bool { stepsDone == stepCount }
+
+    /// Runs one tile through all networks.
+    func step(_ context: StageContext) throws {
+        let scope = context.scope
+        let tile = stepsDone
+        let set = sessions
+        image.withUnsafeBufferPointer { image in
+            set.input.withUnsafeMutableBufferPointer { input in
+                plan.cut(tile: tile, from: image, channels: model.settings.inputChannels, into: input)
+            }
+        }
+        for (index, accumulator) in accumulators.enumerated() {
+            let sessions = accumulators.count == 1 ? set.sessions[...] : set.sessions[index...index]
+            try set.infer(sessions, passes, model, scope)
+            try set.sum.withUnsafeBufferPointer { logits in
+                guard Self.isFinite(logits) else {
+                    throw NonFiniteLogits(tile: tile, of: plan.tileCount, start: plan.start(ofTile: tile))
+                }
+                try accumulator.value.add(logits, tile: tile, scope: scope)
+            }
+        }
+        guard stepsDone % plan.tilesInRow == 0 else { return }
+        var planes = 0..<0
+        for accumulator in accumulators { planes = try accumulator.value.finishRow(scope: scope) }
+        for plane in planes { try push(plane, scope) }
+    }
+
+    private func push(_ plane: Int, _ scope: ComputeScope) throws {
+        if accumulators.count == 1 {
+            try accumulators[0].value.withPlane(plane) { logits in
+                _ = try labeler.push(logits, into: &labels, scope: scope)
+            }
+            return
+        }
+        let mean = try HalfMean.plane(plane, of: accumulators)
+        try mean.withUnsafeBufferPointer { logits in
+            _ = try labeler.push(logits, into: &labels, scope: scope)
+        }
+    }
+
+    /// Whether there is no NaN and no infinity: those times 0 are not 0.
+    private static func isFinite(_ values: UnsafeBufferPointer<Float>) -> Bool {
+        let bytes = UnsafeRawBufferPointer(values)
+        var sum = SIMD16<Float>(repeating: 0)
+        let whole = values.count / 16
+        for index in 0..<whole {
+            sum += bytes.loadUnaligned(fromByteOffset: index * 64, as: SIMD16<Float>.self) * 0
+        }
+        return sum.sum() == 0 && values[(whole * 16)...].allSatisfy(\.isFinite)
+    }
+
+    /// - Parameter isIntermediate: whether labels are kept when they are all there: because another stage follows, whose
+    ///   beginning they are.
+    func checkpoint(force: Bool, isIntermediate: Bool = false) throws {
+        try keeper.save(
+            labels,
+            finishedSlices: labeler.finishedSlices,
+            force: force,
+            of: isIntermediate ? grid.native.z + 1 : grid.native.z
+        )
+    }
+
+    /// The labels on the volume's own grid, in stored order. They can be taken once.
+    func finish(stored: VolumeShape, _ context: StageContext) throws -> FrozenVoxels<UInt16> {
+        precondition(labeler.isFinished, "a volume is finished when all its slices are")
+        let orientation = grid.orientation
+        var taken = VoxelBuffer<UInt16>.empty
+        swap(&taken, &labels)
+        let own = taken.frozen()
+        guard !orientation.changesNothing else { return own }
+        return try Reorienter.stored(own, stored: stored, orientation: orientation, scope: context.scope).frozen()
+    }
+}
+
+/// A network gave something that is no number.
+struct NonFiniteLogits: Error, CustomStringConvertible {
+    let tile: Int
+    let of: Int
+    let start: GridZYX
+    var description: String {
+        "the network gave values that are not numbers (NaN or infinite) in tile \(tile + 1) of \(of), which begins at "
+            + "voxel \(start) of the padded network grid"
+    }
+}
+
+/// An accumulator in a list: what cannot be copied cannot be an element.
+final class AccumulatorBox {
+    var value: RollingAccumulator
+    init(_ value: consuming RollingAccumulator) { self.value = value }
+}
+
+/// The mean over networks as nnU-Net takes it: sum and quotient rounded to half precision.
+enum HalfMean {
+    static func plane(_ plane: Int, of accumulators: [AccumulatorBox]) throws -> [Float] {
+        var sum: [Float] = accumulators[0].value.withPlane(plane) { Array($0) }
+        for accumulator in accumulators.dropFirst() {
+            accumulator.value.withPlane(plane) { next in
+                for index in sum.indices { sum[index] = Float(Float16(sum[index] + next[index])) }
+            }
+        }
+        let count = Float(accumulators.count)
+        for index in sum.indices { sum[index] = Float(Float16(sum[index] / count)) }
+        return sum
+    }
+}

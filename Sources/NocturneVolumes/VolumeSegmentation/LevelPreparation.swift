@@ -1,0 +1,92 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneInference
+import NocturneNumerics
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// What a stage's networks see of a volume: every image channel normalised and resampled, then the labels of the stage
+/// before, a channel each.
+struct LevelPreparation {
+    let stage: CascadeLevel
+    let source: VolumeSource
+    /// One for each image channel, on the stored grid.
+    let channels: [FrozenVoxels<Float>]
+
+    private var stored: VolumeShape { source.geometry.shape }
+
+    /// The grid, cropped to what the voxels show.
+    func grid(scope: ComputeScope) throws -> ModelGrid {
+        try ModelGrid(source: source, stage: stage) { orientation in
+            try channels.reduce(nil) { box, channel in
+                let own = try VoxelBox.nonzero(channel, stored: stored, orientation: orientation, scope: scope)
+                return own.map { box?.union($0) ?? $0 } ?? box
+            }
+        }
+    }
+
+    /// - Parameter previous: the labels of the stage before on the stored grid; nil in the first stage.
+    /// - Returns: `[channel][z][y][x]` of the grid's shape.
+    func image(_ grid: ModelGrid, previous: FrozenVoxels<UInt16>?, scope: ComputeScope) throws -> FrozenVoxels<Float> {
+        let view = try VoxelView(stored: stored, orientation: grid.orientation).cropped(to: grid.box)
+        let mask = needsMask(previous) ? try ForegroundMask(of: channels, view: view, scope: scope) : nil
+        var image = try VoxelBuffer<Float>(count: stage.inputChannels * grid.shape.count)
+        try image.withUnsafeMutableBufferPointer { image in
+            func channels(_ range: Range<Int>) -> UnsafeMutableBufferPointer<Float> {
+                let count = grid.shape.count
+                return UnsafeMutableBufferPointer(
+                    rebasing: image[range.lowerBound * count..<range.upperBound * count]
+                )
+            }
+            for (index, normalization) in stage.normalizations.enumerated() {
+                let map = try normalization.asNumerics.map(
+                    for: self.channels[index],
+                    view: view,
+                    mask: mask,
+                    scope: scope
+                )
+                let resampler = try ImageResampler(
+                    view: view,
+                    target: grid.shape,
+                    rule: grid.image,
+                    separateAxis: grid.image.separateAxis(current: grid.nativeSpacing, new: grid.spacing),
+                    map: map
+                )
+                try resampler.resample(self.channels[index], into: channels(index..<index + 1), scope: scope)
+            }
+            guard let previous, !stage.oneHotLabels.isEmpty else { return }
+            let resampler = try LabelResampler(
+                view: view,
+                target: grid.shape,
+                rule: grid.labels,
+                separateAxis: grid.labels.separateAxis(current: grid.nativeSpacing, new: grid.spacing)
+            )
+            try resampler.oneHot(
+                previous,
+                mask: mask,
+                values: stage.oneHotLabels,
+                into: channels(stage.normalizations.count..<stage.inputChannels),
+                scope: scope
+            )
+        }
+        return image.frozen()
+    }
+
+    private func needsMask(_ previous: FrozenVoxels<UInt16>?) -> Bool {
+        previous != nil || stage.normalizations.contains(.zScore(usesMask: true))
+    }
+}
+
+extension IntensityNormalization {
+    /// The same scheme in the words of the numerics.
+    var asNumerics: Normalization {
+        switch self {
+        case .ct(let lower, let upper, let mean, let deviation):
+            .ct(lower: lower, upper: upper, mean: mean, deviation: deviation)
+        case .zScore(let usesMask): .zScore(useMask: usesMask)
+        case .rescale01: .rescale01
+        case .rgb01: .rgb01
+        case .none: .none
+        }
+    }
+}

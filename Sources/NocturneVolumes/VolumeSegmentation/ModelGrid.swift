@@ -1,0 +1,72 @@
+import NocturneCore
+import NocturneInference
+import NocturneNumerics
+import NocturneRecipeSupport
+
+/// The grid on which a stage's networks see a volume, and the way there and back.
+struct ModelGrid {
+    /// From the stored axes to the networks': turned to RAS or not, then exchanged.
+    let orientation: AxisOrientation
+    /// The volume's own grid in the networks' axis order: where labels are made.
+    let native: VolumeShape
+    /// The part of it that is resampled.
+    let box: VoxelBox
+    let shape: VolumeShape
+    let image: ResamplingRule
+    let logits: ResamplingRule
+    let labels: ResamplingRule
+    /// In mm along the networks' axes, x first: of the volume, and of the networks.
+    let nativeSpacing: SIMD3<Double>
+    let spacing: SIMD3<Double>
+
+    /// - Parameter nonzero: finds the box to crop to; not called unless the package crops. For planning, which knows no
+    ///   voxels, it returns nil: the whole grid, the most there can be.
+    init(source: VolumeSource, stage: CascadeLevel, nonzero: (AxisOrientation) throws -> VoxelBox?) throws {
+        let turned = stage.orientation == .stored ? .stored : AxisOrientation(of: source.geometry.affine)
+        orientation = AxisOrientation(transposing: stage.transpose).map(turned.followed) ?? turned
+        native = orientation.shape(from: source.geometry.shape)
+        let whole = VoxelBox(all: native)
+        box = stage.cropToNonzero ? try nonzero(orientation) ?? whole : whole
+        let stored = source.spacing
+        let source = orientation.source
+        let own = SIMD3(stored[source[0]], stored[source[1]], stored[source[2]])
+        let wanted = (0..<3).map { axis in stage.spacing.flatMap { $0[2 - axis] } ?? own[axis] }
+        nativeSpacing = own
+        spacing = SIMD3(wanted[0], wanted[1], wanted[2])
+        image = ResamplingRule(stage.imageResampling)
+        logits = ResamplingRule(stage.logitsResampling)
+        labels = ResamplingRule(stage.labelsResampling)
+        shape =
+            image.method == .none
+            ? box.shape : try targetShape(of: box.shape, spacing: own, resampledTo: spacing)
+    }
+
+    func tiles(_ stage: LevelModel, _ options: SegmentationOptions) throws -> TilePlan {
+        try TilePlan(imageShape: GridZYX(shape), patch: stage.patch, step: stage.tileStep(options))
+    }
+}
+
+extension ResamplingRule {
+    /// The package's words in those of the numerics.
+    fileprivate init(_ settings: ResamplingSettings) {
+        let method: ResamplingRule.Method =
+            switch settings.method {
+            case .spline: .spline
+            case .torch: .torch
+            case .none: .none
+            }
+        let separation: ResamplingRule.Separation =
+            switch settings.separateZ {
+            case .auto: .auto
+            case .always: .always
+            case .never: .never
+            }
+        self.init(
+            method: method,
+            order: ResamplingOrder(rawValue: settings.order) ?? .linear,
+            orderZ: ResamplingOrder(rawValue: settings.orderZ) ?? .nearest,
+            separateZ: separation,
+            anisotropyThreshold: settings.anisotropyThreshold
+        )
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// What `--compare` names.
+public enum ReferenceInstruction {
+    /// - Returns: the path.
+    /// - Throws: `BatchError` when nothing is there: a slip of the pen would otherwise be a note in every item.
+    public static func checked(_ path: String) throws -> String {
+        guard FileSystem.exists(path) else {
+            throw BatchError(.inputMissing, path: path, detail: "the reference labels are not there")
+        }
+        return path
+    }
+}
+
+/// Compares an item's labels with reference labels on the same grid.
+///
+/// What is wrong with a reference is a note in the item: its labels are as good without.
+struct ReferenceComparison {
+    struct Outcome: Sendable {
+        /// The reference's path below the folder that was named.
+        let reference: String
+        let labels: [LabelComparison]
+    }
+
+    private let options: SegmentationOptions
+    private let source: VolumeSource
+
+    init(_ options: SegmentationOptions, _ source: VolumeSource) {
+        self.options = options
+        self.source = source
+    }
+
+    // MARK: Finding
+
+    /// Files that are no inputs though they lie among them: the regions, and the references, unless an input was named
+    /// that is the references' folder or lies in it.
+    static func besidesInputs(_ options: SegmentationOptions, _ inputs: [String]) -> (String) -> Bool {
+        func isWithin(_ path: String, _ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
+        let regions = options.regions?.path
+        let references = options.comparePath.flatMap { folder in
+            inputs.contains { isWithin($0, folder) } ? nil : folder
+        }
+        return { path in path == regions || (references.map { isWithin(path, $0) } ?? false) }
+    }
+
+    /// The reference of an item: the file that was named, or the first that is there of `folder/path/item.nii.gz` (the
+    /// path the input lies at, below what was named), `folder/item.nii.gz`, and both as `.nii` and `.dcm`.
+    /// - Parameters:
+    ///   - name: the input's path below what was named.
+    ///   - item: its name, without the path and the ending.
+    static func file(for name: String, item: String, _ options: SegmentationOptions) -> FoundFile? {
+        guard let root = options.comparePath else { return nil }
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: root, isDirectory: &isFolder) else { return nil }
+        let rootName = (root as NSString).lastPathComponent
+        guard isFolder.boolValue else { return FoundFile(path: root, name: rootName, root: "") }
+        let folder = (name as NSString).deletingLastPathComponent
+        let stems = folder.isEmpty ? [item] : [folder + "/" + item, item]
+        let names = stems.flatMap { stem in [".nii.gz", ".nii", ".dcm"].map { stem + $0 } }
+        return names.first { FileSystem.exists(root + "/" + $0) }
+            .map { FoundFile(path: root + "/" + $0, name: $0, root: rootName) }
+    }
+
+    // MARK: Comparing
+
+    /// Four times the outside of the whole grid: more than bodies have, and 50 MB for 512 x 512 x 512 voxels.
+    private var boundaryLimit: Int {
+        let shape = source.geometry.shape
+        return 8 * (shape.x * shape.y + shape.x * shape.z + shape.y * shape.z)
+    }
+
+    /// The reference's labels and the search for distances; of a segmentation also the masks that it may be spread over.
+    func predictedBytes(threads: Int) -> Int {
+        guard options.comparePath != nil, let path = source.reference else { return 0 }
+        let shape = source.geometry.shape
+        let masks = VolumeDiscovery.isNIfTIName(path) ? 0 : SegmentationReference.mostVolumes
+        return shape.count * 2 * (1 + masks) + (1 << 20)
+            + LabelComparer.predictedBytes(of: shape, boundaryLimit: boundaryLimit, threads: threads)
+    }
+
+    /// - Throws: `CancelledError`, and `AllocationError` or a `NIfTIError` for want of memory.
+    func compare(
+        _ labels: LabelVolume,
+        named wanted: [ModelLabel],
+        scope: ComputeScope
+    ) throws -> (outcome: Outcome?, notes: [String]) {
+        guard let root = options.comparePath else { return (nil, []) }
+        guard let path = source.reference else {
+            return (nil, ["not compared: there are no reference labels for this item"])
+        }
+        let name =
+            path.hasPrefix(root + "/") ? String(path.dropFirst(root.count + 1)) : (path as NSString).lastPathComponent
+        func note(_ detail: String) -> [String] { ["not compared with \(name): \(detail)"] }
+        let values = wanted.map(\.value)
+        if !VolumeDiscovery.isNIfTIName(path), DICOMScanner.looksLikeDICOM(path) {
+            switch try SegmentationReference.read(path, on: labels.geometry, named: wanted, scope: scope) {
+            case .failure(let fault): return (nil, note(fault.detail))
+            case .success(let found):
+                let compared = try LabelComparer.compare(
+                    labels: labels,
+                    reference: found.labels,
+                    values: found.values,
+                    boundaryLimit: boundaryLimit,
+                    scope: scope
+                )
+                return (Outcome(reference: name, labels: compared), found.notes.map { "compared with \(name): \($0)" })
+            }
+        }
+        let reference: LabelVolume
+        do {
+            let geometry = try NIfTIReader.readHeader(at: path).geometry
+            guard geometry.shape == labels.geometry.shape else {
+                let (own, other) = (words(labels.geometry.shape), words(geometry.shape))
+                return (nil, note("it has \(other) voxels, the volume has \(own)"))
+            }
+            guard geometry.matches(labels.geometry) else {
+                return (nil, note("its voxels lie elsewhere in the patient, by more than 0.001 mm"))
+            }
+            reference = try NIfTIReader.readLabels(at: path, scope: scope).labels
+        } catch let error as NIfTIError where error.code != .outOfMemory {
+            return (nil, note(error.detail))
+        }
+        let compared = try LabelComparer.compare(
+            labels: labels,
+            reference: reference,
+            values: values,
+            boundaryLimit: boundaryLimit,
+            scope: scope
+        )
+        return (Outcome(reference: name, labels: compared), [])
+    }
+
+    private func words(_ shape: VolumeShape) -> String { "\(shape.x) x \(shape.y) x \(shape.z)" }
+}

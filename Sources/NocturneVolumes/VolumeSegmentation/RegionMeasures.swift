@@ -1,0 +1,105 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The file of `--rois` as an option: where it is, and what was in it.
+public struct RegionInstruction: Sendable, Hashable, Codable {
+    public var path: String
+    /// SHA-256 of the content, in hexadecimal.
+    public var digest: String
+
+    public init(path: String, digest: String) {
+        self.path = path
+        self.digest = digest
+    }
+
+    /// Reads the file, and makes sure that it can be used.
+    /// - Throws: `BatchError`.
+    public init(path: String) throws {
+        self.init(path: path, digest: try RegionMeasures.read(path).digest)
+    }
+}
+
+/// Measures the regions of a file on the volumes they are for.
+struct RegionMeasures: Sendable {
+    private let file: RegionFile
+
+    /// - Throws: `BatchError` when the file cannot be used, or is not the one the batch was begun with.
+    init(_ instruction: RegionInstruction) throws {
+        let (file, digest) = try Self.read(instruction.path)
+        guard digest == instruction.digest else {
+            throw BatchError(
+                .optionsDiffer,
+                path: instruction.path,
+                detail: "the regions changed since the batch was begun"
+            )
+        }
+        self.file = file
+    }
+
+    static func read(_ path: String) throws -> (file: RegionFile, digest: String) {
+        let bytes: [UInt8]
+        do {
+            bytes = try FileSystem.read(path, limit: RegionFile.largestBytes)
+        } catch {
+            throw BatchError(.inputMissing, path: path, detail: "the regions cannot be read: \(error)")
+        }
+        var digester = ContentDigester()
+        digester.update(bytes)
+        do throws(RegionFileError) {
+            return (try RegionFile(bytes, path: path), digester.finish().hex)
+        } catch {
+            throw BatchError(.inputMissing, path: "", detail: error.description)
+        }
+    }
+
+    /// Of the largest region on this grid: one is measured after the other.
+    func predictedBytes(in geometry: VolumeGeometry, threads: Int) -> Int {
+        file.entries.map { RegionMeasurer.predictedBytes(of: $0.region, in: geometry, threads: threads) }.max() ?? 0
+    }
+
+    /// The regions that are for an item. Of several with one name the first counts, and a note says so.
+    func measure(
+        on image: Volume,
+        of source: VolumeSource,
+        _ item: RecipeItem,
+        scope: ComputeScope
+    ) throws -> (measurements: [RegionMeasurement], notes: [String]) {
+        let file = (source.name as NSString).lastPathComponent
+        let names = [item.name, source.name, file, VolumeDiscovery.stem(file)]
+        var (measurements, notes): ([RegionMeasurement], [String]) = ([], [])
+        var seen: Set<String> = []
+        for entry in self.file.entries where entry.isFor(names) {
+            try scope.check()
+            guard seen.insert(entry.region.name).inserted else {
+                notes.append("region \(entry.region.name): another one of this name is for this item, and is measured")
+                continue
+            }
+            let measured = try RegionMeasurer.measure(entry.region, on: image, scope: scope)
+            measurements.append(measured)
+            switch measured.status {
+            case .complete: break
+            case .cut: notes.append("region \(measured.name) reaches out of the volume, only a part is measured")
+            case .outside: notes.append("region \(measured.name) lies outside the volume")
+            case .notMeasured: notes.append("region \(measured.name) is not measured: \(measured.problem ?? "")")
+            }
+        }
+        return (measurements, notes)
+    }
+}
+
+extension RegionFile.Entry {
+    fileprivate func isFor(_ names: [String]) -> Bool {
+        guard let items else { return true }
+        return items.contains { pattern in names.contains { fnmatch(pattern, $0, 0) == 0 } }
+    }
+}

@@ -1,0 +1,123 @@
+public import ArgumentParser
+import NocturneCore
+import NocturneFormats
+import NocturneRecipeSupport
+
+/// Options of surfaces, for all recipes that write some.
+package struct SurfaceArguments: RecipeArguments {
+    package static let title = "Surfaces of volumes"
+
+    @Option(help: "Format of the surface of each label, or none.")
+    var meshes = SegmentationOptions.Meshes.stl
+
+    @Option(help: "Coordinate frame of surfaces.")
+    var frame = PatientFrame.lps
+
+    package init() {}
+
+    package var given: [String] {
+        let names = [(meshes != .stl, "--meshes"), (frame != .lps, "--frame")]
+        return names.filter(\.0).map(\.1)
+    }
+}
+
+/// Options of the segmentation of volumes.
+package struct SegmentationArguments: RecipeArguments {
+    package static let title = "Segmentation of volumes"
+
+    @Option(help: ArgumentHelp("Write only these labels, separated by commas.", valueName: "labels"))
+    var labels: LabelNames?
+
+    @Flag(help: "Also write the slices with the outlines of the labels as an animation, slices.png.")
+    var pictures = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Distance between neighbouring tiles as a share of the patch, above 0 and at most 1. Default: as in the package.",
+            valueName: "share"
+        )
+    )
+    var stepSize: TileStep?
+
+    @Flag(name: .customLong("disable-tta"), help: "Skip mirrored passes, even if the package asks for them.")
+    var disableTTA = false
+
+    @Flag(help: "Round sums and logits to half precision where nnU-Net does, to compare with it. Slower.")
+    var referenceRounding = false
+
+    @Flag(help: "Resample tilted and unevenly spaced DICOM series onto an upright, even grid instead of refusing them.")
+    var fixTilt = false
+
+    @Option(help: ArgumentHelp("Measure the regions of interest in this JSON file.", valueName: "file"))
+    var rois: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Compare with reference labels: a NIfTI file or DICOM segmentation, or a folder with one per item.",
+            valueName: "path"
+        )
+    )
+    var compare: String?
+
+    @Flag(
+        name: .customLong("dicom-seg"),
+        help: "For DICOM sources, also write a DICOM segmentation (segmentation.dcm)."
+    )
+    var dicomSegmentation = false
+
+    @Flag(help: "For DICOM sources, also write a DICOM structure set (rtstruct.dcm).")
+    var rtstruct = false
+
+    package init() {}
+
+    package var given: [String] {
+        let names = [
+            (labels != nil, "--labels"), (pictures, "--pictures"), (stepSize != nil, "--step-size"),
+            (disableTTA, "--disable-tta"), (referenceRounding, "--reference-rounding"), (fixTilt, "--fix-tilt"),
+            (rois != nil, "--rois"), (compare != nil, "--compare"), (dicomSegmentation, "--dicom-seg"),
+            (rtstruct, "--rtstruct"),
+        ]
+        return names.filter(\.0).map(\.1)
+    }
+
+    /// - Throws: `BatchError` for files that cannot be used.
+    func options(_ surfaces: SurfaceArguments) throws -> SegmentationOptions {
+        SegmentationOptions(
+            labels: labels?.names,
+            meshes: surfaces.meshes,
+            frame: surfaces.frame,
+            tileStep: stepSize?.share,
+            disablesMirroring: disableTTA,
+            usesReferenceRounding: referenceRounding,
+            fixesTilt: fixTilt,
+            regions: try rois.map { try RegionInstruction(path: absolutePath($0)) },
+            comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) },
+            writesSegmentationObject: dicomSegmentation,
+            writesStructureSet: rtstruct,
+            drawsSlices: pictures
+        )
+    }
+}
+
+/// Names separated by commas.
+package struct LabelNames: ExpressibleByArgument, Sendable {
+    let names: [String]
+
+    package init?(argument: String) {
+        names = argument.split(separator: ",").map { $0.trimmingPrefix { $0 == " " } }.map { name in
+            String(name.reversed().trimmingPrefix { $0 == " " }.reversed())
+        }
+    }
+}
+
+/// A share of the patch, above 0 and at most 1.
+package struct TileStep: ExpressibleByArgument, Sendable {
+    let share: Double
+
+    package init?(argument: String) {
+        guard let share = Double(argument), share > 0, share <= 1 else { return nil }
+        self.share = share
+    }
+}
+
+extension SegmentationOptions.Meshes: ExpressibleByArgument {}

@@ -1,0 +1,81 @@
+public import NocturneInference
+import NocturneNumerics
+import NocturneRecipeSupport
+
+/// Why a package cannot be used for volumes.
+public struct SegmentationModelError: Error, Sendable, CustomStringConvertible {
+    public let package: String
+    public let detail: String
+    public var description: String { "model \(package): \(detail)" }
+}
+
+/// A model package with its networks in memory.
+public final class SegmentationModel: Sendable {
+    public let package: ModelPackage
+    public let settings: VolumeSegmentationSettings
+    public let engineName: String
+    public let precision: InferencePrecision
+    public let instructionSet: String
+    /// One, or two for a cascade.
+    let stages: [LevelModel]
+
+    /// Loads the networks and checks that they take and give what the package says.
+    /// - Throws: ``SegmentationModelError``, `ModelPackageError`, `ModelFormatError`.
+    public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
+        guard package.task == VolumeSegmentationKind.task else {
+            throw SegmentationModelError(package: package.id, detail: "is for \(package.task), not for volumes")
+        }
+        let settings = try VolumeSegmentationSettings(package)
+        self.package = package
+        self.settings = settings
+        self.precision = precision
+        engineName = engine.name
+        stages = try settings.stages.map {
+            try LevelModel(package: package, settings: $0, engine: engine, precision: precision)
+        }
+        instructionSet = stages.first?.networks.first?.instructionSet ?? ""
+        for stage in stages { try check(stage) }
+    }
+
+    private func check(_ stage: LevelModel) throws {
+        switch settings.output {
+        case .classes:
+            guard let label = package.labels.first(where: { Int($0.value) >= stage.classes }) else { return }
+            throw SegmentationModelError(
+                package: package.id,
+                detail: "label \(label.name) is class \(label.value), the network gives classes 0 to "
+                    + "\(stage.classes - 1)"
+            )
+        case .regions:
+            guard package.labels.count != stage.classes else { return }
+            throw SegmentationModelError(
+                package: package.id,
+                detail: "there are \(package.labels.count) regions, the network gives \(stage.classes)"
+            )
+        }
+    }
+
+    /// The package's networks, in the order of its stages, with the shape (N, C, …) of what goes in.
+    public var networks: [(file: String, inputShape: [Int])] {
+        stages.flatMap { stage in stage.settings.networks.map { ($0, stage.inputShape) } }
+    }
+
+    /// Image channels of a case.
+    var channelCount: Int { package.channels.count }
+
+    /// Bytes that stay while the model is in use: weights, workspaces, patch buffers, importance maps.
+    func residentBytes(threads: Int, options: SegmentationOptions) throws -> Int {
+        try stages.reduce(0) { $0 + (try $1.residentBytes(threads: threads, options: options)) }
+    }
+
+    /// What is written for each network output.
+    var decision: LabelDecision {
+        switch settings.output {
+        case .regions: return .regions(labels: package.labels.map(\.value))
+        case .classes:
+            var table = [UInt16](repeating: 0, count: stages[0].classes)
+            for label in package.labels { table[Int(label.value)] = label.value }
+            return .largestLogit(labels: table)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+public import NocturneCore
+public import NocturneFormats
+public import NocturneRecipeSupport
+import NocturneSystem
+
+/// The options of a batch that change the results for volumes.
+public struct SegmentationOptions: Sendable, Hashable {
+    public typealias Meshes = MeshSelection
+
+    /// The labels to keep, by name; nil for all.
+    public var labels: [String]?
+    public var meshes: Meshes
+    public var frame: PatientFrame
+    /// Distance of neighbouring tiles as a share of the patch; nil for the package's own.
+    public var tileStep: Double?
+    /// Whether mirrored passes are left out even where the package asks for them.
+    public var disablesMirroring: Bool
+    /// Whether sums and logits are rounded to half precision where nnU-Net does it.
+    public var usesReferenceRounding: Bool
+    /// Whether a series that leans or is unevenly spaced is resampled onto an upright, even grid instead of refused.
+    public var fixesTilt: Bool
+
+    /// The regions to measure.
+    public var regions: RegionInstruction?
+    /// Reference labels to compare with: a file, or a folder with a file for every item.
+    public var comparePath: String?
+
+    /// Whether DICOM sources get a DICOM segmentation.
+    public var writesSegmentationObject: Bool
+    /// Whether DICOM sources get a DICOM structure set.
+    public var writesStructureSet: Bool
+    /// Whether the slices are written as an animation, `slices.png`.
+    public var drawsSlices: Bool
+
+    public init(
+        labels: [String]? = nil,
+        meshes: Meshes = .stl,
+        frame: PatientFrame = .lps,
+        tileStep: Double? = nil,
+        disablesMirroring: Bool = false,
+        usesReferenceRounding: Bool = false,
+        fixesTilt: Bool = false,
+        regions: RegionInstruction? = nil,
+        comparePath: String? = nil,
+        writesSegmentationObject: Bool = false,
+        writesStructureSet: Bool = false,
+        drawsSlices: Bool = false
+    ) {
+        self.labels = labels
+        self.meshes = meshes
+        self.frame = frame
+        self.tileStep = tileStep
+        self.disablesMirroring = disablesMirroring
+        self.usesReferenceRounding = usesReferenceRounding
+        self.fixesTilt = fixesTilt
+        self.regions = regions
+        self.comparePath = comparePath
+        self.writesSegmentationObject = writesSegmentationObject
+        self.writesStructureSet = writesStructureSet
+        self.drawsSlices = drawsSlices
+    }
+
+    /// What a result and its fingerprint may contain: no path of the machine.
+    var shownInResults: [String: String] { shown.filter { !["rois-path", "compare-path"].contains($0.key) } }
+}
+
+extension SegmentationOptions: RecipeOptions {
+    package var shown: [String: String] {
+        var shown = ["meshes": meshes.rawValue, "frame": frame.rawValue]
+        if let labels { shown["labels"] = labels.sorted().joined(separator: ",") }
+        if let tileStep { shown["step-size"] = "\(tileStep)" }
+        if disablesMirroring { shown["disable-tta"] = "yes" }
+        if usesReferenceRounding { shown["reference-rounding"] = "yes" }
+        if fixesTilt { shown["fix-tilt"] = "yes" }
+        if let regions { shown.merge(["rois": regions.digest, "rois-path": regions.path]) { $1 } }
+        if let comparePath { shown.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
+        if writesSegmentationObject { shown["dicom-seg"] = "yes" }
+        if writesStructureSet { shown["rtstruct"] = "yes" }
+        if drawsSlices { shown["pictures"] = "yes" }
+        return shown
+    }
+
+    package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
+        self.init(
+            labels: options["labels"].map { $0.split(separator: ",").map(String.init) },
+            meshes: try options.value("meshes") ?? .stl,
+            frame: try options.value("frame") ?? .lps,
+            tileStep: try options.number("step-size"),
+            disablesMirroring: try options.flag("disable-tta"),
+            usesReferenceRounding: try options.flag("reference-rounding"),
+            fixesTilt: try options.flag("fix-tilt"),
+            regions: options["rois"].flatMap { digest in
+                options["rois-path"].map { RegionInstruction(path: $0, digest: digest) }
+            },
+            comparePath: options["compare-path"],
+            writesSegmentationObject: try options.flag("dicom-seg"),
+            writesStructureSet: try options.flag("rtstruct"),
+            drawsSlices: try options.flag("pictures")
+        )
+    }
+}

@@ -1,0 +1,63 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneFormats
+import NocturneInference
+import NocturnePictures
+import NocturneRecipeSupport
+import NocturneSystem
+
+extension SegmentationModel {
+    /// What pictures show where the image does not say it: the package's window; else the bounds that the network sees,
+    /// which are a window too; else percentiles, since the other schemes know no bounds.
+    var pictureWindow: PictureWindow {
+        if let stated = settings.window, let window = PictureWindow(center: stated.center, width: stated.width) {
+            return window
+        }
+        if case .ct(let lower, let upper, _, _) = package.channels[0].normalization {
+            return .fixed(lower: lower, upper: upper)
+        }
+        return .percentiles
+    }
+}
+
+extension PictureWindow {
+    /// Nil for one that shows nothing.
+    init?(_ stated: StatedWindow) { self.init(lower: stated.lower, upper: stated.upper) }
+}
+
+extension StatedWindow {
+    /// That of the middle slice, by DICOM's linear function; nil where the header has none.
+    init?(_ series: DICOMSeries) {
+        guard !series.slices.isEmpty else { return nil }
+        let middle = series.slices[series.slices.count / 2]
+        guard let center = middle.windowCenter, let width = middle.windowWidth, width > 1 else { return nil }
+        let (lower, upper) = (center - 0.5 - (width - 1) / 2, center - 0.5 + (width - 1) / 2)
+        guard lower.isFinite, upper.isFinite else { return nil }
+        self.init(lower: lower, upper: upper)
+    }
+}
+
+/// Writes the animated slices while the image is in memory.
+enum SliceWriter {
+    static let file = "slices.png"
+    private static let millisecondsPerFrame = 80
+
+    /// Beside the volume and its labels: the frames that are drawn and compressed at the same time.
+    static let workingBytes = AnimatedPNGWriter.predictedBytes(pixels: SliceStrip.mostPixels)
+
+    /// - Returns: The path in the item's staging folder.
+    /// - Throws: ``PNGError``, `FileSystemError`, and ``CancelledError``, which is looked for before every frame.
+    static func write(_ preview: Preview, into context: StageContext) throws -> String {
+        let strip = SliceStrip(preview)
+        let path = context.staging + "/" + file
+        try FileSystem.makeFolder(context.staging)
+        try AnimatedPNGWriter(
+            width: strip.width,
+            height: strip.height,
+            palette: strip.palette,
+            frameCount: strip.frameCount,
+            millisecondsPerFrame: millisecondsPerFrame
+        ).write(to: path, cover: strip.cover(), scope: context.scope) { strip.frame($0) }
+        return path
+    }
+}

@@ -1,0 +1,117 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// A DICOM segmentation as reference labels.
+enum SegmentationReference {
+    /// Reference labels with the model's values.
+    struct Found {
+        let labels: LabelVolume
+        /// The model's labels that a segment was found for.
+        let values: [UInt16]
+        let notes: [String]
+    }
+
+    /// Why there is nothing to compare with.
+    struct Fault: Error {
+        let detail: String
+    }
+
+    /// Label volumes that overlapping segments may be spread over.
+    static let mostVolumes = 3
+
+    /// Lays the segments on `geometry`, each with the value of the label that has its name (large and small letters are
+    /// the same), else its code, else its number.
+    /// - Throws: `CancelledError`; a `DICOMReadError` or `AllocationError` for want of memory.
+    static func read(
+        _ path: String,
+        on geometry: VolumeGeometry,
+        named wanted: [ModelLabel],
+        scope: ComputeScope
+    ) throws -> Result<Found, Fault> {
+        let read: DICOMSegmentation
+        do {
+            read = try DICOMSegmentationReader.read(
+                path: path,
+                on: geometry,
+                limits: DICOMObjectLimits(volumes: mostVolumes),
+                flag: scope.flag
+            )
+        } catch let error as DICOMReadError where error.code != .tooLarge {
+            return .failure(Fault(detail: error.detail))
+        }
+        let (values, notes) = matches(read.segments, wanted)
+        guard !values.isEmpty else {
+            let names = read.segments.map(\.label).joined(separator: ", ")
+            return .failure(Fault(detail: "none of its segments is a label of the model: \(names)"))
+        }
+        let (labels, overwritten) = try merged(read, values, scope)
+        var all = notes
+        if overwritten > 0 {
+            all.append("\(overwritten) voxels belong to several of its segments, and count for the last of them")
+        }
+        let found = Set(values.values)
+        return .success(Found(labels: labels, values: wanted.map(\.value).filter(found.contains), notes: all))
+    }
+
+    /// The value of each segment that a label was found for.
+    private static func matches(
+        _ segments: [DICOMSegmentation.Segment],
+        _ wanted: [ModelLabel]
+    ) -> (values: [UInt16: UInt16], notes: [String]) {
+        var values: [UInt16: UInt16] = [:]
+        var rest = wanted
+        func take(_ isSame: (DICOMSegmentation.Segment, ModelLabel) -> Bool) {
+            for segment in segments where values[segment.number] == nil && segment.number > 0 {
+                guard let place = rest.firstIndex(where: { isSame(segment, $0) }) else { continue }
+                values[segment.number] = rest.remove(at: place).value
+            }
+        }
+        take { $0.label.lowercased() == $1.name.lowercased() }
+        take { segment, label in
+            guard let own = segment.type, let code = label.code else { return false }
+            return own.scheme == code.scheme && own.value == code.value
+        }
+        // A number means nothing where names or codes have told the segments.
+        if values.isEmpty { take { $0.number == $1.value } }
+        let unmatched = rest.map(\.name)
+        return (
+            values,
+            unmatched.isEmpty ? [] : ["it has no segment for " + unmatched.joined(separator: ", ")]
+        )
+    }
+
+    private static func merged(
+        _ read: DICOMSegmentation,
+        _ values: [UInt16: UInt16],
+        _ scope: ComputeScope
+    ) throws -> (labels: LabelVolume, overwritten: Int) {
+        let shape = read.geometry.shape
+        var buffer = try VoxelBuffer<UInt16>(count: shape.count)
+        var table = [UInt16](repeating: 0, count: 1 << 16)
+        for (segment, value) in values { table[Int(segment)] = value }
+        var overwritten = [Int](repeating: 0, count: shape.z)
+        for mask in read.masks {
+            try mask.voxels.withUnsafeBufferPointer { source in
+                try buffer.withUnsafeMutableBufferPointer { target in
+                    try overwritten.withUnsafeMutableBufferPointer { counts in
+                        nonisolated(unsafe) let (source, target, counts) = (source, target, counts)
+                        let table = table
+                        try scope.forEach(shape.z) { k in
+                            for voxel in k * shape.sliceCount..<(k + 1) * shape.sliceCount {
+                                let value = table[Int(source[voxel])]
+                                guard value != 0 else { continue }
+                                if target[voxel] != 0 { counts[k] += 1 }
+                                target[voxel] = value
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return (LabelVolume(geometry: read.geometry, voxels: buffer.frozen()), overwritten.reduce(0, +))
+    }
+}

@@ -1,0 +1,63 @@
+import NocturneBatch
+import NocturneInference
+import NocturneJournal
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+extension SegmentationResult {
+    /// Against reference labels.
+    struct Comparison: Codable {
+        struct Label: Codable {
+            let value: Int
+            let name: String
+            let voxelCount: Int
+            let referenceVoxelCount: Int
+            @Nullable var dice: Double?
+            @Nullable var meanSurfaceDistanceMm: Double?
+            @Nullable var hausdorff95Mm: Double?
+            @Nullable var hausdorffMm: Double?
+            /// Why there are no distances though both have the label.
+            @Nullable var problem: String?
+        }
+
+        let reference: String
+        let labels: [Label]
+
+        init(_ outcome: ReferenceComparison.Outcome, labels: [ModelLabel], _ identifiers: IdentifierPolicy) {
+            let names = Dictionary(labels.map { ($0.value, $0.name) }) { first, _ in first }
+            reference = identifiers.shown(outcome.reference)
+            self.labels = outcome.labels.map { compared in
+                func rounded(_ value: Double?) -> Double? { value.map(SegmentationResult.rounded) }
+                return Label(
+                    value: Int(compared.value),
+                    name: names[compared.value] ?? "\(compared.value)",
+                    voxelCount: compared.voxelCount,
+                    referenceVoxelCount: compared.referenceVoxelCount,
+                    dice: rounded(compared.dice),
+                    meanSurfaceDistanceMm: rounded(compared.distances?.mean),
+                    hausdorff95Mm: rounded(compared.distances?.hausdorff95),
+                    hausdorffMm: rounded(compared.distances?.hausdorff),
+                    problem: compared.problem
+                )
+            }
+        }
+
+        /// Rows for the table of the cohort.
+        var statistics: [Statistic] {
+            labels.flatMap { label in
+                [
+                    Statistic(label: label.name, measure: "dice", value: label.dice, unit: "1"),
+                    Statistic(
+                        label: label.name,
+                        measure: "meanSurfaceDistance",
+                        value: label.meanSurfaceDistanceMm,
+                        unit: "mm"
+                    ),
+                    Statistic(label: label.name, measure: "hausdorff95", value: label.hausdorff95Mm, unit: "mm"),
+                    Statistic(label: label.name, measure: "hausdorff", value: label.hausdorffMm, unit: "mm"),
+                ]
+            }
+        }
+    }
+}

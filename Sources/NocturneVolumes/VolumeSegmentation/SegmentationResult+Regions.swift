@@ -1,0 +1,105 @@
+import NocturneBatch
+import NocturneJournal
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Regions, and what they share with labels.
+extension SegmentationResult {
+    /// Equally wide bins from `lower` to `upper`; each has its lower edge, the last one its upper edge too.
+    struct Histogram: Codable {
+        let lower: Double
+        let upper: Double
+        let counts: [Int]
+        /// Values outside.
+        let below: Int
+        let above: Int
+
+        init(_ histogram: IntensityHistogram) {
+            lower = histogram.lower
+            upper = histogram.upper
+            counts = histogram.counts
+            below = histogram.below
+            above = histogram.above
+        }
+    }
+
+    struct Region: Codable {
+        let name: String
+        let kind: String
+        let status: String
+        @Nullable var lengthMm: Double?
+        @Nullable var angleDegrees: Double?
+        /// Of the shape itself.
+        @Nullable var areaMm2: Double?
+        @Nullable var volumeMm3: Double?
+        /// The voxels whose centres lie inside, or the samples of an oblique plane.
+        @Nullable var sampleCount: Int?
+        @Nullable var sampledAreaMm2: Double?
+        @Nullable var sampledVolumeMm3: Double?
+        @Nullable var slice: Slice?
+        @Nullable var sampleSpacingMm: Double?
+        @Nullable var intensity: Intensity?
+    }
+
+    struct Slice: Codable {
+        let axis: String
+        let index: Int
+    }
+}
+
+extension SegmentationResult.Intensity {
+    init(_ summary: IntensitySummary) {
+        self.init(
+            mean: SegmentationResult.rounded(summary.mean),
+            standardDeviation: SegmentationResult.rounded(summary.standardDeviation),
+            minimum: summary.minimum,
+            maximum: summary.maximum,
+            median: summary.median,
+            histogram: .init(summary.histogram)
+        )
+    }
+}
+
+extension SegmentationResult.Region {
+    init(_ measured: RegionMeasurement) {
+        func rounded(_ value: Double?) -> Double? { value.map(SegmentationResult.rounded) }
+        self.init(
+            name: measured.name,
+            kind: measured.kind,
+            status: measured.status.rawValue,
+            lengthMm: rounded(measured.length),
+            angleDegrees: rounded(measured.angle),
+            areaMm2: rounded(measured.area),
+            volumeMm3: rounded(measured.volume),
+            sampleCount: measured.sampleCount,
+            sampledAreaMm2: rounded(measured.sampledArea),
+            sampledVolumeMm3: rounded(measured.sampledVolume),
+            slice: measured.sliceAxis.flatMap { axis in
+                measured.sliceIndex.map { .init(axis: ["i", "j", "k"][axis], index: $0) }
+            },
+            sampleSpacingMm: measured.sampleSpacing,
+            intensity: measured.intensity.map(SegmentationResult.Intensity.init)
+        )
+    }
+
+    /// Rows for the table of the cohort, those that have a meaning for the kind. A region is no label, so its name says
+    /// that it is a region.
+    var statistics: [Statistic] {
+        func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
+            Statistic(label: "roi:\(name)", measure: measure, value: value, unit: unit)
+        }
+        switch kind {
+        case "length": return [row("length", lengthMm, "mm")]
+        case "angle": return [row("angle", angleDegrees, "degree")]
+        default: break
+        }
+        let size =
+            kind == "sphere" || kind == "box"
+            ? [row("volume", volumeMm3, "mm3"), row("sampledVolume", sampledVolumeMm3, "mm3")]
+            : [row("area", areaMm2, "mm2"), row("sampledArea", sampledAreaMm2, "mm2")]
+        return size + [
+            row("sampleCount", sampleCount.map(Double.init), "1")
+        ] + SegmentationResult.Intensity.statistics(intensity, of: "roi:\(name)")
+    }
+}

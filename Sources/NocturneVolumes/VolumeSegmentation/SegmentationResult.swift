@@ -1,0 +1,101 @@
+import NocturneBatch
+import NocturneCore
+import NocturneInference
+import NocturneJournal
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// `result.json` of a segmented volume: a function of input, model and options, with nothing of when and where.
+struct SegmentationResult: ItemResult {
+    struct Source: Codable {
+        let format: String
+        let name: String
+        let files: Int
+        @Nullable var modality: String?
+        let shape: [Int]
+        let spacingMm: [Double]
+        let orientation: String
+        /// Rows of the map from voxel indices (i, j, k) to RAS+ millimetres.
+        let affineRas: [[Double]]
+    }
+
+    struct Intensity: Codable {
+        let mean: Double
+        let standardDeviation: Double
+        let minimum: Double
+        let maximum: Double
+        let median: Double
+        let histogram: Histogram
+    }
+
+    struct Box: Codable {
+        /// First and last voxel index, both belonging to it.
+        let lower: [Int]
+        let upper: [Int]
+    }
+
+    struct Cleaning: Codable {
+        let componentsFound: Int
+        let componentsRemoved: Int
+        let voxelsRemoved: Int
+        let voxelsFilled: Int
+    }
+
+    struct Mesh: Codable {
+        let file: String
+        /// The node in the scene; nil where the file holds this surface alone.
+        let node: String?
+        let frame: String
+        let triangles: Int
+        let areaMm2: Double
+        let volumeMm3: Double
+    }
+
+    struct Label: Codable, MeasuredLabel {
+        let value: Int
+        let name: String
+        let color: String
+        @Nullable var code: Code?
+        let status: String
+        let voxelCount: Int
+        @Nullable var volumeMm3: Double?
+        @Nullable var volumeMl: Double?
+        @Nullable var intensity: Intensity?
+        @Nullable var centroidRasMm: [Double]?
+        @Nullable var boundingBox: Box?
+        let touchesBorder: Bool
+        @Nullable var cleaning: Cleaning?
+        @Nullable var mesh: Mesh?
+
+        var cutByBorder: Bool? { voxelCount > 0 ? touchesBorder : nil }
+    }
+
+    struct Code: Codable {
+        let scheme: String
+        let value: String
+        let meaning: String
+    }
+
+    let schemaVersion: Int
+    let disclaimer: String
+    let item: String
+    let fingerprint: String
+    let source: Source
+    let model: ResultModel
+    let engine: ResultEngine
+    let options: [String: String]
+    let labels: [Label]
+    /// Of the regions that are for this item.
+    let regions: [Region]
+    @Nullable var comparison: Comparison?
+    let files: [ItemFile]
+    var notes: [String]
+
+    /// Six digits after the point: below what any measure means, above what a float sum's order could change.
+    static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
+
+    /// Rows for the table of the cohort.
+    var statistics: [Statistic] {
+        labels.flatMap(\.statistics) + regions.flatMap(\.statistics) + (comparison?.statistics ?? [])
+    }
+}

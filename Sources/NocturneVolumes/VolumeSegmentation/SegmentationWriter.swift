@@ -1,0 +1,152 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+import NocturneMesh
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Writes what a segmented volume leaves behind, and recognises it again.
+struct SegmentationWriter {
+    let model: SegmentationModel
+    let options: SegmentationOptions
+    let labels: [ModelLabel]
+    let meshed: VolumeSegmentation.MeshedVolume
+    let item: RecipeItem
+
+    private var finished: VolumeSegmentation.FinishedVolume { meshed.finished }
+
+    func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+        var written = ["segmentation.nii.gz", "preview.png"]
+        try writeLabels(to: folder + "/segmentation.nii.gz", scope: scope)
+        let clinical = try ClinicalObjects(
+            options: options,
+            package: model.package,
+            labels: labels,
+            source: finished.source,
+            volume: finished.labels,
+            item: item
+        ).write(into: folder, scope: scope)
+        written += clinical.files
+        try PNGWriter.write(finished.preview, to: folder + "/preview.png")
+        if let slices = finished.slices {
+            try FileSystem.move(slices, to: folder + "/" + SliceWriter.file)
+            written.append(SliceWriter.file)
+        }
+        if !meshed.meshes.isEmpty {
+            try FileSystem.move(meshed.folder, to: folder + "/meshes")
+            written += meshed.meshes.values.fileNames
+        }
+        let files = try written.map { try ItemFile($0, in: folder) }
+        let notes = notes() + clinical.notes
+        let result = SegmentationResult(
+            schemaVersion: 1,
+            disclaimer: Disclaimer.text,
+            item: item.name,
+            fingerprint: item.fingerprint,
+            source: source(),
+            model: ResultModel(model.package),
+            engine: ResultEngine(
+                name: model.engineName,
+                precision: model.precision,
+                instructionSet: model.instructionSet
+            ),
+            options: options.shownInResults,
+            labels: labels.map { entry(for: $0, mesh: meshed.meshes[$0.value]) },
+            regions: finished.regions.map(SegmentationResult.Region.init),
+            comparison: finished.comparison.map { .init($0, labels: labels, finished.source.identifiers ?? .hash) },
+            files: files,
+            notes: notes
+        )
+        return try result.write(into: folder, of: finished.source)
+    }
+
+    // MARK: Files
+
+    private func writeLabels(to path: String, scope: ComputeScope) throws {
+        var codes: (qform: Int, sform: Int)?
+        if finished.source.format == .nifti {
+            let header = try NIfTIReader.readHeader(at: finished.source.files[0])
+            codes = (header.qformCode, header.sformCode)
+        }
+        let names = labels.map {
+            NIfTILabel(value: $0.value, name: $0.name, red: $0.color.red, green: $0.color.green, blue: $0.color.blue)
+        }
+        try NIfTIWriter.writeLabels(finished.labels, names: names, codes: codes, to: path, scope: scope)
+    }
+
+    // MARK: The result
+
+    private func source() -> SegmentationResult.Source {
+        let geometry = finished.source.geometry
+        let spacing = geometry.spacing
+        return SegmentationResult.Source(
+            format: finished.source.format.rawValue,
+            name: finished.source.name,
+            files: finished.source.files.count,
+            modality: finished.source.modality,
+            shape: [geometry.shape.x, geometry.shape.y, geometry.shape.z],
+            spacingMm: [spacing.x, spacing.y, spacing.z],
+            orientation: geometry.orientationCode,
+            affineRas: Array(geometry.affine.rows.prefix(3))
+        )
+    }
+
+    private func entry(for label: ModelLabel, mesh: SegmentationResult.Mesh?) -> SegmentationResult.Label {
+        let measured = finished.measurements.first { $0.value == label.value }
+        let cleaning = finished.cleaning.first { $0.value == label.value }
+        let present = (measured?.voxelCount ?? 0) > 0
+        return SegmentationResult.Label(
+            value: Int(label.value),
+            name: label.name,
+            color: label.color.description,
+            code: label.code.map { .init(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) },
+            status: measured?.status.rawValue ?? LabelStatus.absent.rawValue,
+            voxelCount: measured?.voxelCount ?? 0,
+            volumeMm3: present ? measured.map { SegmentationResult.rounded($0.volumeMm3) } : nil,
+            volumeMl: present ? measured.map { SegmentationResult.rounded($0.volumeMl) } : nil,
+            intensity: measured?.intensity.map(SegmentationResult.Intensity.init),
+            centroidRasMm: measured?.centroid.map {
+                [SegmentationResult.rounded($0.x), SegmentationResult.rounded($0.y), SegmentationResult.rounded($0.z)]
+            },
+            boundingBox: measured?.boundingBox.map(box),
+            touchesBorder: measured?.touchesBorder ?? false,
+            cleaning: cleaning.map {
+                .init(
+                    componentsFound: $0.componentsFound,
+                    componentsRemoved: $0.componentsRemoved,
+                    voxelsRemoved: $0.voxelsRemoved,
+                    voxelsFilled: $0.voxelsFilled
+                )
+            },
+            mesh: mesh
+        )
+    }
+
+    private func box(_ box: VoxelBox) -> SegmentationResult.Box {
+        .init(
+            lower: [box.lower.x, box.lower.y, box.lower.z],
+            upper: [box.upper.x - 1, box.upper.y - 1, box.upper.z - 1]
+        )
+    }
+
+    private func notes() -> [String] {
+        var notes = finished.notes + meshed.notes
+        let absent = labels.filter { label in finished.measurements.first { $0.value == label.value }?.voxelCount == 0 }
+        if !absent.isEmpty { notes.append("not found: " + absent.map(\.name).joined(separator: ", ")) }
+        let cut = labels.filter { label in
+            finished.measurements.first { $0.value == label.value }?.touchesBorder == true
+        }
+        if !cut.isEmpty {
+            notes.append(
+                "touches the border of the volume, measures are of the visible part: "
+                    + cut.map(\.name).joined(separator: ", ")
+            )
+        }
+        return notes
+    }
+}

@@ -1,0 +1,65 @@
+import NocturneInference
+
+extension ModelValidation {
+    /// The section `postprocessing` of a task.
+    func postprocessing(
+        _ raw: VolumeSegmentationSection.Postprocessing?,
+        labels: [ModelLabel],
+        key: String
+    ) throws(ModelPackageError) -> PostprocessingSettings {
+        let volumes = raw?.minimumVolumeMm3 ?? [:]
+        let fillHoles = raw?.fillHoles ?? []
+        let groups = (raw?.keepLargest ?? []).map(\.names)
+        try checkLength(groups.count, key: "\(key).keepLargest")
+        for (index, group) in groups.enumerated() {
+            if group.isEmpty {
+                throw refuse("\(key).keepLargest[\(index)]", expected: "at least one label", found: "none")
+            }
+            try check(group, labels: labels, key: "\(key).keepLargest[\(index)]")
+            if groups[..<index].contains(group) {
+                throw refuse(
+                    .duplicate,
+                    "\(key).keepLargest[\(index)]",
+                    expected: "every group once",
+                    found: "\(group.joined(separator: ", ")) twice"
+                )
+            }
+        }
+        try check(fillHoles, labels: labels, key: "\(key).fillHoles")
+        // Dictionaries have no order, and the error should be the same every time.
+        try check(volumes.keys.sorted(), labels: labels, key: "\(key).minimumVolumeMm3")
+        for name in volumes.keys.sorted() {
+            guard let volume = volumes[name], volume.isFinite, volume >= 0 else {
+                throw refuse(
+                    "\(key).minimumVolumeMm3.\(name)",
+                    expected: "a number from 0 on",
+                    found: volumes[name] ?? 0
+                )
+            }
+        }
+        let connectivity = raw?.connectivity?.value ?? 26
+        guard [6, 18, 26].contains(connectivity) else {
+            throw refuse("\(key).connectivity", expected: "6, 18 or 26", found: connectivity)
+        }
+        return PostprocessingSettings(
+            keepLargest: groups,
+            fillHoles: fillHoles,
+            minimumVolumeMm3: volumes,
+            connectivity: connectivity
+        )
+    }
+
+    private func check(_ names: [String], labels: [ModelLabel], key: String) throws(ModelPackageError) {
+        let known = Set(labels.map(\.name))
+        var seen: Set<String> = []
+        for name in names {
+            guard known.contains(name) else {
+                let known = labels.prefix(20).map(\.name).joined(separator: ", ")
+                throw refuse(.unknownName, key, expected: "one of the labels (\(known))", found: "\"\(name)\"")
+            }
+            if !seen.insert(name).inserted {
+                throw refuse(.duplicate, key, expected: "every label once", found: "\(name) twice")
+            }
+        }
+    }
+}

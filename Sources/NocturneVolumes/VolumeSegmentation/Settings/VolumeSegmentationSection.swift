@@ -1,0 +1,77 @@
+import NocturneInference
+
+/// The section `volumeSegmentation` as it is written, before anything is checked but types.
+struct VolumeSegmentationSection: Decodable {
+    let stage: Stage
+    let previousStage: Stage?
+    let output: String?
+    let postprocessing: Postprocessing?
+    let window: Window?
+
+    private enum CodingKeys: String, CodingKey { case previousStage, output, postprocessing, window }
+
+    init(from decoder: any Decoder) throws {
+        // The keys of the one or last stage stand beside these.
+        stage = try Stage(from: decoder)
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        previousStage = try container.decodeIfPresent(Stage.self, forKey: .previousStage)
+        output = try container.decodeIfPresent(String.self, forKey: .output)
+        postprocessing = try container.decodeIfPresent(Postprocessing.self, forKey: .postprocessing)
+        window = try container.decodeIfPresent(Window.self, forKey: .window)
+    }
+
+    struct Window: Decodable {
+        let center: Double
+        let width: Double
+    }
+
+    struct Stage: Decodable {
+        let orientation: String?
+        let transpose: [WholeNumber]?
+        let spacing: [Double]?
+        let patchSize: [WholeNumber]
+        let tileStep: Double?
+        let mirroringAxes: [WholeNumber]?
+        let cropToNonzero: Bool?
+        let resampling: Resamplings?
+        let networks: [String]
+        /// In a previous stage only: its own, where they differ, and the labels that become channels of the next one.
+        let normalizations: [ModelDocument.Normalization]?
+        let oneHotLabels: [WholeNumber]?
+    }
+
+    struct Resamplings: Decodable {
+        let image: Resampling?
+        let logits: Resampling?
+        let labels: Resampling?
+    }
+
+    struct Resampling: Decodable {
+        let method: String?
+        let order: WholeNumber?
+        let orderZ: WholeNumber?
+        let separateZ: String?
+        let anisotropyThreshold: Double?
+    }
+
+    struct Postprocessing: Decodable {
+        let keepLargest: [Group]?
+        let fillHoles: [String]?
+        let minimumVolumeMm3: [String: Double]?
+        let connectivity: WholeNumber?
+    }
+
+    /// A label, or several that are seen as one.
+    struct Group: Decodable {
+        let names: [String]
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let name = try? container.decode(String.self) {
+                names = [name]
+            } else {
+                names = try container.decode([String].self)
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+public import NocturneInference
+
+/// How a volume model is applied.
+public struct VolumeSegmentationSettings: Hashable, Sendable {
+    public enum Output: String, Hashable, Sendable {
+        /// One network output a class, background first; the largest wins. A label's value is its class.
+        case classes
+        /// One network output a label, in the order of ``ModelPackage/labels``: each is a region of its own, and later
+        /// ones are painted over earlier ones.
+        case regions
+    }
+
+    /// One, or two for a cascade: the labels of the first become input channels of the second.
+    public var stages: [CascadeLevel]
+    public let output: Output
+    public let postprocessing: PostprocessingSettings
+    /// The intensities that pictures show where an image does not say it; nil leaves it to the first channel's bounds.
+    public let window: DisplayWindow?
+
+    package init(
+        stages: [CascadeLevel],
+        output: Output,
+        postprocessing: PostprocessingSettings,
+        window: DisplayWindow? = nil
+    ) {
+        self.stages = stages
+        self.output = output
+        self.postprocessing = postprocessing
+        self.window = window
+    }
+}
+
+/// From black to white, as DICOM says it.
+public struct DisplayWindow: Hashable, Sendable {
+    /// In the image's unit, finite.
+    public let center: Double
+    /// From 1 on, finite.
+    public let width: Double
+
+    package init(center: Double, width: Double) {
+        self.center = center
+        self.width = width
+    }
+}
+
+/// One way of looking at the volume: a grid, networks for it, and the way back. Everything with three parts is in the
+/// networks' order: (z, y, x) of the volume, exchanged by ``transpose``.
+public struct CascadeLevel: Hashable, Sendable {
+    public enum Orientation: String, Hashable, Sendable {
+        /// The volume is turned to the nearest RAS+ grid first.
+        case ras = "RAS"
+        /// The axes stay as the file has them.
+        case stored
+    }
+
+    public let orientation: Orientation
+    /// Axis a of the networks is axis `transpose[a]` of (z, y, x): nnU-Net's `transpose_forward`.
+    public let transpose: [Int]
+    /// The millimetres between voxels the networks expect; nil takes the volume's own. Where ``isPlanar``, the first is
+    /// always the volume's own, and nil here.
+    public let spacing: [Double?]?
+    /// The voxels of a tile, each 1...1024. Where ``isPlanar``, the first is 1.
+    public let patchSize: [Int]
+    /// Whether the networks take slices (N, C, y, x) across the first axis instead of volumes.
+    public let isPlanar: Bool
+    /// The step between tiles as a share of the patch, above 0 and at most 1. A batch's options may replace it.
+    public let tileStep: Double
+    /// The axes along which predictions of mirrored tiles are averaged; empty for none. Ascending. A batch's options may
+    /// empty it.
+    public let mirroringAxes: [Int]
+    /// Whether the volume is cropped to what is not 0 in some channel first.
+    public let cropToNonzero: Bool
+    /// For the image channels before the networks, for the logits after them, and for an earlier stage's labels.
+    public let imageResampling: ResamplingSettings
+    public let logitsResampling: ResamplingSettings
+    public let labelsResampling: ResamplingSettings
+    /// One for each image channel.
+    public let normalizations: [IntensityNormalization]
+    /// The labels of the stage before, each a channel of 0 and 1 after the image's; empty in the first stage.
+    public let oneHotLabels: [UInt16]
+    /// Paths among ``ModelPackage/files``; the logits of several (folds) are averaged. At least one.
+    public let networks: [String]
+
+    /// The networks' input channels.
+    public var inputChannels: Int { normalizations.count + oneHotLabels.count }
+
+    package init(
+        orientation: Orientation,
+        transpose: [Int],
+        spacing: [Double?]?,
+        patchSize: [Int],
+        isPlanar: Bool,
+        tileStep: Double,
+        mirroringAxes: [Int],
+        cropToNonzero: Bool,
+        imageResampling: ResamplingSettings,
+        logitsResampling: ResamplingSettings,
+        labelsResampling: ResamplingSettings,
+        normalizations: [IntensityNormalization],
+        oneHotLabels: [UInt16],
+        networks: [String]
+    ) {
+        self.orientation = orientation
+        self.transpose = transpose
+        self.spacing = spacing
+        self.patchSize = patchSize
+        self.isPlanar = isPlanar
+        self.tileStep = tileStep
+        self.mirroringAxes = mirroringAxes
+        self.cropToNonzero = cropToNonzero
+        self.imageResampling = imageResampling
+        self.logitsResampling = logitsResampling
+        self.labelsResampling = labelsResampling
+        self.normalizations = normalizations
+        self.oneHotLabels = oneHotLabels
+        self.networks = networks
+    }
+}
+
+/// How something is brought to another grid: the arguments of nnU-Net's resampling functions.
+public struct ResamplingSettings: Hashable, Sendable {
+    public enum Method: String, Hashable, Sendable {
+        /// `resample_data_or_seg_to_shape`: splines.
+        case spline
+        /// `resample_torch_fornnunet`: linear, in single precision.
+        case torch
+        /// `no_resampling_hack`: the grid stays as it is.
+        case none
+    }
+
+    public enum SeparateAxis: String, Hashable, Sendable {
+        case auto, always, never
+    }
+
+    public let method: Method
+    /// The spline's order, 0, 1 or 3: in all axes, or in the planes when one axis is kept apart.
+    public let order: Int
+    /// The order along an axis that is kept apart.
+    public let orderZ: Int
+    /// Whether the axis of the largest spacing is kept apart: always, never, or when it is larger than
+    /// ``anisotropyThreshold`` times the smallest.
+    public let separateZ: SeparateAxis
+    public let anisotropyThreshold: Double
+
+    package init(
+        method: Method,
+        order: Int,
+        orderZ: Int,
+        separateZ: SeparateAxis,
+        anisotropyThreshold: Double
+    ) {
+        self.method = method
+        self.order = order
+        self.orderZ = orderZ
+        self.separateZ = separateZ
+        self.anisotropyThreshold = anisotropyThreshold
+    }
+}
+
+/// What is done to the label map. All names are among the package's labels.
+public struct PostprocessingSettings: Hashable, Sendable {
+    /// In this order: groups of labels, seen as one, of which only the largest connected component stays.
+    public let keepLargest: [[String]]
+    /// Labels whose enclosed holes are filled.
+    public let fillHoles: [String]
+    /// Components smaller than this many mm³ go.
+    public let minimumVolumeMm3: [String: Double]
+
+    /// What counts as connected: 6 (faces), 18 (edges) or 26 (corners), the default as in nnU-Net.
+    public let connectivity: Int
+
+    public var isEmpty: Bool { keepLargest.isEmpty && fillHoles.isEmpty && minimumVolumeMm3.isEmpty }
+
+    package init(
+        keepLargest: [[String]],
+        fillHoles: [String],
+        minimumVolumeMm3: [String: Double],
+        connectivity: Int = 26
+    ) {
+        self.connectivity = connectivity
+        self.keepLargest = keepLargest
+        self.fillHoles = fillHoles
+        self.minimumVolumeMm3 = minimumVolumeMm3
+    }
+}
+
+extension VolumeSegmentationSettings: ModelSettings {
+    /// The key of the task's section in `model.json`.
+    static let section = "volumeSegmentation"
+
+    /// Volumes need channels and labels, which are optional in other packages.
+    public init(_ package: ModelPackage) throws(ModelPackageError) {
+        let validation = package.validation
+        for (key, isEmpty) in [("channels", package.channels.isEmpty), ("labels", package.labels.isEmpty)] where isEmpty
+        {
+            throw validation.refuse(key, expected: "at least one \(key.dropLast())", found: "none")
+        }
+        let section = try package.section(Self.section, as: VolumeSegmentationSection.self)
+        self = try validation.volumeSegmentation(section, of: package)
+    }
+
+    public var networks: [String] { stages.flatMap(\.networks) }
+}

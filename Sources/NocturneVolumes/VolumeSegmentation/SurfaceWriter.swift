@@ -1,0 +1,42 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneMesh
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Writes the surfaces of an item in one format, and describes them for its result.
+final class SurfaceWriter {
+    private let format: any MeshFormat
+    private let frame: PatientFrame
+    private let writer: any MeshWriter
+
+    /// - Parameter folder: an existing folder.
+    init(_ format: any MeshFormat, frame: PatientFrame, folder: String, scope: ComputeScope) {
+        self.format = format
+        self.frame = frame
+        writer = format.makeWriter(in: folder, frame: frame, scope: scope)
+    }
+
+    /// - Parameter name: of the label: the file's without its extension, or the node's in a scene.
+    func write(_ surface: SurfaceMesh, name: String, color: SIMD3<UInt8>) throws -> SegmentationResult.Mesh {
+        let file = try writer.add(LabelSurface(name: name, color: color, mesh: surface))
+        let measures = MeshMeasures(of: surface)
+        return SegmentationResult.Mesh(
+            file: "meshes/" + file,
+            node: format.layout == .scene ? name : nil,
+            frame: frame.rawValue.uppercased(),
+            triangles: surface.triangles.count,
+            areaMm2: SegmentationResult.rounded(measures.area),
+            volumeMm3: SegmentationResult.rounded(measures.signedVolume)
+        )
+    }
+
+    /// To be called after the last surface.
+    func finish() throws { try writer.finish() }
+}
+
+extension Collection where Element == SegmentationResult.Mesh {
+    /// The files that hold these surfaces, sorted.
+    var fileNames: [String] { Set(map(\.file)).sorted() }
+}

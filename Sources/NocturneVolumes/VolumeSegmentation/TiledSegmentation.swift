@@ -1,0 +1,127 @@
+public import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneInference
+import NocturneNumerics
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// A volume ready for the networks.
+public struct PreparedVolume: Sendable {
+    let source: VolumeSource
+    /// One for each channel, kept for the measurement of intensities and for a second stage.
+    let channels: [Volume]
+    /// One for each stage.
+    let grids: [ModelGrid]
+    /// What the first stage sees.
+    let image: FrozenVoxels<Float>
+    let notes: [String]
+}
+
+/// The labels of a volume on its own grid, before cleaning.
+public struct LabelledVolume: Sendable {
+    let source: VolumeSource
+    /// The first channel.
+    let volume: Volume
+    let labels: LabelVolume
+    let notes: [String]
+}
+
+/// The networks' work on one volume, stage after stage, a tile at a time.
+public final class TiledSegmentation: InferenceRun {
+    private let model: SegmentationModel
+    private let options: SegmentationOptions
+    private let sessions: LevelSessions
+    private let prepared: PreparedVolume
+    private let fingerprint: String
+    private let tiles: [Int]
+    private var stage = 0
+    private var current: LevelInference?
+
+    init(
+        model: SegmentationModel,
+        options: SegmentationOptions,
+        sessions: LevelSessions,
+        prepared: PreparedVolume,
+        item: RecipeItem,
+        context: StageContext
+    ) throws {
+        self.model = model
+        self.options = options
+        self.sessions = sessions
+        self.prepared = prepared
+        fingerprint = item.fingerprint
+        tiles = try zip(prepared.grids, model.stages).map { try $0.tiles($1, options).tileCount }
+        try begin(prepared.image, context)
+        try goOn(context)
+    }
+
+    public var stepCount: Int { tiles.reduce(0, +) }
+    public var stepsDone: Int { tiles[..<stage].reduce(0, +) + (current?.stepsDone ?? 0) }
+    private var isLast: Bool { stage == tiles.count - 1 }
+
+    public func step(_ context: StageContext) throws {
+        do {
+            try current?.step(context)
+        } catch let fault as NonFiniteLogits {
+            throw SegmentationModelError(package: model.package.id, detail: "\(fault)")
+        }
+        try goOn(context)
+    }
+
+    public func checkpoint(force: Bool, _ context: StageContext) throws {
+        try current?.checkpoint(force: force)
+    }
+
+    public func finish(_ context: StageContext) throws -> LabelledVolume {
+        let labels = try takeLabels(context)
+        return LabelledVolume(
+            source: prepared.source,
+            volume: prepared.channels[0],
+            labels: LabelVolume(geometry: prepared.source.geometry, voxels: labels),
+            notes: prepared.notes
+        )
+    }
+
+    /// Begins the next stage once one is done, unless it was the last.
+    private func goOn(_ context: StageContext) throws {
+        while !isLast, current?.isFinished == true {
+            // A whole stage's labels are worth a file: they are where a resumed run begins.
+            try current?.checkpoint(force: true, isIntermediate: true)
+            let previous = try takeLabels(context)
+            stage += 1
+            let preparation = LevelPreparation(
+                stage: model.stages[stage].settings,
+                source: prepared.source,
+                channels: prepared.channels.map(\.voxels)
+            )
+            let image = try preparation.image(prepared.grids[stage], previous: previous, scope: context.scope)
+            try begin(image, context)
+        }
+    }
+
+    private func begin(_ image: FrozenVoxels<Float>, _ context: StageContext) throws {
+        current = try LevelInference(
+            model: model.stages[stage],
+            options: options,
+            sessions: sessions,
+            grid: prepared.grids[stage],
+            image: image,
+            decision: model.decision,
+            keeper: LabelCheckpoint(
+                folder: context.staging,
+                stage: stage,
+                fingerprint: fingerprint,
+                instructionSet: model.instructionSet,
+                shape: prepared.grids[stage].native
+            ),
+            context: context
+        )
+    }
+
+    private func takeLabels(_ context: StageContext) throws -> FrozenVoxels<UInt16> {
+        guard let run = current else { preconditionFailure("a stage has labels once") }
+        current = nil
+        return try run.finish(stored: prepared.source.geometry.shape, context)
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import NocturneBatch
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneNumerics
+import NocturnePictures
+import NocturnePostprocess
+import NocturneRecipeSupport
+
+/// Every large buffer of a volume's way, from its header alone.
+struct VolumeMemory {
+    let source: VolumeSource
+    let model: SegmentationModel
+    let options: SegmentationOptions
+    var regions: RegionMeasures? = nil
+
+    private var voxels: Int { source.geometry.shape.count }
+
+    /// - Parameter lean: with the sums of tiles in a file.
+    func plan(threads: Int, lean: Bool) throws -> ItemPlan {
+        var buffers = [
+            PlannedBuffer("source voxels", bytes: voxels * 4 * model.channelCount, from: .load, through: .finish),
+            PlannedBuffer(
+                "slices before resampling",
+                bytes: (source.storedVoxels ?? 0) * 4,
+                from: .load,
+                through: .load
+            ),
+            PlannedBuffer("decoder", bytes: source.decoderBytes * threads, from: .load, through: .load),
+        ]
+        var steps = 0
+        for (index, stage) in model.stages.enumerated() {
+            let grid = try ModelGrid(source: source, stage: stage.settings, nonzero: { _ in nil })
+            let tiles = try grid.tiles(stage, options)
+            steps += tiles.tileCount
+            buffers += try preparing(stage, grid, isFirst: index == 0)
+            buffers += inferring(stage, grid, tiles, lean: lean)
+        }
+        buffers += finishing(threads)
+        return ItemPlan(buffers: buffers, steps: steps, isLean: lean, diskBytes: diskBytes(lean: lean))
+    }
+
+    /// The first stage's image is made by the preprocessor, a second one's while inferring.
+    private func preparing(_ stage: LevelModel, _ grid: ModelGrid, isFirst: Bool) throws -> [PlannedBuffer] {
+        let during: Stage = isFirst ? .prepare : .infer
+        let view = try VoxelView(stored: source.geometry.shape, orientation: grid.orientation).cropped(to: grid.box)
+        let resampler = try ImageResampler(
+            view: view,
+            target: grid.shape,
+            rule: grid.image,
+            separateAxis: grid.image.separateAxis(current: grid.nativeSpacing, new: grid.spacing)
+        )
+        var buffers = [
+            PlannedBuffer("resampling", bytes: resampler.predictedWorkingBytes, from: during, through: during),
+            PlannedBuffer(
+                "network input",
+                bytes: grid.shape.count * 4 * stage.settings.inputChannels,
+                from: during,
+                through: .infer
+            ),
+        ]
+        if stage.settings.normalizations.contains(.zScore(usesMask: true)) || !isFirst {
+            // The mask, and one normalised channel where values outside it stay.
+            buffers.append(PlannedBuffer("mask", bytes: grid.box.shape.count * 5, from: during, through: during))
+        }
+        if !isFirst {
+            buffers.append(
+                PlannedBuffer("labels of the stage before", bytes: voxels * 2, from: .infer, through: .infer)
+            )
+        }
+        return buffers
+    }
+
+    private func inferring(_ stage: LevelModel, _ grid: ModelGrid, _ tiles: TilePlan, lean: Bool) -> [PlannedBuffer] {
+        let sums =
+            lean
+            ? RollingAccumulator.predictedBytesInFile(plan: tiles, classes: stage.classes)
+            : RollingAccumulator.predictedBytes(plan: tiles, classes: stage.classes)
+        var buffers = [
+            PlannedBuffer(
+                "tile sums",
+                bytes: sums * stage.accumulatorCount(options),
+                from: .infer,
+                through: .infer
+            ),
+            PlannedBuffer(
+                "logit planes",
+                bytes: SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: stage.classes),
+                from: .infer,
+                through: .infer
+            ),
+        ]
+        if stage.accumulatorCount(options) > 1 {
+            let plane = grid.shape.sliceCount * stage.classes * 4
+            buffers.append(PlannedBuffer("mean of networks", bytes: plane, from: .infer, through: .infer))
+        }
+        if !grid.orientation.changesNothing {
+            buffers.append(PlannedBuffer("labels in stored order", bytes: voxels * 2, from: .infer, through: .infer))
+        }
+        return buffers
+    }
+
+    /// Slices kept in staging, label map, surfaces and DICOM objects, none of them compressed; and sums in a file.
+    private func diskBytes(lean: Bool) -> Int {
+        let shape = source.geometry.shape
+        let surfaces = options.meshes == .none ? 0 : Self.surfaceBytes(shape) / 4
+        let objects = options.writesSegmentationObject ? voxels / 4 : 0
+        return voxels * 3 + surfaces + objects + (lean ? voxels * 8 : 0)
+    }
+
+    // What grows with the number of components and with surfaces cannot be known from a header. So it gets what a body
+    // needs by far (its skin has about four corners for every voxel of the grid's mean cross-section), and a map full of
+    // specks is worked on in parts.
+    private static func section(_ shape: VolumeShape) -> Int { Int(pow(Double(shape.count), 2.0 / 3)) }
+    static func componentBytes(_ shape: VolumeShape) -> Int { section(shape) * 96 + (1 << 20) }
+    static func surfaceBytes(_ shape: VolumeShape) -> Int { section(shape) * 18 * 180 + (1 << 20) }
+    /// A DICOM segmentation or structure set: what surfaces take, and room for the specks of a small volume.
+    static func objectBytes(_ shape: VolumeShape) -> Int { surfaceBytes(shape) + (64 << 20) }
+
+    /// Measuring comes after cleaning, one thing after the other.
+    private func measuringBytes(_ threads: Int) -> Int {
+        max(
+            LabelMeasurer.predictedBytes(threads: threads),
+            regions?.predictedBytes(in: source.geometry, threads: threads) ?? 0,
+            ReferenceComparison(options, source).predictedBytes(threads: threads)
+        )
+    }
+
+    private func finishing(_ threads: Int) -> [PlannedBuffer] {
+        let shape = source.geometry.shape
+        var buffers = [
+            PlannedBuffer("labels", bytes: voxels * 2, from: .infer, through: .write),
+            PlannedBuffer(
+                "components, or measuring",
+                bytes: max(Self.componentBytes(shape), measuringBytes(threads)),
+                from: .finish,
+                through: .finish
+            ),
+            PlannedBuffer(
+                "pictures",
+                bytes: Preview.predictedBytes(shape, threads: threads)
+                    + (options.drawsSlices ? SliceWriter.workingBytes : 0),
+                from: .finish,
+                through: .finish
+            ),
+            PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
+        ]
+        if options.meshes != .none {
+            buffers.append(PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .render, through: .render))
+        }
+        if !model.settings.postprocessing.isEmpty || options.labels != nil {
+            buffers.append(PlannedBuffer("labels before cleaning", bytes: voxels * 2, from: .finish, through: .finish))
+        }
+        if options.writesSegmentationObject || options.writesStructureSet {
+            // One after the other.
+            buffers.append(
+                PlannedBuffer("DICOM objects", bytes: Self.objectBytes(shape), from: .write, through: .write)
+            )
+        }
+        return buffers
+    }
+}

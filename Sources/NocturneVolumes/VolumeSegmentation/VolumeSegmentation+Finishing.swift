@@ -1,0 +1,192 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+import NocturneMesh
+import NocturnePictures
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+import Synchronization
+
+/// The last three stages: cleaned and measured labels, surfaces, files.
+extension VolumeSegmentation {
+    /// Cleaned labels, with what was measured on them.
+    public struct FinishedVolume: Sendable {
+        let source: VolumeSource
+        let labels: LabelVolume
+        let measurements: [LabelMeasurement]
+        let cleaning: [LabelCleaning]
+        let regions: [RegionMeasurement]
+        let comparison: ReferenceComparison.Outcome?
+        /// Drawn while the source image is still in memory.
+        let preview: RGBImage
+        /// The animated slices in staging, drawn then too; nil where they are not asked for.
+        let slices: String?
+        let notes: [String]
+    }
+
+    func finish(
+        _ inferred: consuming LabelledVolume,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> FinishedVolume {
+        let model = try model(inferred.source.model)
+        let (labels, cleaning) = try cleaned(inferred.labels, of: model, scope: context.scope)
+        let measurements = try LabelMeasurer.measure(
+            labels: labels,
+            image: inferred.volume,
+            values: wantedLabels(of: model).map(\.value),
+            scope: context.scope
+        )
+        let regions = try regions?.measure(on: inferred.volume, of: inferred.source, item, scope: context.scope)
+        let compared = try ReferenceComparison(options, inferred.source).compare(
+            labels,
+            named: wantedLabels(of: model),
+            scope: context.scope
+        )
+        let pictures = Preview(
+            volume: inferred.volume,
+            labels: labels,
+            colors: Dictionary(
+                uniqueKeysWithValues: wantedLabels(of: model).map {
+                    ($0.value, SIMD3($0.color.red, $0.color.green, $0.color.blue))
+                }
+            ),
+            window: inferred.source.window.flatMap(PictureWindow.init) ?? model.pictureWindow,
+            labelled: VoxelBox(around: measurements.compactMap(\.boundingBox))
+        )
+        let preview = try pictures.image(scope: context.scope)
+        let slices = options.drawsSlices ? try SliceWriter.write(pictures, into: context) : nil
+        return FinishedVolume(
+            source: inferred.source,
+            labels: labels,
+            measurements: measurements,
+            cleaning: cleaning,
+            regions: regions?.measurements ?? [],
+            comparison: compared.outcome,
+            preview: preview,
+            slices: slices,
+            notes: inferred.notes + (regions?.notes ?? []) + compared.notes
+        )
+    }
+
+    /// Cleaned by the package's rules, with only the wanted labels left. These go last: a rule may look at several labels
+    /// together.
+    private func cleaned(
+        _ labels: LabelVolume,
+        of model: SegmentationModel,
+        scope: ComputeScope
+    ) throws -> (LabelVolume, [LabelCleaning]) {
+        let rules = rules(of: model)
+        guard !rules.isEmpty || options.labels != nil else { return (labels, []) }
+        var buffer = try labels.voxels.mutableCopy()
+        let cleaning = try LabelCleaner.apply(
+            rules,
+            to: &buffer,
+            geometry: labels.geometry,
+            within: VolumeMemory.componentBytes(labels.geometry.shape),
+            scope: scope
+        )
+        if options.labels != nil {
+            let wanted = Set(wantedLabels(of: model).map(\.value))
+            let shape = labels.geometry.shape
+            try buffer.withUnsafeMutableBufferPointer { voxels in
+                nonisolated(unsafe) let voxels = voxels
+                try scope.forEach(shape.z) { k in
+                    for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount
+                    where voxels[index] != 0 && !wanted.contains(voxels[index]) { voxels[index] = 0 }
+                }
+            }
+        }
+        return (LabelVolume(geometry: labels.geometry, voxels: buffer.frozen()), cleaning)
+    }
+
+    /// With one surface for every label that is there, written already: surfaces are let go one by one.
+    public struct MeshedVolume: Sendable {
+        let finished: FinishedVolume
+        /// The folder that holds the files of ``meshes``, in staging.
+        let folder: String
+        let meshes: [UInt16: SegmentationResult.Mesh]
+        let notes: [String]
+    }
+
+    func render(
+        _ finished: consuming FinishedVolume,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> MeshedVolume {
+        let folder = context.staging + "/meshes"
+        guard let format = options.meshes.format else {
+            return MeshedVolume(finished: finished, folder: folder, meshes: [:], notes: [])
+        }
+        let present = finished.measurements.filter { $0.voxelCount > 0 }.map(\.value)
+        let bytes = VolumeMemory.surfaceBytes(finished.labels.geometry.shape)
+        let forecast = try SurfaceForecast(of: finished.labels, scope: context.scope)
+        let labels = try Dictionary(
+            uniqueKeysWithValues: model(finished.source.model).package.labels.map { ($0.value, $0) }
+        )
+        try FileSystem.makeFolder(context.staging)
+        FileSystem.remove(folder)
+        try FileSystem.makeFolder(folder)
+        let writer = SurfaceWriter(format, frame: options.frame, folder: folder, scope: context.scope)
+        var meshes: [UInt16: SegmentationResult.Mesh] = [:]
+        try SurfaceExtractor.forEachSurface(
+            of: present.filter { forecast.workingBytes(of: $0) <= bytes },
+            in: finished.labels,
+            within: bytes,
+            forecast: forecast,
+            scope: context.scope
+        ) { value, surface in
+            guard !surface.isEmpty, let label = labels[value] else { return }
+            let color = SIMD3(label.color.red, label.color.green, label.color.blue)
+            meshes[value] = try writer.write(surface, name: label.name, color: color)
+        }
+        try writer.finish()
+        let tooLarge = present.filter { forecast.workingBytes(of: $0) > bytes }
+        let notes = tooLarge.map { value in
+            "no surface of \(labels[value]?.name ?? "\(value)"): it would have about \(forecast.vertexCount(of: value)) corners, "
+                + "more than the memory planned for surfaces can hold"
+        }
+        return MeshedVolume(finished: finished, folder: folder, meshes: meshes, notes: notes)
+    }
+
+    func write(
+        _ meshed: consuming MeshedVolume,
+        into folder: String,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> ItemProduct {
+        let model = try model(meshed.finished.source.model)
+        return try SegmentationWriter(
+            model: model,
+            options: options,
+            labels: wantedLabels(of: model),
+            meshed: meshed,
+            item: item
+        ).write(into: folder, scope: context.scope)
+    }
+
+    // MARK: What the package and the options say together
+
+    private func wantedLabels(of model: SegmentationModel) -> [ModelLabel] {
+        model.package.labels.filter { options.labels?.contains($0.name) ?? true }
+    }
+
+    private func rules(of model: SegmentationModel) -> PostprocessRules {
+        let values = Dictionary(uniqueKeysWithValues: model.package.labels.map { ($0.name, $0.value) })
+        let settings = model.settings.postprocessing
+        return PostprocessRules(
+            keepLargest: settings.keepLargest.map { $0.compactMap { values[$0] } },
+            fillHoles: settings.fillHoles.compactMap { values[$0] },
+            minimumVolumeMm3: Dictionary(
+                uniqueKeysWithValues: settings.minimumVolumeMm3.compactMap { entry in
+                    values[entry.key].map { ($0, entry.value) }
+                }
+            ),
+            connectivity: Connectivity(rawValue: settings.connectivity) ?? .corners
+        )
+    }
+}

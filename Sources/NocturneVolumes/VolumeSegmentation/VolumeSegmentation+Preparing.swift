@@ -1,0 +1,73 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// The first two stages: a decoded volume, and what the networks see of it.
+extension VolumeSegmentation {
+    /// A volume as decoded, on its stored grid.
+    public struct LoadedVolume: Sendable {
+        let source: VolumeSource
+        /// One for each channel of the case.
+        let channels: [Volume]
+        let notes: [String]
+    }
+
+    func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedVolume {
+        switch source.format {
+        case .nifti:
+            let channels = try source.files.map { try channel(at: $0, of: source, scope: context.scope) }
+            return LoadedVolume(source: source, channels: channels, notes: source.notes ?? [])
+        case .dicom:
+            guard let names = source.sliceNames else {
+                throw VolumeError(path: item.path, detail: "the journal does not name its slices")
+            }
+            let corrects = source.isCorrected ?? false
+            let series = try DICOMScanner.series(of: names, corrects: corrects, scope: context.scope)
+            if let problem = series.problem { throw problem }
+            guard let geometry = series.geometry, geometry.matches(source.geometry) else {
+                throw VolumeError(path: item.path, detail: "the slices lie elsewhere since the series was found")
+            }
+            var oddities: [String] = []
+            let volume = try DICOMReader.readVolume(series, scope: context.scope) { oddities.append($0) }
+            let found = source.notes ?? []
+            return LoadedVolume(
+                source: source,
+                channels: [volume],
+                notes: found + series.notes.filter { !found.contains($0) } + oddities
+            )
+        }
+    }
+
+    private func channel(at path: String, of source: VolumeSource, scope: ComputeScope) throws -> Volume {
+        let read = try NIfTIReader.readVolume(at: path, scope: scope)
+        guard read.volume.geometry.shape == source.geometry.shape,
+            path != source.files[0] || read.volume.geometry == source.geometry
+        else { throw VolumeError(path: path, detail: "the file changed since it was found") }
+        guard read.nonFiniteCount == 0 else {
+            throw VolumeError(path: path, detail: "\(read.nonFiniteCount) voxels are not numbers (NaN or infinite)")
+        }
+        return read.volume
+    }
+
+    func prepare(
+        _ loaded: consuming LoadedVolume,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> PreparedVolume {
+        let (source, channels) = (loaded.source, loaded.channels)
+        let preparations = try model(source.model).stages.map {
+            LevelPreparation(stage: $0.settings, source: source, channels: channels.map(\.voxels))
+        }
+        let grids = try preparations.map { try $0.grid(scope: context.scope) }
+        return PreparedVolume(
+            source: source,
+            channels: channels,
+            grids: grids,
+            image: try preparations[0].image(grids[0], previous: nil, scope: context.scope),
+            notes: loaded.notes
+        )
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+public import NocturneBatch
+public import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+public import NocturneJournal
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// CT and MR volumes in; label maps, surfaces and measurements out.
+///
+/// The stages are in files of their own: loading and preparing, then ``TiledSegmentation``, then finishing.
+public struct VolumeSegmentation: Recipe {
+    let models: [SegmentationModel]
+    let options: SegmentationOptions
+    let regions: RegionMeasures?
+
+    /// - Throws: `BatchError` for a file of regions that cannot be used, or that is not the one of the options.
+    public init(models: [SegmentationModel], options: SegmentationOptions) throws {
+        self.models = models
+        self.options = options
+        regions = try options.regions.map(RegionMeasures.init)
+    }
+
+    func model(_ id: String) throws -> SegmentationModel {
+        guard let model = models.first(where: { $0.package.id == id }) else {
+            throw SegmentationModelError(package: id, detail: "is not among the models of this run")
+        }
+        return model
+    }
+
+    // MARK: Discovering and planning
+
+    public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
+        try VolumeDiscovery(models: models, options: options, scope: scope).run(request)
+    }
+
+    public func sharedBytes(threads: Int) throws -> Int {
+        try models.reduce(0) { $0 + (try $1.residentBytes(threads: threads, options: options)) }
+    }
+
+    public func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
+        try VolumeMemory(source: source, model: try model(source.model), options: options, regions: regions)
+            .plan(threads: threads, lean: lean)
+    }
+
+    /// One tile of every stage is run and timed.
+    public func secondsPerStep(scope: ComputeScope) throws -> Double {
+        let stages = models.flatMap(\.stages)
+        let sessions = LevelSessions()
+        let total = try stages.reduce(0.0) { $0 + (try seconds(of: $1, sessions, scope)) }
+        return stages.isEmpty ? 0 : total / Double(stages.count)
+    }
+
+    private func seconds(of stage: LevelModel, _ sessions: LevelSessions, _ scope: ComputeScope) throws -> Double {
+        let set = try sessions.set(of: stage, width: scope.width, options: options)
+        let start = ContinuousClock.now
+        for session in set.sessions {
+            try set.input.withUnsafeBufferPointer { input in
+                try set.sum.withUnsafeMutableBufferPointer { sum in
+                    try session.run(input: input, output: sum, scope: scope)
+                }
+            }
+        }
+        let seconds = ContinuousClock.now - start
+        let once = seconds.inSeconds
+        return once * Double(stage.passes(options).count)
+    }
+
+    // MARK: Stages, recognising
+
+    public func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
+        start.load(load).prepare(prepare).infer(LevelSessions.init, startInference).finish(finish).render(render)
+            .write(write)
+    }
+
+    func startInference(
+        _ sessions: LevelSessions,
+        _ prepared: consuming PreparedVolume,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> TiledSegmentation {
+        try TiledSegmentation(
+            model: try model(prepared.source.model),
+            options: options,
+            sessions: sessions,
+            prepared: prepared,
+            item: item,
+            context: context
+        )
+    }
+
+    public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
+        try SegmentationResult.adopt(folder: folder, fingerprint: fingerprint)
+    }
+}
+
+/// A volume that cannot be worked on, found out while it was.
+struct VolumeError: Error, CustomStringConvertible {
+    let path: String
+    let detail: String
+    var description: String { "\(path): \(detail)" }
+}

@@ -1,0 +1,58 @@
+package import NocturneBatch
+package import NocturneInference
+package import NocturneRecipeSupport
+package import NocturneSystem
+
+/// Segmentation of volumes, as the registry lists it.
+package enum VolumeSegmentationKind: RecipeKind {
+    package static let task = "volume-segmentation"
+    package static let purpose = "segment volumes"
+    package static let settings: (any ModelSettings.Type)? = VolumeSegmentationSettings.self
+    package static let arguments: [any RecipeArguments.Type] = [SurfaceArguments.self, SegmentationArguments.self]
+    /// It was the first recipe, before results named their task.
+    package static let resultTask: String? = nil
+    package static var resultSchema: JSONSchema { VolumeSchemas.segmentation }
+
+    package static func options(from arguments: ParsedRecipeArguments, hasModels: Bool) throws -> SegmentationOptions? {
+        guard hasModels else { return nil }
+        return try arguments[SegmentationArguments.self].options(arguments[SurfaceArguments.self])
+    }
+
+    package static func make(_ models: [ChosenModel], options: SegmentationOptions) throws -> any Recipe {
+        let models = try load(models) {
+            try SegmentationModel(package: $0.package, engine: $0.engine, precision: $0.precision)
+        }
+        let known = Set(models.flatMap { $0.package.labels.map(\.name) })
+        for label in options.labels ?? [] where !known.contains(label) {
+            throw BatchError(
+                .modelUnusable,
+                path: "",
+                detail: "no model has a label \(label); available: \(known.sorted().joined(separator: ", "))"
+            )
+        }
+        return try VolumeSegmentation(models: models, options: options)
+    }
+
+    package static func details(of package: ModelPackage) throws -> [String] {
+        try VolumeSegmentationSettings(package).stages.enumerated().map { index, level in
+            let spacing = level.spacing.map { $0.map { $0.map { "\($0)" } ?? "own" }.joined(separator: "×") + " mm" }
+            return "Cascade level \(index + 1): spacing \(spacing ?? "the volume's own"), patch "
+                + level.patchSize.map(String.init).joined(separator: "×")
+                + ", step \(level.tileStep), networks: \(level.networks.count), mirrored axes: "
+                + "\(level.mirroringAxes.count)"
+        }
+    }
+
+    package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
+        let model = try SegmentationModel(package: model.package, engine: model.engine, precision: model.precision)
+        return model.networks.map { NetworkInputs(file: $0.file, shape: $0.inputShape) }
+    }
+
+    package static func inspect(
+        _ item: CommittedItem,
+        _ document: JSONValue,
+        flag: CancellationFlag
+    ) throws -> ResultFindings {
+        try SegmentationResult.findings(of: item, document, schema: resultSchema, flag: flag)
+    }
+}

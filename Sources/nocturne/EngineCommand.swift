@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import NocturneBatch
+import NocturneSupervisor
+
+/// A command that works on a batch in a child process of its own, the engine.
+///
+/// In the first process ``startEngine()`` is called, in the engine `run()`.
+protocol EngineCommand: AsyncParsableCommand {
+    /// Whether it works on a batch at all.
+    var needsEngine: Bool { get }
+    var folder: OutputFolder { get }
+    var resources: ResourceArguments { get }
+    /// Whether the engine reads standard input.
+    var keepsInput: Bool { get }
+    /// Reports mistakes that can be seen before an engine is started.
+    func check() throws
+}
+
+extension EngineCommand {
+    var needsEngine: Bool { true }
+    var keepsInput: Bool { false }
+
+    /// Has the batch worked on by an engine. Returns when everything completed, or once a detached run has begun.
+    /// - Throws: ``NocturneExit`` for all other ends; what ``check()`` throws; `ValidationError` for standard input that a
+    ///   detached process cannot read; `BatchError` when it cannot be started.
+    func startEngine() throws {
+        try check()
+        if resources.detach { return try detach() }
+        let end = RunSupervision.run(
+            on: folder,
+            keepsInput: keepsInput,
+            time: Nocturne.time,
+            show: Terminal.sayWithoutWaiting
+        )
+        switch end {
+        case .engineExited(let code):
+            guard let known = NocturneExit(rawValue: code) else {
+                Terminal.sayWithoutWaiting("the engine exited with the unexpected code \(code)")
+                throw NocturneExit.internalError
+            }
+            if known != .allCompleted { throw known }
+        case .stopped(let signal): throw NocturneExit(stoppedBy: signal)
+        case .failed: throw NocturneExit.internalError
+        }
+    }
+
+    private func detach() throws {
+        guard !keepsInput else {
+            throw ValidationError("--detach cannot read standard input: give --list a file")
+        }
+        switch try Detachment.start(folder) {
+        case .started(let process, let log):
+            Terminal.say(
+                "Process \(process) runs the batch; output goes to \(log); follow it with `nocturne attach \(folder.path)`"
+            )
+        case .ended(let code, let text):
+            Terminal.say(text.trimmingCharacters(in: .whitespacesAndNewlines))
+            let code = code.flatMap(NocturneExit.init(rawValue:)) ?? .internalError
+            if code != .allCompleted { throw code }
+        }
+    }
+}

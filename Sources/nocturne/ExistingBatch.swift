@@ -1,0 +1,52 @@
+import Foundation
+import NocturneBatch
+import NocturneJournal
+import NocturneSupervisor
+import NocturneSystem
+
+/// A batch that is there already: the only place of the commands that reads journals.
+enum ExistingBatch {
+    /// The items and their parts.
+    struct Contents: Sendable {
+        let items: [JournalItem]
+        let parts: [Int64: [ItemPart]]
+        var counts: BatchCounts { BatchCounts(of: items) }
+    }
+
+    /// - Throws: ``BatchError`` for a folder without a batch.
+    static func check(_ output: OutputFolder) throws {
+        guard output.holdsBatch else {
+            throw BatchError(
+                .notABatch,
+                path: output.path,
+                detail: "holds no batch: there is no .nocturne/journal.sqlite"
+            )
+        }
+    }
+
+    /// The description that the batch was started with.
+    static func description(of output: OutputFolder) async throws -> BatchDescription {
+        try check(output)
+        let stored = try await Journal.with(path: output.journal) { try await $0.value(of: .batchDescription) }
+        guard let description = stored else {
+            throw BatchError(.notABatch, path: output.path, detail: "the journal does not describe the batch")
+        }
+        return description
+    }
+
+    /// The description that an engine of this very run has recorded before it crashed: lists may have been read to their
+    /// ends, and files of options may be different by now. Nil for the first engine.
+    static func startedByThisRun(_ output: OutputFolder) async throws -> BatchDescription? {
+        guard let handover = ProcessHandover.toEngine, handover.previousEnd != nil, output.holdsBatch
+        else { return nil }
+        return try await Journal.with(path: output.journal) { journal in
+            try await journal.value(of: .supervisor) == handover.run ? journal.value(of: .batchDescription) : nil
+        }
+    }
+
+    static func contents(of output: OutputFolder) async throws -> Contents {
+        try await Journal.with(path: output.journal) { journal in
+            Contents(items: try await journal.items(), parts: try await journal.parts())
+        }
+    }
+}

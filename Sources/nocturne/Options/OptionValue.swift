@@ -1,0 +1,108 @@
+public import ArgumentParser
+public import NocturneBatch
+public import NocturneSystem
+
+/// The value of an option that says what is allowed when it refuses a text.
+protocol OptionValue: ExpressibleByArgument {
+    /// What the option takes, as in "give …".
+    static var allowed: String { get }
+}
+
+extension OptionValue {
+    /// For the `transform` of an option: the parser then names the option and the value before this message.
+    static func parse(_ text: String) throws -> Self {
+        guard let value = Self(argument: text) else { throw OptionValueError(allowed: allowed) }
+        return value
+    }
+}
+
+struct OptionValueError: Error, CustomStringConvertible {
+    let allowed: String
+    var description: String { "give \(allowed)" }
+}
+
+extension ByteCount: OptionValue {
+    static var allowed: String { "a size such as 8G or 500M" }
+    public init?(argument: String) { self.init(argument) }
+}
+
+extension FullDiskPolicy: ExpressibleByArgument {}
+
+extension WorkingHours.TimeOfDay: OptionValue {
+    static var allowed: String { "a time of the day such as 06:00" }
+    public init?(argument: String) { self.init(argument) }
+}
+
+extension WorkingHours.Window: OptionValue {
+    static var allowed: String { "two different times of the day such as 20:00-06:00" }
+    public init?(argument: String) { self.init(argument) }
+}
+
+/// A number of threads.
+struct ThreadCount: OptionValue {
+    static var allowed: String { "a number from 1 to 1024" }
+    let count: Int
+
+    init?(argument: String) {
+        guard let count = Int(argument), (1...1024).contains(count) else { return nil }
+        self.count = count
+    }
+}
+
+/// A duration in seconds, where 0 stands for no limit.
+struct SecondsLimit: OptionValue, CustomStringConvertible {
+    static var allowed: String { "a number of seconds, or 0 for no limit" }
+    private let count: Int
+
+    init(_ count: Int) { self.count = count }
+
+    init?(argument: String) {
+        guard let count = Int(argument), count >= 0 else { return nil }
+        self.init(count)
+    }
+
+    /// Nil without a limit.
+    var seconds: Int? { count > 0 ? count : nil }
+    var description: String { "\(count)" }
+}
+
+/// A duration with a unit, where 0 stands for no limit.
+struct DurationLimit: OptionValue, CustomStringConvertible {
+    static var allowed: String { "a duration such as 30m, 2h or 90s, or 0 for no limit" }
+    let description: String
+    /// Nil without a limit.
+    let seconds: Int?
+
+    static let none = DurationLimit(description: "0", seconds: nil)
+
+    private init(description: String, seconds: Int?) {
+        self.description = description
+        self.seconds = seconds
+    }
+
+    init?(argument: String) {
+        let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600]
+        let unit = argument.last.flatMap { units[$0] }
+        let digits = unit == nil ? argument[...] : argument.dropLast()
+        guard let count = Int(digits), (0...1_000_000).contains(count), digits.allSatisfy(\.isNumber)
+        else { return nil }
+        self.init(description: argument, seconds: count == 0 ? nil : count * (unit ?? 1))
+    }
+}
+
+/// How long files must not have changed before they count as complete.
+struct SettlingTime: OptionValue, CustomStringConvertible {
+    static var allowed: String { "a number of seconds from 0 to 86400" }
+    let seconds: Int
+
+    static let minute = SettlingTime(seconds: 60)
+
+    private init(seconds: Int) { self.seconds = seconds }
+
+    init?(argument: String) {
+        guard let seconds = Int(argument), (0...86_400).contains(seconds) else { return nil }
+        self.init(seconds: seconds)
+    }
+
+    var description: String { "\(seconds)" }
+}

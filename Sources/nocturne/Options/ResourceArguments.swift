@@ -1,0 +1,83 @@
+import ArgumentParser
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneSystem
+
+/// Memory, threads and time: what never changes a result.
+struct ResourceArguments: ParsableArguments {
+    @Option(help: "Memory budget, such as 8G. Default: 80 % of available memory.", transform: ByteCount.parse)
+    var memory: ByteCount?
+
+    @Option(
+        name: [.customShort("j"), .long],
+        help: "Compute threads. Default: one per core.",
+        transform: ThreadCount.parse
+    )
+    var threads: ThreadCount?
+
+    @Option(help: "When the disk is full: pause until space is free, or stop so that the batch can be resumed.")
+    var onFull = FullDiskPolicy.pause
+
+    @Option(help: "Start items only within these hours, such as 20:00-06:00.", transform: WorkingHours.Window.parse)
+    var between: WorkingHours.Window?
+
+    @Option(
+        help: "Do not start items unlikely to finish by this time, such as 06:00; exit with 75.",
+        transform: WorkingHours.TimeOfDay.parse
+    )
+    var finishBy: WorkingHours.TimeOfDay?
+
+    @Flag(help: "Continue without this terminal; follow the output with `nocturne attach`.")
+    var detach = false
+
+    @Option(
+        help: "Treat an item as stalled after this many seconds without progress; 0 for never. Default: 1800.",
+        transform: SecondsLimit.parse
+    )
+    var stallLimit = SecondsLimit(1800)
+
+    @Option(
+        help: "Fail an item that takes longer than this, such as 30m or 2h; the others continue. 0 for no limit.",
+        transform: DurationLimit.parse
+    )
+    var itemTimeout = DurationLimit.none
+
+    @Flag(help: ArgumentHelp("Inject the faults that NOCTURNE_FAULT describes, for tests.", visibility: .hidden))
+    var faultInjection = false
+
+    /// - Throws: `ValidationError` for faults in the environment of an ordinary run.
+    func validate() throws { _ = try faultSpecification() }
+
+    /// - Parameter action: ends the process.
+    func stallPolicy(action: @escaping @Sendable (String) -> Void) -> StallPolicy? {
+        guard stallLimit.seconds != nil || itemTimeout.seconds != nil else { return nil }
+        return StallPolicy(seconds: stallLimit.seconds, itemSeconds: itemTimeout.seconds, action: action)
+    }
+
+    /// The faults that the environment asks for, which only a run with `--fault-injection` accepts.
+    func faultSpecification() throws -> String? {
+        let specification = ProcessInfo.processInfo.environment["NOCTURNE_FAULT"]
+        guard specification == nil || faultInjection else {
+            throw ValidationError("NOCTURNE_FAULT is set, which only tests with --fault-injection use; unset it")
+        }
+        return specification
+    }
+
+    var workingHours: WorkingHours { WorkingHours(window: between, finishBy: finishBy) }
+
+    /// The memory budget; nil for the default.
+    func memoryBytes() -> Int? { memory?.bytes }
+
+    /// How many threads compute.
+    func width() -> Int { threads?.count ?? max(1, ProcessInfo.processInfo.activeProcessorCount) }
+}
+
+/// What a run shows.
+struct OutputArguments: ParsableArguments {
+    @Flag(help: "Print events as JSON lines on standard output.")
+    var json = false
+
+    @Flag(name: [.short, .long], help: "Print errors only, no progress.")
+    var quiet = false
+}

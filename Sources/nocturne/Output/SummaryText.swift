@@ -1,0 +1,36 @@
+import Foundation
+import NocturneBatch
+import NocturneSystem
+
+/// The outcome of a batch in a few lines.
+enum SummaryText {
+    /// - Parameter isRunning: whether a run is active, whose report is not written yet.
+    static func summary(
+        _ counts: BatchCounts,
+        output: OutputFolder,
+        seconds: Double?,
+        isRunning: Bool = false
+    ) -> String {
+        var parts = ["\(counts.completed) completed"]
+        for (count, word) in [
+            (counts.failed, "failed"), (counts.skipped, "skipped"), (counts.cancelled, "cancelled"),
+            (counts.quarantined, "quarantined"), (counts.notReached, "not reached"),
+        ] where count > 0 {
+            parts.append("\(count) \(word)")
+        }
+        let time = seconds.map { " in \(EventText.duration($0))" } ?? ""
+        let text = "\(counts.inputs) inputs: \(parts.joined(separator: ", "))\(time)."
+        return ([text] + (isRunning ? [] : files(counts, output))).joined(separator: "\n")
+    }
+
+    /// The files of the report that there are: a run that was killed has not written them.
+    private static func files(_ counts: BatchCounts, _ output: OutputFolder) -> [String] {
+        let hasFailures = counts.failed + counts.cancelled + counts.quarantined + counts.notReached > 0
+        var lines: [String] = []
+        if FileSystem.exists(output.account) { lines.append("Report: \(output.account)") }
+        if hasFailures, FileSystem.exists(output.retryList) {
+            lines.append("Inputs that did not complete: \(output.retryList)")
+        }
+        return lines
+    }
+}

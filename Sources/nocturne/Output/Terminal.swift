@@ -1,0 +1,52 @@
+import Foundation
+import NocturneBatch
+import NocturneSupervisor
+import NocturneSystem
+
+/// Where text goes: results to standard output, everything else to standard error.
+enum Terminal {
+    static func error(_ text: String, prefix: String = "nocturne: ") { say(prefix + text) }
+
+    static func say(_ text: String) { write(EventText.printable(text) + "\n") }
+
+    /// A line of results, to standard output. Names of files and items may hold what a terminal would obey; nothing of
+    /// that gets through.
+    static func show(_ text: String) { print(EventText.printable(text)) }
+
+    /// A message from a process that must not wait for its terminal.
+    static func sayWithoutWaiting(_ text: String) {
+        UrgentOutput.write("nocturne: " + EventText.printable(text) + "\n")
+    }
+
+    /// To standard error as it is, after what a run has to show; given up when nobody reads it for a while.
+    static func write(_ text: String) { LineWriter.standardError.write(Array(text.utf8), within: 5) }
+
+    /// Whether standard error is a terminal that can move its cursor.
+    static var isInteractive: Bool {
+        let terminal = ProcessInfo.processInfo.environment["TERM"]
+        return isatty(2) == 1 && terminal != nil && terminal != "dumb"
+    }
+
+    static func printJSON(_ value: some Encodable) throws {
+        try FileHandle.standardOutput.write(contentsOf: Data(try StableJSON.encode(value)))
+    }
+
+    /// The view of a run's progress.
+    static func view(json: Bool, quiet: Bool) -> any ProgressView {
+        if json { return JSONLinesView() }
+        if quiet { return SilentView() }
+        guard isInteractive else { return PlainLinesView() }
+        return BarView(colour: (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty)
+    }
+
+    /// A table with aligned columns.
+    static func table(_ rows: [[String]]) -> String {
+        let columns = rows.map(\.count).max() ?? 0
+        let widths = (0..<columns).map { column in rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0 }
+        return rows.map { row in
+            row.enumerated().map { column, cell in
+                column == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[column] - cell.count)
+            }.joined(separator: "  ")
+        }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,118 @@
+import NocturneBatch
+import NocturneJournal
+import NocturneRecipes
+import NocturneSystem
+
+/// What `status` prints.
+struct StatusReport: Encodable {
+    let output: String
+    @Nullable var runningProcess: Int?
+    /// What the run as a whole waits for, such as free disk space; null when it does not wait.
+    @Nullable var waitingFor: String?
+    let counts: BatchCounts
+    let inFlight: [String]
+    let failures: [Failure]
+    /// What was found on photos, each an entry of its own; photos in flight and failed ones as a whole.
+    let parts: [Part]
+
+    struct Part: Encodable {
+        let item: String
+        /// Null for a photo as a whole: what is on it is not known yet, never will be, or is nothing.
+        @Nullable var id: Int?
+        @Nullable var kind: String?
+        /// processing, ready or failed.
+        let state: String
+        /// Below the output folder; null unless there is something ready.
+        @Nullable var thumbnail: String?
+        @Nullable var reason: String?
+        /// When the item's state last changed, UTC; null while it is in flight.
+        @Nullable var changed: String?
+    }
+
+    struct Failure: Encodable {
+        let item: String
+        let state: String
+        @Nullable var reason: String?
+    }
+
+    init(_ folder: OutputFolder, _ state: LockState, _ contents: ExistingBatch.Contents, newestFirst: Bool) {
+        let items = contents.items
+        let isRunning = state.isHeld
+        output = folder.path
+        _runningProcess = Nullable(wrappedValue: (state.holder?.process.process).map(Int.init))
+        _waitingFor = Nullable(wrappedValue: state.holder?.waitingFor)
+        counts = contents.counts
+        inFlight = isRunning ? items.filter { $0.state == .started }.map(\.name) : []
+        failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map {
+            Failure(item: $0.name, state: $0.state.rawValue, reason: $0.reason)
+        }
+        parts = StatusReport.queue(items, newestFirst: newestFirst, isRunning: isRunning).flatMap {
+            StatusReport.entries(of: $0, contents.parts[$0.id] ?? [], isRunning: isRunning)
+        }
+    }
+
+    /// In the order of discovery, or as a reviewer wants it.
+    private static func queue(_ items: [JournalItem], newestFirst: Bool, isRunning: Bool) -> [JournalItem] {
+        guard newestFirst else { return items }
+        // The beginning of work is the newest there is, and has no time of its own.
+        func moment(_ item: JournalItem) -> String {
+            isRunning && item.state == .started ? "\u{10FFFF}" : item.changed ?? ""
+        }
+        return items.sorted { (moment($0), $1.id) > (moment($1), $0.id) }
+    }
+
+    /// What a review queue shows of an item.
+    private static func entries(of item: JournalItem, _ parts: [ItemPart], isRunning: Bool) -> [Part] {
+        func whole(_ state: ItemPart.State) -> [Part] {
+            guard RecipeRegistry.all.isReviewEntry(item) else { return [] }
+            return [
+                Part(
+                    item: item.name,
+                    id: nil,
+                    kind: nil,
+                    state: state.rawValue,
+                    thumbnail: nil,
+                    reason: state == .failed ? item.reason : nil,
+                    changed: state == .processing ? nil : item.changed
+                )
+            ]
+        }
+        switch item.state {
+        case .started: return isRunning ? whole(.processing) : []
+        case .failed, .quarantined, .cancelled: return whole(.failed)
+        case .pending, .skipped: return []
+        case .completed:
+            // A photo on which nothing was found is reviewed, too.
+            guard !parts.isEmpty else { return whole(.ready) }
+            return parts.map { part in
+                Part(
+                    item: item.name,
+                    id: part.id,
+                    kind: part.kind,
+                    state: part.state.rawValue,
+                    thumbnail: part.thumbnail.map { "\(item.name)/\($0)" },
+                    reason: part.reason,
+                    changed: item.changed
+                )
+            }
+        }
+    }
+
+    func text(_ folder: OutputFolder, _ state: LockState) -> String {
+        var lines = [run(state)]
+        lines += waitingFor.map { ["Waiting for \($0)."] } ?? []
+        lines += failures.map { "\($0.state) \($0.item): \($0.reason ?? "")" }
+        lines.append(SummaryText.summary(counts, output: folder, seconds: nil, isRunning: state.isHeld))
+        return lines.joined(separator: "\n")
+    }
+
+    private func run(_ state: LockState) -> String {
+        switch state {
+        case .free: "No run is active."
+        case .unknown(let code): "Cannot tell whether a run is active: \(errnoText(code))."
+        case .held(let holder):
+            (holder.map { "Process \($0.process.process) is running the batch" } ?? "A run is active")
+                + (inFlight.isEmpty ? "." : ": \(inFlight.joined(separator: ", "))")
+        }
+    }
+}

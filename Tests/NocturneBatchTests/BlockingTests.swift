@@ -1,0 +1,97 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneJournal
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+/// Nothing that may wait for a disk runs on the threads that all tasks share.
+@Suite("Nothing blocks an actor")
+struct BlockingTests {
+    private actor Careless {
+        func flush(_ path: String) throws { try FileSystem.flush(path) }
+        func remove(_ path: String) { FileSystem.remove(path) }
+    }
+
+    @Test("The check sees file work in an actor, in a task and across a suspension")
+    func seen() async throws {
+        let folder = try TemporaryFolder("blocking")
+        let file = try folder.write("x", to: "a").path
+        let careless = Careless()
+        let found = await BlockingCheck.violations {
+            try? await careless.flush(file)
+            await Task { _ = FileSystem.size(file) }.value
+            await Task.yield()
+            await careless.remove(file)
+        }
+        #expect(found.map(\.call) == ["open", "fsync", "stat", "unlink"])
+        #expect(found.allSatisfy { $0.path == file })
+    }
+
+    @Test("The check lets pools, the journal and tasks beside it do their work")
+    func unseen() async throws {
+        let folder = try TemporaryFolder("blocking")
+        let file = try folder.write("x", to: "a").path
+        let path = folder("journal.sqlite").path
+        let pool = try BlockingPool(width: 1)
+        defer { pool.shutdown() }
+        async let beside: Void = { for _ in 0..<100 { _ = try FileSystem.read(file) } }()
+        let found = try await BlockingCheck.violations {
+            _ = try await pool.run { try FileSystem.read(file) }
+            try await Journal.with(path: path) { journal in
+                try await journal.set(.supervisor, to: "s")
+                let entry = JournalEntry(key: "a", name: "a", source: "", path: file, fingerprint: "", state: .pending)
+                try await journal.record([entry])
+                try await journal.complete(
+                    [(id: 1, product: ItemProduct(files: [], statistics: [], notes: []))],
+                    at: "now"
+                )
+                _ = try await journal.items()
+            }
+        }
+        try await beside
+        #expect(found == [])
+    }
+
+    /// Places that still block, by what follows the bench's folder in the path. Each one is to be removed from here when it
+    /// has moved to the blocking pool.
+    private static let known: [(path: String, place: String)] = [
+        ("/out/events.jsonl", "EventLog, called by ProgressReporter"),
+        ("/out/.nocturne/lock", "BatchLock: init, say and place"),
+        ("/out/.nocturne/staging/.written-", "OutputHealth.refusal"),
+        ("/out/.nocturne/staging/a", "Scheduler.take removes the staging folder of an item that failed"),
+        ("/out/.nocturne/looks", "BatchEngine.work creates and removes the DiscoveryTrace"),
+        ("/in/", "ActiveItem.checkInputs, called by stages and the writer"),
+    ]
+
+    /// `OutputFolder.create`, called by `BatchEngine.run`.
+    private static let knownFolders: Set<String> = ["", "/out", "/out/.nocturne", "/out/.nocturne/staging"]
+
+    @Test("A whole batch and its continuation make no such call but at known places")
+    func batch() async throws {
+        let bench = try TextBatch(["a": "one", "b": "two", "c": "three"])
+        let recipe = TextRecipe { stage, name in
+            if stage == .load, name == "a" { throw FileSystemError(operation: "read", path: "a", code: 1) }
+        }
+        var found = try await BlockingCheck.violations {
+            let outcome = try await bench.run(recipe)
+            #expect(outcome.counts.failed == 1)
+        }
+        try bench.write("d", "four")
+        found += try await BlockingCheck.violations {
+            let outcome = try await bench.again().run(TextRecipe())
+            #expect(outcome.counts.completed == 3)
+        }
+        let folder = bench.folder.path
+        let unknown = found.filter { violation in
+            let path =
+                violation.path.hasPrefix(folder) ? String(violation.path.dropFirst(folder.count)) : violation.path
+            return !BlockingTests.knownFolders.contains(path)
+                && !BlockingTests.known.contains { path.hasPrefix($0.path) }
+                // The bench makes its URLs within the run.
+                && path != "/in"
+        }
+        #expect(unknown == [])
+    }
+}

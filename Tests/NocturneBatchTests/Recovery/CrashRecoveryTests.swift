@@ -1,0 +1,232 @@
+import NocturneBatch
+import NocturneJournal
+import Testing
+
+private typealias Machine = CrashRecoveryStateMachine
+
+@Suite("Recovery from a crash of the engine")
+struct CrashRecoveryTests {
+    private static func item(_ name: String, _ state: ItemState, crashes: Int = 0) -> JournalItem {
+        JournalItem(
+            id: 1,
+            key: name,
+            name: name,
+            path: "/in/" + name,
+            fingerprint: "",
+            state: state,
+            reason: nil,
+            deaths: crashes,
+            notes: []
+        )
+    }
+
+    private static func requeued(_ name: String, _ reason: String, crashes: Int) -> JournalItem {
+        var item = item(name, .pending, crashes: crashes)
+        item.reason = reason
+        return item
+    }
+
+    private static func crashing(_ crashes: [[[String]]]) -> CrashingFiles {
+        var files = CrashingFiles()
+        for reading in crashes { _ = files.recordCrash(reading: reading, cause: "signal 9") }
+        return files
+    }
+
+    /// One start of the engine: what it finds, and what is to be done.
+    struct Start: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var supervisor: String? = "s"
+        var crash: String? = "signal 9"
+        var journal: CrashRecoveryStateMachine.JournalFacts
+        var reading: [[String]] = []
+        let actions: [CrashRecoveryStateMachine.StartAction]
+        var limits = CrashRecoveryStateMachine.DiscoveryLimits()
+    }
+
+    static let starts: [Start] = [
+        Start(
+            testDescription: "the first engine of a new batch",
+            crash: nil,
+            journal: .init(items: []),
+            actions: [.saveSupervisor("s")]
+        ),
+        Start(
+            testDescription: "without a supervisor",
+            supervisor: nil,
+            crash: nil,
+            journal: .init(items: [item("a", .completed)]),
+            actions: []
+        ),
+        Start(
+            testDescription: "after a run that was killed with an item in flight: no crash counts",
+            crash: nil,
+            journal: .init(items: [item("a", .started, crashes: 1), item("b", .completed)], supervisor: "earlier"),
+            actions: [.requeue([requeued("a", "interrupted", crashes: 1)]), .saveSupervisor("s")]
+        ),
+        Start(
+            testDescription: "the first engine of a run forgets what an earlier run knew about files",
+            crash: nil,
+            journal: .init(
+                items: [],
+                supervisor: "earlier",
+                crashesOutsideItems: 2,
+                crashingFiles: crashing([[["/in/x"]]]),
+                unresponsiveFiles: ["/in/y"]
+            ),
+            actions: [
+                .saveSupervisor("s"), .saveCrashesOutsideItems(0), .saveUnresponsiveFiles([]),
+                .saveCrashingFiles(CrashingFiles()),
+            ]
+        ),
+        Start(
+            testDescription: "a crash counts against the items in flight, and ends a row of others",
+            journal: .init(
+                items: [item("a", .started), item("b", .pending), item("c", .started, crashes: 1)],
+                supervisor: "s",
+                crashesOutsideItems: 2
+            ),
+            // What was read before is not the cause.
+            reading: [["/in/old"]],
+            actions: [
+                .requeue([requeued("a", "signal 9", crashes: 1), requeued("c", "signal 9", crashes: 2)]),
+                .saveCrashesOutsideItems(0), .report("The engine crashed: signal 9. In flight: a, c."),
+            ]
+        ),
+        Start(
+            testDescription: "items that another supervisor's engine left in flight are not blamed",
+            journal: .init(items: [item("a", .started)], supervisor: "earlier"),
+            actions: [
+                .requeue([requeued("a", "interrupted", crashes: 0)]), .saveSupervisor("s"),
+                .saveCrashesOutsideItems(1), .report("The engine crashed: signal 9. In flight: nothing."),
+            ]
+        ),
+        Start(
+            testDescription: "the first crash with nothing in flight",
+            journal: .init(items: [item("a", .pending)], supervisor: "s"),
+            actions: [.saveCrashesOutsideItems(1), .report("The engine crashed: signal 9. In flight: nothing.")]
+        ),
+        Start(
+            testDescription:
+                "the third crash in a row with nothing in flight ends the batch, which may be started again",
+            journal: .init(items: [], supervisor: "s", crashesOutsideItems: 2),
+            actions: [
+                .saveCrashesOutsideItems(0), .report("The engine crashed: signal 9. In flight: nothing."),
+                .endBatch("the engine crashed three times while no item was in flight, the last time: signal 9"),
+            ]
+        ),
+        Start(
+            testDescription: "a crash during discovery makes suspects, and files are read one by one",
+            journal: .init(items: [], supervisor: "s"),
+            reading: [["/in/x"], ["/in/y", "/in/z"]],
+            actions: [
+                .saveCrashingFiles(crashing([[["/in/x"], ["/in/y", "/in/z"]]])), .saveCrashesOutsideItems(1),
+                .report(
+                    "The engine crashed: signal 9. In flight: nothing. It may have been reading: /in/x, /in/y."
+                ),
+            ],
+            limits: limits { $0.readsOneByOne = true }
+        ),
+        Start(
+            testDescription: "a second crash at the same file excludes it, and does not count towards the end",
+            journal: .init(
+                items: [],
+                supervisor: "s",
+                crashesOutsideItems: 2,
+                crashingFiles: crashing([[["/in/x"], ["/in/y"]]])
+            ),
+            reading: [["/in/x"]],
+            actions: [
+                .saveCrashingFiles(crashing([[["/in/x"], ["/in/y"]], [["/in/x"]]])), .saveCrashesOutsideItems(0),
+                .report("The engine crashed: signal 9. In flight: nothing. It may have been reading: /in/x."),
+            ],
+            limits: limits { $0.excludedFiles = ["/in/x": "the engine crashed twice while reading it: signal 9"] }
+        ),
+        Start(
+            testDescription: "a crash at another file makes that one the suspect",
+            journal: .init(items: [], supervisor: "s", crashesOutsideItems: 1, crashingFiles: crashing([[["/in/x"]]])),
+            reading: [["/in/y"]],
+            actions: [
+                .saveCrashingFiles(crashing([[["/in/x"]], [["/in/y"]]])), .saveCrashesOutsideItems(2),
+                .report("The engine crashed: signal 9. In flight: nothing. It may have been reading: /in/y."),
+            ],
+            limits: limits { $0.readsOneByOne = true }
+        ),
+        Start(
+            testDescription: "files that did not respond to the engine before are not opened",
+            journal: .init(items: [item("a", .started)], supervisor: "s", unresponsiveFiles: ["/in/y"]),
+            actions: [
+                .requeue([requeued("a", "signal 9", crashes: 1)]),
+                .report("The engine crashed: signal 9. In flight: a."),
+            ],
+            limits: limits { $0.unresponsiveFiles = ["/in/y"] }
+        ),
+    ]
+
+    private static func limits(
+        _ change: (inout CrashRecoveryStateMachine.DiscoveryLimits) -> Void
+    ) -> CrashRecoveryStateMachine.DiscoveryLimits {
+        var limits = CrashRecoveryStateMachine.DiscoveryLimits()
+        change(&limits)
+        return limits
+    }
+
+    @Test(
+        "Every start of the engine does what the journal and the end of the engine before it ask for",
+        arguments: starts
+    )
+    func start(_ start: Start) {
+        var machine = Machine(supervisor: start.supervisor, crash: start.crash)
+        let actions = machine.engineStarted(start.journal, reading: start.reading)
+        #expect(actions == start.actions)
+        #expect(machine.discoveryLimits == start.limits)
+    }
+
+    @Test(
+        "An item is processed with others, after a crash alone, after two crashes never",
+        arguments: [(0, Machine.ItemAction.process), (1, .processAlone), (2, .quarantine), (3, .quarantine)]
+    )
+    func item(crashes: Int, action: CrashRecoveryStateMachine.ItemAction) {
+        #expect(Machine.itemFound(crashes: crashes) == action)
+    }
+
+    @Test("Work in between ends a row of crashes with nothing in flight, once")
+    func rowEnds() {
+        var machine = Machine(supervisor: "s", crash: "signal 9")
+        _ = machine.engineStarted(.init(items: [], supervisor: "s", crashesOutsideItems: 1), reading: [])
+        #expect(machine.itemsProcessed() == .saveCrashesOutsideItems(0))
+        #expect(machine.itemsProcessed() == nil)
+        var first = Machine(supervisor: "s", crash: nil)
+        _ = first.engineStarted(.init(items: []), reading: [])
+        #expect(first.itemsProcessed() == nil)
+    }
+
+    /// A file that crashes the engine whenever it is read, beside three harmless ones, with two threads.
+    @Test("A crashing file is excluded after two crashes, and files beside it are not", arguments: 0..<4)
+    func culprit(position: Int) {
+        let files = (0..<4).map { "/in/\($0)" }
+        var facts = Machine.JournalFacts(items: [], supervisor: "s")
+        var crash: String?
+        var reading: [[String]] = []
+        for engine in 1...3 {
+            var machine = Machine(supervisor: "s", crash: crash)
+            for action in machine.engineStarted(facts, reading: reading) {
+                switch action {
+                case .saveCrashingFiles(let files): facts.crashingFiles = files
+                case .saveCrashesOutsideItems(let count): facts.crashesOutsideItems = count
+                default: break
+                }
+            }
+            let limits = machine.discoveryLimits
+            let width = limits.readsOneByOne ? 1 : 2
+            let read = files.filter { limits.excludedFiles[$0] == nil }
+            guard let hit = read.firstIndex(of: files[position]) else {
+                #expect(engine == 3 && limits.excludedFiles.count == 1)
+                return
+            }
+            crash = "signal 11"
+            let start = hit / width * width
+            reading = read[start..<min(start + width, read.count)].map { [$0] }
+        }
+        Issue.record("the file was never excluded")
+    }
+}

@@ -1,0 +1,296 @@
+import NocturneBatch
+import NocturneJournal
+import NocturneSystem
+import Testing
+
+@Suite("AdmissionStateMachine")
+struct AdmissionStateMachineTests {
+    typealias Machine = AdmissionStateMachine
+    typealias Needs = AdmissionStateMachine.Needs
+
+    /// A machine with its conditions, and what the items need.
+    private struct Desk {
+        var machine: Machine
+        var needs: [Needs]
+        var conditions = Machine.Conditions(now: .zero)
+        var measurement = Machine.Measurement()
+        /// Started and not ended.
+        var active: [Int64] = []
+
+        init(_ needs: [Needs], suspects: Set<Int64> = [], _ change: (inout Machine.Settings) -> Void = { _ in }) {
+            self.needs = needs
+            var settings = Machine.Settings(memoryBytes: 100)
+            change(&settings)
+            let queue = needs.indices.map {
+                Machine.Item(id: Int64($0), name: "\($0)", model: "m", isSuspect: suspects.contains(Int64($0)))
+            }
+            machine = Machine(queue, settings)
+            measurement.freeBytes = 1 << 40
+        }
+
+        /// What comes after plans and measurements.
+        mutating func next() -> Machine.Action {
+            while true {
+                conditions.leasedBytes = active.reduce(0) { $0 + needs[Int($1)].memoryBytes }
+                let action = machine.next(conditions)
+                switch action {
+                case .plan(let id): machine.planned(id, needs[Int(id)])
+                case .measure(let bytes, let attempt, _):
+                    var answer = measurement
+                    if attempt, let bytes, measurement.refusal == nil { answer.grantedBytes = bytes }
+                    if attempt, let bytes, measurement.refusal != nil { answer.refusedBytes = bytes }
+                    machine.measured(answer)
+                case .start(let id, _):
+                    active.append(id)
+                    return action
+                default: return action
+                }
+            }
+        }
+
+        /// The wait for the disk that comes next; nil when something else does.
+        mutating func nextDiskWait() -> (shortage: DiskShortage, until: Duration?)? {
+            if case .wait(.disk(let shortage), let until) = next() { (shortage, until) } else { nil }
+        }
+
+        /// Starts what can be started.
+        mutating func startAll() -> [Int64] {
+            var started: [Int64] = []
+            while case .start(let id, _) = next() { started.append(id) }
+            return started
+        }
+
+        mutating func end(_ id: Int64, _ outcome: ItemEnd.Outcome, seconds: Double = 1) -> [Machine.Action] {
+            active.removeAll { $0 == id }
+            let end = ItemEnd(id: id, outcome: outcome, seconds: [.infer: seconds])
+            defer { machine.recorded(id, conditions.now) }
+            return machine.itemEnded(end, cancelled: conditions.cancelled, conditions.now)
+        }
+
+        @discardableResult
+        mutating func complete(_ id: Int64, seconds: Double = 1) -> [Machine.Action] {
+            end(id, .completed(ItemProduct(files: [], statistics: [], notes: [])), seconds: seconds)
+        }
+    }
+
+    private func failure(_ recovery: RecoveryAction?) -> ItemEnd.Outcome {
+        .failed(reason: "reason", stage: .load, recovery: recovery)
+    }
+
+    @Test("Items are started in order as long as the budget allows, and an item above it fails")
+    func order() {
+        var desk = Desk([40, 50, 101, 30, 10].map { Needs(memoryBytes: $0) })
+        #expect(desk.next() == .start(0, after: nil))
+        #expect(desk.next() == .start(1, after: nil))
+        #expect(desk.next() == .settle(2, .failed("needs 101 B of memory, the budget leaves 100 B")))
+        // 30 do not fit beside 90, 10 do.
+        #expect(desk.next() == .start(4, after: nil))
+        #expect(desk.next() == .wait(.activeItems, until: nil))
+        desk.complete(0)
+        #expect(desk.next() == .start(3, after: nil))
+        for id: Int64 in [1, 3, 4] { desk.complete(id) }
+        #expect(desk.next() == .finished)
+    }
+
+    @Test("Small items overtake a large one only while it could not be started anyway")
+    func fairness() {
+        var desk = Desk(([60, 100] + Array(repeating: 20, count: 10)).map { Needs(memoryBytes: $0) })
+        #expect(desk.startAll() == [0, 2, 3])
+        // The first item is still active: the large one could not be started whatever the others do.
+        desk.complete(2)
+        #expect(desk.startAll() == [4])
+        desk.complete(0)
+        // Now it waits for overtakers alone, and nobody overtakes it any more.
+        #expect(desk.next() == .wait(.activeItems, until: nil))
+        desk.complete(3)
+        #expect(desk.next() == .wait(.activeItems, until: nil))
+        desk.complete(4)
+        #expect(desk.startAll() == [1])
+    }
+
+    @Test("An item for which the disk is too small holds up nobody, waits, and is started when there is space")
+    func smallDisk() {
+        var desk = Desk([
+            Needs(memoryBytes: 1, diskBytes: 500 << 20), Needs(memoryBytes: 1, diskBytes: 1 << 20),
+            Needs(memoryBytes: 1, diskBytes: 1 << 20),
+        ])
+        desk.measurement.freeBytes = 100 << 20
+        #expect(desk.startAll() == [1, 2])
+        #expect(desk.machine.shortage != nil)
+        desk.complete(1)
+        desk.complete(2)
+        let wait = desk.nextDiskWait()
+        #expect(wait?.shortage.description == "is full: 100 MiB are free, 501 MiB may be needed")
+        desk.measurement.freeBytes = 600 << 20
+        #expect(desk.next() == .start(0, after: nil))
+        #expect(desk.machine.shortage == nil)
+    }
+
+    @Test("Asked to stop when the disk is full, the run starts what fits, and then ends")
+    func stopsWhenFull() {
+        let needs = [Needs(memoryBytes: 1, diskBytes: 500 << 20), Needs(memoryBytes: 1)]
+        var desk = Desk(needs) { $0.stopsWhenFull = true }
+        desk.measurement.freeBytes = 100 << 20
+        #expect(desk.startAll() == [1])
+        desk.complete(1)
+        let shortage = DiskShortage(neededBytes: 501 << 20, freeBytes: 100 << 20, refusal: nil)
+        #expect(desk.next() == .drain(.diskFull(shortage)))
+        #expect(desk.next() == .finished)
+        #expect(desk.machine.waiting.map(\.id) == [0])
+    }
+
+    @Test("After a refusal to write nothing is started before a pause, which doubles, and an attempt that succeeds")
+    func refusals() {
+        var desk = Desk([Needs(memoryBytes: 1), Needs(memoryBytes: 1)])
+        #expect(desk.startAll() == [0, 1])
+        #expect(desk.end(0, failure(.freeSpace)) == [.putBack(0, "load: reason")])
+        #expect(desk.end(1, failure(.freeSpace)) == [.putBack(1, "load: reason")])
+        // Both say it, and it counts once.
+        let first = desk.nextDiskWait()
+        #expect(first?.until == .seconds(1))
+        desk.conditions.now = .seconds(1)
+        desk.measurement.refusal = .quota
+        let quota = desk.nextDiskWait()
+        #expect(quota?.shortage.refusal == .quota && quota?.until == nil)
+        desk.measurement.refusal = nil
+        #expect(desk.next() == .start(0, after: nil))
+        #expect(desk.end(0, failure(.freeSpace)) == [.putBack(0, "load: reason")])
+        let second = desk.nextDiskWait()
+        #expect(second?.until == .seconds(3))
+        desk.conditions.now = .seconds(3)
+        #expect(desk.startAll() == [1, 0])
+        desk.complete(1)
+        #expect(desk.machine.refusals == 0)
+    }
+
+    @Test("What may pass is tried three times, after two seconds and after eight; then it fails")
+    func retries() {
+        var desk = Desk([Needs(memoryBytes: 1)])
+        #expect(desk.startAll() == [0])
+        for delay in [2, 8] {
+            let start = desk.conditions.now
+            #expect(desk.end(0, failure(.retry)) == [.putBack(0, "load: reason")])
+            #expect(desk.next() == .wait(.retryTime, until: start + .seconds(delay)))
+            desk.conditions.now = start + .seconds(delay)
+            #expect(desk.startAll() == [0])
+        }
+        #expect(desk.end(0, failure(.retry)) == [.discardStaging(0), .settle(0, .failed("reason"))])
+        #expect(desk.next() == .finished)
+    }
+
+    @Test("What the end of an item leads to")
+    func ends() {
+        var desk = Desk(Array(repeating: Needs(memoryBytes: 1), count: 6)) { $0.failsFast = true }
+        #expect(desk.startAll().count == 6)
+        #expect(desk.complete(0, seconds: 2) == [.complete(0, seconds: 2)])
+        #expect(desk.end(1, failure(nil)) == [.discardStaging(1), .settle(1, .failed("reason")), .cancelAll])
+        #expect(desk.end(2, failure(.rediscover)) == [.discardStaging(2), .putBack(2, "reason")])
+        #expect(desk.machine.needsDiscovery)
+        #expect(desk.end(3, failure(.repairOutput)) == [.giveUp("reason"), .putBack(3, "reason")])
+        #expect(desk.end(4, failure(.repairOutput)) == [.putBack(4, "reason")])
+        desk.conditions.cancelled = ["5"]
+        #expect(desk.end(5, .interrupted) == [.settle(5, .cancelled)])
+        #expect(desk.end(5, .interrupted) == [])
+    }
+
+    @Test("An item that was put back is not started before that is recorded")
+    func recording() {
+        var desk = Desk([Needs(memoryBytes: 1)])
+        #expect(desk.startAll() == [0])
+        let end = ItemEnd(id: 0, outcome: failure(.freeSpace), seconds: [:])
+        #expect(desk.machine.itemEnded(end, cancelled: [], .zero) == [.putBack(0, "load: reason")])
+        desk.conditions.now = .seconds(100)
+        #expect(desk.next() == .wait(.activeItems, until: nil))
+        desk.machine.recorded(0, .seconds(100))
+        #expect(desk.next() == .start(0, after: nil))
+    }
+
+    @Test("A suspect and a lean plan are alone, before and after them")
+    func alone() {
+        let needs = [1, 1, 1].map { Needs(memoryBytes: $0) } + [Needs(memoryBytes: 1, isLean: true)]
+        var desk = Desk(needs, suspects: [0])
+        #expect(desk.startAll() == [0])
+        desk.complete(0)
+        #expect(desk.startAll() == [1, 2])
+        desk.complete(1)
+        #expect(desk.startAll() == [])
+        desk.complete(2)
+        #expect(desk.startAll() == [3])
+    }
+
+    @Test("Under pressure one item is started when nothing is active, and none beside it")
+    func pressure() {
+        var desk = Desk([Needs(memoryBytes: 1), Needs(memoryBytes: 1)])
+        desk.conditions.isUnderPressure = true
+        desk.measurement.memory = MemoryReading(systemTotalBytes: 100, systemAvailableBytes: 50)
+        #expect(desk.startAll() == [0])
+        desk.conditions.isUnderPressure = false
+        #expect(desk.startAll() == [1])
+    }
+
+    @Test("Memory of other programs is waited for as long as patience lasts, and others may start meanwhile")
+    func machineMemory() {
+        var desk = Desk([Needs(memoryBytes: 80), Needs(memoryBytes: 10)]) {
+            $0.leastMeasuredBytes = 20
+            $0.memoryPatience = .seconds(30)
+        }
+        desk.measurement.memory = MemoryReading(systemTotalBytes: 100, systemAvailableBytes: 50)
+        #expect(desk.startAll() == [1])
+        desk.complete(1)
+        let shortage = Machine.MemoryShortage(name: "0", bytes: 80, availableBytes: 50)
+        #expect(desk.next() == .wait(.memory(shortage), until: .seconds(30)))
+        desk.conditions.now = .seconds(30)
+        #expect(desk.next() == .start(0, after: .gaveUp(.seconds(30))))
+    }
+
+    @Test("Nothing is started outside of the hours; the wait ends exactly when they begin")
+    func hours() {
+        var desk = Desk([Needs(memoryBytes: 1)])
+        desk.conditions.now = .seconds(5)
+        desk.conditions.untilOpening = .seconds(3600)
+        #expect(desk.next() == .wait(.opening, until: .seconds(3605)))
+        desk.conditions.untilOpening = .zero
+        #expect(desk.next() == .start(0, after: nil))
+    }
+
+    @Test("What would not be finished in time is left, by the pace that was learned; what is unknown is started")
+    func deadline() {
+        var desk = Desk(Array(repeating: Needs(memoryBytes: 60, steps: 10), count: 4))
+        desk.conditions.untilDeadline = .seconds(100)
+        #expect(desk.startAll() == [0])
+        desk.conditions.now = .seconds(20)
+        desk.conditions.untilDeadline = .seconds(80)
+        desk.complete(0, seconds: 20)
+        #expect(desk.startAll() == [1])
+        desk.complete(1, seconds: 20)
+        desk.conditions.untilDeadline = .seconds(19)
+        #expect(desk.next() == .drain(.deadline(2)))
+        #expect(desk.next() == .finished)
+        #expect(desk.machine.leftForLater == 2)
+    }
+
+    @Test("A start that fails leads back to the queue, to a failure or to the end of the run")
+    func failedStarts() {
+        var desk = Desk(Array(repeating: Needs(memoryBytes: 1), count: 4))
+        #expect(desk.startAll().count == 4)
+        #expect(desk.machine.startFailed(0, .failed("bad"), .zero) == [.settle(0, .failed("bad"))])
+        #expect(desk.machine.startFailed(1, .diskFull, .zero) == [])
+        #expect(desk.machine.startFailed(2, .cancelled(isRecorded: true), .zero) == [.settle(2, .interrupted)])
+        #expect(desk.machine.waiting.map(\.id) == [1])
+        #expect(desk.machine.startFailed(3, .journal("broken"), .zero) == [.drain(.journal("broken"))])
+        #expect(desk.next() == .finished)
+        #expect(desk.machine.waiting.map(\.id) == [1, 3])
+    }
+
+    @Test("A waiting item is cancelled at its turn; what never reported goes back to waiting")
+    func cancelling() {
+        var desk = Desk(Array(repeating: Needs(memoryBytes: 60), count: 4))
+        #expect(desk.startAll() == [0])
+        desk.conditions.cancelled = ["1", "3"]
+        #expect(desk.next() == .settle(1, .cancelled))
+        #expect(desk.next() == .settle(3, .cancelled))
+        desk.conditions.mode = .cancelled
+        #expect(desk.next() == .finished)
+        #expect(desk.machine.abandon(cancelled: ["2"]) == [.settle(0, .interrupted), .settle(2, .cancelled)])
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import NocturneBatch
+import NocturneJournal
+import NocturneSystem
+import NocturneTestSupport
+import Synchronization
+import Testing
+
+@Suite("Scheduler")
+struct SchedulerTests {
+    /// Notes the order of the events.
+    private final class Recorder: ProgressView {
+        private let lines = Mutex<[String]>([])
+        func show(_ event: BatchEvent, _ status: ProgressStatus) {
+            if let item = event.item { lines.withLock { $0.append("\(event.event.rawValue) \(item)") } }
+        }
+        func refresh(_ status: ProgressStatus) {}
+        func close() {}
+        var all: [String] { lines.withLock { $0 } }
+        func first(_ line: String) -> Int { all.firstIndex(of: line) ?? .max }
+    }
+
+    @Test("Among fifty small items an item of the size of the whole budget is processed, and so are they")
+    func largeAmongSmall() async throws {
+        var texts = ["b-large": "large"]
+        for index in 0..<50 { texts["\(index < 2 ? "a" : "c")\(index)"] = "small" }
+        let batch = try TextBatch(texts)
+        let budget = 1 << 20
+        var recipe = TextRecipe()
+        recipe.memoryBytes = { $0.contains("large") ? budget : budget / 10 }
+        let recorder = Recorder()
+        let outcome = try await batch.run(recipe) {
+            $0.resources.memoryBytes = budget
+            $0.view = recorder
+        }
+        #expect(outcome.counts.completed == 51 && outcome.peakLeasedBytes <= budget)
+        // It was not left to the end.
+        let after = recorder.all[(recorder.first("itemStarted b-large") + 1)...]
+        #expect(after.contains { $0.hasPrefix("itemStarted c") })
+    }
+
+    @Test("An item above the budget fails with both figures, and the others are processed")
+    func aboveTheBudget() async throws {
+        let batch = try TextBatch(["a": "one", "b": "two"])
+        var recipe = TextRecipe()
+        recipe.memoryBytes = { $0.hasPrefix("a") ? 2 << 20 : 1000 }
+        let outcome = try await batch.run(recipe) { $0.resources.memoryBytes = 1 << 20 }
+        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1)
+        let text = "needs 2 MiB of memory, the budget leaves 1 MiB"
+        #expect(try batch.events("itemFailed").first?.contains(text) == true)
+    }
+
+    @Test("The hours are slept through, and the first item starts when they begin")
+    func hours() async throws {
+        let batch = try TextBatch(["a": "one"])
+        let time = ManualTime(advancesItself: true, wallClock: SystemTime().wallClock)
+        let now = WorkingHours().secondsSinceMidnight(time.wallClock)
+        // In an hour or two, by the minute.
+        let opens = (now / 60 + 60) % 1440
+        let window = "\(opens / 60):\(opens % 60)-\((opens / 60 + 1) % 24):\(opens % 60)"
+        let outcome = try await batch.run(TextRecipe()) {
+            $0.time = time
+            $0.rules.hours = WorkingHours(window: WorkingHours.Window(window))
+        }
+        #expect(outcome.counts.completed == 1)
+        #expect(try batch.events("note").contains { $0.contains("Nothing is started before") })
+        #expect(time.monotonic >= .seconds(59 * 60))
+    }
+
+    @Test("A run that waits is cancelled at once")
+    func cancelledWhileWaiting() async throws {
+        let batch = try TextBatch(["a": "one"])
+        let full = FileSystemError(operation: "write", path: "x", code: 28)
+        let time = ManualTime(wallClock: SystemTime().wallClock)
+        async let outcome = batch.run(
+            TextRecipe { stage, _ in if stage == .write { throw full } }
+        ) { $0.time = time }
+        // It waits for the disk, on a clock that stands still.
+        #expect(await until { (try? batch.events("disk"))?.isEmpty == false })
+        batch.control.cancel()
+        #expect(try await outcome.mode == .cancelled)
+        #expect(try await outcome.counts.notReached == 1)
+    }
+
+    @Test("The first failure ends the run when it is to")
+    func failsFast() async throws {
+        let batch = try TextBatch(["a": "one", "b": "two", "c": "three"])
+        let recipe = TextRecipe { stage, _ in
+            if stage == .load { throw FileSystemError(operation: "read", path: "x", code: 13) }
+        }
+        let outcome = try await batch.run(recipe) { $0.rules.failFast = true }
+        #expect(outcome.mode == .cancelled && outcome.counts.failed >= 1)
+        #expect(outcome.counts.failed + outcome.counts.notReached == 3)
+    }
+}

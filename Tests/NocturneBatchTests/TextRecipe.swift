@@ -1,0 +1,128 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneJournal
+import NocturneSystem
+import NocturneTestSupport
+import Synchronization
+
+/// The smallest recipe there is: every text file below the inputs becomes a result that holds its text in capitals.
+///
+/// What happens at a stage can be changed from outside, to show how the engine handles errors.
+struct TextRecipe: Recipe {
+    /// Called at the start of a stage with its name and the item's; what it throws is the stage's error.
+    var disturbance: @Sendable (Stage, String) throws -> Void = { _, _ in }
+    /// Called with what each search of the inputs has found.
+    var found: @Sendable (inout Discovery) throws -> Void = { _ in }
+
+    /// Peak bytes of an item, by its name.
+    var memoryBytes: @Sendable (String) -> Int = { _ in 1000 }
+
+    init(_ disturbance: @escaping @Sendable (Stage, String) throws -> Void = { _, _ in }) {
+        self.disturbance = disturbance
+    }
+
+    /// The same with another search of the inputs.
+    func finding(_ found: @escaping @Sendable (inout Discovery) throws -> Void) -> TextRecipe {
+        var recipe = self
+        recipe.found = found
+        return recipe
+    }
+
+    /// Where the text is.
+    struct Source: Codable, Sendable {
+        let path: String
+
+        /// As the journal has it.
+        static func encoded(_ path: String) -> String {
+            String(decoding: (try? StableJSON.encodeLine(Source(path: path))) ?? [], as: UTF8.self)
+        }
+    }
+
+    final class Run: InferenceRun {
+        let text: String
+        var stepsDone = 0
+        let stepCount = 1
+        init(_ text: String) { self.text = text }
+        func step(_ context: StageContext) throws { stepsDone = 1 }
+        func checkpoint(force: Bool, _ context: StageContext) throws {}
+        func finish(_ context: StageContext) throws -> String { text.uppercased() }
+    }
+
+    func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
+        var discovery = Discovery()
+        for input in request.inputs {
+            for file in FileSystem.files(below: input) {
+                let path = input + "/" + file
+                let stamp = InputStamp(path)
+                discovery.items.append(
+                    DiscoveredItem(
+                        key: path,
+                        name: (file as NSString).deletingPathExtension,
+                        model: "text",
+                        source: Source.encoded(path),
+                        path: path,
+                        fingerprint: ContentDigest.of(path + stamp.words),
+                        inputs: [stamp]
+                    )
+                )
+            }
+        }
+        try found(&discovery)
+        return discovery
+    }
+
+    func sharedBytes(threads: Int) throws -> Int { 0 }
+    func plan(_ source: Source, threads: Int, lean: Bool) throws -> ItemPlan {
+        let name = (source.path as NSString).lastPathComponent
+        let buffer = PlannedBuffer("text", bytes: memoryBytes(name), from: .load, through: .write)
+        return ItemPlan(buffers: [buffer], steps: 1)
+    }
+    func secondsPerStep(scope: ComputeScope) throws -> Double { 0 }
+
+    func stages(_ start: StageBuilder<Source>) -> RecipeStages<Source> {
+        start.load(load).prepare(prepare).infer({}, startInference).finish(finish).render(render).write(write)
+    }
+
+    func load(_ source: Source, _ item: RecipeItem, _ context: StageContext) throws -> String {
+        let text = String(decoding: try FileSystem.read(source.path), as: UTF8.self)
+        try disturbance(.load, item.name)
+        return text
+    }
+    func prepare(_ loaded: consuming String, _ item: RecipeItem, _ context: StageContext) throws -> String {
+        try disturbance(.prepare, item.name)
+        return loaded
+    }
+    func startInference(_ none: (), _ prepared: consuming String, _ item: RecipeItem, _ context: StageContext) throws
+        -> Run
+    {
+        try disturbance(.infer, item.name)
+        return Run(prepared)
+    }
+    func finish(_ inferred: consuming String, _ item: RecipeItem, _ context: StageContext) throws -> String { inferred }
+    func render(_ finished: consuming String, _ item: RecipeItem, _ context: StageContext) throws -> String {
+        try disturbance(.render, item.name)
+        return finished
+    }
+
+    func write(_ rendered: consuming String, into folder: String, _ item: RecipeItem, _ context: StageContext) throws
+        -> ItemProduct
+    {
+        try disturbance(.write, item.name)
+        let text = "{\"files\":[],\"fingerprint\":\"\(item.fingerprint)\",\"text\":\"\(rendered)\"}"
+        try FileSystem.write(folder + "/result.json", Array(text.utf8))
+        return try TextRecipe.product(of: folder)
+    }
+
+    private static func product(of folder: String) throws -> ItemProduct {
+        let (bytes, digest) = try FileSystem.digest(folder + "/result.json")
+        let file = ItemFile(path: "result.json", bytes: bytes, sha256: digest.hex)
+        return ItemProduct(files: [file], statistics: [], notes: [])
+    }
+
+    func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
+        String(decoding: try FileSystem.read(folder + "/result.json"), as: UTF8.self).contains(fingerprint)
+            ? try TextRecipe.product(of: folder) : nil
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import NocturneJournal
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("The journal")
+struct JournalTests {
+    private func entry(_ key: String, _ state: ItemState = .pending) -> JournalEntry {
+        JournalEntry(key: key, name: key, source: "{}", path: "/in/" + key, fingerprint: "f" + key, state: state)
+    }
+
+    private func withJournal(_ body: (Journal) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            try await Journal.with(path: folder("journal.sqlite").path) { try await body($0) }
+        }
+    }
+
+    private let product = ItemProduct(
+        files: [ItemFile(path: "a", bytes: 3, sha256: "00")],
+        statistics: [Statistic(label: "kidney", measure: "volume", value: nil, unit: "ml")],
+        notes: ["a \"note\"", "ünïcode"],
+        parts: [ItemPart(id: 1, kind: "book", state: .ready, thumbnail: "crops/1.png")]
+    )
+
+    @Test("What was recorded is still there when the file is opened again")
+    func roundTrip() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder("journal.sqlite").path
+            try await Journal.with(path: path) { journal in
+                try await journal.record([entry("a"), entry("b"), entry("c", .skipped)])
+                let items = try await journal.items()
+                try await journal.markStarted(items.map(\.id))
+                try await journal.complete([(id: items[0].id, product: product)], at: "now")
+                try await journal.settle([items[1].id], as: .failed, reason: "why", at: "now")
+            }
+            try await Journal.with(path: path) { journal in
+                let items = try await journal.items()
+                #expect(items.map(\.name) == ["a", "b", "c"])
+                #expect(items.map(\.state) == [.completed, .failed, .started])
+                #expect(items[0].notes == product.notes && items[1].reason == "why")
+                #expect(items.map(\.changed) == ["now", "now", nil])
+                #expect(try await journal.files() == [items[0].id: product.files])
+                #expect(try await journal.statistics() == [items[0].id: product.statistics])
+                #expect(try await journal.parts() == [items[0].id: product.parts])
+            }
+        }
+    }
+
+    @Test("A changed item loses what was recorded of its earlier result")
+    func changed() async throws {
+        try await withJournal { journal in
+            try await journal.record([entry("a")])
+            let id = try await journal.items()[0].id
+            try await journal.complete([(id: id, product: product)], at: "now")
+            try await journal.record([entry("a")])
+            let items = try await journal.items()
+            #expect(items.count == 1 && items[0].state == .pending && items[0].notes.isEmpty)
+            #expect(try await journal.files().isEmpty)
+            #expect(try await journal.parts().isEmpty)
+        }
+    }
+
+    @Test("A completed item is not turned back by an interruption or a late failure", arguments: ItemState.allCases)
+    func completedStays(state: ItemState) async throws {
+        try await withJournal { journal in
+            try await journal.record([entry("a"), entry("b")])
+            let ids = try await journal.items().map(\.id)
+            try await journal.markStarted(ids)
+            try await journal.complete([(id: ids[0], product: product)], at: "then")
+            try await journal.settle(ids, as: state, reason: "interrupted", at: "now")
+            var stuck = try await journal.items()[0]
+            stuck.state = .pending
+            try await journal.takeBack([stuck], at: "now")
+            let items = try await journal.items()
+            #expect(items[0].state == .completed && items[0].reason == nil && items[0].changed == "then")
+            #expect(items[1].state == state && items[1].reason == "interrupted")
+        }
+    }
+
+    @Test("Items in flight are taken back with their reason and number of crashes")
+    func takenBack() async throws {
+        try await withJournal { journal in
+            try await journal.record([entry("a")])
+            var item = try await journal.items()[0]
+            try await journal.markStarted([item.id])
+            (item.state, item.reason, item.deaths) = (.pending, "signal 9", 1)
+            try await journal.takeBack([item], at: "now")
+            item.changed = "now"
+            #expect(try await journal.items() == [item])
+        }
+    }
+
+    @Test("Every change of items makes the report old; a mark that an item was started does not")
+    func reportAge() async throws {
+        try await withJournal { journal in
+            #expect(try await journal.value(of: .isReportUpToDate) == nil)
+            func isOld(after change: () async throws -> Void) async throws -> Bool {
+                try await journal.set(.isReportUpToDate, to: true)
+                try await change()
+                return try await journal.value(of: .isReportUpToDate) == false
+            }
+            #expect(try await isOld { try await journal.record([entry("a")]) } == true)
+            let item = try await journal.items()[0]
+            #expect(try await isOld { try await journal.markStarted([item.id]) } == false)
+            #expect(try await isOld { try await journal.settle([item.id], as: .failed, reason: nil, at: "") } == true)
+            #expect(try await isOld { try await journal.takeBack([item], at: "") } == true)
+            #expect(try await isOld { try await journal.complete([(id: item.id, product: product)], at: "") } == true)
+            #expect(try await isOld { try await journal.set(.supervisor, to: "s") } == false)
+        }
+    }
+
+    @Test("Settings keep their values; one that was never set, or cannot be decoded, has none")
+    func settings() async throws {
+        try await withJournal { journal in
+            #expect(try await journal.value(of: .pace) == nil)
+            #expect(try await journal.pace() == LearnedPace())
+            var pace = LearnedPace()
+            pace.learn(model: "organs", seconds: 10, steps: 5)
+            try await journal.keep(pace)
+            #expect(try await journal.pace().seconds(model: "organs", steps: 3) == 6)
+            var files = CrashingFiles()
+            let crashes = [[["a"], ["b"]], [["a"]]].map { files.recordCrash(reading: $0, cause: "signal 4") }
+            #expect(crashes == [false, true])
+            try await journal.set(.crashingFiles, to: files)
+            #expect(try await journal.value(of: .crashingFiles) == files)
+            #expect(files.reasons.keys.sorted() == ["a"] && files.suspects.isEmpty)
+            try await journal.set(.unresponsiveFiles, to: ["/a", "/\"b\""])
+            #expect(try await journal.value(of: .unresponsiveFiles) == ["/a", "/\"b\""])
+            try await journal.set(.crashesOutsideItems, to: 2)
+            #expect(try await journal.value(of: .crashesOutsideItems) == 2)
+            try await journal.set(.supervisor, to: "not json")
+            #expect(try await journal.value(of: JournalSetting<LearnedPace>(json: "supervisor")) == nil)
+        }
+    }
+
+    @Test("A file that is not a database is reported with its name")
+    func damaged() async throws {
+        try await TemporaryFolder.with { folder in
+            let url = try folder.write("this is not a database, whatever its name says", to: "journal.sqlite")
+            await #expect { try await Journal(path: url.path) } throws: {
+                ($0 as? JournalError)?.code == .unusable && "\($0)".hasPrefix(url.path)
+            }
+        }
+    }
+
+    @Test("A closed journal throws instead of writing")
+    func closed() async throws {
+        try await withJournal { journal in
+            await journal.close()
+            await #expect(throws: JournalError.self) { try await journal.record([entry("a")]) }
+        }
+    }
+}

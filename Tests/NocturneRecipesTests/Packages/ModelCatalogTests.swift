@@ -1,0 +1,108 @@
+import Foundation
+import NocturneInference
+import NocturneRecipes
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("ModelCatalog")
+struct ModelCatalogTests {
+    private static let validate: @Sendable (ModelPackage) throws(ModelPackageError) -> Void = {
+        package throws(ModelPackageError) in try RecipeRegistry.all.validate(package)
+    }
+
+    private func document(id: String) throws -> String {
+        try PackageBuilder.document(changing: "id", to: "\"\(id)\"")
+    }
+
+    @Test("the search path is explicit folders, the variable, then the data home")
+    func searchPath() {
+        let environment = ["NOCTURNE_MODELS": "/a:/b::/a", "XDG_DATA_HOME": "/data", "HOME": "/home/x"]
+        #expect(
+            ModelCatalog(explicitFolders: ["/own"], environment: environment).searchPath
+                == ["/own", "/a", "/b", "/data/nocturne/models"]
+        )
+        #expect(
+            ModelCatalog(environment: ["HOME": "/home/x", "XDG_DATA_HOME": "relative"]).searchPath
+                == ["/home/x/.local/share/nocturne/models"]
+        )
+        #expect(ModelCatalog(environment: [:]).searchPath == [])
+    }
+
+    @Test("every package is listed in order, broken ones with their fault")
+    func entries() throws {
+        try TemporaryFolder.with { place in
+            try PackageBuilder.write(document(id: "one"), into: place, folder: "models/b")
+            try PackageBuilder.write("{}", into: place, folder: "models/a")
+            try place.write("x", to: "models/no-package/readme.txt")
+            try place.write("x", to: "models/file")
+            let models = place("models").path
+            let entries = ModelCatalog(searchPath: [place("nowhere").path, models]).entries()
+            #expect(entries.map(\.folderName) == ["a", "b"])
+            #expect(throws: ModelPackageError.self) { try entries[0].package.get() }
+            #expect(try entries[1].package.get().id == "one")
+            // A folder that is itself a package may be on the path.
+            #expect(ModelCatalog(searchPath: [models + "/b"]).entries().map(\.folder) == [models + "/b"])
+        }
+    }
+
+    @Test("every package among the samples is whole")
+    func samples() throws {
+        let folder = Checkout.folder.appendingPathComponent("Samples/Models").path
+        let entries = ModelCatalog(searchPath: [folder], validate: Self.validate).entries(verifyDigests: true)
+        #expect(!entries.isEmpty)
+        for entry in entries { #expect(try entry.package.get().id == entry.folderName) }
+    }
+
+    @Test("a listing does not read the networks unless asked to")
+    func listingIsCheap() throws {
+        try TemporaryFolder.with { place in
+            try PackageBuilder.write(
+                network: Array("not really a netwerk".utf8),
+                into: place,
+                folder: "models/a"
+            )
+            let catalog = ModelCatalog(searchPath: [place("models").path])
+            #expect(try catalog.entries()[0].package.get().id == "urinary-tract-ct")
+            #expect(throws: ModelPackageError.self) { try catalog.entries(verifyDigests: true)[0].package.get() }
+        }
+    }
+
+    @Test("a model is found by id, folder name or path, and the first folder wins")
+    func resolving() throws {
+        try TemporaryFolder.with { place in
+            try PackageBuilder.write(document(id: "one"), into: place, folder: "first/x")
+            try PackageBuilder.write(document(id: "one"), into: place, folder: "second/y")
+            try PackageBuilder.write(document(id: "two"), into: place, folder: "second/z")
+            let catalog = ModelCatalog(searchPath: [place("first").path, place("second").path])
+            #expect(try catalog.resolve(nameOrPath: "one").folder == place("first/x").path)
+            #expect(try catalog.resolve(nameOrPath: "two").folder == place("second/z").path)
+            #expect(try catalog.resolve(nameOrPath: "y").id == "one")
+            #expect(try catalog.resolve(nameOrPath: place("second/z").path).id == "two")
+        }
+    }
+
+    @Test("what is not found, broken or ambiguous is said, with what there is")
+    func failures() throws {
+        try TemporaryFolder.with { place in
+            try PackageBuilder.write(document(id: "one"), into: place, folder: "models/x")
+            try PackageBuilder.write(document(id: "one"), into: place, folder: "models/y")
+            try PackageBuilder.write("{}", into: place, folder: "models/z")
+            let models = place("models").path
+            let catalog = ModelCatalog(searchPath: [models])
+            func text(_ name: String) throws -> String {
+                try #require(throws: ModelCatalogError.self) { try catalog.resolve(nameOrPath: name) }.description
+            }
+            #expect(
+                try text("three") == "no model package \"three\": there is one, one, z (broken) (searched: \(models))"
+            )
+            #expect(try text("one") == "\"one\" may be any of \(models)/x, \(models)/y: give the folder")
+            #expect(try text("z") == "\(models)/z/model.json: schemaVersion: expected a value, found nothing")
+            #expect(try text("./nowhere").hasPrefix("./nowhere/model.json: expected a file, found "))
+            let nothing = #expect(throws: ModelCatalogError.self) {
+                try ModelCatalog(searchPath: []).resolve(nameOrPath: "one")
+            }
+            #expect(nothing?.description == "no model package \"one\": there is none (searched: no folders)")
+        }
+    }
+}

@@ -1,0 +1,222 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneInference
+import NocturneSystem
+import NocturneTestSupport
+import NocturneVolumes
+import Testing
+
+@Suite("ModelPackage")
+struct ModelPackageTests {
+    @Test("a whole package is read with all it says")
+    func whole() throws {
+        try TemporaryFolder.with { place in
+            let folder = try PackageBuilder.write(into: place)
+            let package = try ModelPackage.checked(folder: folder)
+            #expect(package.id == "urinary-tract-ct" && package.name == "Urinary tract" && package.version == "1.0.0")
+            #expect(package.description == "Kidneys and bladder" && package.licence == "Apache-2.0")
+            #expect(package.task == "volume-segmentation" && package.modalities == ["CT"])
+            #expect(package.digest == ContentDigest.of(PackageBuilder.document))
+            #expect(package.files.map(\.path) == ["nets/network.onnx"])
+            #expect(package.totalFileBytes == PackageBuilder.network.count)
+            #expect(FileManager.default.fileExists(atPath: package.path(of: "nets/network.onnx")))
+            #expect(
+                package.channels == [
+                    ModelChannel(
+                        name: "CT",
+                        normalization: .ct(lowerBound: -200, upperBound: 600, mean: 50.5, standardDeviation: 120.25)
+                    )
+                ]
+            )
+            #expect(package.labels.map(\.value) == [1, 7])
+            #expect(package.label(named: "left_kidney")?.code?.value == "18639004")
+            #expect(package.label(withValue: 7)?.color == LabelColor(red: 0, green: 255, blue: 10))
+            #expect(package.label(withValue: 7)?.color.description == "#00ff0a")
+            #expect(package.label(named: "none") == nil)
+            let settings = try VolumeSegmentationSettings(package)
+            let stage = settings.stages[0]
+            #expect(settings.stages.count == 1 && settings.output == .classes)
+            #expect(stage.orientation == .ras && stage.spacing == [3, 1.5, 2])
+            #expect(stage.patchSize == [64, 48, 32] && stage.tileStep == 0.5 && !stage.isPlanar)
+            #expect(stage.mirroringAxes == [0, 2] && stage.cropToNonzero)
+            #expect(stage.imageResampling.order == 1 && stage.imageResampling.separateZ == .never)
+            #expect(stage.logitsResampling.method == .torch)
+            #expect(stage.networks == ["nets/network.onnx"])
+            #expect(settings.postprocessing.keepLargest == [["left_kidney"]])
+            #expect(settings.postprocessing.fillHoles == ["bladder"])
+            #expect(settings.postprocessing.minimumVolumeMm3 == ["bladder": 100])
+        }
+    }
+
+    @Test("what may be left out has a default, and unknown keys are passed over")
+    func defaults() throws {
+        let sparse = """
+            {"schemaVersion": 2, "id": "a", "name": "A", "version": "0", "licence": "none", "future": {"x": [1]},
+             "task": "volume-segmentation", "channels": [{"name": "MR", "normalization": {"scheme": "zScore"}}],
+             "files": [{"path": "nets/network.onnx", "bytes": 20, "more": null,
+               "sha256": "\(PackageBuilder.digest(PackageBuilder.network).uppercased())"}],
+             "labels": [{"value": 65535, "name": "x", "color": "#000000", "code": null}],
+             "volumeSegmentation": {"spacing": null, "patchSize": [1, 1024, 8], "networks": ["nets/network.onnx"]}}
+            """
+        try TemporaryFolder.with { place in
+            let package = try ModelPackage.checked(folder: PackageBuilder.write(sparse, into: place))
+            #expect(package.modalities == [] && package.description == "")
+            #expect(package.channels[0].normalization == .zScore(usesMask: false))
+            let settings = try VolumeSegmentationSettings(package)
+            let stage = settings.stages[0]
+            #expect(stage.orientation == .stored && stage.spacing == nil && stage.tileStep == 0.5)
+            #expect(stage.mirroringAxes == [] && !stage.cropToNonzero && stage.transpose == [0, 1, 2])
+            #expect(stage.imageResampling.order == 3 && stage.imageResampling.separateZ == .auto)
+            #expect(stage.logitsResampling.order == 1 && stage.logitsResampling.orderZ == 0)
+            #expect(settings.postprocessing.keepLargest == [] && settings.postprocessing.minimumVolumeMm3 == [:])
+        }
+    }
+
+    @Test("a cascade has two stages, and slices get a third axis")
+    func cascade() throws {
+        let section = """
+            {"patchSize": [64, 32], "spacing": [1.5, 2], "mirroringAxes": [0, 1], "transpose": [2, 0, 1],
+             "networks": ["nets/network.onnx"], "output": "regions",
+             "postprocessing": {"keepLargest": [["left_kidney", "bladder"], "bladder"]},
+             "previousStage": {"patchSize": [8, 16, 24], "spacing": [3, 3, 3], "networks": ["nets/network.onnx"],
+               "oneHotLabels": [7, 1], "normalizations": [{"scheme": "zScore", "useMask": true}]}}
+            """
+        try TemporaryFolder.with { place in
+            let text = try PackageBuilder.document(changing: "volumeSegmentation", to: section)
+            let package = try ModelPackage.checked(folder: PackageBuilder.write(text, into: place))
+            let settings = try VolumeSegmentationSettings(package)
+            try #require(settings.stages.count == 2)
+            let (first, last) = (settings.stages[0], settings.stages[1])
+            #expect(settings.output == .regions)
+            #expect(settings.postprocessing.keepLargest == [["left_kidney", "bladder"], ["bladder"]])
+            #expect(first.patchSize == [8, 16, 24] && first.oneHotLabels == [] && first.inputChannels == 1)
+            #expect(first.normalizations == [.zScore(usesMask: true)])
+            #expect(last.isPlanar && last.patchSize == [1, 64, 32] && last.spacing == [nil, 1.5, 2])
+            #expect(last.mirroringAxes == [1, 2] && last.transpose == [2, 0, 1])
+            #expect(last.oneHotLabels == [7, 1] && last.inputChannels == 3)
+        }
+    }
+
+    @Test("a document with a fault is refused, naming file and key", arguments: Refusal.all)
+    func refused(_ refusal: Refusal) throws {
+        try TemporaryFolder.with { place in
+            let text = try PackageBuilder.document(changing: refusal.path, to: refusal.text)
+            let folder = try PackageBuilder.write(text, into: place)
+            let error = try #require(throws: ModelPackageError.self) { try ModelPackage.checked(folder: folder) }
+            #expect(error.code == refusal.code)
+            #expect(error.key == refusal.key)
+            #expect(error.file == folder + "/model.json")
+            #expect(error.description.hasPrefix(folder + "/model.json: "))
+            #expect(!error.expected.isEmpty && !error.found.isEmpty)
+        }
+    }
+
+    @Test(
+        "an error reads as file, key, expected, found",
+        arguments: [
+            ("labels.0.value", "65536", "labels[0].value: expected 1...65535, found 65536"),
+            ("labels.0.name", "5", "labels[0].name: expected a text, found number"),
+            ("labels.0.value", "1.5", "labels[0].value: expected a whole number, found 1.5"),
+            ("labels", "\"x\"", "labels: expected a list, found a string"),
+            (
+                "volumeSegmentation.cropToNonzero", "1",
+                "volumeSegmentation.cropToNonzero: expected true or false, found number"
+            ),
+        ]
+    )
+    func wording(path: String, text: String, fault: String) throws {
+        try TemporaryFolder.with { place in
+            let folder = try PackageBuilder.write(PackageBuilder.document(changing: path, to: text), into: place)
+            let error = try #require(throws: ModelPackageError.self) { try ModelPackage.checked(folder: folder) }
+            #expect(error.description == "\(folder)/model.json: \(fault)")
+        }
+    }
+
+    @Test("what is not JSON is refused", arguments: ["", "[]", "3", "{", "{]", "\u{0}", "{\"schemaVersion\": NaN}"])
+    func notJSON(text: String) throws {
+        try TemporaryFolder.with { place in
+            let folder = try PackageBuilder.write(text, into: place)
+            let error = try #require(throws: ModelPackageError.self) { try ModelPackage.checked(folder: folder) }
+            #expect([.notJSON, .wrongType].contains(error.code))
+        }
+    }
+
+    @Test("no prefix of a document passes")
+    func truncated() throws {
+        try TemporaryFolder.with { place in
+            let bytes = Array(PackageBuilder.document.utf8)
+            for count in stride(from: 0, to: bytes.count - 1, by: 13) {
+                let text = String(decoding: bytes[..<count], as: UTF8.self)
+                let folder = try PackageBuilder.write(text, into: place)
+                #expect(throws: ModelPackageError.self) { try ModelPackage.checked(folder: folder) }
+            }
+        }
+    }
+
+    @Test("files that are missing, cut, changed or no files are refused by name")
+    func files() throws {
+        try TemporaryFolder.with { place in
+            let folder = try PackageBuilder.write(into: place)
+            let network = folder + "/nets/network.onnx"
+            func error(verifyDigests: Bool = true) throws -> ModelPackageError {
+                try #require(throws: ModelPackageError.self) {
+                    try ModelPackage.checked(folder: folder, verifyDigests: verifyDigests)
+                }
+            }
+            var changed = PackageBuilder.network
+            changed[3] ^= 1
+            try PackageBuilder.write(network: changed, into: place)
+            #expect(try error().code == .wrongDigest)
+            #expect(try error().file == network)
+            #expect(try error().found == PackageBuilder.digest(changed))
+            _ = try ModelPackage.checked(folder: folder, verifyDigests: false)
+
+            try PackageBuilder.write(network: Array(changed.dropLast()), into: place)
+            #expect(try error(verifyDigests: false).code == .wrongSize)
+            #expect(try error().description == "\(network): expected 20 bytes, found 19 bytes")
+
+            try FileManager.default.removeItem(atPath: network)
+            #expect(try error().code == .unreadableFile)
+            try FileManager.default.createDirectory(atPath: network, withIntermediateDirectories: false)
+            #expect(try error().code == .unreadableFile)
+            #expect(try error().found == "another kind of entry")
+
+            let missing = try #require(throws: ModelPackageError.self) {
+                try ModelPackage.checked(folder: folder + "x")
+            }
+            #expect(missing.code == .unreadableFile && missing.file == folder + "x/model.json")
+        }
+    }
+
+    @Test("a raised flag stops the reading of files")
+    func cancelled() throws {
+        try TemporaryFolder.with { place in
+            let folder = try PackageBuilder.write(into: place)
+            let flag = CancellationFlag()
+            flag.cancel()
+            let error = try #require(throws: ModelPackageError.self) {
+                try ModelPackage.checked(folder: folder, flag: flag)
+            }
+            #expect(error.code == .cancelled)
+        }
+    }
+
+    @Test("files larger than a block are digested whole")
+    func largeFile() throws {
+        try TemporaryFolder.with { place in
+            let bytes = (0..<2_500_000).map { UInt8(truncatingIfNeeded: $0 * 31 + $0 >> 8) }
+            let text = PackageBuilder.document
+                .replacing(PackageBuilder.digest(PackageBuilder.network), with: PackageBuilder.digest(bytes))
+                .replacing("\"bytes\": 20", with: "\"bytes\": \(bytes.count)")
+            _ = try ModelPackage.checked(folder: PackageBuilder.write(text, network: bytes, into: place))
+        }
+    }
+
+    @Test("colours are read and written")
+    func colours() {
+        #expect(LabelColor("#00000f")?.description == "#00000f")
+        #expect(LabelColor("#ABCDEF")?.description == "#abcdef")
+        for bad in ["", "#", "abcdef0", "#abcdeg", "#abcdef0", "#١٢٣٤٥٦"] { #expect(LabelColor(bad) == nil) }
+    }
+}

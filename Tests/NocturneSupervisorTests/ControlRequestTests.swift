@@ -1,0 +1,113 @@
+import Foundation
+import NocturneBatch
+import NocturneSystem
+import NocturneTestSupport
+import Synchronization
+import Testing
+
+@testable import NocturneSupervisor
+
+@Suite("Requests to a run through its output folder")
+struct ControlRequestTests {
+    private let folder: TemporaryFolder
+    private let output: OutputFolder
+
+    init() throws {
+        folder = try TemporaryFolder("requests")
+        output = OutputFolder(folder("out").path)
+        try output.create()
+    }
+
+    /// A process that is certainly not the one with this test's number.
+    private func stranger(_ process: Int32 = getpid()) -> ProcessIdentity {
+        let own = ProcessIdentity.current()
+        return ProcessIdentity(
+            process: process,
+            startTicks: own.startTicks,
+            bootID: own.bootID,
+            pidNamespace: "pid:[1]",
+            host: "elsewhere"
+        )
+    }
+
+    private func write(_ holder: LockHolder) throws {
+        try FileSystem.write(output.lock, try StableJSON.encodeLine(holder))
+    }
+
+    @Test("reach the run that they name, once, and only it")
+    func addressed() throws {
+        let lock = try BatchLock(output, run: "run 1")
+        try write(LockHolder(process: stranger(), run: "run 1"))
+        #expect(try ControlRequest.send(.stop, to: output) == .left)
+        #expect(try ControlRequest.send(.cancelItems(["a", "b"]), to: output) == .left)
+        let heard = Mutex<Set<ControlRequest.Action>>([])
+        let listener = ControlRequestListener(output, run: "run 1") { action in
+            heard.withLock { #expect($0.insert(action).inserted) }
+        }
+        // While another run has the folder, its requests stay.
+        ControlRequestListener(output, run: "run 2") { _ in Issue.record("another run's request") }.look()
+        #expect(FileSystem.entries(output.requests).count == 2)
+        listener.look()
+        #expect(heard.withLock { $0 } == [.stop, .cancelItems(["a", "b"])])
+        listener.look()
+        #expect(FileSystem.entries(output.requests).isEmpty)
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test("from an earlier run, and whatever else lies there, have no effect")
+    func stale() throws {
+        let lock = try BatchLock(output, run: "run 2")
+        try FileSystem.makeFolder(output.requests)
+        let old = ControlRequest(run: "run 1", action: .stop)
+        try FileSystem.write(output.requests + "/old.json", try StableJSON.encodeLine(old))
+        try FileSystem.write(output.requests + "/garbage.json", Array("{".utf8))
+        #expect(mkfifo(output.requests + "/pipe.json", 0o600) == 0)
+        ControlRequestListener(output, run: "run 2") { _ in Issue.record("no request") }.look()
+        #expect(FileSystem.entries(output.requests).isEmpty)
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test("signal nobody when the lock file names no process", arguments: ["-1\n", "0", "1", "", "garbage", "{}"])
+    func garbage(text: String) throws {
+        let lock = try BatchLock(output, run: "run")
+        try FileSystem.write(output.lock, Array(text.utf8))
+        #expect(BatchLock.state(of: output) == .held(nil))
+        #expect(throws: BatchError.self) { try ControlRequest.send(.stop, to: output) }
+        #expect(FileSystem.entries(output.requests).isEmpty)
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test("signal nobody when the process is -1 or init", arguments: [-1, 0, 1] as [Int32])
+    func everybody(process: Int32) throws {
+        let lock = try BatchLock(output, run: "run")
+        try write(LockHolder(process: stranger(process), run: "run"))
+        #expect(throws: BatchError.self) { try ControlRequest.send(.stop, to: output) }
+        #expect(!stranger(process).send(0))
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test("need an active run")
+    func none() {
+        #expect { try ControlRequest.send(.stop, to: output) } throws: { ($0 as? BatchError)?.code == .notABatch }
+    }
+
+    @Test("are looked for without any signal, by the clock")
+    func polled() async throws {
+        let lock = try BatchLock(output, run: "run")
+        try write(LockHolder(process: stranger(), run: "run"))
+        let time = ManualTime()
+        let stopped = CancellationFlag()
+        let listener = ControlRequestListener(output, run: "run") { action in
+            #expect(action == .stop)
+            stopped.cancel()
+        }
+        async let heard = listener.listen(time: time) { await until { stopped.isCancelled } }
+        #expect(await until { time.sleeperCount == 1 })
+        let delivery = try ControlRequest.send(.stop, to: output)
+        #expect(delivery == .left && !stopped.isCancelled)
+        time.advance(by: ControlRequestListener.interval)
+        let isHeard = try await heard
+        #expect(isHeard)
+        withExtendedLifetime(lock) {}
+    }
+}

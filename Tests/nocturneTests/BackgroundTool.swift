@@ -1,0 +1,56 @@
+import Foundation
+import NocturneTestSupport
+import Testing
+
+/// The built tool in the background, ended with the last reference.
+final class BackgroundTool {
+    private let process = Process()
+    private let errors = Pipe()
+    /// Holds the folder for as long as the run is in it.
+    private let bench: ToolBench
+
+    /// Starts a run of a bench's inputs, and waits until its engine has begun.
+    /// - Parameter fault: what is made to happen in it.
+    init(_ bench: ToolBench, fault: String, prefix: [String] = []) throws {
+        self.bench = bench
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments =
+            prefix + [
+                Tool.path, "run", bench.input, "--model", bench.model(), "--output", bench.output, "--meshes", "none",
+                "--fault-injection",
+            ]
+        process.environment = ProcessInfo.processInfo.environment.merging(["NOCTURNE_FAULT": fault]) { $1 }
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = errors
+        try process.run()
+        while process.isRunning, !events.contains("itemStarted") { sched_yield() }
+    }
+
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+    }
+
+    private var events: String { (try? String(contentsOfFile: bench.output + "/events.jsonl", encoding: .utf8)) ?? "" }
+
+    /// The supervisor's process id.
+    var supervisor: pid_t { process.processIdentifier }
+    var isRunning: Bool { process.isRunning }
+
+    /// The engine's process id.
+    func engine() throws -> pid_t {
+        for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(supervisor)/task") {
+            let children = try String(contentsOfFile: "/proc/\(supervisor)/task/\(thread)/children", encoding: .utf8)
+            if let child = children.split(separator: " ").first.flatMap({ pid_t($0) }) { return child }
+        }
+        throw CocoaError(.fileNoSuchFile)
+    }
+
+    /// What it said, and how it ended.
+    func wait() -> (status: Int32, errors: String) {
+        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let status = process.terminationStatus
+        return (process.terminationReason == .uncaughtSignal ? -status : status, text)
+    }
+}

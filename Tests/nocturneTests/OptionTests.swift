@@ -1,0 +1,32 @@
+import NocturneTestSupport
+import Testing
+
+@Suite("Values of options")
+struct OptionTests {
+    @Test(
+        "that are wrong are refused with code 2, naming the option, the value and what is allowed",
+        arguments: [
+            ("--memory", "much", "8G"), ("--memory", "0", "8G"), ("--threads", "0", "1 to 1024"),
+            ("--threads", "many", "1 to 1024"), ("--on-full", "explode", "'pause' and 'stop'"),
+            ("--between", "20:00", "20:00-06:00"), ("--between", "06:00-06:00", "20:00-06:00"),
+            ("--finish-by", "24:00", "06:00"), ("--stall-limit", "soon", "seconds"), ("--item-timeout", "2d", "30m"),
+            ("--item-timeout", "h", "30m"),
+        ]
+    )
+    func refused(option: String, value: String, allowed: String) throws {
+        let bench = try ToolBench()
+        let tool = try bench.run(option, value)
+        #expect(tool.status == 2)
+        #expect(tool.errors.contains(option) && tool.errors.contains("'\(value)'") && tool.errors.contains(allowed))
+        #expect(tool.output.isEmpty)
+    }
+
+    @Test("of verify and watch, too")
+    func others() throws {
+        let bench = try ToolBench()
+        let verify = try Tool(["verify", bench.output, "--threads", "0"])
+        #expect(verify.status == 2 && verify.errors.contains("1 to 1024"))
+        let watch = try Tool(["watch", bench.input, "--output", bench.output, "--settle", "86401"])
+        #expect(watch.status == 2 && watch.errors.contains("from 0 to 86400"))
+    }
+}

@@ -1,0 +1,144 @@
+"""nnU-Net's networks: built by its own code, loaded strictly, exported to ONNX and compared with the export."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import warnings
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from nnunetv2.training.nnUNetTrainer.nnUNetTrainer import nnUNetTrainer
+from nnunetv2.utilities.get_network_from_plans import get_network_from_plans
+from nnunetv2.utilities.plans_handling.plans_handler import ConfigurationManager
+from torch import Tensor, nn
+
+from .folder import Checkpoint
+from .refusal import Refusal, listed
+from .settings import Configuration
+
+KNOWN_NETWORKS = ("PlainConvUNet", "ResidualEncoderUNet")
+KNOWN_PARTS = ("Conv2d", "Conv3d", "InstanceNorm2d", "InstanceNorm3d", "BatchNorm2d", "BatchNorm3d", "LeakyReLU")
+KNOWN_PARTS += ("ReLU", "Dropout", "Dropout2d", "Dropout3d")
+# nnU-Net's trainers whose networks differ from the plans.
+BATCH_NORM_TRAINERS = ("nnUNetTrainerBN",)
+OTHER_NETWORK_TRAINERS = ("Primus", "Primus_")
+LARGEST_DIFFERENCE = 1e-4  # of the largest output
+OPSET = 17
+
+
+def build(configuration: Configuration, trainer: str, inputs: int, outputs: int) -> nn.Module:
+    """The network of a configuration, without deep supervision, with random weights."""
+    if any(name.lower() in trainer.lower() for name in OTHER_NETWORK_TRAINERS):
+        raise configuration.refusal(f"unknown network: trainer {trainer} builds one of its own")
+    values = deepcopy(configuration.values)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about old plans
+            architecture = ConfigurationManager(values).configuration["architecture"]
+        name, arguments = architecture["network_class_name"], dict(architecture["arch_kwargs"])
+    except KeyError as error:
+        raise configuration.refusal(f"neither architecture nor all of the old keys: {error} is missing") from None
+    except RuntimeError as error:
+        raise configuration.refusal(f"unknown network ({error})") from None
+    if name.split(".")[-1] not in KNOWN_NETWORKS:
+        raise configuration.refusal(f"unknown network class {name}; known: {listed(KNOWN_NETWORKS)}")
+    required = list(architecture.get("_kw_requires_import", ["conv_op", "norm_op", "dropout_op", "nonlin"]))
+    for key in required:
+        part = arguments.get(key)
+        if part is not None and (not str(part).startswith("torch.nn.") or part.split(".")[-1] not in KNOWN_PARTS):
+            raise configuration.refusal(f"unknown {key} {part} of {name}; known: {listed(KNOWN_PARTS)}")
+    if trainer in BATCH_NORM_TRAINERS:
+        arguments["norm_op"] = f"torch.nn.BatchNorm{len(configuration.patch)}d"
+        arguments["norm_op_kwargs"] = {"eps": 1e-5, "affine": True}
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about classes that were moved
+            network = get_network_from_plans(name, arguments, required, inputs, outputs, False, False)
+    except Exception as error:  # the constructors' own checks are assertions
+        raise configuration.refusal(f"{name} cannot be built ({type(error).__name__}: {error})") from None
+    return network.eval()
+
+
+def trainer_note(trainer: str) -> str | None:
+    """A note for a trainer that is not nnU-Net's own: its network is assumed to be that of the plans."""
+    if trainer in {known.__name__ for known in _trainers(nnUNetTrainer)}:
+        return None
+    return f"trainer {trainer or '(unnamed)'} is not nnU-Net's own; its weights fit the network of the plans"
+
+
+def _trainers(base: type) -> list[type]:
+    from nnunetv2.utilities.find_objects import recursive_find_trainer_class_by_name
+
+    with contextlib.suppress(Exception):
+        recursive_find_trainer_class_by_name("none of them")  # imports every module of trainers
+    found, waiting = [base], [base]
+    while waiting:
+        below = waiting.pop().__subclasses__()
+        found += below
+        waiting += below
+    return found
+
+
+def load(network: nn.Module, checkpoint: Checkpoint) -> None:
+    """Loads the weights; every name and shape must fit."""
+    own, given = network.state_dict(), checkpoint.weights
+    missing, unknown = [k for k in own if k not in given], [k for k in given if k not in own]
+    if missing or unknown:
+        fact = f"weights missing: {listed(missing) or 'none'}; unexpected weights: {listed(unknown) or 'none'}"
+        raise Refusal(checkpoint.path, f"does not fit the network of the plans: {fact}")
+    for name, value in own.items():
+        if value.shape != given[name].shape:
+            shapes = f"{list(given[name].shape)}, expected {list(value.shape)}"
+            raise Refusal(checkpoint.path, f"does not fit the network of the plans: {name} has shape {shapes}")
+    network.load_state_dict(given, strict=True)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """ONNX Runtime against PyTorch on one random patch."""
+
+    largest: float  # of the differences, over the largest output
+    root_mean_square: float  # of the differences, over that of the outputs
+
+
+def export(network: nn.Module, shape: tuple[int, ...], file: Path) -> None:
+    """Writes ONNX with the fixed input shape (1, channels, patch…); input `input`, output `logits`."""
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            network,
+            (torch.zeros(shape),),
+            str(file),
+            input_names=["input"],
+            output_names=["logits"],
+            opset_version=OPSET,
+            dynamo=False,
+        )
+    onnx.checker.check_model(str(file), full_check=True)
+
+
+def compare(network: nn.Module, shape: tuple[int, ...], file: Path, seed: int) -> Difference:
+    """Runs both on the same random patch."""
+    patch = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    with torch.inference_mode():
+        expected: Tensor = network(patch)
+    found = session.run(["logits"], {"input": patch.numpy()})[0]
+    reference = expected.numpy().astype(np.float64)
+    if found.shape != reference.shape:
+        raise Refusal(file, f"ONNX gives shape {found.shape}, PyTorch {reference.shape}")
+    difference = found - reference
+    return Difference(
+        float(np.abs(difference).max() / max(np.abs(reference).max(), 1e-30)),
+        float(np.sqrt((difference**2).mean() / max((reference**2).mean(), 1e-60))),
+    )

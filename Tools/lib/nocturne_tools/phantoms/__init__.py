@@ -1,0 +1,1 @@
+"""Synthetic CT torsos ("phantoms"): artificial anatomy, no patient data, no medical use."""

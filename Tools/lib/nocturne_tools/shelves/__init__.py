@@ -1,0 +1,1 @@
+"""Synthetic bookshelves with exact masks, and the reference for separating such pictures into instances."""

@@ -1,0 +1,116 @@
+"""The reference for splitting maps into instances: SciPy's components and scikit-image's watershed.
+
+Nocturne's own splitter does the same; the two may differ where equal pixels can be processed in several orders.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+from skimage.segmentation import watershed
+
+
+def elevation(maps: NDArray[np.float32], rules: dict[str, Any]) -> NDArray[np.uint8]:
+    """The watershed's landscape, highest at boundaries and far from centres; 0...255.
+
+    maps: (3, y, x) foreground, boundary, centre.
+    """
+    weight = np.float32(rules["boundaryWeight"])
+    maps = np.clip(maps, 0, 1)
+    height = ((1 - maps[2]) + weight * maps[1]) / (1 + weight)
+    return np.floor(height * 255 + np.float32(0.5)).astype(np.uint8)
+
+
+def seeds_of(maps: NDArray[np.float32], rules: dict[str, Any], height: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """Seeds numbered from 1: large enough components of the centre map, and one pixel for every foreground without."""
+    foreground = maps[0] >= np.float32(rules["foregroundThreshold"])
+    found, count = ndimage.label(foreground & (maps[2] >= np.float32(rules["seedThreshold"])))
+    sizes = np.bincount(found.ravel(), minlength=count + 1)
+    keep = sizes >= rules["minimumSeedArea"]
+    keep[0] = False
+    table = np.zeros(count + 1, np.int32)
+    table[keep] = np.arange(1, keep.sum() + 1)
+    seeds = table[found]
+    if rules["backgroundThreshold"] > 0:
+        return seeds
+    regions, count = ndimage.label(foreground)
+    seeded = set(np.unique(regions[seeds > 0]))
+    number = int(keep.sum())
+    for region in range(1, count + 1):
+        inside = regions == region
+        if region in seeded or inside.sum() < rules["minimumArea"]:
+            continue
+        number += 1
+        place = np.flatnonzero(inside.ravel())
+        seeds.ravel()[place[np.argmin(height.ravel()[place])]] = number
+    return seeds
+
+
+def merged(labels: NDArray[np.int32], boundary: NDArray[np.float32], rules: dict[str, Any]) -> NDArray[np.int32]:
+    """Joins neighbours with a low boundary map along their contact, the lowest first."""
+    contacts: dict[tuple[int, int], list[float]] = {}
+    for first, second in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+        a, b = labels[first], labels[second]
+        touching = (a != b) & (a > 0) & (b > 0)
+        strength = np.maximum(boundary[first], boundary[second])[touching]
+        for low, high, value in zip(np.minimum(a, b)[touching], np.maximum(a, b)[touching], strength):
+            entry = contacts.setdefault((int(low), int(high)), [0, 0.0])
+            entry[0] += 1
+            entry[1] += float(value)
+    target = np.arange(int(labels.max()) + 1)
+    while True:
+        weak = [(s / n, pair) for pair, (n, s) in contacts.items() if n >= rules["minimumContact"] and s / n < rules["mergeBoundary"]]
+        if not weak:
+            return target[labels]
+        keep, joining = min(weak)[1]
+        target[target == joining] = keep
+        joined: dict[tuple[int, int], list[float]] = {}
+        for (a, b), (n, s) in contacts.items():
+            a, b = (keep if a == joining else a), (keep if b == joining else b)
+            if a != b:
+                entry = joined.setdefault((min(a, b), max(a, b)), [0, 0.0])
+                entry[0] += n
+                entry[1] += s
+        contacts = joined
+
+
+def split(maps: NDArray[np.float32], rules: dict[str, Any]) -> NDArray[np.int32]:
+    """Labels from 1 in the order of their first pixel; 0 is background."""
+    foreground = maps[0] >= np.float32(rules["foregroundThreshold"])
+    height = elevation(maps, rules)
+    seeds = seeds_of(maps, rules, height)
+    limit = rules["backgroundThreshold"]
+    if limit > 0:
+        # Certain background is flooded too, up to the edges in the boundary map.
+        outside = int(seeds.max()) + 1
+        seeds[(seeds == 0) & (maps[0] < np.float32(limit))] = outside
+        labels = watershed(height.astype(np.int32), seeds, connectivity=1)
+        labels[labels == outside] = 0
+    else:
+        labels = watershed(height.astype(np.int32), seeds, connectivity=1, mask=foreground)
+    labels = merged(labels, maps[1], rules)
+    sizes = np.bincount(labels.ravel())
+    sums = np.bincount(labels.ravel(), weights=np.clip(maps[0], 0, 1).ravel().astype(np.float64))
+    values, firsts = np.unique(labels, return_index=True)
+    table = np.zeros(int(labels.max()) + 1, np.int32)
+    least = float(np.float32(rules["foregroundThreshold"]))
+    kept = [v for _, v in sorted(zip(firsts, values)) if v > 0 and sizes[v] >= rules["minimumArea"] and sums[v] >= least * sizes[v]]
+    table[kept] = np.arange(1, len(kept) + 1)
+    return filled(table[labels])
+
+
+def filled(labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Fills holes that are enclosed by a single instance."""
+    holes, count = ndimage.label(labels == 0)
+    result = labels.copy()
+    padded = np.pad(labels, 1, constant_values=-1)
+    for index, box in enumerate(ndimage.find_objects(holes), 1):
+        wide = tuple(slice(s.start, s.stop + 2) for s in box)
+        hole = np.pad(holes[box] == index, 1)
+        rim = np.unique(padded[wide][ndimage.binary_dilation(hole) & ~hole])
+        if len(rim) == 1 and rim[0] > 0:
+            result[box][holes[box] == index] = rim[0]
+    return result

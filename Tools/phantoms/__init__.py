@@ -1,1 +1,0 @@
-"""Synthetic CT torsos ("phantoms"): invented anatomy, no patient data, no medical use."""

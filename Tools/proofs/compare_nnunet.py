@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Compares Nocturne's label maps voxel by voxel with those of nnU-Net v2's own predictor on the same weights.
+
+    python Tools/proofs/compare_nnunet.py NOCTURNE [--work DIR] [--reference-rounding] [--precision bfloat16]
+
+Makes small trained folders (nnU-Net's own networks, trained briefly on ellipsoids) and volumes, predicts with
+nnUNetPredictor on the CPU and with `nocturne run` on the exported packages, each with one and with three folds, with
+and without mirroring. Prints the share of equal voxels and the lowest Dice over the labels, and exits with 1 below the limits:
+99.99 % and 0.9995; 99.9999 % with --reference-rounding; 99.9 % and 0.998 with bfloat16, counted over all runs of a
+case. Folders, volumes and nnU-Net's predictions remain in DIR and are reused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+
+warnings.filterwarnings("ignore")  # PyTorch's and nnU-Net's about themselves
+os.environ.setdefault("nnUNet_def_n_proc", "2")
+
+import nibabel as nib
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from nocturne_tools.nnunet import shapes
+from nocturne_tools.nnunet.make_folder import make_folder
+from nocturne_tools.nnunet.package import Options, write
+from nocturne_tools.nnunet.proof_cases import CASES, ProofCase
+from nocturne_tools.paths import TOOLS
+
+NAME = "nnUNetTrainer__nnUNetPlans__"
+CODE = TOOLS / "lib" / "nocturne_tools" / "nnunet"
+VARIANTS = [(1, False), (1, True), (3, False), (3, True)]  # folds, mirroring
+
+
+@dataclass
+class Limits:
+    """The least share of equal voxels and the least Dice of every label."""
+
+    equal: float
+    dice: float
+
+
+@dataclass
+class Agreement:
+    """Counts over some label maps; `overlap` and `sizes` by label."""
+
+    voxels: int = 0
+    different: int = 0
+    overlap: NDArray[np.int64] = field(default_factory=lambda: np.zeros(256, dtype=np.int64))
+    sizes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(256, dtype=np.int64))
+
+    def add(self, found: NDArray[np.uint8], expected: NDArray[np.uint8]) -> int:
+        """Adds a label map and nnU-Net's; returns how many voxels differ."""
+        different = int((found != expected).sum())
+        self.voxels += expected.size
+        self.different += different
+        self.overlap += np.bincount(found[found == expected], minlength=256)
+        self.sizes += np.bincount(found.ravel(), minlength=256) + np.bincount(expected.ravel(), minlength=256)
+        return different
+
+    @property
+    def equal(self) -> float:
+        return 1 - self.different / max(self.voxels, 1)
+
+    @property
+    def dice(self) -> float:
+        """The lowest over the labels; 0 without any."""
+        present = np.flatnonzero(self.sizes[1:]) + 1
+        return float((2 * self.overlap[present] / self.sizes[present]).min()) if len(present) else 0.0
+
+
+def fingerprint(case: ProofCase) -> str:
+    """Changes with the case and with the code that makes it."""
+    digest = hashlib.sha256(repr(case).encode())
+    for file in ("make_folder.py", "shapes.py"):
+        digest.update((CODE / file).read_bytes())
+    return digest.hexdigest()
+
+
+def prepare(case: ProofCase, work: Path) -> Path:
+    """The case's folder with trained models, packages and volumes, made again when case or code have changed."""
+    folder = work / case.name
+    stamp = folder / "made"
+    if stamp.is_file() and stamp.read_text() == fingerprint(case):
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    started = time.monotonic()
+    specs = [case.spec] if case.before is None else [case.before, case.spec]
+    for spec in specs:
+        make_folder(folder / "models" / f"{NAME}{spec.configuration}", spec)
+    for number, grid in enumerate(case.grids):
+        images, labels = shapes.render(77 + number, grid, case.spec.contrasts, case.spec.size)
+        for channel, image in enumerate(images):
+            shapes.save(folder / "volumes" / f"case{number}_{channel:04}.nii.gz", image, grid.affine())
+        shapes.save(folder / "truth" / f"case{number}.nii.gz", labels, grid.affine())
+    stamp.write_text(fingerprint(case))
+    print(f"{case.name}: trained in {time.monotonic() - started:.0f} s", flush=True)
+    return folder
+
+
+def predict(case: ProofCase, folder: Path, folds: int, mirroring: bool) -> Path:
+    """nnU-Net's label maps, from an earlier call if there was one."""
+    out = folder / "nnunet" / f"{folds}-{mirroring}"
+    if (out / "done").exists():
+        return out
+    from nnunetv2.inference.predict_from_raw_data import nnUNetPredictor
+
+    volumes = folder / "volumes"
+    inputs = [[str(path) for path in sorted(volumes.glob(f"case{n}_*"))] for n in range(len(case.grids))]
+    before = None
+    for spec in [case.spec] if case.before is None else [case.before, case.spec]:
+        stage = out / spec.configuration
+        stage.mkdir(parents=True, exist_ok=True)
+        with contextlib.redirect_stdout(io.StringIO()):
+            predictor = nnUNetPredictor(use_mirroring=mirroring, device=torch.device("cpu"), allow_tqdm=False)
+            model = folder / "models" / f"{NAME}{spec.configuration}"
+            predictor.initialize_from_trained_model_folder(str(model), tuple(range(folds)))
+            predictor.predict_from_files_sequential(
+                inputs,
+                [str(stage / f"case{n}") for n in range(len(inputs))],
+                folder_with_segs_from_prev_stage=None if before is None else str(before),
+            )
+        before = stage
+    for n in range(len(inputs)):
+        shutil.copy(before / f"case{n}.nii.gz", out)
+    (out / "done").touch()
+    return out
+
+
+def package(case: ProofCase, folder: Path, folds: int) -> Path:
+    """The exported package; with fewer folds the same one naming fewer networks."""
+    out = folder / "packages" / str(folds)
+    source = folder / "packages" / "source"
+    if not source.exists():
+        model = folder / "models" / f"{NAME}{case.spec.configuration}"
+        with contextlib.redirect_stdout(io.StringIO()):
+            write(model, source, Options(), lambda _: None)
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(source, out)
+    manifest = json.loads((out / "model.json").read_text())
+    for stage in (manifest["volumeSegmentation"], manifest["volumeSegmentation"].get("previousStage")):
+        if stage is not None:
+            stage["networks"] = stage["networks"][:folds]
+    (out / "model.json").write_text(json.dumps(manifest))
+    return out
+
+
+def dice_of_truth(case: ProofCase, folder: Path, predicted: Path) -> float:
+    """Dice of all labels as one against the truth, which shows that the network has learnt something."""
+    scores = []
+    for n in range(len(case.grids)):
+        truth = np.asarray(nib.load(folder / "truth" / f"case{n}.nii.gz").dataobj) > 0
+        found = np.asarray(nib.load(predicted / f"case{n}.nii.gz").dataobj) > 0
+        scores.append(2 * (truth & found).sum() / max(truth.sum() + found.sum(), 1))
+    return float(min(scores))
+
+
+def compare(case: ProofCase, folder: Path, command: list[str], extra: list[str]) -> tuple[Agreement, list[str], float]:
+    total, notes, truth = Agreement(), [], 1.0
+    for folds, mirroring in VARIANTS:
+        expected = predict(case, folder, folds, mirroring)
+        truth = min(truth, dice_of_truth(case, folder, expected))
+        with tempfile.TemporaryDirectory() as out:
+            run = [*command, "run", str(folder / "volumes"), "--model", str(package(case, folder, folds))]
+            run += ["--output", out, "--meshes", "none", "--quiet", *extra, *([] if mirroring else ["--disable-tta"])]
+            done = subprocess.run(run, capture_output=True, text=True)
+            different: list[int] = []
+            for n, grid in enumerate(case.grids):
+                files = list(Path(out).rglob(f"*case{n}*/segmentation.nii.gz"))
+                reference = nib.load(expected / f"case{n}.nii.gz")
+                labels = np.asarray(reference.dataobj).astype(np.uint8)
+                if files:
+                    image = nib.load(files[0])
+                    found = np.asarray(image.dataobj).astype(np.uint8)
+                else:
+                    notes.append(f"{case.name}: no label map, exit {done.returncode}: {done.stderr[-500:]}")
+                    image, found = reference, np.full(grid.shape, 255, dtype=np.uint8)
+                if found.shape != labels.shape or not np.allclose(image.affine, reference.affine, atol=1e-3):
+                    notes.append(f"{case.name}: different grid")
+                    found = np.full(labels.shape, 255, dtype=np.uint8)
+                different.append(total.add(found, labels))
+            mirrored = "mirrored" if mirroring else "plain"
+            print(f"  {case.name}, {folds} folds, {mirrored}: {sum(different)} voxels differ", flush=True)
+    return total, notes, truth
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("nocturne", help="the built program")
+    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "nocturne-nnunet")
+    parser.add_argument("--reference-rounding", action="store_true")
+    parser.add_argument("--precision", default="float32")
+    parser.add_argument("--engine", default="auto")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--cases", nargs="+", help="only these")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    limits = Limits(0.999, 0.998) if options.precision == "bfloat16" else Limits(0.9999, 0.9995)
+    extra = ["--precision", options.precision, "--engine", options.engine, "--threads", str(options.threads)]
+    if options.reference_rounding:
+        extra.append("--reference-rounding")
+        if options.precision != "bfloat16":
+            limits.equal = 0.999999
+    rows, failures = [], 0
+    for case in CASES:
+        if options.cases and case.name not in options.cases:
+            continue
+        folder = prepare(case, options.work)
+        found, notes, truth = compare(case, folder, options.nocturne.split(), extra)
+        fine = found.equal >= limits.equal and found.dice >= limits.dice and not notes
+        failures += not fine
+        rows.append(
+            f"| {case.name} | {found.voxels} | {found.different} | {100 * found.equal:.5f} |"
+            f" {found.dice:.6f} | {truth:.2f} | {'yes' if fine else 'NO'} |"
+        )
+        print("\n".join(notes), end="\n" if notes else "")
+    rounding = ", reference rounding" if options.reference_rounding else ""
+    print(f"\n{options.precision}{rounding}: at least {100 * limits.equal:g} % and Dice {limits.dice}\n")
+    print("| case | voxels | different | equal % | lowest Dice | Dice with the truth | within limits |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print("\n".join(rows))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

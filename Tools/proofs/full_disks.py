@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Runs batches on disks that are full, fill up, or run out of files, and checks that they wait or stop, and lose nothing.
+
+    Tools/proofs/full_disks.py NOCTURNE [--only "pause|quota"]
+
+The disks are small file systems in memory. Each situation is checked by exit code, messages, report and, after the batch
+has continued, by comparing the tree with that of an undisturbed run, byte by byte. Must run as root, for mounts. A real
+quota needs a kernel with quotas, so that error is injected instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from nocturne_tools import interface
+from nocturne_tools.batch_harness import Situation, Workspace, completed, expect, main, wait_until
+from nocturne_tools.interface import FaultPoint
+
+SLOW = interface.delayed_stages(150)
+
+
+def fill(place: Path, leaving: int = 8192) -> Path:
+    """Fills a disk up to some bytes; returns the file that does so."""
+    filler = place / "filler"
+    with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+        while (status := os.statvfs(place)).f_bavail * status.f_frsize > leaving:
+            file.write(bytes(min(1 << 20, status.f_bavail * status.f_frsize - leaving)))
+    return filler
+
+
+def full_at_start(workspace: Workspace) -> str:
+    place = workspace.mount("size=2500k")
+    run = workspace.start(place / "out")
+    run.prints(interface.WAITS_FOR_DISK_SPACE)
+    waiting = run.status()["waitingFor"]
+    expect(interface.STATUS_WAITS_FOR_DISK_SPACE in str(waiting), f"status reports {waiting}")
+    before = completed(place / "out")
+    workspace.remount(place, "size=60m")
+    seconds = run.prints(interface.HAS_DISK_SPACE_AGAIN)
+    run.ends(0)
+    workspace.expect_same(place / "out")
+    expect(len(run.events("disk")) >= 2, "no disk events")
+    return f"paused with {before} completed, status: {waiting}; continued {seconds:.1f} s after there was space; same tree"
+
+
+def full_at_start_stop(workspace: Workspace) -> str:
+    place = workspace.mount("size=2500k")
+    run = workspace.start(place / "out", "--on-full", "stop")
+    run.ends(75)
+    expect(interface.DISK_IS_FULL in run.output and interface.RESUME_HINT in run.output, run.output)
+    left = workspace.counts(place / "out")["notReached"]
+    workspace.remount(place, "size=60m")
+    workspace.start(place / "out", verb="resume").ends(0)
+    workspace.expect_same(place / "out")
+    return f"75, {left} not reached; resume 0, same tree"
+
+
+def filled_during_run(workspace: Workspace) -> str:
+    place = workspace.mount("size=40m")
+    run = workspace.start(place / "out", fault=SLOW)
+    run.completes(2)
+    filler = fill(place)
+    seconds = run.prints(interface.WAITS_FOR_DISK_SPACE)
+    before = completed(place / "out")
+    time.sleep(3)
+    expect(completed(place / "out") <= before + 1 and run.process.poll() is None, "continued without space")
+    waiting = run.status()["waitingFor"]
+    filler.unlink()
+    again = run.prints(interface.HAS_DISK_SPACE_AGAIN)
+    run.ends(0)
+    workspace.expect_same(place / "out")
+    return f"paused after {seconds:.1f} s, status: {waiting}; continued {again:.1f} s after there was space; same tree"
+
+
+def filled_during_run_stop(workspace: Workspace) -> str:
+    place = workspace.mount("size=40m")
+    run = workspace.start(place / "out", "--on-full", "stop", fault=SLOW)
+    run.completes(2)
+    filler = fill(place, leaving=0)
+    run.ends(75)
+    last = run.output.strip().splitlines()[-1]
+    filler.unlink()
+    workspace.start(place / "out", verb="resume").ends(0)
+    workspace.expect_same(place / "out")
+    return f"75 with no byte left ({last[:60]}); resume 0, same tree"
+
+
+def filled_during_write(workspace: Workspace) -> str:
+    place = workspace.mount("size=40m")
+    run = workspace.start(place / "out", fault=f"{FaultPoint.FILE_WRITE}:6:delay-2500")
+    wait_until("a write has started", lambda: list((place / "out/.nocturne/staging").glob("*/result/*")))
+    filler = fill(place, leaving=0)
+    run.prints(interface.WILL_BE_RETRIED)
+    run.prints(interface.WAITS_FOR_DISK_SPACE)
+    filler.unlink()
+    seconds = run.prints(interface.HAS_DISK_SPACE_AGAIN)
+    run.ends(0)
+    workspace.expect_same(place / "out")
+    return f"items requeued, continued {seconds:.1f} s after there was space; same tree"
+
+
+def full_for_journal(workspace: Workspace) -> str:
+    place = workspace.mount("size=64k")
+    run = workspace.start(place / "out")
+    run.prints(interface.WAITS_FOR_DISK_SPACE)
+    workspace.remount(place, "size=60m")
+    seconds = run.prints(interface.HAS_DISK_SPACE_AGAIN)
+    run.ends(0)
+    workspace.expect_same(place / "out")
+    return f"paused before the journal was created; continued {seconds:.1f} s after there was space; same tree"
+
+
+def full_for_journal_stop(workspace: Workspace) -> str:
+    place = workspace.mount("size=64k")
+    run = workspace.start(place / "out", "--on-full", "stop")
+    run.ends(75)
+    last = run.output.strip().splitlines()[-1]
+    workspace.remount(place, "size=60m")
+    workspace.start(place / "out").ends(0)
+    workspace.expect_same(place / "out")
+    return f"75 ({last[-70:]}); run again 0, same tree"
+
+
+def full_for_report(workspace: Workspace) -> str:
+    place = workspace.mount("size=40m")
+    run = workspace.start(place / "out", fault=f"{FaultPoint.BATCH_REPORT}:1:delay-2500")
+    run.completes(8)
+    time.sleep(0.7)
+    filler = fill(place, leaving=0)
+    run.prints(interface.WAITS_FOR_DISK_SPACE)
+    filler.unlink()
+    run.ends(0)
+    workspace.expect_same(place / "out")
+    return "the report was written once there was space; same tree"
+
+
+def no_more_files(workspace: Workspace) -> str:
+    place = workspace.mount("size=60m,nr_inodes=60")
+    run = workspace.start(place / "out")
+    run.prints(interface.DISK_HAS_NO_MORE_FILES)
+    waiting = run.status()["waitingFor"]
+    time.sleep(8)
+    workspace.remount(place, "nr_inodes=10000")
+    seconds = run.prints(interface.HAS_DISK_SPACE_AGAIN)
+    expect(seconds < 3, f"continued only {seconds:.1f} s after files could be created")
+    run.ends(0)
+    workspace.expect_same(place / "out")
+    return f"status: {waiting}; continued {seconds:.1f} s after files could be created; same tree"
+
+
+def quota(workspace: Workspace) -> str:
+    out = workspace.folder / "out"
+    run = workspace.start(out, fault=f"{FaultPoint.FILE_CREATE}:6:EDQUOT,{FaultPoint.FILE_WRITE}:30:EDQUOT")
+    run.ends(0)
+    expect(run.output.count(interface.HAS_DISK_SPACE_AGAIN) >= 1, run.output)
+    workspace.expect_same(out)
+    return "injected: requeued, waited, completed; same tree"
+
+
+SITUATIONS: dict[str, Situation] = {
+    "full from the start, pause": full_at_start,
+    "full from the start, stop": full_at_start_stop,
+    "filled during the run, pause": filled_during_run,
+    "filled during the run, stop": filled_during_run_stop,
+    "filled during a write": filled_during_write,
+    "full for the journal, pause": full_for_journal,
+    "full for the journal, stop": full_for_journal_stop,
+    "full for the report": full_for_report,
+    "no more files, pause": no_more_files,
+    "quota exceeded": quota,
+}
+
+
+if __name__ == "__main__":
+    main(__doc__, SITUATIONS, as_root=True)

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Kills a batch at random instants and resumes it; the tree must equal that of an undisturbed run.
+
+    Tools/proofs/kill_resume.py NOCTURNE --model PACKAGE [PACKAGE ...] --input FOLDER [FOLDER ...] --kills 50
+
+Volumes and photos may be in one batch, each with their models. Each round starts the batch in a fresh folder, kills the
+whole process tree with SIGKILL after a random time, and runs `resume` (which may be killed again, with probability
+`--again`) to the end. Then the tree is compared byte by byte with the undisturbed one: everything but run.json,
+events.jsonl and .nocturne. The events show how often each item was committed: a committed item must not be started again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from nocturne_tools.result_tree import completed_twice, differing, tree
+
+
+def kill_tree(process: subprocess.Popen) -> None:
+    """SIGKILL to the parent; the kernel kills its children when the parent has ended."""
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def run(command: list[str], after: float | None) -> int | None:
+    """Runs a command and kills it after some seconds: its exit code, or None when it was killed."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        return process.wait(timeout=after)
+    except subprocess.TimeoutExpired:
+        kill_tree(process)
+        return None
+
+
+class Proof:
+    """The batch, its undisturbed run, and the counts over all rounds."""
+
+    def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
+        self.arguments, self.folder = arguments, folder
+        self.random = random.Random(arguments.seed)
+        before = time.monotonic()
+        self.code = run(self.start(folder / "undisturbed"), None)
+        self.length = time.monotonic() - before
+        self.expected = tree(folder / "undisturbed")
+        print(f"undisturbed: exit {self.code}, {self.length:.1f} s, {len(self.expected)} files")
+        self.kills = self.differing = self.repeated = self.wrong_exit = 0
+        self.where: dict[str, int] = {}
+
+    def start(self, out: Path) -> list[str]:
+        """The command that starts the batch."""
+        arguments = self.arguments
+        models = [part for model in arguments.model for part in ("--model", model)]
+        return [
+            *(arguments.nocturne, "run", *arguments.input, *models, "--output", str(out), "--quiet"),
+            *arguments.options,
+        ]
+
+    def disturb(self, out: Path) -> int | None:
+        """Starts, kills and resumes the batch until it ends: its last exit code."""
+        command = self.start(out)
+        while True:
+            last = run(command, self.random.uniform(0.0, self.length * 1.02))
+            if last is not None:
+                return last
+            self.kills += 1
+            done = len(list(out.glob("*/result.json"))) if out.exists() else 0
+            self.where[f"{done} completed"] = self.where.get(f"{done} completed", 0) + 1
+            command = self.start(out)
+            if (out / ".nocturne" / "journal.sqlite").exists() and self.random.random() < 0.5:
+                command = [self.arguments.nocturne, "resume", str(out), "--quiet"]
+            if self.kills >= self.arguments.kills or self.random.random() > self.arguments.again:
+                last = run(command, None)
+                # 2: killed before the journal knew what the batch is.
+                return run(self.start(out), None) if last == 2 else last
+
+    def round(self) -> None:
+        out = self.folder / "disturbed"
+        shutil.rmtree(out, ignore_errors=True)
+        last = self.disturb(out)
+        if last != self.code:
+            self.wrong_exit += 1
+            print(f"exit {last} instead of {self.code}")
+        if names := differing(tree(out), self.expected):
+            self.differing += 1
+            print("differs:", names[:5])
+        if twice := completed_twice(out):
+            self.repeated += 1
+            print("completed twice:", twice)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("nocturne", help="the built program")
+    parser.add_argument("--model", required=True, nargs="+", help="model packages")
+    parser.add_argument("--input", required=True, nargs="+", help="files and folders")
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--again", type=float, default=0.3, help="probability that a resumed run is killed too")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--options", nargs=argparse.REMAINDER, default=[], help="more options of `nocturne run`; last")
+    arguments = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="kill-resume-"))
+    proof = Proof(arguments, folder)
+    while proof.kills < arguments.kills:
+        proof.round()
+    print(
+        f"{proof.kills} kills at {dict(sorted(proof.where.items()))}: {proof.differing} trees differ, "
+        f"{proof.repeated} with an item completed twice, {proof.wrong_exit} wrong exit codes"
+    )
+    shutil.rmtree(folder, ignore_errors=True)
+    raise SystemExit(1 if proof.differing or proof.repeated or proof.wrong_exit else 0)
+
+
+if __name__ == "__main__":
+    main()

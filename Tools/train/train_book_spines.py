@@ -1,0 +1,240 @@
+"""Trains the demonstration model `book-spines` on synthetic shelves and writes its package.
+
+    python Tools/train/train_book_spines.py                 # draws, trains, then exports
+    python Tools/train/train_book_spines.py --export-only   # exports the last checkpoint again
+
+A small U-Net whose outputs are foreground, boundary and centre maps of a picture with a long side of 640 pixels, the size
+in which the shelves are drawn. Inside it works at half that size and, at its lowest level, at a 64th. Every shelf is
+drawn from a seed (`nocturne_tools/shelves`); no photo was used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import ndimage
+from torch import Tensor, nn
+from torch.nn import functional
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from nocturne_tools.shelves.maps import target_maps
+from nocturne_tools.shelves.package import DEVIATION, LONG_SIDE, MEAN, write_book_spines
+from nocturne_tools.shelves.picture import draw_shelf
+
+FEATURES = (16, 32, 48, 72, 96, 128)
+FIRST_SEED = 100_000  # samples and evaluation use other seeds
+CROP = 448
+
+
+class Block(nn.Sequential):
+    """Twice convolution, batch normalisation and ReLU; the first convolution may stride."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
+        layers: list[nn.Module] = []
+        for channels, step in ((inputs, stride), (outputs, 1)):
+            layers += [nn.Conv2d(channels, outputs, 3, step, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
+        super().__init__(*layers)
+
+
+class SpineNet(nn.Module):
+    """(batch, 3, y, x) normalised RGB -> (batch, 3, y, x) logits of foreground, boundary and centre.
+
+    y and x are multiples of 64.
+    """
+
+    def __init__(self, features: tuple[int, ...] = FEATURES) -> None:
+        super().__init__()
+        pairs = list(zip(features, features[1:]))
+        self.stem = nn.Sequential(nn.Conv2d(3, features[0], 5, 2, 2, bias=False), nn.BatchNorm2d(features[0]), nn.ReLU())
+        self.first = Block(features[0], features[0])
+        self.down = nn.ModuleList([Block(a, b, 2) for a, b in pairs])
+        self.up = nn.ModuleList([nn.ConvTranspose2d(b, a, 2, 2) for a, b in pairs])
+        self.merge = nn.ModuleList([Block(2 * a, a) for a, _ in pairs])
+        self.head = nn.ConvTranspose2d(features[0], 3, 2, 2)
+
+    def forward(self, image: Tensor) -> Tensor:
+        image = self.first(self.stem(image))
+        skips = []
+        for block in self.down:
+            skips.append(image)
+            image = block(image)
+        for level in reversed(range(len(self.up))):
+            image = self.merge[level](torch.cat([self.up[level](image), skips[level]], dim=1))
+        return self.head(image)
+
+
+class Maps(nn.Module):
+    """The network as it is exported: probabilities instead of logits."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, image: Tensor) -> Tensor:
+        return torch.sigmoid(self.network(image))
+
+
+def books_of(seed: int) -> int:
+    """How many books a training shelf has: from none to fifty, mostly few enough to be well visible."""
+    rng = np.random.default_rng([0xB00C, seed])
+    kind = rng.random()
+    if kind < 0.03:
+        return 0
+    if kind < 0.15:
+        return 1
+    return int(rng.integers(2, 13)) if kind < 0.55 else int(rng.integers(10, 27)) if kind < 0.87 else int(rng.integers(25, 51))
+
+
+def save_shelf(path: Path) -> None:
+    """Draws the shelf whose seed is the name of the file: (y, x, 5), the picture and its packed maps."""
+    shelf = draw_shelf(int(path.stem), books_of(int(path.stem)))
+    np.save(path, np.concatenate([shelf.image, packed(shelf.instances)], axis=-1))
+
+
+def packed(instances: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """(y, x, 2): the centre map in 0...255; bits of foreground (1), boundary (2) and boundary between two books (4)."""
+    foreground, boundary, centre = target_maps(instances)
+    touching = np.zeros(instances.shape, bool)
+    for a, b, near, far in (
+        (instances[:, :-1], instances[:, 1:], touching[:, :-1], touching[:, 1:]),
+        (instances[:-1], instances[1:], touching[:-1], touching[1:]),
+    ):
+        both = (a != b) & (a > 0) & (b > 0)
+        near |= both
+        far |= both
+    touching = ndimage.binary_dilation(touching, iterations=2)
+    bits = foreground.astype(np.uint8) + 2 * boundary.astype(np.uint8) + 4 * touching.astype(np.uint8)
+    return np.stack([np.round(centre * 255).astype(np.uint8), bits], axis=-1)
+
+
+def training_crop(sample: NDArray[np.uint8], rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+    """A square crop, mirrored half of the time, with changed colours; pixels outside the picture are 0."""
+    side = [min(CROP, n) for n in sample.shape[:2]]
+    y, x = (int(rng.integers(0, n - s + 1)) for n, s in zip(sample.shape[:2], side))
+    window = np.array(sample[y : y + side[0], x : x + side[1]])
+    if rng.random() < 0.5:
+        window = window[:, ::-1]
+    patch, target = window[..., :3], window[..., 3:]
+    deviation = np.array(DEVIATION, np.float32)
+    gain = rng.uniform(0.8, 1.2, 3).astype(np.float32) / 255 / deviation
+    patch = patch[..., rng.permutation(3)] * gain - np.array(MEAN, np.float32) / deviation
+    full, wanted = np.zeros((CROP, CROP, 3), np.float32), np.zeros((CROP, CROP, 2), np.uint8)
+    full[: side[0], : side[1]] = patch
+    wanted[: side[0], : side[1]] = target
+    return torch.from_numpy(full), torch.from_numpy(wanted)
+
+
+def loss_of(logits: Tensor, packed: Tensor) -> Tensor:
+    """Cross entropy of the three maps, with the largest weights at boundaries where two books touch, plus soft Dice of
+    foreground and boundary, plus the centre map's mean distance. packed: (batch, y, x, 2)."""
+    bits = packed[..., 1]
+    target = torch.stack([bits & 1, (bits >> 1) & 1, packed[..., 0].float() / 255], dim=1).float()
+    entropy = functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    touching = 1 + 2 * (bits >> 2).float()
+    weighted = entropy[:, 0].mean() + 2 * (entropy[:, 1] * touching).mean() + 1.5 * entropy[:, 2].mean()
+    probability = torch.sigmoid(logits)
+    overlap = (probability[:, :2] * target[:, :2]).sum(dim=(0, 2, 3))
+    size = probability[:, :2].sum(dim=(0, 2, 3)) + target[:, :2].sum(dim=(0, 2, 3))
+    distance = functional.l1_loss(probability[:, 2], target[:, 2])
+    return weighted / 3 + (1 - (2 * overlap + 1) / (size + 1)).mean() + distance
+
+
+def drawn(shelves: int, first: int, folder: Path) -> list[Path]:
+    """The training shelves, kept in files for the next run: 1.4 MB each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{seed}.npy" for seed in range(first, first + shelves)]
+    missing = [path for path in paths if not path.exists()]
+    if missing:
+        with ProcessPoolExecutor(2) as pool:
+            list(pool.map(save_shelf, missing, chunksize=8))
+    return paths
+
+
+def train(options: argparse.Namespace) -> None:
+    """Writes a running mean of the weights to the checkpoint; ends after `steps` or `minutes`, with the rate near zero."""
+    first, steps, rate, checkpoint = options.round, options.steps, options.rate, options.checkpoint
+    torch.manual_seed(first + 7)
+    rng = np.random.default_rng([0x7EA1, first])
+    started = time.monotonic()
+    paths = drawn(options.shelves, FIRST_SEED + 10_000 * first, checkpoint.with_suffix(".shelves"))
+    print(f"{options.shelves} shelves in {time.monotonic() - started:.0f} s", flush=True)
+    model = SpineNet().to(memory_format=torch.channels_last)
+    if options.start is not None:
+        model.load_state_dict(torch.load(options.start, weights_only=True))
+    mean = torch.optim.swa_utils.AveragedModel(
+        model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.99), use_buffers=True
+    )
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=1e-4)
+    recent, step, begun, share = 0.0, 0, time.monotonic(), 0.0
+    while share < 1:
+        step += 1
+        share = max(step / steps, (time.monotonic() - begun) / (60 * options.minutes))
+        for group in optimizer.param_groups:
+            group["lr"] = rate * min(share / 0.05, 1) * max(0.5 + 0.5 * np.cos(np.pi * min(share, 1)), 0.01)
+        crops = [training_crop(np.load(paths[n], mmap_mode="r"), rng) for n in rng.integers(0, options.shelves, options.batch)]
+        images = torch.stack([c[0] for c in crops]).permute(0, 3, 1, 2)  # channels last already
+        targets = torch.stack([c[1] for c in crops])
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = model(images)
+        loss = loss_of(logits.float(), targets)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+        optimizer.step()
+        mean.update_parameters(model)
+        recent = loss.item() if step == 1 else 0.97 * recent + 0.03 * loss.item()
+        if step % 100 == 0 or share >= 1 or step == 10:
+            print(f"step {step} loss {recent:.4f} {time.monotonic() - started:.0f} s", flush=True)
+            torch.save(mean.module.state_dict(), checkpoint)
+
+
+def export(checkpoint: Path) -> None:
+    """Writes the package: `network.onnx`, open in height and width, and `model.json`."""
+    model = SpineNet().eval()
+    model.load_state_dict(torch.load(checkpoint, weights_only=True))
+
+    def write(path: Path) -> None:
+        torch.onnx.export(
+            Maps(model),
+            (torch.zeros(1, 3, 512, 640),),
+            str(path),
+            input_names=["image"],
+            output_names=["maps"],
+            dynamic_axes={"image": {2: "height", 3: "width"}, "maps": {2: "height", 3: "width"}},
+            opset_version=17,
+            dynamo=False,
+        )
+
+    write_book_spines(write)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shelves", type=int, default=2500)
+    parser.add_argument("--steps", type=int, default=11_000)
+    parser.add_argument("--minutes", type=float, default=1e6, help="ends after this time, even before all steps")
+    parser.add_argument("--batch", type=int, default=2)
+    parser.add_argument("--rate", type=float, default=3e-3, help="highest learning rate; falls to zero at the end")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--checkpoint", type=Path, default=Path(tempfile.gettempdir()) / "book-spines.pt")
+    parser.add_argument("--start", type=Path, help="weights to continue from")
+    parser.add_argument("--round", type=int, default=3, help="another number draws other shelves and crops")
+    parser.add_argument("--export-only", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    if not options.export_only:
+        train(options)
+    export(options.checkpoint)
+
+
+if __name__ == "__main__":
+    main()
