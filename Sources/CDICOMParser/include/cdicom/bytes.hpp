@@ -64,6 +64,9 @@ class InflatedBytes : public Bytes {
     ~InflatedBytes() override;
     /// Whether more was asked for than any slice needs.
     bool too_large() const { return too_large_; }
+    /// Inflates the rest. Whether it ends, or is damaged, before the last block: what has been inflated may then be wrong
+    /// in its last bytes, since the stream reads one zero byte behind the end of the file.
+    bool is_cut();
 
     bool has(uint64_t at, uint64_t count) override;
     const uint8_t *view(uint64_t at, size_t count) override { return has(at, count) ? bytes_.data() + at : nullptr; }
