@@ -89,15 +89,16 @@ public struct BatchEngine: Sendable {
         func disk() -> DiskSpaceMonitor {
             DiskSpaceMonitor(path: options.output.path, policy: options.rules.onFull, waiting: waiting)
         }
+        let output = options.output
+        try await pools.blocking.run { () throws(BatchError) in try output.checkReportsAreOwn() }
         let lock = try await disk().retryingWhenFull {
-            try await pools.blocking.run { [options] in
-                try options.output.checkReportsAreOwn()
-                try options.output.create()
-            }
+            try await pools.blocking.run { () throws(BatchError) in try output.create() }
             return try await BatchLock.acquire(
                 options.output,
                 handedOn: options.supervision.lock,
-                run: options.supervision.supervisor
+                run: options.supervision.supervisor,
+                on: pools.blocking,
+                time: time
             )
         }
         waiting.lock = lock
@@ -122,7 +123,15 @@ public struct BatchEngine: Sendable {
                 health: OutputHealth(output: options.output, lock: lock, time: time, probes: pools.probes),
                 waiting: waiting
             )
-            result = .success(try await BatchRun(context, recovery, descriptionChanged: changed).run())
+            let folder = options.output.discoveryTrace
+            let trace = await pools.blocking.run { DiscoveryTrace(folder: folder) }
+            let run = BatchRun(context, recovery, trace, descriptionChanged: changed)
+            do {
+                result = .success(try await run.run())
+            } catch {
+                result = .failure(error)
+            }
+            await pools.blocking.run { trace.remove() }
         } catch {
             result = .failure(error)
         }

@@ -36,7 +36,13 @@ actor BatchRun {
     private static let mostRounds = 4
 
     /// - Parameter recovery: what is known of the engine before this one.
-    init(_ context: RunContext, _ recovery: CrashRecoveryStateMachine, descriptionChanged: Bool) {
+    /// - Parameter trace: where discovery records what it reads.
+    init(
+        _ context: RunContext,
+        _ recovery: CrashRecoveryStateMachine,
+        _ trace: DiscoveryTrace,
+        descriptionChanged: Bool
+    ) {
         self.context = context
         self.recovery = recovery
         self.descriptionChanged = descriptionChanged
@@ -50,7 +56,7 @@ actor BatchRun {
             reasons: limits.excludedFiles
         )
         readsOneByOne = limits.readsOneByOne
-        trace = DiscoveryTrace(folder: options.output.discoveryTrace)
+        self.trace = trace
         report = BatchReportWriter(
             recipes: context.recipes,
             journal: context.journal,
@@ -59,7 +65,7 @@ actor BatchRun {
             blocking: context.blocking,
             control: context.control,
             progress: context.progress,
-            room: context.disk,
+            disk: context.disk,
             health: context.health,
             time: context.time
         )
@@ -69,7 +75,6 @@ actor BatchRun {
 
     /// Runs to the end, or until it is stopped.
     func run() async throws -> BatchOutcome {
-        defer { trace.remove() }
         let (control, progress, watch) = (context.control, context.progress, context.options.rules.watch)
         var needsAnother: Bool
         repeat {

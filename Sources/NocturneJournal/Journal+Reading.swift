@@ -61,7 +61,7 @@ extension JournalItem {
             fingerprint: row["fingerprint"],
             state: ItemState(rawValue: row["state"]) ?? .pending,
             reason: row["reason"],
-            deaths: row["deaths"],
+            crashes: row["deaths"],
             // Most items have none, and there may be a hundred thousand of them.
             notes: notes == "[]" ? [] : try decoder.decode([String].self, from: Data(notes.utf8)),
             changed: row["changed"]

@@ -21,7 +21,7 @@ extension Journal {
                 try insert.execute(arguments: [
                     "key": entry.key, "name": entry.name, "source": entry.source, "path": entry.path,
                     "fingerprint": entry.fingerprint, "state": entry.state.rawValue, "reason": entry.reason,
-                    "deaths": entry.deaths,
+                    "deaths": entry.crashes,
                 ])
             }
         }
@@ -102,7 +102,7 @@ extension Journal {
             )
             for item in items {
                 try statement.execute(arguments: [
-                    "id": item.id, "state": item.state.rawValue, "reason": item.reason, "deaths": item.deaths,
+                    "id": item.id, "state": item.state.rawValue, "reason": item.reason, "deaths": item.crashes,
                     "changed": time,
                 ])
             }

@@ -14,7 +14,7 @@ struct DiscoveryTraceTests {
         func read(_ lists: [[String]]) {
             let done = DispatchSemaphore(value: 0)
             let thread = Thread {
-                for list in lists { trace.look(at: list) }
+                for list in lists { trace.willRead(list) }
                 done.signal()
             }
             thread.start()
@@ -22,7 +22,7 @@ struct DiscoveryTraceTests {
         }
         read([["/in/a much longer name than the next one"], ["/in/b", "/in/ü"]])
         #expect(DiscoveryTrace.lastRead(in: path) == [["/in/b", "/in/ü"]])
-        trace.look(at: ["/in/c"])
+        trace.willRead(["/in/c"])
         #expect(Set(DiscoveryTrace.lastRead(in: path)) == [["/in/b", "/in/ü"], ["/in/c"]])
     }
 
@@ -31,10 +31,10 @@ struct DiscoveryTraceTests {
         let folder = try TemporaryFolder("trace")
         let path = folder("looks").path
         let trace = DiscoveryTrace(folder: path)
-        trace.look(at: ["/in/a"])
+        trace.willRead(["/in/a"])
         trace.end()
         #expect(DiscoveryTrace.lastRead(in: path).isEmpty)
-        trace.look(at: ["/in/b"])
+        trace.willRead(["/in/b"])
         #expect(DiscoveryTrace.lastRead(in: path) == [["/in/b"]])
         trace.remove()
         #expect(DiscoveryTrace.lastRead(in: path).isEmpty && !FileSystem.exists(path))
@@ -44,13 +44,13 @@ struct DiscoveryTraceTests {
     func fresh() throws {
         let folder = try TemporaryFolder("trace")
         let path = folder("looks").path
-        DiscoveryTrace(folder: path).look(at: ["/in/a"])
+        DiscoveryTrace(folder: path).willRead(["/in/a"])
         #expect(DiscoveryTrace.lastRead(in: path) == [["/in/a"]])
         let next = DiscoveryTrace(folder: path)
         #expect(DiscoveryTrace.lastRead(in: path).isEmpty)
-        next.look(at: [])
+        next.willRead([])
         #expect(DiscoveryTrace.lastRead(in: path).isEmpty)
-        DiscoveryTrace().look(at: ["/in/b"])
+        DiscoveryTrace().willRead(["/in/b"])
         #expect(FileSystem.entries(folder.path) == ["looks"])
     }
 

@@ -139,7 +139,7 @@ struct ReconciliationTests {
         let crashes = ["a": 0, "b": 1, "c": 2, "d": 2]
         let known = try await bench.journal.items().map { item in
             var item = item
-            item.deaths = crashes[item.name] ?? 0
+            item.crashes = crashes[item.name] ?? 0
             return item
         }
         try await bench.journal.takeBack(known, at: "now")

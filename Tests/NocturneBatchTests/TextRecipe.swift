@@ -63,7 +63,7 @@ struct TextRecipe: Recipe {
                         model: "text",
                         source: Source.encoded(path),
                         path: path,
-                        fingerprint: ContentDigest.of(path + stamp.words),
+                        fingerprint: ContentDigest.of(path + stamp.text),
                         inputs: [stamp]
                     )
                 )

@@ -59,7 +59,7 @@ struct WorkPlannerTests {
         #expect(names.allSatisfy { $0.utf8.count <= 255 && !$0.contains("/") })
     }
 
-    private func known(_ item: DiscoveredItem, _ state: ItemState, deaths: Int = 0) -> JournalItem {
+    private func known(_ item: DiscoveredItem, _ state: ItemState, crashes: Int = 0) -> JournalItem {
         JournalItem(
             id: 1,
             key: item.key,
@@ -68,7 +68,7 @@ struct WorkPlannerTests {
             fingerprint: item.fingerprint.hex,
             state: state,
             reason: nil,
-            deaths: deaths,
+            crashes: deaths,
             notes: []
         )
     }
@@ -94,7 +94,7 @@ struct WorkPlannerTests {
     )
     func decisions(
         before: ItemState,
-        deaths: Int,
+        crashes: Int,
         death: String?,
         retry: Bool,
         after: ItemState,
@@ -103,7 +103,7 @@ struct WorkPlannerTests {
     ) {
         let item = item("k", name: "n")
         let planner = WorkPlanner(retryFailed: retry)
-        let journaled = known(item, before, deaths: deaths)
+        let journaled = known(item, before, crashes: deaths)
         let found = CrashRecoveryStateMachine.requeued([journaled], crash: death).first ?? journaled
         let decision = planner.decide([item], known: ["k": found], foreign: []) { _ in true }[0]
         #expect(decision.entry.state == after)

@@ -64,7 +64,7 @@ struct JournalMigrationTests {
             try oldJournal(path, hasParts: hasParts)
             try await Journal.with(path: path) { journal in
                 let items = try await journal.items()
-                #expect(items.map(\.state) == [.completed, .started] && items.map(\.deaths) == [0, 1])
+                #expect(items.map(\.state) == [.completed, .started] && items.map(\.crashes) == [0, 1])
                 #expect(items[0].notes == ["blurred"] && items[1].reason == "signal 9")
                 #expect(try await journal.files() == [1: [ItemFile(path: "result.json", bytes: 3, sha256: "00")]])
                 let (statistics, parts) = (try await journal.statistics(), try await journal.parts())

@@ -84,7 +84,7 @@ struct JournalTests {
             try await journal.record([entry("a")])
             var item = try await journal.items()[0]
             try await journal.markStarted([item.id])
-            (item.state, item.reason, item.deaths) = (.pending, "signal 9", 1)
+            (item.state, item.reason, item.crashes) = (.pending, "signal 9", 1)
             try await journal.takeBack([item], at: "now")
             item.changed = "now"
             #expect(try await journal.items() == [item])

@@ -123,6 +123,6 @@ struct HeaderFactsTests {
             let result = try String(contentsOfFile: bench.output.item(item.name) + "/result.json", encoding: .utf8)
             #expect(result.contains(note) == isShifted)
         }
-        #expect(try String(contentsOfFile: bench.output.account, encoding: .utf8).contains(note))
+        #expect(try String(contentsOfFile: bench.output.report, encoding: .utf8).contains(note))
     }
 }

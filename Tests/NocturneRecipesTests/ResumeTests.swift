@@ -19,7 +19,7 @@ struct ResumeTests {
         try bench.addBox("good.nii")
         try bench.output.create()
         func dyingLook() {
-            DiscoveryTrace(folder: bench.output.hidden + "/looks").look(at: [bench.input + "/poison.nii"])
+            DiscoveryTrace(folder: bench.output.hidden + "/reading").willRead([bench.input + "/poison.nii"])
         }
         dyingLook()
         let first = try await bench.run(previousDeath: "signal 4", supervisor: "s")
@@ -167,7 +167,7 @@ struct ResumeTests {
                 try await journal.markStarted(try await journal.items().filter { $0.name == "v0" }.map(\.id))
             }
             _ = try await bench.run(previousDeath: "signal 11", supervisor: supervisor, observe: stopAtOnce)
-            #expect(try await journaled().map(\.deaths) == [0, 0])
+            #expect(try await journaled().map(\.crashes) == [0, 0])
         }
         #expect(try await bench.run(supervisor: "fourth").counts.completed == 2)
     }
@@ -200,7 +200,7 @@ struct ResumeTests {
         let bench = try bench(items: 2)
         try await bench.run()
         let before = try bench.tree()
-        try FileSystem.write(bench.output.account, Array("an older account".utf8))
+        try FileSystem.write(bench.output.report, Array("an older account".utf8))
         try await Journal.with(path: bench.output.journal) { journal in
             let item = try await journal.items()[0]
             // As if the run had been killed between the rename and the journal.

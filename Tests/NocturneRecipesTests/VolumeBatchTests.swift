@@ -77,7 +77,7 @@ struct VolumeBatchTests {
             let url = URL(fileURLWithPath: bench.output.item(item) + "/result.json")
             #expect(try schema("result").faults(in: Data(contentsOf: url)) == [])
         }
-        let account = try Data(contentsOf: URL(fileURLWithPath: bench.output.account))
+        let account = try Data(contentsOf: URL(fileURLWithPath: bench.output.report))
         #expect(try schema("batch").faults(in: account) == [])
         // The schema is able to refuse.
         let damaged = String(decoding: account, as: UTF8.self).replacingOccurrences(of: "\"inputs\"", with: "\"input\"")

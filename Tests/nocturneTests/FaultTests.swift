@@ -23,7 +23,7 @@ struct FaultTests {
         for words in ["file.write", "nowhere:1:kill", "file.write:0:kill", "file.write:1:ruin", "file.write:x:EIO"] {
             let unread = try Tool(command + ["--fault-injection"], environment: ["NOCTURNE_FAULT": words])
             #expect(unread.status == 2, "\(words)")
-            #expect(unread.errors.contains("is no fault"))
+            #expect(unread.errors.contains("is not a fault specification"))
         }
     }
 
@@ -32,7 +32,7 @@ struct FaultTests {
         arguments: [
             "file.write:2:ENOSPC", "file.flush:1:EIO", "input.open:1:EIO", "item.exchange:2:EIO", "item.inPlace:1:EIO",
             "item.inPlace:1:kill", "journal.transaction:1:kill", "journal.open:1:ENOSPC", "journal.record:1:ENOSPC",
-            "batch.account:1:ENOSPC", "folder.create:1:ENOSPC", "folder.create:1:EIO", "file.create:3:EDQUOT",
+            "batch.report:1:ENOSPC", "folder.create:1:ENOSPC", "folder.create:1:EIO", "file.create:3:EDQUOT",
             "item.staged:1:delay-200,disk.flush:1:EIO",
         ]
     )

@@ -20,8 +20,8 @@ public struct OutputFolder: Sendable {
     public var requests: String { hidden + "/requests" }
     public var staging: String { hidden + "/staging" }
     /// What discovery is reading; kept by ``DiscoveryTrace``.
-    var discoveryTrace: String { hidden + "/looks" }
-    public var account: String { path + "/batch.json" }
+    var discoveryTrace: String { hidden + "/reading" }
+    public var report: String { path + "/batch.json" }
     public var statistics: String { path + "/statistics.csv" }
     public var retryList: String { path + "/retry.txt" }
     public var events: String { path + "/events.jsonl" }

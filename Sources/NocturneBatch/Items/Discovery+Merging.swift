@@ -44,9 +44,9 @@ extension Discovery {
                     model: "",
                     source: path,
                     path: path,
-                    fingerprint: ContentDigest.of(path + InputStamp(path).words),
+                    fingerprint: ContentDigest.of(path + InputStamp(path).text),
                     inputs: [InputStamp(path)],
-                    problem: .refused(files.words(of: path))
+                    problem: .refused(files.reason(for: path))
                 )
             )
         }

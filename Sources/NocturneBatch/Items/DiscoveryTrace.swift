@@ -28,13 +28,13 @@ public final class DiscoveryTrace: Sendable {
     deinit { files.withLock { for descriptor in $0.values { close(descriptor) } } }
 
     /// The calling thread is about to read these files, and nothing else.
-    public func look(at paths: [String]) {
+    public func willRead(_ paths: [String]) {
         if let descriptor = descriptor() {
             let text = paths.joined(separator: "\0")
             let record = Array("\(text.utf8.count)\n\(text)".utf8)
             _ = record.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         }
-        _ = FaultPoint.inputLook.failure(of: paths.first.map { ($0 as NSString).lastPathComponent } ?? "")
+        _ = FaultPoint.inputScan.failure(of: paths.first.map { ($0 as NSString).lastPathComponent } ?? "")
     }
 
     /// No thread is reading any more: a later crash is not caused by a file.

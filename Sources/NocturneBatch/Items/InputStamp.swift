@@ -38,7 +38,7 @@ public struct InputStamp: Sendable, Hashable {
     public var holds: Bool { state == InputStamp(path).state }
 
     /// Size and time of modification, for fingerprints.
-    public var words: String {
+    public var text: String {
         state.map { "\($0.size) \($0.seconds).\($0.nanoseconds)" } ?? "gone"
     }
 

@@ -50,7 +50,7 @@ public final class UnresponsiveFiles: Sendable {
     }
 
     /// Why such a file is not read.
-    public func words(of path: String) -> String {
+    public func reason(for path: String) -> String {
         reasons[path] ?? "did not respond within \(patience ?? 0) s when it was read"
     }
 

@@ -144,7 +144,7 @@ package struct CrashRecoveryStateMachine: Sendable {
             var item = item
             item.state = .pending
             item.reason = crash ?? "interrupted"
-            if crash != nil { item.deaths += 1 }
+            if crash != nil { item.crashes += 1 }
             return item
         }
     }

@@ -11,7 +11,7 @@ extension Journal {
     func recordStuckItems(_ stuck: [StallDetector.Stuck], at time: String) {
         let ids = Set(stuck.map(\.id))
         let others = ((try? items()) ?? []).filter { $0.state == .started && !ids.contains($0.id) }.map(\.id)
-        for late in stuck where late.isLate { try? settle([late.id], as: .failed, reason: late.words, at: time) }
+        for late in stuck where late.isLate { try? settle([late.id], as: .failed, reason: late.reason, at: time) }
         let paths = stuck.compactMap(\.path)
         if !paths.isEmpty {
             let known = (try? value(of: .unresponsiveFiles)) ?? []

@@ -1,4 +1,5 @@
 import Foundation
+public import NocturneConcurrency
 public import NocturneSystem
 import Synchronization
 
@@ -37,20 +38,24 @@ public final class BatchLock: Sendable {
 
     /// Takes the lock, waiting for a holder that is about to end: a run that was just killed may need a moment.
     ///
-    /// Suspends between attempts; no thread is blocked. Parameters and errors as for ``init(_:handedOn:run:)``.
+    /// Suspends between attempts. Parameters and errors as for ``init(_:handedOn:run:)``.
+    /// - Parameter pool: for the system calls.
     public static func acquire(
         _ output: OutputFolder,
         handedOn: Int32? = nil,
         run: String? = nil,
-        time: any TimeSource = SystemTime(),
+        on pool: BlockingPool,
+        time: any TimeSource,
         patience: Duration = .seconds(1)
     ) async throws -> BatchLock {
         let deadline = time.monotonic + patience
         while true {
-            if let descriptor = try descriptor(output, handedOn, lockFile) {
+            let lock = try await pool.run { () throws(BatchError) -> BatchLock? in
+                guard let descriptor = try descriptor(output, handedOn, lockFile) else { return nil }
                 return BatchLock(descriptor: descriptor, run: run)
             }
-            guard time.monotonic < deadline else { throw inUse(output) }
+            if let lock { return lock }
+            guard time.monotonic < deadline else { throw await pool.run { inUse(output) } }
             try await time.sleep(for: .milliseconds(50))
         }
     }
@@ -69,7 +74,7 @@ public final class BatchLock: Sendable {
         var holder = holder
         holder.waitingFor = waitingFor
         guard let text = try? StableJSON.encodeLine(holder) else { return }
-        // In place: a full disk has room for what overwrites.
+        // In place: overwriting needs no free space.
         _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         ftruncate(descriptor, off_t(text.count))
     }

@@ -60,7 +60,7 @@ struct BatchReport: Sendable {
 
     /// Rewrites all three, each in one step.
     func write(into output: OutputFolder) throws {
-        try FileSystem.replace(output.account, with: try StableJSON.encode(report))
+        try FileSystem.replace(output.report, with: try StableJSON.encode(report))
         try FileSystem.replace(output.statistics, with: Array(statisticsTable.utf8))
         try FileSystem.replace(output.retryList, with: Array(retryList.utf8))
     }

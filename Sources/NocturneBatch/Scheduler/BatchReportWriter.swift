@@ -12,7 +12,7 @@ struct BatchReportWriter {
     let blocking: BlockingPool
     let control: RunControl
     let progress: ProgressReporter
-    let room: DiskSpaceMonitor
+    let disk: DiskSpaceMonitor
     let health: OutputHealth
     var time: any TimeSource = SystemTime()
 
@@ -22,7 +22,7 @@ struct BatchReportWriter {
         for attempt in 0...3 {
             if let reason = await health.fault() { return try await giveUp(reason) }
             do {
-                return try await room.retryingWhenFull { try await write() }
+                return try await disk.retryingWhenFull { try await write() }
             } catch let full as BatchError where full.code == .outputFull {
                 return try await giveUp(full.detail)
             } catch let error as any SystemCallError where error.isTransient && control.mode != .cancelled {
@@ -46,7 +46,7 @@ struct BatchReportWriter {
     /// The report is a function of the journal, which knows whether it changed since the last report.
     private func write() async throws -> BatchCounts {
         let items = try await journal.items()
-        let files = [output.account, output.statistics, output.retryList]
+        let files = [output.report, output.statistics, output.retryList]
         if try await journal.value(of: .isReportUpToDate) == true,
             await blocking.run({ files.allSatisfy(FileSystem.exists) })
         {
@@ -58,7 +58,7 @@ struct BatchReportWriter {
             description: description
         )
         let isComplete = try await blocking.run { [recipes, output, flag = control.flag] () throws -> Bool in
-            try FaultPoint.account.pass()
+            try FaultPoint.batchReport.pass()
             try report.write(into: output)
             let completed = items.filter { $0.state == .completed }.map { output.item($0.name) }
             do {

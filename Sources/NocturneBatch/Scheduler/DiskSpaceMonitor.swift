@@ -101,7 +101,7 @@ struct DiskProbe {
     /// Tries to make files with so many bytes in all, and removes them again.
     /// - Returns: the system's code when there is no space for them; nil also where it cannot be tried.
     func refusal(of bytes: Int) -> Int32? {
-        let folder = nearestFolder() + "/.nocturne-room-\(getpid())"
+        let folder = nearestFolder() + "/.nocturne-space-\(getpid())"
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { return DiskProbe.outOfSpace(errno) }
         defer { FileSystem.remove(folder) }
         for index in 0..<DiskProbe.fileCount {

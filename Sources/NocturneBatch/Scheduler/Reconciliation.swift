@@ -93,10 +93,10 @@ package struct Reconciliation: Sendable {
         let ours = Set(known.values.map(\.name))
         let others = FileSystem.entries(output.path).filter { !ours.contains($0) }
         guard others.contains(where: output.holdsResult) else { return Set(others) }
-        let wished = Dictionary(grouping: items.filter { $0.problem == nil }) { WorkPlanner.safeName($0.name) }
+        let requested = Dictionary(grouping: items.filter { $0.problem == nil }) { WorkPlanner.safeName($0.name) }
         return Set(
             others.filter { entry in
-                guard output.holdsResult(entry), let candidates = wished[entry] else { return true }
+                guard output.holdsResult(entry), let candidates = requested[entry] else { return true }
                 return !candidates.contains { item in
                     let folder = output.item(entry)
                     return (try? recipes[item.recipe].adopt(folder: folder, fingerprint: item.fingerprint.hex)) != nil
@@ -193,7 +193,7 @@ package struct Reconciliation: Sendable {
         var steps = 0
         for item in queue {
             try check()
-            options.trace.look(at: item.inputs.map(\.path))
+            options.trace.willRead(item.inputs.map(\.path))
             let plan = try? recipes[item.recipe].plan(source: item.source, threads: options.threads, lean: false)
             steps += plan?.steps ?? 1
         }
@@ -221,7 +221,7 @@ extension WorkPlanner.Decision {
     fileprivate func changes(_ known: [String: JournalItem]) -> Bool {
         guard !reused else { return false }
         guard let before = known[entry.key] else { return true }
-        return before.state != entry.state || before.reason != entry.reason || before.deaths != entry.deaths
+        return before.state != entry.state || before.reason != entry.reason || before.crashes != entry.crashes
             || before.fingerprint != entry.fingerprint
     }
 }

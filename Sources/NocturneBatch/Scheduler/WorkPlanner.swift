@@ -32,7 +32,7 @@ public struct WorkPlanner: Sendable {
         /// Completed before, files intact: nothing is written for it.
         var reused = false
 
-        init(_ item: DiscoveredItem, name: String, state: ItemState, reason: String? = nil, deaths: Int = 0) {
+        init(_ item: DiscoveredItem, name: String, state: ItemState, reason: String? = nil, crashes: Int = 0) {
             self.item = item
             entry = JournalEntry(
                 key: item.key,
@@ -42,7 +42,7 @@ public struct WorkPlanner: Sendable {
                 fingerprint: item.fingerprint.hex,
                 state: state,
                 reason: reason,
-                deaths: deaths
+                crashes: crashes
             )
             work = state == .pending
         }
@@ -92,13 +92,13 @@ public struct WorkPlanner: Sendable {
         }
     }
 
-    private func fresh(_ item: DiscoveredItem, name: String, deaths: Int = 0, note: String? = nil) -> Decision {
+    private func fresh(_ item: DiscoveredItem, name: String, crashes: Int = 0, note: String? = nil) -> Decision {
         var decision =
             switch item.problem {
             case .refused(let reason): Decision(item, name: name, state: .failed, reason: reason)
             case .setAside(let reason), .unknown(let reason):
                 Decision(item, name: name, state: .skipped, reason: reason)
-            case nil: Decision(item, name: name, state: .pending, deaths: deaths)
+            case nil: Decision(item, name: name, state: .pending, crashes: crashes)
             }
         decision.note = note
         return decision
@@ -115,7 +115,7 @@ public struct WorkPlanner: Sendable {
             return fresh(item, name: before.name, note: before.state == .completed ? note : nil)
         }
         func keep(_ state: ItemState, _ reason: String?) -> Decision {
-            var decision = Decision(item, name: before.name, state: state, reason: reason, deaths: before.deaths)
+            var decision = Decision(item, name: before.name, state: state, reason: reason, crashes: before.crashes)
             decision.work = false
             decision.reused = true
             return decision
@@ -131,11 +131,11 @@ public struct WorkPlanner: Sendable {
         case .failed, .cancelled, .quarantined:
             return retryFailed ? fresh(item, name: before.name) : keep(before.state, before.reason)
         case .skipped, .pending, .started:
-            let crashes = before.deaths
+            let crashes = before.crashes
             switch CrashRecoveryStateMachine.itemFound(crashes: before.state == .pending ? crashes : min(crashes, 1)) {
-            case .process: return fresh(item, name: before.name, deaths: crashes)
+            case .process: return fresh(item, name: before.name, crashes: crashes)
             case .processAlone:
-                var decision = fresh(item, name: before.name, deaths: crashes)
+                var decision = fresh(item, name: before.name, crashes: crashes)
                 decision.suspect = true
                 return decision
             case .quarantine:
@@ -178,7 +178,7 @@ public struct WorkPlanner: Sendable {
         // Devices to Windows, whatever comes after the point.
         let stem = name.prefix { $0 != "." }.lowercased()
         if devices.contains(stem) { name = "_" + name }
-        // File systems count bytes: 255 at most, with room for a suffix.
+        // File systems count bytes: 255 at most, with space for a suffix.
         while name.utf8.count > 180 { name.removeLast() }
         return name.isEmpty ? "item" : name
     }

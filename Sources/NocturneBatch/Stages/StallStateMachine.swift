@@ -5,7 +5,7 @@ package struct StallStateMachine: Sendable {
     package struct Stuck: Sendable, Hashable {
         package let id: Int64
         /// The reason, as people read it.
-        package let words: String
+        package let reason: String
         /// Whether it had its time, and failed with that; otherwise it gets another attempt, alone.
         package let isLate: Bool
         /// The file whose reading does not end; nil when it is not known, or when it is not reading that hangs.
@@ -97,9 +97,9 @@ package struct StallStateMachine: Sendable {
     private func stuck(_ id: Int64) -> Stuck? {
         guard let item = items[id], let stage = item.stage else { return nil }
         let path = stage == .load ? item.onlyInput : nil
-        if let timeout = item.timeout { return Stuck(id: id, words: timeout, isLate: true, path: path) }
+        if let timeout = item.timeout { return Stuck(id: id, reason: timeout, isLate: true, path: path) }
         guard let limit, 2 * item.idleSeconds >= limit else { return nil }
-        let words = "\(item.name) has made no progress for \(item.idleSeconds) s (stage \(stage.rawValue))"
-        return Stuck(id: id, words: words, isLate: false, path: path)
+        let reason = "\(item.name) has made no progress for \(item.idleSeconds) s (stage \(stage.rawValue))"
+        return Stuck(id: id, reason: reason, isLate: false, path: path)
     }
 }

@@ -12,7 +12,7 @@ struct BatchReportVerification {
     func check(promised: Set<String>, _ report: inout VerificationReport) throws {
         guard contents.isReportUpToDate else {
             report.add(
-                output.account,
+                output.report,
                 "is older than the journal: a run was interrupted; `nocturne resume` writes it again"
             )
             return
@@ -33,7 +33,7 @@ struct BatchReportVerification {
     }
 
     private func checkBatch(_ expected: BatchReport.Report, _ report: inout VerificationReport) {
-        let path = output.account
+        let path = output.report
         guard let bytes = read(path, &report) else { return }
         do {
             if let first = try PipelineSchemas.batch.faults(in: bytes).first {

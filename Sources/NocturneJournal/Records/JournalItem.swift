@@ -8,7 +8,7 @@ public struct JournalItem: Sendable, Hashable {
     public var state: ItemState
     public var reason: String?
     /// How often the engine crashed with this item in flight.
-    public var deaths: Int
+    public var crashes: Int
     public var notes: [String]
     /// When its state last changed, UTC; nil for never.
     public var changed: String?
@@ -20,7 +20,7 @@ public struct JournalItem: Sendable, Hashable {
         fingerprint: String,
         state: ItemState,
         reason: String?,
-        deaths: Int,
+        crashes: Int,
         notes: [String],
         changed: String? = nil
     ) {
@@ -31,7 +31,7 @@ public struct JournalItem: Sendable, Hashable {
         self.fingerprint = fingerprint
         self.state = state
         self.reason = reason
-        self.deaths = deaths
+        self.crashes = crashes
         self.notes = notes
         self.changed = changed
     }
@@ -52,7 +52,7 @@ public struct JournalEntry: Sendable, Hashable {
     public var state: ItemState
     public var reason: String?
     /// How often the engine crashed with this item in flight.
-    public var deaths: Int
+    public var crashes: Int
 
     public init(
         key: String,
@@ -62,7 +62,7 @@ public struct JournalEntry: Sendable, Hashable {
         fingerprint: String,
         state: ItemState,
         reason: String? = nil,
-        deaths: Int = 0
+        crashes: Int = 0
     ) {
         self.key = key
         self.name = name
@@ -71,6 +71,6 @@ public struct JournalEntry: Sendable, Hashable {
         self.fingerprint = fingerprint
         self.state = state
         self.reason = reason
-        self.deaths = deaths
+        self.crashes = crashes
     }
 }

@@ -50,7 +50,7 @@ struct PhotoDiscovery {
         let limits = limits
         try scope.forEach(files.count) { index in
             let facts: Result<PhotoFacts, PhotoError>
-            request.trace.look(at: [files[index].path])
+            request.trace.willRead([files[index].path])
             do throws(PhotoError) {
                 let header = try retryingTransientErrors(scope.flag) { () throws(PhotoError) in
                     try PhotoReader.readHeader(at: files[index].path, limits: limits)

@@ -51,7 +51,7 @@ package struct FoundFile: Sendable, Hashable {
     }
 
     /// The same, of a file that cannot be read.
-    package var stampWithoutContent: String { "\(name) \(InputStamp(path).words)" }
+    package var stampWithoutContent: String { "\(name) \(InputStamp(path).text)" }
 }
 
 /// Walks the inputs: every regular file once, in the order of paths.

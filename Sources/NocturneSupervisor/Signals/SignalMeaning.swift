@@ -33,5 +33,5 @@ public enum SignalMeaning: Sendable, Hashable {
 
     /// The signals that would end a process and mean nothing to a run. A file that grows beyond a limit (SIGXFSZ) and a
     /// reader that is gone (SIGPIPE) are reported by the writing call.
-    static let ignoredSignals = [SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGXFSZ, SIGPIPE, SIGSTKFLT]
+    package static let ignoredSignals = [SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGXFSZ, SIGPIPE, SIGSTKFLT]
 }

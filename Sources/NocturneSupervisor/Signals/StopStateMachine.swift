@@ -18,7 +18,7 @@ public struct StopStateMachine: Sendable, Hashable {
     /// are one request.
     static let echo = Duration.milliseconds(300)
     /// For items to stop. It takes them less than a second, unless one hangs in a read.
-    static let patience = Duration.seconds(10)
+    package static let patience = Duration.seconds(10)
 
     /// The first signal that asked to stop.
     public private(set) var received: Int32?

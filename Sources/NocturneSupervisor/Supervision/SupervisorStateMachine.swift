@@ -48,10 +48,10 @@ public struct SupervisorStateMachine: Sendable, Hashable {
     private enum Phase: Hashable { case idle, starting, running, ended }
 
     /// Crashes in a row, each within ``quick`` of the start, after which the engine itself must be at fault.
-    static let mostQuickCrashes = 40
-    static let quick = Duration.seconds(5)
+    package static let mostQuickCrashes = 40
+    package static let quick = Duration.seconds(5)
     /// For the engine to end after a request to stop. It ends itself earlier, unless it cannot.
-    static let stopPatience = Duration.seconds(30)
+    package static let stopPatience = Duration.seconds(30)
 
     private var phase = Phase.idle
     private var stop: Int32?

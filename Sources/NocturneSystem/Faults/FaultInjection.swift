@@ -6,18 +6,18 @@ internal import Synchronization
 
 /// What is to happen at which pass of which ``FaultPoint``: for proofs alone, armed once at the start of a process.
 ///
-/// The words: `POINT:PASS:ACTION`, where the action is `kill` (SIGKILL to this process), `kill-group` (to its process
+/// A specification: `POINT:PASS:ACTION`, where the action is `kill` (SIGKILL to this process), `kill-group` (to its process
 /// group and its parent), `kill-parent` (to its parent alone), `ENOSPC`, `EDQUOT`, `EIO` or `EINTR` (the point fails so, once),
 /// `delay-N` (waits N milliseconds) or `hang`; several such with a comma between them. With
 /// `POINT:PASS+:ACTION` it happens at that pass and every later one, and with `POINT@SUBJECT:…` only what is called so
 /// counts, such as the stages of one item. `count:FILE` lets nothing happen, and appends the
 /// name of every point that is passed to a file; it may stand beside others.
 public enum FaultInjection {
-    /// A wish that cannot be read.
-    public struct InvalidWords: Error, Sendable, CustomStringConvertible {
-        public let words: String
+    /// An invalid fault specification.
+    public struct InvalidSpecification: Error, Sendable, CustomStringConvertible {
+        public let specification: String
         public var description: String {
-            "\(words) is no fault: POINT[@SUBJECT]:PASS[+]:ACTION with a point of "
+            "\(specification) is not a fault specification: POINT[@SUBJECT]:PASS[+]:ACTION with a point of "
                 + FaultPoint.allCases.map(\.rawValue).joined(separator: ", ")
                 + " and kill, kill-group, kill-parent, ENOSPC, EDQUOT, EIO, EINTR, delay-N or hang, several with commas between; or count:FILE"
         }
@@ -56,16 +56,16 @@ public enum FaultInjection {
     private static let state = Mutex(State())
 
     /// Arms the process; before the batch begins.
-    /// - Parameter isRestart: whether an engine died before this one. What was to happen once has happened then.
-    /// - Throws: ``InvalidWords``.
-    public static func arm(_ words: String, isRestart: Bool = false) throws(InvalidWords) {
+    /// - Parameter isRestart: whether an engine crashed before this one. Faults that happen once have happened by then.
+    /// - Throws: ``InvalidSpecification``.
+    public static func arm(_ specification: String, isRestart: Bool = false) throws(InvalidSpecification) {
         var made = State()
-        for word in words.split(separator: ",", omittingEmptySubsequences: false) {
+        for word in specification.split(separator: ",", omittingEmptySubsequences: false) {
             if word.hasPrefix("count:") {
                 made.log = open(String(word.dropFirst(6)), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-                guard made.log >= 0 else { throw InvalidWords(words: words) }
+                guard made.log >= 0 else { throw InvalidSpecification(specification: specification) }
             } else {
-                guard let plan = plan(word) else { throw InvalidWords(words: words) }
+                guard let plan = plan(word) else { throw InvalidSpecification(specification: specification) }
                 made.plans.append(plan)
             }
         }
@@ -74,8 +74,8 @@ public enum FaultInjection {
         isArmed = true
     }
 
-    private static func plan(_ words: Substring) -> Plan? {
-        let parts = words.split(separator: ":", maxSplits: 2).map(String.init)
+    private static func plan(_ specification: Substring) -> Plan? {
+        let parts = specification.split(separator: ":", maxSplits: 2).map(String.init)
         let place = parts.first?.split(separator: "@", maxSplits: 1).map(String.init) ?? []
         guard parts.count == 3, let point = place.first.flatMap(FaultPoint.init), let action = action(parts[2]),
             let pass = Int(parts[1].hasSuffix("+") ? String(parts[1].dropLast()) : parts[1]), pass > 0

@@ -19,7 +19,7 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     /// A file that is tried before it is read; known by its name.
     case inputAnswer = "input.answer"
     /// Files that are looked at before there are items; known by the name of the first.
-    case inputLook = "input.look"
+    case inputScan = "input.scan"
     case inputOpen = "input.open"
     case inputRead = "input.read"
     case checkpointWrite = "checkpoint.write"
@@ -38,7 +38,7 @@ public enum FaultPoint: String, CaseIterable, Sendable {
 
     case itemStaged = "item.staged"
     case itemInPlace = "item.inPlace"
-    case account = "batch.account"
+    case batchReport = "batch.report"
 
     case allocation = "memory.allocate"
     case lease = "memory.lease"

@@ -26,7 +26,7 @@ struct ExistingDiscovery {
             let objects = LabelObject.objects(of: series)
             for object in objects {
                 guard let file = byPath[object.path] else { continue }
-                request.trace.look(at: [file.path])
+                request.trace.willRead([file.path])
                 items.append(try item(object, file, images, byPath, request.identifiers))
             }
             // The images of a series are told as one.

@@ -23,7 +23,7 @@ enum DICOMFiles {
             scope: scope,
             corrects: corrects,
             progress: progress,
-            looking: { request.trace.look(at: $0) },
+            looking: { request.trace.willRead($0) },
             admits: { path, directory in
                 byPath[directory].map { request.admits(named(path, by: $0)) } ?? false
             }

@@ -32,7 +32,7 @@ struct VolumeDiscovery {
         let others = zip(inputs, isNIfTI).filter { !$0.1 }.map(\.0)
         found += try niftiVolumes(nifti, request)
         found += zip(walk.silent, isSilentNIfTI).filter { !$0.1 }
-            .map { single($0.0, .refused(request.silent.words(of: $0.0.path))) }
+            .map { single($0.0, .refused(request.silent.reason(for: $0.0.path))) }
         found += try dicomVolumes(others, besides: Set(nifti.map(\.path)), request)
         found.sort { $0.order < $1.order }
         let unusable = models.flatMap { walk.unusable(model: $0.package.id) }
@@ -61,11 +61,11 @@ struct VolumeDiscovery {
         try scope.forEach(files.count) { index in
             let result: Read
             guard !files[index].isSilent else {
-                let words = request.silent.words(of: files[index].path)
+                let words = request.silent.reason(for: files[index].path)
                 headers.withLock { $0[index] = .failure(Refusal(problem: .refused(words))) }
                 return
             }
-            request.trace.look(at: [files[index].path])
+            request.trace.willRead([files[index].path])
             do throws(NIfTIError) {
                 let header = try retryingTransientErrors(scope.flag) { () throws(NIfTIError) in
                     try NIfTIReader.readHeader(at: files[index].path)

@@ -27,7 +27,7 @@ enum SummaryText {
     private static func files(_ counts: BatchCounts, _ output: OutputFolder) -> [String] {
         let hasFailures = counts.failed + counts.cancelled + counts.quarantined + counts.notReached > 0
         var lines: [String] = []
-        if FileSystem.exists(output.account) { lines.append("Report: \(output.account)") }
+        if FileSystem.exists(output.report) { lines.append("Report: \(output.report)") }
         if hasFailures, FileSystem.exists(output.retryList) {
             lines.append("Inputs that did not complete: \(output.retryList)")
         }

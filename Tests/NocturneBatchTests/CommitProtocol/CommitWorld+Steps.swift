@@ -37,7 +37,7 @@ extension CommitWorld {
                 fingerprint: row.isOld ? "old" : source.fingerprint.hex,
                 state: row.state,
                 reason: nil,
-                deaths: row.deaths,
+                crashes: row.crashes,
                 notes: []
             )
         }
@@ -49,7 +49,7 @@ extension CommitWorld {
         let death = knowsDeath && flaw != .forgetsDeaths ? "signal 9" : nil
         for item in CrashRecoveryStateMachine.requeued(journalItems(), crash: death) {
             items[Int(item.id)].row.state = item.state
-            items[Int(item.id)].row.deaths = item.deaths
+            items[Int(item.id)].row.crashes = item.crashes
         }
         for index in items.indices {
             if items[index].diedInFlight { items[index].blame += 1 }
@@ -81,7 +81,7 @@ extension CommitWorld {
             }
         for (index, decision) in decisions.enumerated() {
             let entry = decision.entry
-            items[index].row = Row(state: entry.state, deaths: entry.deaths, isOld: false, exists: true)
+            items[index].row = Row(state: entry.state, crashes: entry.crashes, isOld: false, exists: true)
             items[index].isSuspect = decision.suspect
             items[index].place = decision.work ? .queued : .out
         }
@@ -111,7 +111,7 @@ extension CommitWorld {
 
     mutating func complete(_ index: Int) {
         items[index].row.state = .completed
-        items[index].row.deaths = 0
+        items[index].row.crashes = 0
         items[index].blame = 0
         items[index].wasCommitted = true
     }

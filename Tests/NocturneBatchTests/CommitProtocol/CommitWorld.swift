@@ -69,7 +69,7 @@ struct CommitWorld: SmallWorld {
 
     struct Row: Hashable {
         var state = ItemState.pending
-        var deaths = 0
+        var crashes = 0
         var isOld = false
         var exists = false
     }
@@ -125,7 +125,7 @@ struct CommitWorld: SmallWorld {
         committer = Self.newCommitter(flaw)
         items = [Item(), Item()]
         if hasOldResult {
-            let row = Row(state: .completed, deaths: 0, isOld: true, exists: true)
+            let row = Row(state: .completed, crashes: 0, isOld: true, exists: true)
             items[0] = Item(row: row, durableRow: row, final: .old, durableFinal: .old, hadResult: true)
         }
     }

@@ -15,7 +15,7 @@ struct CrashRecoveryTests {
             fingerprint: "",
             state: state,
             reason: nil,
-            deaths: crashes,
+            crashes: crashes,
             notes: []
         )
     }

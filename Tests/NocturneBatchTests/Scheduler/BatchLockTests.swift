@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneConcurrency
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -33,7 +34,9 @@ struct BatchLockTests {
     func patience() async throws {
         let lock = try BatchLock(output)
         let time = ManualTime(advancesItself: true)
-        await #expect { try await BatchLock.acquire(output, time: time) } throws: {
+        let pool = try BlockingPool(width: 1)
+        defer { pool.shutdown() }
+        await #expect { try await BatchLock.acquire(output, on: pool, time: time) } throws: {
             ($0 as? BatchError)?.code == .outputInUse && "\($0)".contains("\(getpid())")
         }
         #expect(time.monotonic == .seconds(1))
@@ -44,7 +47,9 @@ struct BatchLockTests {
     func released() async throws {
         var lock: BatchLock? = try BatchLock(output)
         let time = ManualTime()
-        async let next = BatchLock.acquire(output, time: time)
+        let pool = try BlockingPool(width: 1)
+        defer { pool.shutdown() }
+        async let next = BatchLock.acquire(output, on: pool, time: time)
         #expect(await until { time.sleeperCount == 1 })
         lock = nil
         time.advance(by: .milliseconds(50))

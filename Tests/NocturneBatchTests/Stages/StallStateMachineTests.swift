@@ -25,7 +25,7 @@ struct StallStateMachineTests {
         let stuck = try #require(action.stuck.first)
         #expect(tick == 5 && action.stop.isEmpty && action.stuck.count == 1)
         #expect(stuck.id == 1 && !stuck.isLate && stuck.path == "in/a")
-        #expect(stuck.words == "a has made no progress for 5 s (stage load)")
+        #expect(stuck.reason == "a has made no progress for 5 s (stage load)")
     }
 
     @Test("Progress, and a change of stage, begin the count again; only reading names the file")

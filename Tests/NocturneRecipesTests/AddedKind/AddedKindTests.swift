@@ -73,7 +73,7 @@ struct AddedKindTests {
         #expect(try await run("--distinct-words").counts.completed == 1)
         let result = try JSONValue(parsing: FileSystem.read(output.item("hamlet.txt") + "/result.json"))
         #expect(result["words"] == .number(4) && result["options"]?["distinct-words"]?.text == "yes")
-        let report = try JSONValue(parsing: FileSystem.read(output.account))
+        let report = try JSONValue(parsing: FileSystem.read(output.report))
         #expect(report["options"]?["distinct-words"]?.text == "yes" && report["options"]?["engine"]?.text == "auto")
         #expect(try await faults() == [])
         // The registry without it does not know the results.

@@ -187,7 +187,7 @@ struct PhotoBatchTests {
         try FileSystem.write(bad, bytes)
         let outcome = try await bench.run(failFast: true)
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1, "\(outcome.counts)")
-        let account = try JSONValue(parsing: FileSystem.read(bench.output.account))
+        let account = try JSONValue(parsing: FileSystem.read(bench.output.report))
         #expect(account["counts"]?["failed"] == .number(1))
     }
 

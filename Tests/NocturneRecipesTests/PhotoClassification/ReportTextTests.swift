@@ -23,8 +23,9 @@ struct WordingTests {
     @Test("No phrase of the recipe, of the reader's notes or of the disclaimers claims a diagnosis")
     func sources() throws {
         let folder = Checkout.folder.appendingPathComponent("Sources/NocturnePhotos/PhotoClassification")
-        var files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-            .filter { $0.lastPathComponent != "DiagnosticClaims.swift" }
+        var files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+            .filter { $0.hasSuffix(".swift") && !$0.hasSuffix("DiagnosticClaims.swift") }
+            .map { folder.appendingPathComponent($0) }
         for path in [
             "NocturneFormats/Photo/Photo.swift", "NocturneFormats/Photo/PhotoError.swift",
             "NocturneCore/Results/Disclaimer.swift",

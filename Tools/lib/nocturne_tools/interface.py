@@ -52,12 +52,12 @@ class FaultPoint:
     ITEM_STAGED = "item.staged"
     ITEM_IN_PLACE = "item.inPlace"
     INPUT_OPEN = "input.open"
-    INPUT_SCAN = "input.look"
+    INPUT_SCAN = "input.scan"
     INFERENCE_TILE = "inference.tile"
     FILE_CREATE = "file.create"
     FILE_WRITE = "file.write"
     JOURNAL_RECORD = "journal.record"
-    BATCH_REPORT = "batch.account"
+    BATCH_REPORT = "batch.report"
     # Points whose names begin so are not part of one item: a fault there ends the run, and a resume completes it.
     OUTSIDE_ITEMS = ("journal", "batch", "memory")
 
