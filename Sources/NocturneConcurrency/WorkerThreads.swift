@@ -70,7 +70,7 @@ final class WorkerThreads: Sendable {
     }
 
     /// Adds `count` equal optional jobs ahead of the waiting ones. A pool that is shutting down accepts no optional
-    /// jobs, so loops of jobs that are still finishing run without helpers.
+    /// jobs, so jobs that are still finishing can safely run parallel loops.
     func offer(_ count: Int, owner: ObjectIdentifier, _ job: @escaping @Sendable () -> Void) {
         state.withLock { state in
             guard state.phase == .open else { return }
