@@ -14,8 +14,8 @@
  *   memory. Nesting, the items of a sequence, the stored bytes of a header and the size of an inflated data set have
  *   fixed limits. DCMTK's parser recurses once for every nested sequence, without a limit of its own.
  * - Discovery reads the headers of tens of thousands of files. The parser reads element headers through a window of
- *   16 KiB, skips the values it does not need, and stops at the pixels, in half the time of DCMTK's parser: 10,000 files
- *   in 0.28 s on two cores, where dcm2niix needs 0.93 s (Tools/benchmarks/RESULTS.md).
+ *   16 KiB, skips the values it does not need, and stops at the pixels, in half the time of DCMTK's parser: 10,000
+ *   files in 0.28 s on two cores, where dcm2niix needs 0.93 s (Tools/benchmarks/RESULTS.md).
  * - Pixels stay in the file until a frame is requested, and one frame is read at a time. Pixel data with a wrong or
  *   missing offset table, a wrong length or no end marker is still read where that is safe.
  * - Only the elements listed in kept.cpp are stored. Patient names, identifiers and birth dates are skipped in the
