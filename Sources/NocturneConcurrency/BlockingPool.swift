@@ -1,4 +1,4 @@
-/// A small pool of threads for blocking system calls: file reads, decoders, fsync.
+/// A small pool of threads for blocking work: file reads, decoders, fsync.
 public final class BlockingPool: TaskExecutor {
     private let threads: WorkerThreads
 

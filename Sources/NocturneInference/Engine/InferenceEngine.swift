@@ -12,7 +12,7 @@ public protocol InferenceEngine: Sendable {
     /// The precisions that ``load(onnx:precision:)`` accepts on this machine.
     var precisions: [InferencePrecision] { get }
 
-    /// Whether ``InferencePrecision/exact`` is computed in a different way than `float32`.
+    /// Whether ``InferencePrecision/exact`` is computed differently from `float32`.
     var distinguishesExact: Bool { get }
 
     /// What the engine lacks for a network, as far as that is known without loading it; text that completes "the

@@ -8,7 +8,7 @@
 
 namespace cdicom {
 
-/// The maximum number of items kept of one sequence. Items are frames; a series of images has a tenth of that number.
+/// The maximum number of items kept of one sequence, such as frames; a series of images has a tenth of that.
 const size_t most_items = size_t(1) << 18;
 
 /// One value as stored, with the information needed to interpret it.
