@@ -13,11 +13,11 @@
 enum { PHOTO_GROUP = 32 };
 
 /*
- * Resamples one row to `count` pixels: pixel i is the sum of pixels from column starts[i] on, each with its weight (in
- * units of 1 / (1 << 22), not negative, with a sum of 1 << 22 except for rounding), rounded and clamped to bytes. There
- * are `groups` × 4 weights per pixel, the last ones 0. A group of four is k0 k1 k0 k1 k0 k1 0 0 k2 k3 k2 k3 k2 k3 0 0
- * of the low 11 bits, then the same of the remaining bits. `row` must be readable for 4 × groups + 2 pixels from every
- * start.
+ * Resamples one row to `count` pixels: pixel i is the sum of pixels from column starts[i] on, each with its weight (an
+ * integer that represents weight × (1 << 22), not negative; the weights sum to 1 << 22 except for rounding), rounded
+ * and clamped to bytes. There are `groups` × 4 weights per pixel, the last ones 0. A group of four is
+ * k0 k1 k0 k1 k0 k1 0 0 k2 k3 k2 k3 k2 k3 0 0 of the low 11 bits, then the same of the remaining bits. `row` must be
+ * readable for 4 × groups + 2 pixels from every start.
  */
 void photo_resize_row(
     const uint8_t *row, const int32_t *starts, const int16_t *weights, size_t groups, size_t count, uint8_t *out);

@@ -36,7 +36,7 @@ void cposix_restore_priority(void);
    input is /dev/null. Returns the pid once the program has been executed, or -errno. */
 pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int detach_input);
 /* The same in a separate session, which no terminal can end and which outlives this process: standard input is
-   /dev/null, both outputs are the descriptor. */
+   /dev/null, both outputs go to the descriptor. */
 pid_t cposix_spawn_detached(const char *path, char *const argv[], char *const envp[], int output);
 /* Collects the child if it has ended, without waiting: 2 while it runs, 1 and its code when it exited, 0 and the signal
    when one killed it, or -errno. */

@@ -23,9 +23,9 @@ struct LabelField {
         offsets = grid.axes.map(\.offsets)
         let spacing = SIMD3(grid.axes[0].spacing, grid.axes[1].spacing, grid.axes[2].spacing)
         self.spacing = spacing
-        // Gradients are computed over three voxels on every side, over up to six where those are 5 mm, and over one and
-        // a half times the largest spacing: smaller ranges would show the steps between voxels and slices. At most
-        // seven voxels along an axis are read.
+        // Gradients are computed over the largest of three distances on every side: three voxels; six voxels, but at
+        // most 5 mm; one and a half times the largest spacing. Smaller distances would show the steps between voxels
+        // and slices. At most seven voxels along an axis are read.
         let radius = max(3 * spacing.min(), min(6 * spacing.min(), 5), 1.5 * spacing.max())
         taps = (0..<3).map { axis in
             // No volume is a million voxels long, whatever its spacings state.
