@@ -7,7 +7,7 @@ public enum STLWriter {
     /// Writes `mesh` in millimetres.
     ///
     /// The header is `SPACE=LPS UNIT=mm` (or `SPACE=RAS`, as 3D Slicer tags its files) and the name, shortened to fit,
-    /// with "_" for anything but printable ASCII. Normals are computed from the corners; a triangle without area has a
+    /// with `_` for anything but printable ASCII. Normals are computed from the corners; a triangle without area has a
     /// zero normal. LPS negates x and y, which is a rotation, so corners stay counter-clockwise seen from outside.
     ///
     /// - Throws: ``MeshFileError``: `invalidMesh` before anything is written, `cannotWrite` with the system's reason;
