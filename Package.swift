@@ -177,8 +177,7 @@ let package = Package(
         .target(
             name: "NocturneSupervisor",
             dependencies: ["NocturneSystem", "NocturneConcurrency", "NocturneBatch", "CPosix"],
-            // Its tests look inside, and they run in release.
-            swiftSettings: settings + [.unsafeFlags(["-enable-testing"])]
+            swiftSettings: settings
         ),
         .executableTarget(
             name: "nocturne",

@@ -49,6 +49,9 @@ class InflateStream {
         return taken;
     }
 
+    /// Whether the last block of the stream has been decoded.
+    bool is_complete() const { return is_complete_; }
+
   private:
     static const size_t buffer_size = 4096;
 
@@ -89,6 +92,7 @@ class InflateStream {
         state_.avail_out = static_cast<uInt>(space);
         // Called even without space: an error directly ahead is then detected, as in DCMTK.
         const int code = ::inflate(&state_, Z_NO_FLUSH);
+        if (code == Z_STREAM_END) is_complete_ = true;
         if (code != Z_OK && code != Z_BUF_ERROR && code != Z_STREAM_END) is_failed_ = true;
         std::memmove(input_, state_.next_in, state_.avail_in);
         input_count_ = state_.avail_in;
@@ -100,7 +104,7 @@ class InflateStream {
     const std::unique_ptr<FileBytes> file_;
     uint64_t next_, delivered_ = 0;
     z_stream state_;
-    bool is_ready_ = false, is_failed_ = false, is_padded_ = false;
+    bool is_ready_ = false, is_failed_ = false, is_padded_ = false, is_complete_ = false;
     uint8_t input_[buffer_size], output_[buffer_size];
     size_t input_count_ = 0, output_count_ = 0;
 };
@@ -137,6 +141,11 @@ bool InflatedBytes::copy(uint64_t at, size_t count, void *target) {
     if (!has(at, count)) return false;
     if (count > 0) std::memcpy(target, bytes_.data() + at, count);
     return true;
+}
+
+bool InflatedBytes::is_cut() {
+    inflate(inflated_allowance);
+    return ended_ && !stream_->is_complete();
 }
 
 uint64_t InflatedBytes::left(uint64_t at) {

@@ -96,6 +96,9 @@ cdicom_code cdicom::read_object(const char *path, bool with_frames, Object &obje
         return fail(error, CDICOM_NOT_READABLE,
                     "the deflated data set swells beyond 256 MiB, which no single slice does");
     }
+    if (inflated && inflated->is_cut()) {
+        return fail(error, CDICOM_NOT_READABLE, "the file is cut or damaged: its deflated data set has no end");
+    }
     if (outcome != Walk::Outcome::fine) return report(outcome, error);
     if (object.set.values.empty() && object.pixels.kind == PixelElement::none) {
         return report(Walk::Outcome::not_understood, error);

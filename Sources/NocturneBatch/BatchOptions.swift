@@ -100,14 +100,3 @@ public struct BatchOptions: Sendable {
         self.supervision = supervision
     }
 }
-
-// Under these names the files that are not rewritten yet read the options.
-extension BatchOptions {
-    var threads: Int { resources.threads }
-    var memoryBytes: Int? { resources.memoryBytes }
-    var overwrite: Bool { rules.overwrite }
-    var watch: FolderWatcher? { rules.watch }
-    var hours: WorkingHours { rules.hours }
-    var previousDeath: String? { supervision.previousCrash }
-    var supervisor: String? { supervision.supervisor }
-}

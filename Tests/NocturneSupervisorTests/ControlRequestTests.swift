@@ -1,11 +1,10 @@
 import Foundation
 import NocturneBatch
+import NocturneSupervisor
 import NocturneSystem
 import NocturneTestSupport
 import Synchronization
 import Testing
-
-@testable import NocturneSupervisor
 
 @Suite("Requests to a run through its output folder")
 struct ControlRequestTests {

@@ -1,7 +1,6 @@
 import Foundation
+import NocturneSupervisor
 import Testing
-
-@testable import NocturneSupervisor
 
 @Suite("The hand-over between processes")
 struct ProcessHandoverTests {

@@ -1,7 +1,6 @@
 import Foundation
+import NocturneSupervisor
 import Testing
-
-@testable import NocturneSupervisor
 
 @Suite("Requests to stop")
 struct StopStateMachineTests {

@@ -1,8 +1,7 @@
 import Foundation
+import NocturneSupervisor
 import NocturneTestSupport
 import Testing
-
-@testable import NocturneSupervisor
 
 @Suite("What the supervisor decides")
 struct SupervisorStateMachineTests {

@@ -1,7 +1,6 @@
 import Foundation
+import NocturneSupervisor
 import Testing
-
-@testable import NocturneSupervisor
 
 /// Events in the order of a script, and what the supervisor does about them.
 private struct ScriptedProcess: SupervisorProcess {

@@ -200,9 +200,19 @@ struct NameTests {
         }
         try plant("v", trap)
         try plant(".nocturne/staging/v", trap)
-        for name in ["batch.json", "batch.json.part", "statistics.csv.part", "retry.txt", "events.jsonl"] {
+        try plant("statistics.csv.part", trap + "/file")
+        try plant("batch.json", trap + "/file")
+        // A new batch does not begin where its reports would replace anything.
+        let refusedReport = try bench.run()
+        #expect(refusedReport.status == 2)
+        #expect(refusedReport.errors.contains("batch.json"))
+        try FileManager.default.removeItem(atPath: bench.output + "/batch.json")
+        #expect(try bench.run().status == 0)
+        for name in ["batch.json", "retry.txt", "events.jsonl"] {
+            try FileManager.default.removeItem(atPath: bench.output + "/" + name)
             try plant(name, trap + "/file")
         }
+        try plant("batch.json.part", trap + "/file")
         let tool = try bench.run()
         #expect(tool.status == 0, "\(tool.errors)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: trap) == ["file"])

@@ -34,7 +34,7 @@ from nocturne_tools.paths import ROOT
 
 TESTS = "NocturneConcurrencyTests"
 # Tests that use no threads, and tests of the build environment.
-LEFT_OUT = "StateMachine|NightTests"
+LEFT_OUT = "StateMachine|BatchConditionTests"
 
 MANIFEST = """// swift-tools-version: {tools}
 import PackageDescription

@@ -85,14 +85,14 @@ extension OutputFolder {
     }
 }
 
-/// Refusing to begin where a person's own files would be overwritten.
+/// Refusing to start where a user's own files would be overwritten.
 extension OutputFolder {
     /// Files about the whole batch, which a run writes into the output folder.
     static let reportNames = ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf"]
 
     /// Before the first run in a folder: nothing may be there that has a name of the batch's own files.
     /// - Throws: ``BatchError`` naming the file. Nothing was written.
-    func checkReportsAreOwn() throws(BatchError) {
+    public func checkReportsAreOwn() throws(BatchError) {
         guard !holdsBatch else { return }
         for name in Self.reportNames where FileSystem.kind(path + "/" + name) != .nothing {
             // A run that was killed before it had a journal may have begun its events.

@@ -20,15 +20,15 @@ struct RunLimits: Codable, Sendable {
     /// Those that an earlier engine of this run has recorded, or new ones.
     /// - Throws: ``JournalError``.
     init(_ options: BatchOptions, _ journal: Journal, time: any TimeSource = SystemTime()) async throws(JournalError) {
-        if options.previousDeath != nil, options.supervisor != nil,
-            let recorded = try await journal.value(of: .runLimits), recorded.supervisor == options.supervisor
+        if options.supervision.previousCrash != nil, options.supervision.supervisor != nil,
+            let recorded = try await journal.value(of: .runLimits), recorded.supervisor == options.supervision.supervisor
         {
             self = recorded
             return
         }
-        supervisor = options.supervisor
-        memoryBytes = options.memoryBytes ?? MemoryBudget.defaultTotal(MemoryReading.take())
-        deadline = options.watch == nil ? options.hours.deadline(after: time.wallClock.seconds) : nil
+        supervisor = options.supervision.supervisor
+        memoryBytes = options.resources.memoryBytes ?? MemoryBudget.defaultTotal(MemoryReading.take())
+        deadline = options.rules.watch == nil ? options.rules.hours.deadline(after: time.wallClock.seconds) : nil
         if supervisor != nil { try await journal.set(.runLimits, to: self) }
     }
 

@@ -23,6 +23,7 @@ public enum Detachment {
         if state.isHeld {
             throw BatchError(.outputInUse, path: output.path, detail: "\(state.holderText) is working on this batch")
         }
+        try output.checkReportsAreOwn()
         try output.create()
         signal(SIGCHLD, SIG_DFL)
         let path = log(of: output)

@@ -10,7 +10,7 @@ public enum ProcessHandover: Codable, Sendable, Hashable {
     case detachedSupervisor(readyDescriptor: Int32)
     case engine(EngineHandover)
 
-    static let variable = "NOCTURNE_HANDOVER"
+    package static let variable = "NOCTURNE_HANDOVER"
 
     /// What this process was given; nil for one that a person has started. Read once, and removed from the environment so
     /// that no program started from here takes it for its own.
@@ -27,12 +27,12 @@ public enum ProcessHandover: Codable, Sendable, Hashable {
     }
 
     /// Nil for a text that is not a hand-over.
-    init?(text: String) {
+    package init?(text: String) {
         guard let handover = try? JSONDecoder().decode(ProcessHandover.self, from: Data(text.utf8)) else { return nil }
         self = handover
     }
 
-    var text: String {
+    package var text: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         // Strings and numbers always encode.
@@ -40,7 +40,7 @@ public enum ProcessHandover: Codable, Sendable, Hashable {
     }
 
     /// The environment of the process that is to be given this.
-    func environment(_ inherited: [String: String]) -> [String: String] {
+    package func environment(_ inherited: [String: String]) -> [String: String] {
         var environment = inherited
         environment[ProcessHandover.variable] = text
         // A crash is reported in one line. The backtrace, which shows parts of the memory, only on request.

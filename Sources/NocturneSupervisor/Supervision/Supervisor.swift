@@ -1,7 +1,7 @@
 import NocturneSystem
 
 /// What a supervisor needs of the operating system.
-protocol SupervisorProcess: Sendable {
+package protocol SupervisorProcess: Sendable {
     /// Time that never goes back.
     var monotonic: Duration { get }
     /// How many processes the kernel has killed so far because memory ran out; nil where it does not count them.
@@ -22,7 +22,7 @@ protocol SupervisorProcess: Sendable {
 }
 
 /// What happens to a supervisor.
-enum SupervisorEvent: Sendable, Hashable {
+package enum SupervisorEvent: Sendable, Hashable {
     case signal(Int32)
     case exited(Int32)
     case crashed(signal: Int32)
@@ -31,17 +31,17 @@ enum SupervisorEvent: Sendable, Hashable {
 }
 
 /// The small parent of the engine: performs what ``SupervisorStateMachine`` decides, on one thread, until it ends.
-struct Supervisor<Process: SupervisorProcess> {
+package struct Supervisor<Process: SupervisorProcess> {
     private var machine = SupervisorStateMachine()
-    private(set) var process: Process
+    package private(set) var process: Process
     private var engineStart = Duration.zero
     private var killsAtStart: Int?
     private var deadline: Duration?
 
-    init(_ process: Process) { self.process = process }
+    package init(_ process: Process) { self.process = process }
 
     /// Returns once there is nothing left to supervise.
-    mutating func run() -> SupervisorEnd {
+    package mutating func run() -> SupervisorEnd {
         var actions = machine.begin()
         while true {
             var next: [SupervisorStateMachine.Action] = []

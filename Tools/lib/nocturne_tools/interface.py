@@ -7,9 +7,9 @@ is worded differently, this is the only file of Tools to change.
 from __future__ import annotations
 
 # The disk of the output folder.
-WAITS_FOR_DISK_SPACE = "waiting for room"
-HAS_DISK_SPACE_AGAIN = "has room again"
-STATUS_WAITS_FOR_DISK_SPACE = "room on the disk"
+WAITS_FOR_DISK_SPACE = "waiting for free space"
+HAS_DISK_SPACE_AGAIN = "has free space again"
+STATUS_WAITS_FOR_DISK_SPACE = "free space on the disk"
 DISK_IS_FULL = "is full"
 DISK_HAS_NO_MORE_FILES = "more files can be made"
 
@@ -33,11 +33,11 @@ ENGINE_DIED = "engine crashed"
 ENGINE_KILLED = "the engine crashed: signal 9"
 SCAN_CRASHED_TWICE = "crashed twice while reading it"
 OUT_OF_MEMORY = "memory ran out"
-WAITS_FOR_MEMORY = "waits until there is room"
+WAITS_FOR_MEMORY = "waits until there is enough"
 
 # Hours and detaching.
 NOTHING_STARTED_BEFORE = "Nothing is started before {time}"
-NOT_STARTED = "Not begun"
+NOT_STARTED = "Not started"
 ATTACH_HINT = "nocturne attach"
 
 # The error for an unknown fault point lists all of them between these two texts.

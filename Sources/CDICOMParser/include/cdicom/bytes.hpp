@@ -64,6 +64,9 @@ class InflatedBytes : public Bytes {
     ~InflatedBytes() override;
     /// Whether more was requested than any slice needs.
     bool too_large() const { return too_large_; }
+    /// Inflates the remaining part. Returns whether it ends, or is damaged, before the last block: the last bytes that
+    /// were inflated may then be wrong, because the stream reads one zero byte after the end of the file.
+    bool is_cut();
 
     bool has(uint64_t at, uint64_t count) override;
     const uint8_t *view(uint64_t at, size_t count) override { return has(at, count) ? bytes_.data() + at : nullptr; }
