@@ -13,7 +13,7 @@ using cdicom::PixelElement;
 using cdicom::Samples;
 using cdicom::Table;
 
-/// Passes the samples of `part`, one each pixel, to `convert`, which returns floats.
+/// Passes the samples of `part`, one per pixel, to `convert`, which returns floats.
 template <typename Cell, typename Convert>
 void each(const Samples &samples, const Layout &layout, const cdcmtk_rectangle &part, float *pixels, Convert convert) {
     const size_t width = static_cast<size_t>(part.width);

@@ -3,14 +3,14 @@
 
 #include "codecs.hpp"
 
-/// One open object, and the frame of it that was decoded last.
+/// One open object, and its most recently decoded frame.
 struct cdcmtk_decoder {
     cdicom::Object object;
     cdicom::Layout layout;
     cdicom::Samples samples;
     uint32_t kept_frame = 0;
     std::vector<std::string> notes;
-    /// The notes as handed out, one a line.
+    /// The notes as returned to the caller, one per line.
     std::string joined_notes;
 
     cdicom_code decode(uint32_t frame, cdicom_error *error);

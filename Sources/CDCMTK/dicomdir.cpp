@@ -11,9 +11,9 @@ extern "C" cdicom_code cdcmtk_read_directory(const char *path, int (*visit)(void
         if (code != CDICOM_OK) return code;
         DcmDataset *set = file.getDataset();
         DcmSequenceOfItems *records = nullptr;
-        // Not DcmDicomDir: it opens the files that the directory names, wherever they are.
+        // DcmDicomDir is not used: it opens the files that the directory names, wherever they are.
         if (!set || set->findAndGetSequence(DCM_DirectoryRecordSequence, records).bad() || !records) return CDICOM_OK;
-        // By the list's own cursor: getItem(n) starts from the first item each time.
+        // Uses the list's own cursor, because getItem(n) starts from the first item each time.
         for (DcmObject *record = records->nextInContainer(nullptr); record; record = records->nextInContainer(record)) {
             DcmItem *item = dynamic_cast<DcmItem *>(record);
             OFString reference;

@@ -15,11 +15,11 @@ using cdicom::Object;
 using cdicom::PixelElement;
 using cdicom::Value;
 
-/// The most items of sequences that are kept, those of all levels together.
+/// The maximum number of sequence items that are kept, over all levels.
 const size_t most_items = size_t(1) << 20;
-/// Values of more bytes are left out.
+/// Longer values, in bytes, are omitted.
 const Uint32 longest_value = 1u << 22;
-/// Levels of sequences that are kept; what is read lies in the first few.
+/// Number of sequence levels that are kept; all values that are read are in the first few.
 const int deepest = 8;
 
 void put(Value &value, const char *vr, const void *bytes, size_t count) {
@@ -75,7 +75,7 @@ void collect(DcmItem &item, Node &node, size_t &budget, int depth) {
     }
 }
 
-/// Copies native pixels as little endian, whatever they were: DCMTK has swapped the bytes of 16-bit words.
+/// Copies native pixels as little endian, whatever their order: DCMTK has swapped the bytes of 16-bit words.
 void collect_native(DcmPixelData &data, DcmDataset &set, bool is_big_endian, std::vector<uint8_t> &bytes) {
     Uint8 *cells = nullptr;
     Uint16 *words = nullptr;
@@ -97,7 +97,7 @@ void collect_native(DcmPixelData &data, DcmDataset &set, bool is_big_endian, std
     }
 }
 
-/// Copies the fragments of compressed pixels one behind the other, and their offset table.
+/// Copies the fragments of compressed pixels consecutively, and their offset table.
 void collect_fragments(DcmPixelSequence &sequence, PixelElement &pixels, std::vector<uint8_t> &all) {
     DcmObject *next = nullptr;
     bool is_first = true;
@@ -119,13 +119,13 @@ void collect_fragments(DcmPixelSequence &sequence, PixelElement &pixels, std::ve
     }
 }
 
-/// The entry of CDICOMParser's table for a syntax of DCMTK; null for one that is unknown to either.
+/// The entry of CDICOMParser's table for a syntax of DCMTK; null if either does not know it.
 const cdicom::TransferSyntax *syntax_of(const DcmXfer &syntax) {
     if (syntax.getXfer() == EXS_Unknown || !syntax.getXferID()) return nullptr;
     return cdicom::find_syntax(syntax.getXferID());
 }
 
-/// Copies the pixels, however they lie, into the object's own bytes.
+/// Copies the pixels, whatever their encoding, into the object's own bytes.
 void collect_pixels(DcmDataset &set, Object &object) {
     DcmElement *element = nullptr;
     if (set.findAndGetElement(DCM_PixelData, element).bad() || !element) return;
@@ -164,7 +164,7 @@ cdicom_code cdcmtk::read_object_with_dcmtk(const char *path, bool with_pixels, O
     size_t budget = most_items;
     collect(*set, object.set, budget, 0);
     if (file.getMetaInfo()) collect(*file.getMetaInfo(), object.meta, budget, 0);
-    // What the file states, if it does; otherwise what DCMTK's parser has found from the first elements.
+    // The syntax stated in the file, or else the one that DCMTK's parser detected from the first elements.
     object.syntax_uid = object.meta.text(cdicom::tag::TransferSyntaxUID);
     const DcmXfer syntax =
         object.syntax_uid.empty() ? DcmXfer(set->getOriginalXfer()) : DcmXfer(object.syntax_uid.c_str());

@@ -10,8 +10,8 @@ using cdcmtk::fail;
 using cdicom::Layout;
 using cdicom::Samples;
 
-/// Checks the stream's own header before it is decoded: a stream smaller than the object's header states would leave
-/// part of the picture undefined.
+/// Checks the stream's own header before decoding: a stream whose image is smaller than the object's header states
+/// would leave part of the image undefined.
 cdicom_code check(const cdcmtk::Codestream &facts, const Layout &layout, size_t bytes, bool is_ls,
                   cdicom_error *error) {
     if (facts.components != layout.samples || facts.rows != layout.rows || facts.columns != layout.columns) {
@@ -26,8 +26,8 @@ cdicom_code check(const cdcmtk::Codestream &facts, const Layout &layout, size_t 
                     "the compressed stream has " + std::to_string(facts.precision)
                         + " bits a pixel, the header allocates " + std::to_string(layout.allocated));
     }
-    // No memory is taken for a picture the stream cannot hold: a block of 8 × 8 takes a bit at least, and in JPEG-LS a
-    // row does.
+    // No memory is allocated for an image that the stream cannot contain: a block of 8 × 8 needs at least one bit, and
+    // in JPEG-LS each row does.
     if (layout.rows > bytes * 8 || (!is_ls && layout.pixels() > static_cast<uint64_t>(bytes) * 1024)) {
         return fail(error, CDICOM_WRONG_PIXEL_LENGTH,
                     std::to_string(bytes) + " compressed bytes cannot hold " + std::to_string(layout.pixels())
@@ -36,7 +36,7 @@ cdicom_code check(const cdcmtk::Codestream &facts, const Layout &layout, size_t 
     return CDICOM_OK;
 }
 
-/// Decodes the stream as the only frame of a data set of its own, so that nothing else in the file affects the decoder.
+/// Decodes the stream as the only frame of a separate data set, so that nothing else in the file affects the decoder.
 cdicom_code decode_alone(const std::vector<uint8_t> &stream, const Layout &layout, E_TransferSyntax syntax,
                          unsigned bits, void *target, size_t bytes, cdicom_error *error) {
     DcmDataset set;
@@ -72,7 +72,7 @@ cdicom_code decode_alone(const std::vector<uint8_t> &stream, const Layout &layou
     const cdcmtk::DamageWarning warning;
     condition = data.getUncompressedFrame(&set, 0, fragment, target, static_cast<Uint32>(bytes), colours);
     if (condition.bad()) {
-        // DCMTK's answer to a request for the fragment after the last.
+        // DCMTK returns this code for a fragment after the last one.
         const bool ended = condition == EC_IllegalCall;
         fail(error, CDICOM_DECODER_FAILED, condition);
         if (ended && error) {

@@ -41,7 +41,7 @@ OPJ_BOOL seek_source(OPJ_OFF_T place, void *data) {
     return OPJ_TRUE;
 }
 
-/// Keeps the decoder's first error message; later ones only follow from it.
+/// Keeps the decoder's first error message; later ones are only consequences of it.
 void keep_message(const char *message, void *data) {
     std::string &kept = *static_cast<std::string *>(data);
     if (!kept.empty() || !message) return;
@@ -51,7 +51,7 @@ void keep_message(const char *message, void *data) {
 
 void ignore_message(const char *, void *) {}
 
-/// The value of the low `bits` of `value`, the highest of them being the sign if `is_signed`.
+/// The low `bits` of `value`; the highest of them is the sign if `is_signed`.
 int32_t in_bits(int32_t value, unsigned bits, bool is_signed) {
     if (bits >= 32) return value;
     const uint32_t mask = (1u << bits) - 1;
@@ -59,12 +59,12 @@ int32_t in_bits(int32_t value, unsigned bits, bool is_signed) {
     return is_signed && (low >> (bits - 1)) != 0 ? static_cast<int32_t>(low | ~mask) : static_cast<int32_t>(low);
 }
 
-/// Whether the stream has a colour transform, which the decoder has undone: stated in its COD segment.
+/// Whether the stream has a colour transform, which the decoder has then inverted: stated in its COD segment.
 bool has_colour_transform(const std::vector<uint8_t> &stream) {
     size_t at = 2;
     const bool bare = stream.size() > 2 && stream[0] == 0xFF && stream[1] == 0x4F;
     if (!bare) {
-        // Inside JP2 boxes the stream begins with SOC and SIZ.
+        // Inside JP2 boxes the stream starts with SOC and SIZ.
         static const uint8_t start[] = {0xFF, 0x4F, 0xFF, 0x51};
         const auto found = std::search(stream.begin(), stream.end(), std::begin(start), std::end(start));
         if (found == stream.end()) return false;
@@ -77,7 +77,7 @@ bool has_colour_transform(const std::vector<uint8_t> &stream) {
     return false;
 }
 
-/// OpenJPEG at one stream. Steps return null, or what to say when OpenJPEG itself gives no message.
+/// An OpenJPEG decoder for one stream. Steps return null, or a message to use if OpenJPEG itself gives none.
 class Decoder {
   public:
     explicit Decoder(const std::vector<uint8_t> &stream)
@@ -94,7 +94,7 @@ class Decoder {
         opj_dparameters_t parameters;
         opj_set_default_decoder_parameters(&parameters);
         if (!opj_setup_decoder(codec_.get(), &parameters)) return "no set-up";
-        // A stream that ends early is an error, not a picture with a blank part.
+        // A truncated stream is an error, not an image with a blank part.
         if (!opj_decoder_set_strict_mode(codec_.get(), OPJ_TRUE)) return "no strict mode";
         return nullptr;
     }
@@ -132,7 +132,7 @@ class Decoder {
     std::unique_ptr<opj_image_t, void (*)(opj_image_t *)> image_;
 };
 
-/// Puts the components of a picture side by side. False when one does not fill the picture.
+/// Interleaves the components of an image. False if a component does not cover the image.
 bool copy_components(const opj_image_t &image, const Layout &layout, Samples &samples) {
     const size_t width = static_cast<size_t>(layout.columns), height = static_cast<size_t>(layout.rows);
     const size_t count = width * height, components = static_cast<size_t>(layout.samples);
@@ -143,7 +143,7 @@ bool copy_components(const opj_image_t &image, const Layout &layout, Samples &sa
             || component.prec > 32) {
             return false;
         }
-        // Some writers leave the sign out of the stream; the object's own PixelRepresentation decides.
+        // Some writers omit the sign in the stream; the object's own PixelRepresentation decides.
         const bool differ = (component.sgnd != 0) != layout.is_signed;
         const unsigned bits = differ ? std::min<unsigned>(component.prec, layout.stored) : layout.stored;
         int32_t *values = samples.as<int32_t>() + number;
@@ -167,7 +167,7 @@ cdicom_code cdcmtk::decode_jpeg2000(const std::vector<uint8_t> &stream, const La
     if (!fault) fault = decoder.read_header();
     if (fault) return refuse(fault);
     const opj_image_t &image = decoder.image();
-    // Size first: only then may the decoder take memory for the picture.
+    // The size is checked first: only then may the decoder allocate memory for the image.
     if (image.numcomps != layout.samples || image.x1 - image.x0 != layout.columns
         || image.y1 - image.y0 != layout.rows) {
         return fail(error, CDICOM_DECODER_FAILED,

@@ -17,7 +17,7 @@ cdicom_code prepare(cdicom_error *error) {
     static std::once_flag once;
     std::call_once(once, [] {
         silence_log();
-        // Colour spaces stay as stored, the samples of a pixel side by side.
+        // Colour spaces stay as stored, with the samples of a pixel adjacent.
         DJDecoderRegistration::registerCodecs(EDC_never, EUC_default, EPC_colorByPixel);
         DJLSDecoderRegistration::registerCodecs(EJLSUC_default, EJLSPC_colorByPixel);
     });

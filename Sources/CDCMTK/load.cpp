@@ -6,17 +6,17 @@
 
 namespace {
 
-/// DCMTK's parser recurses once for every sequence inside a sequence and has no limit of its own. Each level takes
-/// about 0.5 to 1.6 KiB of stack, so this is some hundreds of levels; real objects have fewer than twenty.
+/// DCMTK's parser recurses once for every nested sequence and has no limit of its own. Each level needs about 0.5 to
+/// 1.6 KiB of stack, so this allows some hundreds of levels; real objects have fewer than twenty.
 const size_t stack_allowance = 1 << 20;
 
-/// A deflated data set can swell a thousandfold, and its values cannot stay in the file. One slice needs far less.
+/// A deflated data set can grow a thousandfold, and its values cannot stay in the file. One slice needs far less.
 const offile_off_t inflated_allowance = offile_off_t(1) << 28;
 
-/// A file stream that reports an error once its reader has recursed too deep.
+/// A file stream that reports an error once its reader has recursed too deeply.
 ///
-/// The stack itself is measured, at every read. A scan of the file before it is parsed could be misled by a hostile
-/// file, and would not see the levels inside a deflated data set.
+/// The stack itself is measured, at every read. A scan of the file before parsing could be misled by a hostile file,
+/// and would not detect the levels inside a deflated data set.
 class GuardedStream : public DcmInputFileStream {
   public:
     explicit GuardedStream(const char *path) : DcmInputFileStream(OFFilename(path)), start_(here()) {}
@@ -54,7 +54,7 @@ class GuardedStream : public DcmInputFileStream {
         return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     }
 
-    /// Whether the reader is too deep, or the `length` bytes that are asked for are too many.
+    /// Whether the reader is nested too deeply, or the `length` requested bytes are too many.
     bool check(offile_off_t length = 0) {
         const uintptr_t now = here();
         if ((now < start_ ? start_ - now : now - start_) > stack_allowance) too_deep_ = true;

@@ -6,20 +6,20 @@
 
 namespace {
 
-/// Where the first warning of this thread that means damage goes while a decoder runs.
+/// Receives the first warning of this thread that indicates damage while a decoder runs.
 thread_local std::string *kept_warning = nullptr;
 
-/// Whether a warning means that the picture is not the one that was compressed.
+/// Whether a warning indicates that the decoded image differs from the original.
 bool means_damage(const std::string &warning) {
     const std::string beginning = "Corrupt JPEG data: ";
     if (warning.compare(0, beginning.size(), beginning) != 0) return false;
-    // Some writers put a few bytes of padding there; more means that the decoder has lost its place.
+    // Some writers add a few bytes of padding there; more indicates that the decoder has lost synchronization.
     const std::string rest = warning.substr(beginning.size());
     if (rest.find("extraneous bytes") == std::string::npos) return true;
     return std::strtoul(rest.c_str(), nullptr, 10) > 4;
 }
 
-/// Takes the place of DCMTK's console output. Nothing is ever written; one kind of warning is kept for its decoder.
+/// Replaces DCMTK's console output. Nothing is ever written; one kind of warning is stored for its decoder.
 class WarningAppender : public dcmtk::log4cplus::Appender {
   public:
     ~WarningAppender() override { destructorImpl(); }

@@ -67,7 +67,7 @@ DcmItem &cdcmtk::add_item(DcmItem &item, const DcmTagKey &sequence) {
 void cdcmtk::put_code(DcmItem &item, const DcmTagKey &sequence, const char *scheme, const char *value,
                       const char *meaning) {
     DcmItem &code = add_item(item, sequence);
-    // A code value of more than 16 characters has an element of its own.
+    // A code value of more than 16 characters has a separate element.
     put(code, std::strlen(value) > 16 ? DCM_LongCodeValue : DCM_CodeValue, value);
     put(code, DCM_CodingSchemeDesignator, scheme);
     put(code, DCM_CodeMeaning, meaning);
@@ -84,7 +84,7 @@ void cdcmtk::refer_to(DcmItem &parent, const DcmTagKey &sequence, const ObjectSo
 
 namespace {
 
-/// What is copied when it is present: modules Patient, General Study, Patient Study, Frame of Reference.
+/// Elements copied if present: modules Patient, General Study, Patient Study, Frame of Reference.
 const DcmTagKey copied[] = {
     DCM_SpecificCharacterSet, DCM_TimezoneOffsetFromUTC,
     DCM_PatientName, DCM_PatientID, DCM_IssuerOfPatientID, DCM_IssuerOfPatientIDQualifiersSequence,
@@ -102,13 +102,13 @@ const DcmTagKey copied[] = {
     DCM_FrameOfReferenceUID, DCM_PositionReferenceIndicator,
 };
 
-/// What must be present, if only empty.
+/// Elements that must be present, even if empty.
 const DcmTagKey present[] = {
     DCM_PatientName, DCM_PatientID, DCM_PatientBirthDate, DCM_PatientSex, DCM_StudyDate, DCM_StudyTime,
     DCM_ReferringPhysicianName, DCM_StudyID, DCM_AccessionNumber, DCM_PositionReferenceIndicator,
 };
 
-/// The first of these that the source states.
+/// The value of the first of these tags that the source states.
 std::string first_stated(DcmItem &set, std::initializer_list<DcmTagKey> tags, const char *otherwise) {
     for (const DcmTagKey &tag : tags) {
         const std::string text = cdcmtk::text_in(set, tag);
@@ -117,7 +117,7 @@ std::string first_stated(DcmItem &set, std::initializer_list<DcmTagKey> tags, co
     return otherwise;
 }
 
-/// The number of the source's series followed by three digits, so that both series are neighbours in a list.
+/// The number of the source's series followed by three digits, so that both series are adjacent in a list.
 std::string series_number(DcmItem &set, bool is_segmentation) {
     Sint32 number = 0;
     const int ours = is_segmentation ? 1 : 2;
@@ -138,7 +138,7 @@ void cdcmtk::copy_modules(DcmDataset &source, cdcmtk_object &object) {
     if (text_in(set, DCM_FrameOfReferenceUID).empty()) put(set, DCM_FrameOfReferenceUID, object.fallback_frame_uid);
     object.frame_uid = text_in(set, DCM_FrameOfReferenceUID);
     object.study_uid = text_in(set, DCM_StudyInstanceUID);
-    // Never the current date: the same source gives the same bytes.
+    // The current date is never used: the same source gives the same bytes.
     const std::string date = first_stated(
         source, {DCM_ContentDate, DCM_SeriesDate, DCM_AcquisitionDate, DCM_StudyDate}, "19000101");
     const std::string time = first_stated(

@@ -6,13 +6,13 @@
 
 #include <memory>
 
-// DCMTK's own dcmseg and dcmrt are not used: dcmseg of 3.6.7 has no label maps, needs all frames in memory and writes
-// the current date; dcmrt checks every element before it returns the few that are needed. Plain data sets take less
-// code.
+// DCMTK's own dcmseg and dcmrt are not used: dcmseg of 3.6.7 does not support label maps, needs all frames in memory
+// and writes the current date; dcmrt checks every element before it returns the few that are needed. Plain data sets
+// need less code.
 
 namespace cdcmtk {
 
-/// Like ``cdicom::fail``, also for the codes of cdcmtk_objects.h.
+/// Like ``cdicom::fail``, but also for the codes of cdcmtk_objects.h.
 int refuse(cdicom_error *error, int code, const std::string &text);
 int refuse(cdicom_error *error, int code, const OFCondition &condition);
 
@@ -30,10 +30,10 @@ int guarded_object(cdicom_error *error, Body body) noexcept {
 /// A number as a decimal string of at most 16 characters.
 std::string decimal(double value);
 
-/// The text of an element with its backslashes, "" when missing.
+/// The text of an element including its backslashes, "" when missing.
 std::string text_in(DcmItem &item, const DcmTagKey &tag);
 
-/// `count` finite numbers of an element that holds just those.
+/// Reads `count` finite numbers of an element that contains exactly these.
 bool numbers_in(DcmItem &item, const DcmTagKey &tag, double *values, unsigned long count);
 
 /// The first item of a sequence, or null.
@@ -51,7 +51,7 @@ void for_each_item(DcmItem &item, const DcmTagKey &tag, Body body) {
     }
 }
 
-/// A condition of DCMTK as an exception, so that building a data set reads as a list.
+/// A condition of DCMTK as an exception, so that code that builds a data set is a plain sequence of calls.
 struct ConditionError {
     OFCondition condition;
 };
@@ -62,23 +62,23 @@ inline void must(const OFCondition &condition) {
 void put(DcmItem &item, const DcmTagKey &tag, const std::string &text);
 void put(DcmItem &item, const DcmTagKey &tag, Uint16 value);
 
-/// A new item at the end of a sequence, which is made if need be.
+/// Adds an item at the end of a sequence, which is created if necessary.
 DcmItem &add_item(DcmItem &item, const DcmTagKey &sequence);
 
 void put_code(DcmItem &item, const DcmTagKey &sequence, const char *scheme, const char *value, const char *meaning);
 
 }  // namespace cdcmtk
 
-/// A slice of the grid in the files.
+/// A slice of the grid and its source file.
 struct ObjectSource {
     std::string class_uid, instance_uid, series_uid, position;
     uint32_t frame = 0;
     bool is_multi_frame = false;
-    /// The index of the instance among all that are referred to.
+    /// The index of the instance among all referenced ones.
     size_t instance = 0;
 };
 
-/// An object that is being built.
+/// An object under construction.
 struct cdcmtk_object {
     bool is_segmentation = false;
     std::string dimension_uid, fallback_frame_uid, frame_uid, study_uid, orientation, algorithm;
@@ -86,10 +86,10 @@ struct cdcmtk_object {
     double directions[6] = {}, tolerance = 0;
 
     std::vector<ObjectSource> sources;
-    /// The indices in `sources` at which an instance comes for the first time.
+    /// The indices in `sources` at which an instance occurs for the first time.
     std::vector<size_t> instances;
 
-    /// The file read last: the slices of a multi-frame object come from one.
+    /// The file read last; the slices of a multi-frame object are in one file.
     std::string open_path;
     std::unique_ptr<DcmFileFormat> open_file;
 
@@ -103,10 +103,10 @@ struct cdcmtk_object {
 
 namespace cdcmtk {
 
-/// What every written object takes from its first source: patient, study, frame of reference, dates.
+/// Copies what every written object takes from its first source: patient, study, frame of reference, dates.
 void copy_modules(DcmDataset &source, cdcmtk_object &object);
 
-/// Adds the reference of a source to an item's sequence.
+/// Adds a reference to a source to an item's sequence.
 void refer_to(DcmItem &parent, const DcmTagKey &sequence, const ObjectSource &source, bool with_frame);
 
 /// Like ``guarded_object``, also for ``ConditionError``.

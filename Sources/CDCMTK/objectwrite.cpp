@@ -11,11 +11,11 @@ using cdcmtk::must;
 using cdcmtk::put;
 using cdcmtk::refuse;
 
-/// The position that a frame states, as numbers and as text; false when it states none.
+/// The position stated for a frame, as numbers and as text; false when none is stated.
 bool stated_position(DcmDataset &set, uint32_t frame, double position[3], std::string &text) {
     DcmItem *place = &set;
     const std::string frames = cdcmtk::text_in(set, DCM_NumberOfFrames);
-    // In a multi-frame object, a position outside the functional groups can only be the first frame's.
+    // In a multi-frame object, a position outside the functional groups can only be that of the first frame.
     if (!set.tagExists(DCM_ImagePositionPatient) || (!frames.empty() && frames != "1")) {
         DcmItem *groups = nullptr;
         if (set.findAndGetSequenceItem(DCM_PerFrameFunctionalGroupsSequence, groups, long(frame)).bad() || !groups) {
@@ -36,7 +36,7 @@ std::string joined(const double *values, size_t count) {
     return text;
 }
 
-/// The orientation as the source writes it, if that is the grid's.
+/// The orientation text as written in the source, if it equals the grid's orientation.
 std::string orientation_text(DcmDataset &set, const double wanted[6]) {
     double stated[6];
     if (cdcmtk::numbers_in(set, DCM_ImageOrientationPatient, stated, 6)) {
@@ -66,7 +66,7 @@ void begin_common(const cdcmtk_object_plan &plan, cdcmtk_object &object) {
     put(set, DCM_SoftwareVersions, plan.software);
 }
 
-/// The measures of a pixel, which all frames share.
+/// Writes the pixel measures, which all frames share.
 void put_measures(DcmItem &shared, const cdcmtk_object_plan &plan) {
     DcmItem &measures = cdcmtk::add_item(shared, DCM_PixelMeasuresSequence);
     put(measures, DCM_SliceThickness, cdcmtk::decimal(plan.slice_step));
@@ -209,7 +209,7 @@ extern "C" int cdcmtk_object_add_source(cdcmtk_object *object, const char *path,
 
 namespace {
 
-/// The instances of each series, series in the order in which they come first.
+/// The instances of each series; series are in the order of their first instance.
 std::vector<std::pair<std::string, std::vector<const ObjectSource *>>> by_series(const cdcmtk_object &object) {
     std::vector<std::pair<std::string, std::vector<const ObjectSource *>>> series;
     std::map<std::string, size_t> places;
@@ -246,7 +246,7 @@ void finish_structure(cdcmtk_object &object) {
     DcmItem &frame = cdcmtk::add_item(set, DCM_ReferencedFrameOfReferenceSequence);
     put(frame, DCM_FrameOfReferenceUID, object.frame_uid);
     DcmItem &study = cdcmtk::add_item(frame, DCM_RTReferencedStudySequence);
-    // The standard still asks for the retired class here.
+    // The standard still requires the retired class here.
     put(study, DCM_ReferencedSOPClassUID, UID_RETIRED_DetachedStudyManagementSOPClass);
     put(study, DCM_ReferencedSOPInstanceUID, object.study_uid);
     for (const auto &series : by_series(object)) {
@@ -267,7 +267,7 @@ extern "C" int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdico
             return refuse(error, CDCMTK_MISSING_ELEMENT, "nothing to write");
         }
         object->is_segmentation ? finish_segmentation(*object) : finish_structure(*object);
-        // Contours can be longer than the 64 KiB that a decimal string may have with explicit representations.
+        // Contours can exceed the 64 KiB limit of a decimal string with explicit representations.
         const E_TransferSyntax syntax =
             object->is_segmentation ? EXS_LittleEndianExplicit : EXS_LittleEndianImplicit;
         errno = 0;
@@ -275,7 +275,7 @@ extern "C" int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdico
             object->file.saveFile(OFFilename(path), syntax, EET_UndefinedLength, EGL_recalcGL, EPD_noChange);
         const int system = errno;
         if (condition.good()) {
-            // DCMTK ignores the result of closing the file: a full disk shows only in a file that ends early.
+            // DCMTK ignores the result of closing the file: a full disk shows only as a truncated file.
             DcmFileFormat again;
             cdicom_error ignored;
             if (cdcmtk::load(path, again, nullptr, nullptr, &ignored) == CDICOM_OK

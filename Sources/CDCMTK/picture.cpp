@@ -18,7 +18,7 @@ uint8_t clamped(double value) { return static_cast<uint8_t>(std::min(std::max(va
 
 bool starts_with(const std::string &text, const char *beginning) { return text.rfind(beginning, 0) == 0; }
 
-/// A stored value of any cell.
+/// A stored value of any cell type.
 int64_t value_at(const Samples &samples, const Bits &bits, size_t index) {
     switch (samples.kind) {
         case Samples::u8: return bits(samples.as<uint8_t>()[index]);
@@ -94,7 +94,7 @@ cdicom_code draw_palette(const cdcmtk_decoder &decoder, uint8_t *pixels, cdicom_
             return fail(error, CDICOM_UNSUPPORTED_PIXELS,
                         "the palette (0028,1101)… is missing, segmented or not usable");
         }
-        // Some writers say 16 bits and mean 8.
+        // Some writers state 16 bits but store 8.
         const uint16_t largest = *std::max_element(table.entries.begin(), table.entries.end());
         const unsigned shift = table.bits > 8 && largest > 255 ? table.bits - 8 : 0;
         for (size_t index = 0; index < count; index += 1) {
@@ -105,7 +105,7 @@ cdicom_code draw_palette(const cdcmtk_decoder &decoder, uint8_t *pixels, cdicom_
     return CDICOM_OK;
 }
 
-/// Colour of 8 bits, from YBR where it is that.
+/// Colour of 8 bits, converted from YBR if necessary.
 void draw_colour(const cdcmtk_decoder &decoder, uint8_t *pixels) {
     const Layout &layout = decoder.layout;
     const Bits bits(layout);

@@ -75,7 +75,7 @@ void read_references(DcmDataset &set, cdcmtk_structure &made, cdcmtk_structure_f
     facts.referenced_images = made.images.size();
 }
 
-/// Joins the three sequences that describe regions, by their numbers.
+/// Combines the three sequences that describe regions, by their numbers.
 bool read_regions(DcmDataset &set, cdcmtk_structure &made, size_t most_regions, size_t most_contours) {
     std::map<int32_t, size_t> places;
     bool is_too_many = false;
@@ -210,7 +210,7 @@ extern "C" int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t regi
         }
         if (!text) return CDICOM_OK;
         const size_t left = structure->most_numbers - structure->numbers_read;
-        // Each number has a digit and a separator.
+        // Each number has at least a digit and a separator.
         if (length / 2 > left + 1 && length / 17 > left) {
             return refuse(error, CDCMTK_TOO_MANY, "more coordinates than are read");
         }

@@ -8,7 +8,7 @@ using cdcmtk::refuse;
 
 namespace {
 
-/// A coordinate to a tenth of a micrometre, without zeros at the end.
+/// Appends a coordinate rounded to a tenth of a micrometre, without trailing zeros.
 bool append_coordinate(std::string &text, double value) {
     char digits[64];
     if (!std::isfinite(value) || std::fabs(value) >= 1e9) return false;

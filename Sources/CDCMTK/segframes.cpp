@@ -17,7 +17,7 @@ size_t pixels_in_frame(const cdcmtk_segmentation &segmentation) {
     return size_t(segmentation.facts.rows) * size_t(segmentation.facts.columns);
 }
 
-/// Finds the first fragment of each frame: one fragment a frame, or as the offset table states.
+/// Finds the first fragment of each frame: one fragment per frame, or as the offset table states.
 int assign_fragments(cdcmtk_segmentation &segmentation, cdicom_error *error) {
     const size_t frames = segmentation.facts.frames, count = segmentation.items.size();
     segmentation.fragments.clear();
@@ -100,7 +100,7 @@ int read_native(cdcmtk_segmentation &segmentation, size_t frame, uint16_t *value
     const size_t pixels = pixels_in_frame(segmentation);
     const int32_t bits = segmentation.facts.bits_allocated;
     const uint64_t first = uint64_t(frame) * pixels * bits, end = first + uint64_t(pixels) * bits;
-    // Whole words, since DCMTK swaps the bytes of words.
+    // Reads whole words, because DCMTK swaps the bytes of words.
     const uint64_t from = first / 16 * 2;
     const uint64_t to = std::min<uint64_t>((end + 15) / 16 * 2, segmentation.pixels->getLength());
     std::vector<uint8_t> bytes(static_cast<size_t>(to - from));
@@ -175,7 +175,7 @@ int read_compressed(cdcmtk_segmentation &segmentation, size_t frame, uint16_t *v
     }
     if (segmentation.syntax == EXS_RLELossless) {
         if (facts.bits_allocated == 1) {
-            // Bits are packed within the frame, and their bytes compressed as if they were pixels.
+            // Bits are packed within the frame, and their bytes are compressed as if they were pixels.
             layout.rows = 1;
             layout.columns = (pixels + 7) / 8;
             layout.allocated = layout.stored = 8;

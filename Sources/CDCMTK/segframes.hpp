@@ -15,16 +15,16 @@ struct cdcmtk_segmentation {
 
     DcmPixelData *pixels = nullptr;
     E_TransferSyntax syntax = EXS_Unknown;
-    /// Deflated frame by frame, a syntax that DCMTK 3.6.7 does not know.
+    /// Deflated frame by frame, a syntax that DCMTK 3.6.7 does not support.
     bool is_deflated = false;
-    /// With a compressed syntax: the first fragment of each frame, and one past the last of all.
+    /// For a compressed syntax: the first fragment of each frame, and one past the last fragment.
     std::vector<unsigned long> fragments;
     std::vector<DcmPixelItem *> items;
 };
 
 namespace cdcmtk {
 
-/// Finds the frames in the pixel data, and checks that all are there.
+/// Finds the frames in the pixel data, and checks that all of them exist.
 int find_frames(cdcmtk_segmentation &segmentation, cdicom_error *error);
 
 }  // namespace cdcmtk

@@ -79,7 +79,7 @@ int fill_facts(cdcmtk_segmentation &made, size_t most_frames, cdcmtk_segmentatio
     return CDICOM_OK;
 }
 
-/// The functional groups of every frame, in one pass; a frame without a group has the shared one.
+/// Reads the functional groups of every frame, in one pass; a frame without a group uses the shared one.
 int fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_facts &facts, cdicom_error *error) {
     DcmDataset &set = *made.file.getDataset();
     cdcmtk_segmentation_frame shared;

@@ -58,7 +58,7 @@ extern "C" int cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes
     return cdcmtk::built(error, [=]() -> int {
         const unsigned __int128 bits =
             static_cast<unsigned __int128>(object->frames) * object->rows * object->columns;
-        // An element has an even length below 2³² - 1.
+        // The length of an element is even and below 2³² - 1.
         if (bits == 0 || bits > (static_cast<unsigned __int128>(0xFFFFFFF0u) << 3) || object->frames > 0x7FFFFFFF) {
             return refuse(error, CDCMTK_TOO_MANY,
                           bits == 0 ? "no frames" : "the frames of all segments are larger than one object may be");

@@ -25,10 +25,10 @@ cdicom_code fail(cdicom_error *error, cdicom_code code, const OFCondition &condi
 /// Silences the log, registers the codecs (once) and checks that the data dictionary is loaded.
 cdicom_code prepare(cdicom_error *error);
 
-/// Reads `path` into `file`, up to `stop` if that is given; safe against any depth of nesting.
+/// Reads `path` into `file`, up to `stop` if that is given; safe for any depth of nesting.
 cdicom_code load(const char *path, DcmFileFormat &file, const DcmTagKey *stop, int64_t *size, cdicom_error *error);
 
-/// What the header of a compressed frame states.
+/// Values stated in the header of a compressed frame.
 struct Codestream {
     unsigned long rows = 0, columns = 0;
     unsigned precision = 0, components = 0;
@@ -37,11 +37,11 @@ struct Codestream {
 /// Finds the frame header of a JPEG or JPEG-LS stream. False when there is none.
 bool read_jpeg_frame_header(const std::vector<uint8_t> &stream, Codestream &facts);
 
-/// Takes DCMTK's log off the console. Part of ``prepare``.
+/// Disables DCMTK's log output on the console. Part of ``prepare``.
 void silence_log();
 
-/// Keeps, while it lives, the first warning of this thread's JPEG decoder that means damage: DCMTK itself returns such
-/// a picture without an error.
+/// Stores, during its lifetime, the first warning of this thread's JPEG decoder that indicates damage: DCMTK itself
+/// returns such an image without an error.
 struct DamageWarning {
     std::string text;
 

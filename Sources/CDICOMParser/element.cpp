@@ -7,7 +7,7 @@
 
 namespace {
 
-/// `is_long`: with two reserved bytes and a length of four.
+/// `is_long`: with two reserved bytes and a four-byte length.
 bool is_known_representation(const uint8_t *vr, bool &is_long) {
     static const char long_ones[] = "OBOWOFODOLOVSQUNUTUCURSVUV";
     static const char short_ones[] = "AEASATCSDADSDTFLFDISLOLTPNSHSLSSSTTMUIULUS";

@@ -7,7 +7,7 @@ namespace cdicom {
 
 const uint32_t undefined_length = 0xFFFFFFFF;
 
-/// Tag, representation and length of an element, and where its value begins.
+/// Tag, representation and length of an element, and the offset of its value.
 struct ElementHead {
     uint32_t tag = 0, length = 0;
     char vr[2] = {0, 0};
@@ -29,7 +29,7 @@ class ElementReader {
                               : static_cast<uint32_t>(u16(at + 2)) << 16 | u16(at);
     }
 
-    /// False when there are not enough bytes, or the representation is unknown. Whether the value is there is not
+    /// False when there are not enough bytes, or the representation is unknown. Whether the value exists is not
     /// checked.
     bool head(uint64_t at, bool is_implicit, ElementHead &head);
 

@@ -8,7 +8,7 @@ using cdicom::note_once;
 using cdicom::Object;
 using cdicom::PixelElement;
 
-/// The first fragment of each frame by the offset table; empty when the table does not fit the fragments.
+/// The first fragment of each frame according to the offset table; empty when the table does not match the fragments.
 std::vector<size_t> by_table(const PixelElement &pixels, size_t frames) {
     std::vector<size_t> starts;
     if (pixels.offsets.size() != frames || pixels.fragments.empty()) return starts;
@@ -25,7 +25,7 @@ std::vector<size_t> by_table(const PixelElement &pixels, size_t frames) {
     return starts;
 }
 
-/// The fragments that begin like a JPEG, JPEG-LS or JPEG 2000 stream.
+/// The fragments that start like a JPEG, JPEG-LS or JPEG 2000 stream.
 std::vector<size_t> by_stream_starts(Object &object) {
     std::vector<size_t> starts;
     const std::vector<PixelElement::Piece> &fragments = object.pixels.fragments;
@@ -41,7 +41,7 @@ std::vector<size_t> by_stream_starts(Object &object) {
     return starts;
 }
 
-/// Finds the fragments that begin a frame: by the table, by their number, or by their first bytes.
+/// Finds the fragments that start a frame: by the table, by their number, or by their first bytes.
 cdicom_code find_starts(Object &object, size_t frames, std::vector<std::string> &notes, cdicom_error *error) {
     const size_t count = object.pixels.fragments.size();
     if (count < frames) {

@@ -58,7 +58,7 @@ void take_values(const Node &groups, cdicom_frame &frame) {
     }
 }
 
-/// The place of a frame among the others.
+/// The index of a frame among the others.
 void take_content(const Node &content, cdicom_frame &frame) {
     const auto note = [&frame](bool is_found, uint32_t bit) {
         if (is_found) frame.present |= bit;
@@ -80,7 +80,7 @@ void take_content(const Node &content, cdicom_frame &frame) {
     }
 }
 
-/// Takes what `groups`, the shared ones or a frame's own, state. Later calls win.
+/// Copies the values stated in `groups`, the shared ones or a frame's own. Later calls override earlier ones.
 void take_groups(const Node &groups, cdicom_frame &frame) {
     take_geometry(groups, frame);
     take_values(groups, frame);

@@ -10,7 +10,7 @@ namespace {
 using cdicom::Node;
 namespace tag = cdicom::tag;
 
-/// Padding is written in the sign of the pixels, which an implicit syntax does not say.
+/// Padding has the signedness of the pixels, which an implicit syntax does not state.
 bool padding(const Node &set, uint32_t tag, const cdicom_header &header, int64_t &value) {
     if (!set.integer(tag, value)) return false;
     if ((header.present & CDICOM_HAS_PIXEL_REPRESENTATION) && header.pixel_representation == 1 && value > 32767) {
@@ -26,7 +26,7 @@ void fill_texts(const cdicom::Object &object, cdicom_header &header) {
     };
     text(tag::SOPClassUID, header.sop_class_uid, sizeof header.sop_class_uid);
     if (!header.sop_class_uid[0]) {
-        // The directory of a medium states its class here alone.
+        // A media directory states its class only here.
         cdicom::put_text(object.meta, tag::MediaStorageSOPClassUID, header.sop_class_uid, sizeof header.sop_class_uid);
     }
     text(tag::SOPInstanceUID, header.sop_instance_uid, sizeof header.sop_instance_uid);
@@ -76,7 +76,7 @@ void fill_geometry(const Node &set, cdicom_header &header) {
     note(set.numbers(tag::GantryDetectorTilt, &header.gantry_tilt, 1), CDICOM_HAS_GANTRY_TILT);
 }
 
-/// What distinguishes the slices of a series from each other.
+/// The values that distinguish the slices of a series from each other.
 void fill_acquisition(const Node &set, cdicom_header &header) {
     const auto note = [&header](bool is_found, uint32_t bit) {
         if (is_found) header.present |= bit;

@@ -8,10 +8,10 @@ namespace cdicom {
 /// Copies the text of an element to a field; an empty one when it is missing.
 void put_text(const Node &node, uint32_t tag, char *field, size_t capacity);
 
-/// "HHMMSS.FFFFFF", of which the end may be missing, in seconds; older files have colons.
+/// Converts "HHMMSS.FFFFFF", whose end may be missing, to seconds; older files have colons.
 bool seconds_of_day(std::string text, double &value);
 
-/// Fills in what the scanner states of a Siemens mosaic: how many of its tiles are used, and which way they go.
+/// Fills in the scanner's values of a Siemens mosaic: the number of used tiles, and the direction of the slices.
 void find_mosaic(const Node &set, cdicom_header &header);
 
 }  // namespace cdicom

@@ -6,19 +6,19 @@
 
 namespace {
 
-/// A deflated data set can swell a thousandfold, and its values cannot stay in the file. One slice needs far less.
+/// A deflated data set can grow a thousandfold, and its values cannot stay in the file. One slice needs far less.
 const uint64_t inflated_allowance = uint64_t(1) << 28;
 
-/// How far elements are read ahead, and how much is asked of the stream at a time.
+/// The read-ahead for elements, and the number of bytes requested from the stream at a time.
 const uint64_t ahead = 65536;
 
 }  // namespace
 
 namespace cdicom {
 
-/// Reads as DCMTK's input filter does, so that the parser and its fallback see the same bytes of a damaged stream: both
-/// inflate up to 4 KiB ahead of what was read, give nothing more once that has met an error, and put one zero byte
-/// behind the end of the file (zlib needs a byte behind a stream without header to notice its end).
+/// Reads in the same way as DCMTK's input filter, so that the parser and its fallback see the same bytes of a damaged
+/// stream: both inflate up to 4 KiB ahead of the bytes already read, return nothing more after an error, and append one
+/// zero byte to the end of the file (zlib needs a byte after a stream without header to detect its end).
 class InflateStream {
   public:
     InflateStream(std::unique_ptr<FileBytes> file, uint64_t start) : file_(std::move(file)), next_(start) {
@@ -33,7 +33,7 @@ class InflateStream {
     InflateStream(const InflateStream &) = delete;
     InflateStream &operator=(const InflateStream &) = delete;
 
-    /// Up to `count` bytes; fewer at the end, 0 after it.
+    /// Reads up to `count` bytes; fewer at the end, 0 after it.
     size_t read(uint8_t *target, size_t count) {
         if (is_failed_) return 0;
         size_t taken = 0;
@@ -55,7 +55,7 @@ class InflateStream {
   private:
     static const size_t buffer_size = 4096;
 
-    /// Returns how many bytes came from the file.
+    /// Returns the number of bytes read from the file.
     size_t fill_input() {
         if (is_failed_ || input_count_ == buffer_size) return 0;
         const size_t wanted =
@@ -74,7 +74,7 @@ class InflateStream {
     }
 
     void fill_output() {
-        // DCMTK's filter keeps up to 1 KiB of what was read in the same buffer.
+        // DCMTK's filter keeps up to 1 KiB of the bytes already read in the same buffer.
         const size_t capacity = buffer_size - static_cast<size_t>(std::min<uint64_t>(delivered_, 1024));
         size_t from_file = 0, inflated = 0;
         do {
@@ -83,14 +83,14 @@ class InflateStream {
         } while (from_file > 0 || inflated > 0);
     }
 
-    /// Returns how many bytes were put behind the output, at most `space`.
+    /// Returns the number of bytes appended to the output, at most `space`.
     size_t inflate_once(size_t space) {
         if (space == 0 && input_count_ == 0) return 0;
         state_.next_in = input_;
         state_.avail_in = static_cast<uInt>(input_count_);
         state_.next_out = output_ + output_count_;
         state_.avail_out = static_cast<uInt>(space);
-        // Even without space: an error just ahead is then found, as it is by DCMTK.
+        // Called even without space: an error directly ahead is then detected, as in DCMTK.
         const int code = ::inflate(&state_, Z_NO_FLUSH);
         if (code == Z_STREAM_END) is_complete_ = true;
         if (code != Z_OK && code != Z_BUF_ERROR && code != Z_STREAM_END) is_failed_ = true;
@@ -121,7 +121,7 @@ void InflatedBytes::inflate(uint64_t end) {
     }
     while (!ended_ && bytes_.size() < end) {
         const size_t filled = bytes_.size();
-        // In steps, so that a claim alone takes no memory.
+        // In steps, so that a stated length alone allocates no memory.
         const size_t step = static_cast<size_t>(std::min<uint64_t>(end - filled, ahead));
         bytes_.resize(filled + step);
         const size_t taken = stream_->read(bytes_.data() + filled, step);
@@ -132,7 +132,7 @@ void InflatedBytes::inflate(uint64_t end) {
 
 bool InflatedBytes::has(uint64_t at, uint64_t count) {
     if (at > UINT64_MAX - 1 - count) return false;
-    // Some way ahead: elements are small.
+    // Reads ahead, because elements are small.
     if (bytes_.size() < at + count) inflate(at + count <= inflated_allowance - ahead ? at + count + ahead : at + count);
     return bytes_.size() >= at + count;
 }

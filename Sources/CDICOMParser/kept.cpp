@@ -9,13 +9,13 @@ namespace {
 
 struct KeptElement {
     uint32_t tag;
-    /// The representation by the dictionary, for implicit data sets.
+    /// The representation in the dictionary, for implicit data sets.
     const char *vr;
 };
 
 namespace tag = cdicom::tag;
 
-/// In the order of their tags.
+/// Sorted by tag.
 constexpr KeptElement kept_elements[] = {
     {tag::MediaStorageSOPClassUID, "UI"},
     {tag::TransferSyntaxUID, "UI"},

@@ -4,10 +4,10 @@
 
 namespace {
 
-/// More pixels than any slice has; keeps what one frame can ask for under a few GiB.
+/// More pixels than any slice has; limits the memory for one frame to a few GiB.
 const uint64_t largest_frame = 1u << 28;
 
-/// The numbers of a header as stated, with what stands for those that are missing.
+/// The numbers of a header as stated, with defaults for missing ones.
 struct StatedLayout {
     int64_t rows = 0, columns = 0, samples = 1, frames = 1, planar = 0;
     int64_t allocated = 0, stored = 0, high = 0, sign = 0;

@@ -16,11 +16,11 @@ uint32_t u32(const std::string &bytes, size_t at) {
     return value;
 }
 
-/// The values of one tag of the scanner's own header (CSA, of the kinds with and without "SV10" in front); empty when
-/// it is missing or damaged.
+/// The values of one tag of the scanner's own header (CSA, of the types with and without "SV10" at the start); empty
+/// when it is missing or damaged.
 ///
-/// A list of tags of 84 bytes, each followed by its items: 16 bytes, the second number of which is the length, and the
-/// text, filled up to a multiple of four.
+/// The format is a list of tags of 84 bytes, each followed by its items: 16 bytes, whose second number is the length,
+/// and the text, padded to a multiple of four.
 std::vector<double> csa_numbers(const std::string &bytes, const char *wanted) {
     const size_t start = bytes.compare(0, 4, "SV10") == 0 ? 8 : 0;
     if (bytes.size() < start + 8) return {};
@@ -49,7 +49,7 @@ std::vector<double> csa_numbers(const std::string &bytes, const char *wanted) {
     return {};
 }
 
-/// A count of tiles, of which the first that makes sense is taken.
+/// Sets the number of tiles, unless a valid one was already found.
 void take_count(double count, cdicom_header &header) {
     if (header.mosaic_tiles == 0 && count >= 1 && count <= 65536 && count == std::floor(count)) {
         header.mosaic_tiles = static_cast<int32_t>(count);

@@ -24,7 +24,7 @@ uint64_t bits_of_frame(const Object &object, const Layout &layout) {
     return layout.pixels() * layout.samples * layout.allocated;
 }
 
-/// Compares the length of the pixel data with what all frames need.
+/// Compares the length of the pixel data with the size of all frames.
 cdicom_code check_length(Object &object, const Layout &layout, std::vector<std::string> &notes, cdicom_error *error) {
     const uint64_t bits = bits_of_frame(object, layout);
     const uint64_t all = (bits * layout.frames + 7) / 8, one = (bits + 7) / 8;
@@ -51,7 +51,7 @@ void swap_bytes(uint8_t *bytes, size_t count, size_t cell) {
     for (size_t at = 0; at + cell <= count; at += cell) std::reverse(bytes + at, bytes + at + cell);
 }
 
-/// Gives each of two pixels the colour they share.
+/// Copies the shared colour to each of two pixels.
 void spread(const std::vector<uint8_t> &shared, uint8_t *full, size_t pixels) {
     for (size_t pair = 0; pair < pixels / 2; pair += 1) {
         const uint8_t *from = &shared[pair * 4];
@@ -64,7 +64,7 @@ void spread(const std::vector<uint8_t> &shared, uint8_t *full, size_t pixels) {
     }
 }
 
-/// Puts the planes of a frame together, pixel by pixel.
+/// Interleaves the planes of a frame, pixel by pixel.
 template <typename T>
 void interleave(Samples &samples, size_t pixels, size_t planes) {
     std::vector<T> apart(samples.as<T>(), samples.as<T>() + pixels * planes);
@@ -76,7 +76,7 @@ void interleave(Samples &samples, size_t pixels, size_t planes) {
     }
 }
 
-/// One bit a pixel, packed across frames.
+/// One bit per pixel, packed across frames.
 bool read_bits(Object &object, const Layout &layout, uint32_t frame, Samples &samples) {
     const uint64_t count = layout.pixels() * layout.samples, start = count * frame;
     std::vector<uint8_t> packed(static_cast<size_t>((start % 8 + count + 7) / 8));
@@ -103,13 +103,13 @@ Samples::Kind kind_of_cells(const PixelElement &pixels, size_t cell) {
     return cell == 1 ? Samples::u8 : cell == 2 ? Samples::u16 : Samples::u32;
 }
 
-/// Cells of one, two, four or eight bytes in the order of this machine, as they follow each other in the file.
+/// Cells of one, two, four or eight bytes in the byte order of this machine, in file order.
 bool read_cells(Object &object, uint64_t start, size_t bytes, size_t cell, Samples &samples) {
     const PixelElement &pixels = object.pixels;
     samples.allocate(kind_of_cells(pixels, cell), bytes);
     uint8_t *target = samples.as<uint8_t>();
     if (cell == 1 && pixels.big && pixels.in_words) {
-        // Words of two cells, which may begin in the frame before.
+        // Words of two cells, which may start in the preceding frame.
         const uint64_t odd = (start - pixels.native.at) % 2;
         std::vector<uint8_t> words(static_cast<size_t>((odd + bytes + 1) / 2 * 2));
         const uint64_t there = std::min<uint64_t>(words.size(), object.bytes->left(start - odd));

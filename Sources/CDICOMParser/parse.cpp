@@ -10,12 +10,12 @@ namespace {
 
 using namespace cdicom;
 
-/// A length or an offset in little endian, which those of fragments always are.
+/// A length or an offset in little endian, the byte order of all fragments.
 uint64_t little_endian(const uint8_t *at) {
     return at[0] | at[1] << 8 | at[2] << 16 | static_cast<uint64_t>(at[3]) << 24;
 }
 
-/// Finds the fragments of compressed pixels. What is missing at the end is left to their decoder.
+/// Finds the fragments of compressed pixels. Missing bytes at the end are reported by their decoder.
 void find_fragments(Bytes &bytes, PixelElement &pixels) {
     ElementReader reader(bytes, false);
     uint64_t at = pixels.native.at;
@@ -45,7 +45,7 @@ void find_fragments(Bytes &bytes, PixelElement &pixels) {
     if (!has_ended) pixels.notes.push_back("the pixel data does not end where it should: its end marker is missing");
 }
 
-/// The outcome of a walk as a code, with its text.
+/// Converts the result of a walk to a code and its text.
 cdicom_code report(Walk::Outcome outcome, cdicom_error *error) {
     switch (outcome) {
         case Walk::Outcome::fine: return CDICOM_OK;
@@ -61,10 +61,10 @@ cdicom_code report(Walk::Outcome outcome, cdicom_error *error) {
     return CDICOM_INTERNAL;
 }
 
-/// The preamble and the file meta information; `at` is then the place of the data set.
+/// Reads the preamble and the file meta information; `at` is then the offset of the data set.
 bool read_meta(FileBytes &file, Object &object, uint64_t &at) {
     const uint8_t *start = file.view(0, static_cast<size_t>(std::min<uint64_t>(file.size(), 132)));
-    // Without a preamble the transfer syntax has to be guessed.
+    // Without a preamble the transfer syntax must be guessed.
     if (!start || file.size() < 132 || std::memcmp(start + 128, "DICM", 4) != 0) return false;
     at = 132;
     if (!Walk::meta_information(file, at, object.meta)) return false;

@@ -46,7 +46,7 @@ cdicom_code cdicom::decode_rle(const std::vector<uint8_t> &stream, const Layout 
                     "the RLE stream has " + std::to_string(segments) + " segments, " + std::to_string(layout.samples)
                         + " sample(s) of " + std::to_string(layout.allocated) + " bits need " + std::to_string(pixel));
     }
-    // Two bytes of a run make at most 128: no memory is taken for a picture the stream cannot hold.
+    // Two bytes of a run expand to at most 128: no memory is allocated for an image that the stream cannot contain.
     if (count * pixel > stream.size() * 64) {
         return fail(error, CDICOM_WRONG_PIXEL_LENGTH,
                     std::to_string(stream.size()) + " bytes of RLE cannot hold " + std::to_string(count) + " pixels");
@@ -56,7 +56,7 @@ cdicom_code cdicom::decode_rle(const std::vector<uint8_t> &stream, const Layout 
     for (size_t segment = 0; segment < segments; segment += 1) {
         const size_t start = little_endian(stream.data() + 4 + 4 * segment);
         const size_t end = segment + 1 < segments ? little_endian(stream.data() + 8 + 4 * segment) : stream.size();
-        // The first segment of a sample holds the most significant bytes, which come last in memory.
+        // The first segment of a sample contains the most significant bytes, which come last in memory.
         const size_t place = segment / cell * cell + (cell - 1 - segment % cell);
         if (start < 64 || start > end || end > stream.size()
             || !unpack(stream.data() + start, end - start, bytes + place, pixel, count)) {

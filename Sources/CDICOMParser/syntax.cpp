@@ -47,7 +47,7 @@ constexpr TransferSyntax syntaxes[] = {
     compressed("1.2.840.10008.1.2.4.91", Compression::jpeg2000),
     compressed("1.2.840.10008.1.2.4.92", Compression::other),
     compressed("1.2.840.10008.1.2.4.93", Compression::other),
-    // JPIP: pixels that are elsewhere. The deflated one is left to DCMTK, since as it lies it is not a data set.
+    // JPIP: pixels stored elsewhere. The deflated one is left to DCMTK, because its bytes are not directly a data set.
     {"1.2.840.10008.1.2.4.94", true, false, false, Compression::none},
     {"1.2.840.10008.1.2.4.95", true, false, false, Compression::none},
     // Video: MPEG-2, H.264, H.265.
@@ -62,10 +62,10 @@ constexpr TransferSyntax syntaxes[] = {
     compressed("1.2.840.10008.1.2.4.108", Compression::other),
     // RLE Lossless.
     compressed("1.2.840.10008.1.2.5", Compression::rle),
-    // General Electric's own, implicit with big-endian pixels.
+    // The private syntax of General Electric, implicit with big-endian pixels.
     {"1.2.840.113619.5.2", false, false, false, Compression::none},
-    // What DCMTK takes a missing UID for: implicit and big endian. A data set in another syntax is then not understood,
-    // and left to DCMTK, which guesses the syntax from the first elements.
+    // DCMTK treats a missing UID as implicit and big endian. A data set in another syntax is then not understood, and
+    // left to DCMTK, which guesses the syntax from the first elements.
     {"", false, true, false, Compression::none},
 };
 

@@ -4,7 +4,7 @@ bool cdicom::read_table(const Node &node, uint32_t descriptor, uint32_t data, bo
     double facts[3];
     const Value *stored = node.find(data);
     if (!node.numbers(descriptor, facts, 3) || !stored) return false;
-    // 65536 entries do not fit the number, which is then 0; a signed descriptor shows large numbers as negative.
+    // The number cannot represent 65536 entries and is then 0; in a signed descriptor large numbers are negative.
     const auto unsigned_number = [](double value) { return static_cast<int64_t>(value) & 0xFFFF; };
     const size_t count = unsigned_number(facts[0]) == 0 ? 65536 : static_cast<size_t>(unsigned_number(facts[0]));
     table.first = static_cast<int64_t>(facts[1]);

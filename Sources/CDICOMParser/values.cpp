@@ -30,7 +30,7 @@ std::vector<double> all_numbers(const cdicom::Value &value) {
     return numbers;
 }
 
-/// A decimal number and nothing but spaces around it.
+/// A decimal number, surrounded only by spaces.
 bool decimal(const char *start, const char *end, double &value) {
     while (start < end && *start == ' ') start += 1;
     while (end > start && (end[-1] == ' ' || end[-1] == '\0')) end -= 1;
@@ -44,7 +44,7 @@ bool decimal(const char *start, const char *end, double &value) {
 namespace cdicom {
 
 std::string Value::text() const {
-    // A zero inside a text ends it for every reader.
+    // A zero byte inside a text ends it for every reader.
     const std::string text = bytes.substr(0, bytes.find('\0'));
     const size_t start = text.find_first_not_of(' ');
     if (start == std::string::npos) return "";

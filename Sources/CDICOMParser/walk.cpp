@@ -7,9 +7,9 @@
 
 namespace {
 
-/// Sequences in sequences; real objects have fewer than twenty.
+/// Maximum depth of nested sequences; real objects have fewer than twenty.
 const int deepest = 200;
-/// The most items that are kept of one header.
+/// The maximum number of items kept of one header.
 const size_t most_nodes = size_t(1) << 22;
 const size_t longest_value = size_t(1) << 18;
 const size_t longest_private_value = size_t(1) << 22;
@@ -36,14 +36,14 @@ bool Walk::meta_information(Bytes &bytes, uint64_t &at, Node &meta) {
     }
 }
 
-/// False when too much has been kept. Values that are longer than any real one are left out.
+/// False when too much has been stored. Values that are longer than any real one are omitted.
 bool Walk::keep(const ElementHead &head, Node &node) {
     const bool is_private = tag::group_of(head.tag) % 2 == 1;
     if (head.length > (is_private ? longest_private_value : longest_value)) return true;
     if (kept_ + head.length > most_kept) return false;
     kept_ += head.length;
     Value value;
-    // A file may give a known number the representation "unknown"; the dictionary's is then taken.
+    // A file may give a known number the representation "unknown"; the one of the dictionary is then used.
     std::memcpy(value.vr, head.is("UN") ? kept_representation(head.tag) : head.vr, 2);
     value.big = reader_.is_big_endian();
     value.bytes.resize(head.length);
@@ -59,7 +59,7 @@ bool Walk::is_wanted(const ElementHead &head, const Node &node) const {
         case tag::CSAImageHeaderInfoFirst:
         case tag::CSAImageHeaderInfoSecond:
         case tag::CSAImageHeaderInfoThird:
-            // Large, and of use for a mosaic alone.
+            // Large, and only needed for a mosaic.
             return with_frames_ && node.text(tag::ImageType).find("MOSAIC") != std::string::npos;
         case tag::RedPaletteColorLookupTableData:
         case tag::GreenPaletteColorLookupTableData:
@@ -96,7 +96,7 @@ Walk::Outcome Walk::elements(uint64_t &at, const Scope &scope, Node *node) {
     }
 }
 
-/// Any element but those of the pixels; `at` is then behind it. Without a node nothing is kept.
+/// Reads any element except those of the pixels; `at` is then behind it. Without a node nothing is stored.
 Walk::Outcome Walk::element(uint64_t &at, const ElementHead &head, const Scope &scope, Node *node) {
     Bytes &bytes = reader_.bytes();
     const char *kept = node ? kept_representation(head.tag) : nullptr;
@@ -105,7 +105,7 @@ Walk::Outcome Walk::element(uint64_t &at, const ElementHead &head, const Scope &
     const bool is_named_sequence = head.is("SQ");
     const bool is_unknown = head.is("UN");
     if (head.length == undefined_length || (is_kept_sequence && (is_named_sequence || is_unknown))) {
-        // Compressed pixels inside an item (an icon) have fragments; a private sequence of unknown kind is implicit.
+        // Compressed pixels inside an item (an icon) have fragments; a private sequence of unknown type is implicit.
         const bool has_fragments = !scope.is_implicit && !is_named_sequence && !is_unknown;
         uint64_t stop = UINT64_MAX;
         if (head.length != undefined_length) {
@@ -126,7 +126,7 @@ Walk::Outcome Walk::element(uint64_t &at, const ElementHead &head, const Scope &
     return Outcome::fine;
 }
 
-/// The items of a sequence, or fragments, which are skipped. Its end may be marked although its length is stated.
+/// Reads the items of a sequence, or skips fragments. An end marker may be present even if the length is stated.
 Walk::Outcome Walk::sequence(uint64_t &at, const Scope &scope, bool has_fragments, std::vector<Node> *items) {
     if (scope.depth > deepest) return Outcome::too_deep;
     for (;;) {
@@ -156,7 +156,7 @@ Walk::Outcome Walk::sequence(uint64_t &at, const Scope &scope, bool has_fragment
     }
 }
 
-/// The elements of one item of the sequence `scope`.
+/// Reads the elements of one item of the sequence `scope`.
 Walk::Outcome Walk::item(uint64_t &at, const ElementHead &head, const Scope &scope, Node *node) {
     const bool is_delimited = head.length == undefined_length;
     const uint64_t end = is_delimited ? scope.end : at + head.length;
@@ -164,7 +164,7 @@ Walk::Outcome Walk::item(uint64_t &at, const ElementHead &head, const Scope &sco
     return elements(at, {end, is_delimited, scope.depth, scope.is_implicit}, node);
 }
 
-/// An element of group 7FE0 of the data set itself; `is_last` when it holds the pixels.
+/// Reads an element of group 7FE0 of the data set itself; `is_last` is set when it contains the pixels.
 Walk::Outcome Walk::pixel_element(const ElementHead &head, bool &is_last) {
     if (head.tag == tag::ExtendedOffsetTable && head.length != undefined_length) return extended_offsets(head);
     is_last = head.tag == tag::FloatPixelData || head.tag == tag::DoubleFloatPixelData || head.tag == tag::PixelData;

@@ -7,13 +7,13 @@
 
 namespace cdicom {
 
-/// The most bytes that are kept of one header; one of a quarter million frames has fewer.
+/// The maximum number of bytes stored of one header; a header with a quarter of a million frames has fewer.
 const size_t most_kept = size_t(1) << 27;
 
-/// Goes from element to element and keeps those listed in kept.cpp.
+/// Visits the elements one by one and stores those listed in kept.cpp.
 class Walk {
   public:
-    /// `not_understood` is whatever this code does not understand for certain.
+    /// `not_understood` is any data that this code does not understand with certainty.
     enum class Outcome { fine, not_understood, too_deep, too_much };
 
     Walk(Bytes &bytes, bool is_explicit, bool is_big_endian, bool with_frames)
@@ -22,11 +22,11 @@ class Walk {
     /// A data set up to its pixels.
     Outcome data_set(uint64_t at, Node &node, PixelElement &pixels);
 
-    /// The file meta information from `at`, which is then behind it.
+    /// Reads the file meta information from `at`, which is then behind it.
     static bool meta_information(Bytes &bytes, uint64_t &at, Node &meta);
 
   private:
-    /// Where a run of elements ends: at `end`, or at a delimiter. `depth` counts the sequences around it.
+    /// The end of a run of elements: at `end`, or at a delimiter. `depth` is the number of enclosing sequences.
     struct Scope {
         uint64_t end;
         bool is_delimited;

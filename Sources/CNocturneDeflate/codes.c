@@ -1,8 +1,8 @@
-/* Prefix codes: Huffman's lengths by the two-queue method, held to a limit, and canonical codes for them. */
+/* Prefix codes: Huffman code lengths by the two-queue method, limited in length, and canonical codes for them. */
 #include "internal.h"
 #include <stdlib.h>
 
-/* A symbol and its count in one word, so that sorting is by count and then by symbol. */
+/* A symbol and its count in one word, so that sorting orders by count and then by symbol. */
 static int by_count(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return x < y ? -1 : x > y;
@@ -14,10 +14,10 @@ static uint16_t reversed(unsigned code, int length) {
     return (uint16_t)result;
 }
 
-/* How many symbols get a code of each length: those of Huffman's tree over `used` leaves, ascending by count, cut to
-   `longest`. */
+/* The number of symbols with a code of each length: those of the Huffman tree of `used` leaves, ascending by count,
+   limited to `longest`. */
 static void count_lengths(const uint64_t *leaves, int used, int longest, int of_length[16]) {
-    /* Nodes 0..<used are leaves, then the inner nodes in the order they are made, by weight ascending too. */
+    /* Nodes 0..<used are leaves, followed by the inner nodes in order of creation, also ascending by weight. */
     uint64_t weight[2 * LITERALS];
     int parent[2 * LITERALS];
     int depth[2 * LITERALS];
@@ -38,8 +38,8 @@ static void count_lengths(const uint64_t *leaves, int used, int longest, int of_
         depth[node] = depth[parent[node]] + 1;
         if (node < used) of_length[depth[node] < longest ? depth[node] : longest]++;
     }
-    /* Codes cut to the limit take more of the code space than there is: for each excess, one of the longest codes below
-       the limit is lengthened. */
+    /* Shortened codes exceed the available code space: for each unit of excess, one of the longest codes below the
+       limit is lengthened. */
     long space = 0;
     for (int length = 1; length <= longest; length++) space += (long)of_length[length] << (longest - length);
     while (space > 1L << longest) {
@@ -60,7 +60,7 @@ void nocturne_make_codes(const uint32_t *counts, int symbols, int longest, uint8
         if (counts[symbol]) leaves[used++] = (uint64_t)counts[symbol] << 16 | (unsigned)symbol;
     }
     if (used < 2) {
-        /* One code of one bit: what inflaters expect for a single symbol, and for none. */
+        /* A single code of one bit: decompressors expect it for one symbol, and for none. */
         lengths[used ? leaves[0] & 0xffff : 0] = 1;
     } else {
         int of_length[16] = {0};

@@ -1,4 +1,4 @@
-/* Blocks: the codes of their sequences, and the bits. */
+/* Blocks: the codes of their sequences, and the bit stream. */
 #include "internal.h"
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@ const uint16_t nocturne_length_base[29] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  
                                            31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
 const uint8_t nocturne_distance_extra[DISTANCES] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
                                                     6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
-/* Less 1, as distances are kept. */
+/* Reduced by 1, as distances are stored. */
 const uint16_t nocturne_distance_base[DISTANCES] = {0,   1,   2,   3,   4,   6,    8,    12,   16,   24,
                                                     32,  48,  64,  96,  128, 192,  256,  384,  512,  768,
                                                     1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576};
@@ -17,7 +17,7 @@ nocturne_deflater *nocturne_deflater_new(void) {
     nocturne_deflater *deflater = malloc(sizeof *deflater);
     if (!deflater) return NULL;
     for (int symbol = 0; symbol < 29; symbol++) {
-        /* Length 258 comes last and has a symbol of its own. */
+        /* Length 258 comes last and has its own symbol. */
         for (int extra = 0; extra < 1 << nocturne_length_extra[symbol]; extra++) {
             int length = nocturne_length_base[symbol] + extra;
             if (length <= LONGEST_MATCH) deflater->length_symbol[length] = (uint8_t)symbol;
@@ -37,7 +37,7 @@ void nocturne_deflater_free(nocturne_deflater *deflater) { free(deflater); }
 size_t nocturne_deflater_bytes(void) { return sizeof(nocturne_deflater); }
 
 size_t nocturne_deflate_bound(size_t count) {
-    /* Stored blocks of at most 65,535 bytes, and the word by which bits are written over the end. */
+    /* Stored blocks of at most 65,535 bytes, plus the word that the bit writer may write beyond the end. */
     return count + 5 * (count / 32768 + 4) + 16;
 }
 
@@ -47,7 +47,7 @@ typedef struct {
     int count;
 } bits;
 
-/* At most 56 bits may be held before a call; 0 to 7 are held after it. */
+/* At most 56 bits may be pending before a call; 0 to 7 are pending after it. */
 static inline void flush(bits *out) {
     memcpy(out->next, &out->held, 8);
     out->next += out->count >> 3;
@@ -85,7 +85,7 @@ typedef struct {
     uint16_t distances[DISTANCES];
 } block_codes;
 
-/* The lengths of both codes, as runs: symbol, extra value and its bits. */
+/* The lengths of both codes, run-length encoded: symbol, extra value and its number of bits. */
 typedef struct {
     uint8_t symbol[LITERALS + DISTANCES];
     uint8_t extra[LITERALS + DISTANCES];
@@ -167,13 +167,13 @@ static void put_codes(bits *out, const code_table *table, int is_last) {
     }
 }
 
-/* A code with the number of its bits, 24 bits higher. */
+/* A code combined with its number of bits, which is stored 24 bits higher. */
 static inline uint32_t entry(uint32_t value, int bits) { return value | (uint32_t)bits << 24; }
 static inline uint64_t entry_value(uint32_t entry) { return entry & 0xffffff; }
 static inline int entry_bits(uint32_t entry) { return (int)(entry >> 24); }
 
-/* Four literals at once, joined before they are added to the bits that are held, so that the literals do not depend on
-   each other. */
+/* Four literals at once, combined before they are added to the pending bits, so that the literals do not depend on each
+   other. */
 static inline void put_four(bits *out, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
     const uint64_t low = entry_value(a) | entry_value(b) << entry_bits(a);
     const uint64_t high = entry_value(c) | entry_value(d) << entry_bits(c);
@@ -203,7 +203,7 @@ static void put_sequences(
         for (; literals > 4; literals -= 4, at += 4) {
             put_four(&out, literal[at[0]], literal[at[1]], literal[at[2]], literal[at[3]]);
         }
-        /* The rest without a branch on how many there are. A repetition follows, so four bytes can be read. */
+        /* The remaining literals, without a branch on their number. A repetition follows, so four bytes can be read. */
         put_four(
             &out,
             literal[at[0]] & -(uint32_t)(literals > 0),
@@ -238,7 +238,7 @@ size_t nocturne_deflate(
     int is_last,
     uint8_t *target) {
     bits out = {target, 0, 0};
-    /* Farther away than any repetition may be. */
+    /* Farther away than any repetition can be. */
     for (size_t i = 0; i < 1 << HASH_BITS; i++) deflater->last_seen[i] = 1u << 31;
     for (size_t start = 0; start < count;) {
         const size_t end = count - start < BLOCK_BYTES ? count : start + BLOCK_BYTES;

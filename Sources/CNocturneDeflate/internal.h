@@ -1,10 +1,10 @@
-/* What the three steps of the compressor share: repetitions, prefix codes, bits. */
+/* Declarations shared by the three steps of the compressor: repetitions, prefix codes, bits. */
 #pragma once
 #include "include/nocturne_deflate.h"
 #include <string.h>
 
 enum {
-    /* Content of a block: long enough to pay for its codes, short enough that they fit. */
+    /* Content bytes of a block: enough to justify its own codes, few enough that the counts fit. */
     BLOCK_BYTES = 128 << 10,
     SHORTEST_MATCH = 4,
     LONGEST_MATCH = 258,
@@ -13,26 +13,26 @@ enum {
     LITERALS = 286,
     DISTANCES = 30,
     END_OF_BLOCK = 256,
-    /* Four literals and seven bits over then fit a word of 64 bits. */
+    /* Four literals plus seven pending bits then fit a word of 64 bits. */
     LONGEST_LITERAL_CODE = 14,
     LONGEST_DISTANCE_CODE = 15,
     LONGEST_LENGTH_CODE = 7,
 };
 
-/* Bytes as they are, then a repetition; a block's last has length 0. */
+/* Literal bytes, followed by a repetition; the last sequence of a block has length 0. */
 typedef struct {
     uint32_t literals;
     uint16_t length;
-    /* 1 less than it is. */
+    /* The distance minus 1. */
     uint16_t distance;
 } nocturne_sequence;
 
 struct nocturne_deflater {
-    /* Where four bytes with this hash were last seen. */
+    /* The last position of four bytes with this hash. */
     uint32_t last_seen[1 << HASH_BITS];
     nocturne_sequence sequences[BLOCK_BYTES / SHORTEST_MATCH + 2];
     size_t sequence_count;
-    /* The symbol of each length, and of each distance less 1: below 256 by itself, above by its upper bits. */
+    /* The symbol of each length, and of each distance minus 1: below 256 by its value, above by its upper bits. */
     uint8_t length_symbol[LONGEST_MATCH + 1];
     uint8_t distance_symbol[512];
     uint32_t literal_counts[4][256];
@@ -52,7 +52,7 @@ static inline uint64_t nocturne_load64(const uint8_t *at) {
     return word;
 }
 
-/* Extra bits of length symbols 257..285 and of distance symbols, and where each begins. */
+/* Extra bits of length symbols 257..285 and of distance symbols, and the base value of each. */
 extern const uint8_t nocturne_length_extra[29];
 extern const uint16_t nocturne_length_base[29];
 extern const uint8_t nocturne_distance_extra[DISTANCES];
@@ -62,7 +62,7 @@ static inline unsigned nocturne_distance_symbol(const nocturne_deflater *deflate
     return deflater->distance_symbol[less_one < 256 ? less_one : 256 + (less_one >> 7)];
 }
 
-/* Cuts content[start..<end] into sequences and counts their symbols. */
+/* Divides content[start..<end] into sequences and counts their symbols. */
 void nocturne_find_repetitions(
     nocturne_deflater *deflater,
     const uint8_t *content,
@@ -71,6 +71,6 @@ void nocturne_find_repetitions(
     int width,
     size_t row);
 
-/* Prefix codes of at most `longest` bits for symbols used so many times: lengths, and codes with their first bit
- * lowest. A symbol that is not used has length 0; at least one symbol gets a code. */
+/* Prefix codes of at most `longest` bits for symbols with these counts: lengths, and codes with their first bit lowest.
+ * An unused symbol has length 0; at least one symbol gets a code. */
 void nocturne_make_codes(const uint32_t *counts, int symbols, int longest, uint8_t *lengths, uint16_t *codes);

@@ -1,13 +1,14 @@
-/* Repetitions, greedily: a run of one voxel, the row before, or where a hash of four bytes was last seen.
+/* Greedy search for repetitions: a run of one voxel, the previous row, or the last position with the same hash of four
+ * bytes.
  *
- * Only whole voxels are hashed. In a noisy 16-bit image the high bytes repeat and the low ones do not, so that nearly
- * every repetition worth its bits begins at a voxel or at the high byte before it, which a test of one byte back finds.
- * Such repetitions are four or five bytes long and come every few voxels, at unpredictable places: a branch on each
- * would cost more than all the rest. So voxels are looked up in batches without a branch, which gives a word of bits
- * that say where repetitions begin, and these are taken one after another. */
+ * Only whole voxels are hashed. In a noisy 16-bit image the high bytes repeat and the low ones do not, so nearly every
+ * worthwhile repetition starts at a voxel or at the high byte before it, which a test of the preceding byte finds. Such
+ * repetitions are four or five bytes long and occur every few voxels, at unpredictable positions: a branch for each
+ * would cost more than all the rest. Therefore voxels are looked up in batches without a branch; the result is a word
+ * whose bits mark where repetitions start, and these are processed one after another. */
 #include "internal.h"
 
-/* How many bytes from `a` and `b` on are equal, at most `most`; none beyond are read. */
+/* The number of equal bytes from `a` and `b` on, at most `most`; no bytes beyond that are read. */
 static inline size_t equal_bytes(const uint8_t *a, const uint8_t *b, size_t most) {
     size_t length = 0;
     while (length + 8 <= most) {
@@ -34,7 +35,7 @@ static inline void add(
     sequence->distance = (uint16_t)(distance - 1);
     deflater->symbol_counts[deflater->length_symbol[length] + 257]++;
     deflater->distance_counts[nocturne_distance_symbol(deflater, (unsigned)distance - 1)]++;
-    /* Four tables, so that the counts of equal neighbours do not depend on each other. */
+    /* Four tables, so that increments for equal neighbours do not depend on each other. */
     for (; count > 4; count -= 4, literals += 4) {
         for (int i = 0; i < 4; i++) deflater->literal_counts[i][literals[i]]++;
     }
@@ -50,7 +51,7 @@ static void finish(nocturne_deflater *deflater, const uint8_t *literals, size_t 
 
 static inline size_t next_voxel(size_t at, size_t width) { return (at + width - 1) / width * width; }
 
-/* The longer of a run and a repetition of the row before; 0 for less than `least`. */
+/* The longer of a run and a repetition of the previous row; 0 if it is shorter than `least`. */
 static inline size_t run_or_row(
     const uint8_t *content,
     size_t at,
@@ -80,7 +81,7 @@ static inline size_t run_or_row(
     return length < least ? 0 : length;
 }
 
-/* For single bytes, as of labels: runs and rows nearly everywhere. */
+/* For single bytes, such as labels, which consist mostly of runs and repeated rows. */
 static void find_in_bytes(nocturne_deflater *deflater, const uint8_t *content, size_t start, size_t end, size_t row) {
     size_t done = start;
     size_t at = start;
@@ -108,7 +109,7 @@ static void find_in_bytes(nocturne_deflater *deflater, const uint8_t *content, s
     finish(deflater, content + done, end - done);
 }
 
-/* Looks `count` voxels up, at most 64, and enters them. A bit is set where four bytes are a repetition. */
+/* Looks up `count` voxels, at most 64, and stores them in the table. A bit is set where four bytes are a repetition. */
 static inline __attribute__((always_inline)) uint64_t look_up(
     nocturne_deflater *deflater,
     const uint8_t *content,
@@ -168,7 +169,7 @@ static inline __attribute__((always_inline)) void find_in_words(
             }
             const size_t back = (here > done) & (here > distance) & (length < LONGEST_MATCH)
                 & (content[here - (here > 0)] == content[here - distance - (here > distance)]);
-            /* The next voxel's is as good as the shortest, and often longer. */
+            /* The repetition at the next voxel is as good as the shortest one, and often longer. */
             if (length == SHORTEST_MATCH && !back && (left >> 1 >> place & 1)) {
                 left &= left - 1;
                 continue;

@@ -1,4 +1,5 @@
-/// Compiles one body for several processors and picks at run time. The body must be a `static inline` function
+/// Compiles one function body for several processors and selects at run time. The body must be a `static inline`
+/// function
 /// `name_body`, free of anything whose result depends on the vector length.
 #ifndef NK_VARIANTS_H
 #define NK_VARIANTS_H
@@ -6,7 +7,7 @@
 #define NK_INLINE static inline __attribute__((always_inline))
 
 #if defined(__x86_64__)
-// AVX2 without FMA: even a compiler that ignores the pragma cannot contract.
+// AVX2 without FMA: even a compiler that ignores the pragma cannot contract operations.
 #define NK_VARIANTS(result, name, parameters, arguments)                                                     \
     __attribute__((target("avx2"))) static result name##_avx2 parameters { return name##_body arguments; }   \
     static result name##_base parameters { return name##_body arguments; }                                   \
@@ -14,7 +15,7 @@
         if (__builtin_cpu_supports("avx2")) return name##_avx2 arguments;                                    \
         return name##_base arguments;                                                                        \
     }
-/// The same where the processor's own conversion to float16 is wanted too.
+/// The same, where the processor's own conversion to float16 is used too.
 #define NK_VARIANTS_HALF(result, name, parameters, arguments)                                                   \
     __attribute__((target("avx2,f16c"))) static result name##_avx2 parameters { return name##_body arguments; } \
     static result name##_base parameters { return name##_body arguments; }                                      \

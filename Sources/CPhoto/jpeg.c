@@ -1,4 +1,4 @@
-// JPEG through libjpeg-turbo. Errors and the warnings that mean lost pixels leave by longjmp, inside this file.
+// JPEG through libjpeg-turbo. Errors, and warnings that indicate lost pixels, leave by longjmp, inside this file.
 #include "CPhoto.h"
 
 #include <errno.h>
@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include <jpeglib.h>
-// After jpeglib.h: its codes depend on how the library was built.
+// Included after jpeglib.h, because its codes depend on how the library was built.
 #include <jerror.h>
 
 enum {
     exif_capacity = 65533,
-    most_scans = 200,  // more than any encoder writes, fewer than a hostile file needs to cost minutes
+    most_scans = 200,  // more than any encoder writes, but too few for a hostile file to take minutes
     row_block = 16
 };
 
@@ -53,7 +53,7 @@ static _Noreturn void fail_with_message(j_common_ptr info, cphoto_code code)
     fail(decoder, code);
 }
 
-// When a read fails, the library only sees that no bytes came. To be called at once, before errno changes.
+// When a read fails, the library only sees that no bytes arrived. Must be called at once, before errno changes.
 static void check_file(cphoto_jpeg *decoder)
 {
     int number = errno;
@@ -90,7 +90,7 @@ static void on_message(j_common_ptr info, int level)
     switch (info->err->msg_code) {
     case JWRN_JPEG_EOF:
         check_file(decoder);
-        // In a picture of one scan only the end marker may be missing: if pixels are, JWRN_HIT_MARKER follows.
+        // In a picture of one scan only the end marker may be missing: if pixels are missing, JWRN_HIT_MARKER follows.
         if (decoder->many_scans || info->global_state < 205) fail_with_message(info, CPHOTO_CORRUPT);
         decoder->oddities |= CPHOTO_NO_END_MARKER;
         break;
@@ -124,7 +124,7 @@ static int next_byte(j_decompress_ptr info)
     return *source->next_input_byte++;
 }
 
-// Keeps the first Exif block; the library's own function would keep any number of them.
+// Keeps the first Exif block; the library's own function would keep all of them.
 static boolean on_application_marker(j_decompress_ptr info)
 {
     static const uint8_t name[6] = {'E', 'x', 'i', 'f', 0, 0};
@@ -251,7 +251,8 @@ void cphoto_jpeg_keep_columns(cphoto_jpeg *decoder, ptrdiff_t *first, ptrdiff_t 
 {
     struct jpeg_decompress_struct *info = &decoder->info;
     ptrdiff_t width = info->output_width;
-    // Chroma is smoothed across a pixel or two: with one more block on either side, the wanted columns do not change.
+    // Chroma is smoothed across one or two pixels: with one more block on either side, the requested columns do not
+    // change.
     ptrdiff_t margin = 8 * info->max_h_samp_factor;
     ptrdiff_t left = *first > margin ? *first - margin : 0;
     ptrdiff_t right = *first + *count + margin < width ? *first + *count + margin : width;
@@ -265,7 +266,7 @@ void cphoto_jpeg_keep_columns(cphoto_jpeg *decoder, ptrdiff_t *first, ptrdiff_t 
     *count = kept;
 }
 
-// Inks are taken to be inverted, as Adobe's programs write them and Pillow reads them, with or without a marker.
+// Inks are assumed to be inverted, as Adobe's programs write them and Pillow reads them, with or without a marker.
 static void ink_rows_to_rgb(uint8_t *inks, uint8_t *rgb, size_t pixels)
 {
     for (size_t i = 0; i < pixels * 4; i++) inks[i] = (uint8_t)~inks[i];

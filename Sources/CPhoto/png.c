@@ -11,7 +11,7 @@
 #include <png.h>
 
 enum {
-    // Largest ancillary chunk, and number of them, that are read; those of real files are far smaller.
+    // Maximum size and number of the ancillary chunks that are read; those of real files are far smaller.
     longest_side = 0x7fffffff,
     largest_chunk = 4 << 20,
     most_chunks = 1000
@@ -25,7 +25,7 @@ struct cphoto_png {
     jmp_buf leave;
     cphoto_code code;
     char message[256];
-    char warning[128];         // the last one: it alone states what is wrong with a header
+    char warning[128];         // the last warning: only it states what is wrong with a header
     int64_t width, height, next_row;
     int has_alpha, passes;
     uint8_t *rows;             // one row with alpha, or all rows of an interlaced picture
@@ -50,7 +50,7 @@ static _Noreturn void on_error(png_structp png, png_const_charp text)
     leave(decoder, strcmp(text, "Out of memory") == 0 ? CPHOTO_NO_MEMORY : CPHOTO_CORRUPT);
 }
 
-// libpng only warns about chunks that do not affect the pixels, and about what it reports as an error afterwards.
+// libpng only warns about chunks that do not affect the pixels, and about problems that it reports as errors later.
 static void on_warning(png_structp png, png_const_charp text)
 {
     cphoto_png *decoder = png_get_error_ptr(png);
@@ -80,15 +80,15 @@ static int model_of(int colour_type)
     }
 }
 
-// Whether the chunks in front of the pixels end inside the file. libpng takes memory for some of them by their stated
-// length, whatever its limits, before it finds that their bytes are not there.
+// Whether the chunks before the pixels end inside the file. libpng allocates memory for some of them by their stated
+// length, regardless of its limits, before it detects that the bytes are missing.
 static int chunks_fit(FILE *file)
 {
     struct stat status;
     unsigned char head[8];
     if (fstat(fileno(file), &status) != 0) return 1;
     for (off_t place = 8; place + 8 <= status.st_size;) {
-        // libpng reports what cannot be read.
+        // libpng reports read errors.
         if (fseeko(file, place, SEEK_SET) != 0 || fread(head, 1, 8, file) != 8) break;
         if (memcmp(head + 4, "IDAT", 4) == 0) break;
         off_t length = (off_t)head[0] << 24 | head[1] << 16 | head[2] << 8 | head[3];
@@ -123,7 +123,7 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
     png_set_user_limits(decoder->png, longest_side, longest_side);
     png_set_chunk_cache_max(decoder->png, most_chunks);
     png_set_chunk_malloc_max(decoder->png, largest_chunk);
-    // Transparency is ancillary too; a checksum that is wrong anywhere means a damaged file.
+    // Transparency is an ancillary chunk too; a wrong checksum anywhere indicates a damaged file.
     png_set_crc_action(decoder->png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
     png_read_info(decoder->png, decoder->info);
 
@@ -140,7 +140,7 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
     header->is_layered = png_get_interlace_type(decoder->png, decoder->info) != PNG_INTERLACE_NONE;
     header->layered_bytes = 0;
     if (header->is_layered) {
-        // Both sides are below 2^31: no overflow before the factor, which the division leaves room for.
+        // Both sides are below 2^31: no overflow before the factor, for which the division leaves enough range.
         int64_t pixels = decoder->width * decoder->height, most = INT64_MAX / 8;
         header->layered_bytes = (pixels < most ? pixels : most) * (decoder->has_alpha ? 4 : 3);
     }
@@ -191,7 +191,7 @@ cphoto_code cphoto_png_start(cphoto_png *decoder, cphoto_stop stop, const void *
     decoder->context = context;
     if (setjmp(decoder->leave)) return decoder->code;
     png_set_expand(decoder->png);
-    // The high byte of 16 bits, as Pillow does.
+    // Uses the high byte of 16 bits, as Pillow does.
     png_set_strip_16(decoder->png);
     png_set_gray_to_rgb(decoder->png);
     decoder->passes = png_set_interlace_handling(decoder->png);

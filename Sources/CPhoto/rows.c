@@ -14,7 +14,7 @@ void cphoto_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count)
 {
     for (size_t i = 0; i < count; i++, cmyk += 4, rgb += 3) {
         unsigned light = 255u - cmyk[3];
-        // An ink removes at most all of the light, so nothing falls below 0.
+        // An ink absorbs at most all of the light, so no value falls below 0.
         for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)(light - by_255(cmyk[c] * light));
     }
 }
@@ -27,11 +27,12 @@ void cphoto_rgba_on_white(const uint8_t *rgba, uint8_t *rgb, size_t count)
     }
 }
 
-// Pixels `step` bytes apart to pixels side by side. All but the outermost are moved as four bytes, of which the next
-// pixel overwrites the last.
+// Copies pixels `step` bytes apart to adjacent pixels. All but the outermost are copied as four bytes; the next pixel
+// overwrites the last of them.
 static void copy_apart(const uint8_t *source, ptrdiff_t step, size_t count, uint8_t *target)
 {
-    // Only the pixel with the highest address may lie at the end of what can be read; it is an outermost one.
+    // Only the pixel with the highest address may be at the end of the readable memory; it is one of the outermost
+    // ones.
     memcpy(target, source, 3);
     if (count < 2) return;
     for (size_t i = 1; i + 1 < count; i++) memcpy(target + i * 3, source + (ptrdiff_t)i * step, 4);
@@ -43,7 +44,7 @@ void cphoto_place_rows(
 {
     int is_turned = orientation >= 5;
     size_t row_length = (is_turned ? height : width) * 3;
-    // Where stored column 0 goes, and how far apart two columns, for each stored row.
+    // The target of stored column 0, and the distance between two columns, for each stored row.
     int columns_reversed = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
     int rows_reversed = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
     if (!is_turned) {
@@ -57,7 +58,7 @@ void cphoto_place_rows(
         }
         return;
     }
-    // Column after column, so that what is written lies together; the stored row that comes first there is read first.
+    // Column by column, so that the written pixels are contiguous; the stored row that comes first there is read first.
     ptrdiff_t step = (ptrdiff_t)(width * 3);
     const uint8_t *top = rows_reversed ? rows + (ptrdiff_t)(count - 1) * step : rows;
     size_t left = rows_reversed ? height - first - count : first;

@@ -1,4 +1,4 @@
-// Resampling, counting and looking up of RGB pixels.
+// Resampling, counting and table lookup of RGB pixels.
 #include "CPhotoKernels.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ PHOTO_INLINE uint8_t to_byte(int32_t sum)
     return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-// The weight of tap `tap`: its low 11 bits and the rest, each standing for red, green and blue.
+// The weight of tap `tap`: its low 11 bits and the remaining bits, each repeated for red, green and blue.
 static inline int32_t weight_of(const int16_t *weights, size_t tap)
 {
     const int16_t *group = weights + tap / 4 * PHOTO_GROUP + tap % 4 / 2 * 8 + tap % 2;
@@ -52,12 +52,12 @@ static void resize_row_base(
 }
 
 #if defined(__x86_64__)
-// Four pixels at a time. Products of 8 by 22 bits do not fit the fast multiplication of 16 bits, those of both halves
-// of a weight do; neither sum overflows, since the weights of a pixel add up to about 1 << 22.
+// Four pixels at a time. Products of 8 by 22 bits exceed the fast 16-bit multiplication, but those of both halves of a
+// weight fit; neither sum overflows, because the weights of a pixel add up to about 1 << 22.
 __attribute__((target("avx2"))) static void resize_row_avx2(
     const uint8_t *row, const int32_t *starts, const int16_t *weights, size_t groups, size_t count, uint8_t *out)
 {
-    // Bytes to words in pairs for one channel: R0 R1 G0 G1 B0 B1, and in the upper half pixels 2 and 3.
+    // Expands bytes to pairs of words for each channel: R0 R1 G0 G1 B0 B1, with pixels 2 and 3 in the upper half.
     const __m256i spread = _mm256_setr_epi8(
         0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1,
         6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1);
@@ -76,7 +76,7 @@ __attribute__((target("avx2"))) static void resize_row_avx2(
         __m256i sums = _mm256_add_epi32(low, _mm256_slli_epi32(high, 11));
         __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
         sum = _mm_srai_epi32(_mm_add_epi32(sum, rounding), weight_bits);
-        // Packing clamps, first to words and then to bytes.
+        // Packing clamps, first to 16-bit words and then to bytes.
         sum = _mm_packus_epi16(_mm_packs_epi32(sum, sum), sum);
         uint32_t pixel = (uint32_t)_mm_cvtsi128_si32(sum);
         memcpy(out, &pixel, 3);

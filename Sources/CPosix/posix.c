@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Threads of dispatch may run at another niceness than the process was given. */
+/* Dispatch threads may run with another niceness than the process was given. */
 void cposix_restore_priority(void) {
     errno = 0;
     int niceness = getpriority(PRIO_PROCESS, (id_t)getpid());
@@ -71,7 +71,7 @@ int cposix_syncfs(int descriptor) { return syncfs(descriptor) == 0 ? 0 : errno; 
 
 void cposix_trim_heap(void) { malloc_trim(0); }
 
-/* By default the C library keeps eight arenas a core, and blocks of up to 32 MiB in them: resident memory then grows
+/* By default the C library keeps eight arenas per core, and blocks of up to 32 MiB in them: resident memory then grows
    for hours, although nothing leaks. */
 void cposix_keep_heap_small(void) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -1,4 +1,4 @@
-// Child processes: started without the handlers of fork, identified without races, named and protected.
+// Child processes: started without fork handlers, identified without races, named and protected.
 #define _GNU_SOURCE
 #include "CPosix.h"
 
@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* If memory runs out, the kernel shall kill the child and spare the small parent, which starts another. Raising one's own
-   score needs no privileges. Async-signal-safe. */
+/* If memory runs out, the kernel should kill the child and not the small parent, which starts another child. Raising
+   the own score needs no privileges. Async-signal-safe. */
 static void raise_out_of_memory_score(void) {
     static const char file[] = "/proc/self/oom_score_adj";
     char text[16] = {0};
@@ -39,7 +39,8 @@ static void raise_out_of_memory_score(void) {
     close(descriptor);
 }
 
-/* fork without pthread_atfork handlers: those of OpenBLAS wait for threads, for ever where a thread could not start. */
+/* fork without pthread_atfork handlers: those of OpenBLAS wait for threads, indefinitely if a thread could not
+   start. */
 static pid_t plain_fork(void) {
 #if __GLIBC_PREREQ(2, 34)
     return _Fork();
@@ -63,7 +64,7 @@ static _Noreturn void execute(const char *path, char *const argv[], char *const 
     _exit(127);
 }
 
-/* The pid once the other end of the pipe was closed by the execution; -errno, and no child, where that failed. */
+/* Returns the pid once execution has closed the other end of the pipe; -errno if execution failed, without a child. */
 static pid_t executed(pid_t child, const int ends[2]) {
     close(ends[1]);
     int code = 0;
@@ -101,7 +102,7 @@ pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
-    /* The files of a process that forbids core dumps belong to root. Executing a program sets this anyway. */
+    /* Files of a process that disables core dumps belong to root. Executing a program sets this anyway. */
     prctl(PR_SET_DUMPABLE, 1);
     raise_out_of_memory_score();
     if (detach_input) {
@@ -109,7 +110,7 @@ pid_t cposix_spawn(const char *path, char *const argv[], char *const envp[], int
         if (null >= 0) dup2(null, 0);
     }
     default_signals();
-    /* Requests wait until the child listens to them; without that they would end it. */
+    /* Signals stay blocked until the child has installed its handlers; otherwise they would end it. */
     sigset_t kept;
     sigemptyset(&kept);
     sigaddset(&kept, SIGUSR1);
@@ -188,7 +189,7 @@ size_t cposix_write_without_waiting(int descriptor, const char *bytes, size_t co
     while (written < count) {
         struct pollfd ready = {.fd = descriptor, .events = POLLOUT};
         if (poll(&ready, 1, 0) != 1 || !(ready.revents & POLLOUT)) break;
-        /* A pipe that is ready takes this much without blocking. */
+        /* A pipe that is ready accepts this many bytes without blocking. */
         size_t part = count - written < 512 ? count - written : 512;
         ssize_t result = write(descriptor, bytes + written, part);
         if (result < 0 && errno == EINTR) continue;

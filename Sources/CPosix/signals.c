@@ -1,4 +1,4 @@
-// Signals as bytes in a pipe, read by one thread.
+// Signals as bytes in a pipe, which one thread reads.
 #define _GNU_SOURCE
 #include "CPosix.h"
 
@@ -13,7 +13,7 @@ static int signal_pipe = -1, signal_source = -1;
 static void write_signal(int number) {
     int before = errno;
     unsigned char byte = (unsigned char)number;
-    /* A full pipe holds thousands of signals that nobody has read: one more adds nothing. */
+    /* A full pipe holds thousands of unread signals: another one adds nothing. */
     ssize_t ignored = write(signal_pipe, &byte, 1);
     (void)ignored;
     errno = before;
@@ -48,7 +48,7 @@ int cposix_signals_next(int descriptor, int milliseconds) {
         struct pollfd ready = {.fd = descriptor, .events = POLLIN};
         int result = poll(&ready, 1, milliseconds);
         if (result == 0) return 0;
-        /* A signal has interrupted the waiting, so that there is something to read. */
+        /* The wait was interrupted by a signal, so a byte can be read. */
         if (result < 0 && errno != EINTR) return -errno;
     }
 }

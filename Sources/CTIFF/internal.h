@@ -11,7 +11,7 @@ struct ctiff_decoder {
     TIFF *tiff;
     char message[256];
     int system_code;            // of a read that the system refused
-    int has_message;            // whether an error, or a warning that means lost pixels, came since the start
+    int has_message;            // whether an error, or a warning that indicates lost pixels, occurred since the start
     int64_t width, height, next_row;
     uint32_t tile_width, tile_height, rows_per_strip;
     uint16_t bits, samples, photometric, planar, compression;
@@ -19,28 +19,28 @@ struct ctiff_decoder {
     ctiff_way way;
     cphoto_stop stop;
     const void *context;
-    // The rows of a strip, a tile or one line, as 8-bit samples of a pixel side by side.
+    // The rows of a strip, a tile or one line, as 8-bit samples with the samples of a pixel adjacent.
     uint8_t *band;
     int64_t band_first, band_count, band_rows;
     uint8_t *raw;               // as the library returns them
     int64_t raw_size;
-    uint32_t *raster;           // of ctiff_by_library
+    uint32_t *raster;           // for ctiff_by_library
     uint8_t palette[256][3];
 };
 
-// Keeps the reason and gives back the code.
+// Stores the reason and returns the code.
 cphoto_code ctiff_refuse(ctiff_decoder *decoder, cphoto_code code, const char *format, ...);
 
-// The code after a message of the library: a damaged file, or one that the system did not read.
+// The code after a message of the library: a damaged file, or a read error of the system.
 cphoto_code ctiff_library_failure(ctiff_decoder *decoder);
 
-// Samples of 1 to 32 bits to bytes `step` apart: scaled, or as they are for palette indices.
+// Converts samples of 1 to 32 bits to bytes `step` apart: scaled, or unchanged for palette indices.
 void ctiff_unpack(const uint8_t *source, size_t count, unsigned bits, int is_index, uint8_t *target, size_t step);
 
-// One row of unpacked samples to RGB.
+// Converts one row of unpacked samples to RGB.
 void ctiff_convert(const ctiff_decoder *decoder, const uint8_t *samples, uint8_t *rgb);
 
-// The pictures of a file from its chain of directories, at most 10,000; at least 1.
+// The number of pictures in a file's chain of directories, at most 10,000; at least 1.
 int32_t ctiff_count_pages(int descriptor);
 
 #endif

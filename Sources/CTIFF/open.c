@@ -1,4 +1,4 @@
-// Opening a TIFF: its first directory, and how its pixels will be read.
+// Opening a TIFF: its first directory, and the way its pixels will be read.
 #include "internal.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 enum {
     most_samples = 32,
-    // What the library converts by itself is held whole, and cannot be stopped meanwhile.
+    // Pictures that the library itself converts are held completely, and their conversion cannot be interrupted.
     most_library_pixels = 50000000
 };
 
@@ -25,7 +25,7 @@ static int on_error(TIFF *tiff, void *owner, const char *module, const char *for
     (void)tiff;
     (void)module;
     ctiff_decoder *decoder = owner;
-    // The library's own reading function leaves the errno, and its message says only that reading failed.
+    // The library's own read function preserves the errno, and its message says only that reading failed.
     int number = errno;
     if (!decoder->has_message && (number == EIO || number == ESTALE || number == ETIMEDOUT)) {
         decoder->system_code = number;
@@ -34,7 +34,7 @@ static int on_error(TIFF *tiff, void *owner, const char *module, const char *for
     return 1;
 }
 
-// For a picture that is cut short or damaged the library may only warn, and continue without the pixels or the palette.
+// For a truncated or damaged picture the library may only warn, and continue without the pixels or the palette.
 static int means_loss(const char *module, const char *text)
 {
     if (strstr(text, "IO error") || strstr(text, "ColorMap") || strstr(text, "Colormap")) return 1;
@@ -85,7 +85,7 @@ static cphoto_code read_palette(ctiff_decoder *decoder)
     int count = 1 << decoder->bits, is_wide = 0;
     for (int i = 0; i < count * 3; i++) is_wide |= colours[i % 3][i / 3] > 255;
     for (int i = 0; i < count; i++) {
-        // Some writers fill in bytes where the format has 16 bits.
+        // Some writers store bytes where the format has 16 bits.
         for (int c = 0; c < 3; c++) decoder->palette[i][c] = (uint8_t)(is_wide ? colours[c][i] >> 8 : colours[c][i]);
     }
     return CPHOTO_OK;
@@ -104,7 +104,7 @@ static int has_plain_samples(const ctiff_decoder *decoder)
     case PHOTOMETRIC_RGB: return decoder->samples >= 3 && decoder->compression != COMPRESSION_OJPEG;
     case PHOTOMETRIC_SEPARATED: return decoder->samples >= 4;
     case PHOTOMETRIC_YCBCR:
-        // The codec converts as it decodes.
+        // The codec converts while it decodes.
         return decoder->samples == 3 && decoder->compression == COMPRESSION_JPEG &&
             decoder->planar == PLANARCONFIG_CONTIG;
     default: return 0;

@@ -53,7 +53,7 @@ cphoto_code ctiff_start(ctiff_decoder *decoder, cphoto_stop stop, const void *co
 
 static int is_stopped(const ctiff_decoder *decoder) { return decoder->stop && decoder->stop(decoder->context); }
 
-// One tile or strip into the band: `width` × `rows` pixels from column `left`, of which `bytes` a row are stored.
+// Unpacks one tile or strip into the band: `width` × `rows` pixels from column `left`, stored with `bytes` per row.
 static void unpack_block(ctiff_decoder *decoder, int plane, int64_t left, int64_t width, int64_t rows, int64_t bytes)
 {
     int is_index = decoder->photometric == PHOTOMETRIC_PALETTE;
@@ -117,7 +117,7 @@ static void convert_raster_row(const ctiff_decoder *decoder, uint8_t *rgb)
 {
     const uint32_t *pixels = decoder->raster + decoder->next_row * decoder->width;
     for (int64_t x = 0; x < decoder->width; x++) {
-        // The library returns colours multiplied by their alpha.
+        // The library returns premultiplied colours.
         unsigned white = 255 - TIFFGetA(pixels[x]);
         unsigned colours[3] = {TIFFGetR(pixels[x]), TIFFGetG(pixels[x]), TIFFGetB(pixels[x])};
         for (int c = 0; c < 3; c++, rgb++) *rgb = (uint8_t)(colours[c] + white > 255 ? 255 : colours[c] + white);

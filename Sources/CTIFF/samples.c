@@ -1,4 +1,4 @@
-// Samples to bytes, bytes to colours, and the chain of directories.
+// Conversion of samples to bytes and of bytes to colours, and the chain of directories.
 #include "internal.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ void ctiff_unpack(const uint8_t *source, size_t count, unsigned bits, int is_ind
             for (size_t i = 0; i < count; i++) target[i * step] = source[i];
         }
     } else if (bits == 16) {
-        // The library returns numbers in the machine's byte order; the high byte is taken, as Pillow does.
+        // The library returns numbers in the machine's byte order; the high byte is used, as in Pillow.
         for (size_t i = 0; i < count; i++) {
             uint16_t value;
             memcpy(&value, source + i * 2, 2);
@@ -91,7 +91,7 @@ int32_t ctiff_count_pages(int descriptor)
     int count_size = is_bigtiff ? 8 : 2, entry_size = is_bigtiff ? 20 : 12, offset_size = is_bigtiff ? 8 : 4;
     uint64_t offset = number(head + (is_bigtiff ? 8 : 4), offset_size, is_big_endian);
     int32_t pages = 0;
-    // A circular chain ends at the bound; a failed read ends the chain too.
+    // A circular chain ends at the limit; a failed read also ends the chain.
     while (offset != 0 && offset < (uint64_t)INT64_MAX / 2 && pages < 10000) {
         uint8_t bytes[8];
         if (pread(descriptor, bytes, (size_t)count_size, (off_t)offset) != count_size) break;

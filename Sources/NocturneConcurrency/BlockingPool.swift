@@ -1,4 +1,4 @@
-/// A few threads for what waits on the system: file reads, decoders, fsync.
+/// A small pool of threads for blocking work: file reads, decoders, fsync.
 public final class BlockingPool: TaskExecutor {
     private let threads: WorkerThreads
 
@@ -12,7 +12,7 @@ public final class BlockingPool: TaskExecutor {
         try await threads.run(body)
     }
 
-    /// An executor for one actor, whose jobs then run one at a time on these threads.
+    /// An executor for one actor, which runs the actor's jobs one at a time on these threads.
     public func serialExecutor() -> PoolSerialExecutor { PoolSerialExecutor(threads) }
 
     public func enqueue(_ job: consuming ExecutorJob) {
@@ -20,6 +20,6 @@ public final class BlockingPool: TaskExecutor {
         threads.submit { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
-    /// Lets the jobs that wait finish, and joins the threads. Jobs that come later run on the caller's thread.
+    /// Finishes the queued jobs and joins the threads. Jobs submitted later run on the caller's thread.
     public func shutdown() { threads.shutdown() }
 }

@@ -5,11 +5,10 @@ import Synchronization
     import Glibc
 #endif
 
-/// The threads that calculate: one a core, so that long kernels never take the cooperative pool's threads from the
-/// actors.
+/// Compute threads, one per core, so that long kernels do not block the cooperative pool's threads that run the actors.
 ///
 /// `await pool.run { … }` runs a synchronous function on one of them. Inside, ``ComputeScope/forEach(_:_:)`` shares a
-/// loop with whichever threads are idle.
+/// loop with all threads that are idle.
 public final class ComputePool: TaskExecutor {
     private let threads: WorkerThreads
     public var width: Int { threads.width }
@@ -22,7 +21,7 @@ public final class ComputePool: TaskExecutor {
         try await threads.run(body)
     }
 
-    /// An executor for one actor, whose jobs then run one at a time on these threads.
+    /// An executor for one actor, which runs the actor's jobs one at a time on these threads.
     public func serialExecutor() -> PoolSerialExecutor { PoolSerialExecutor(threads) }
 
     public func enqueue(_ job: consuming ExecutorJob) {
@@ -30,13 +29,14 @@ public final class ComputePool: TaskExecutor {
         threads.submit { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
-    /// Lets the jobs that wait finish, and joins the threads. Jobs that come later run on the caller's thread.
+    /// Finishes the queued jobs and joins the threads. Jobs submitted later run on the caller's thread.
     public func shutdown() { threads.shutdown() }
 
-    /// Calls `body` once for every index below `count`, on this thread and on idle ones; returns when all are done.
+    /// Calls `body` once for every index below `count`, on this thread and on idle ones; returns when all calls are
+    /// done.
     ///
-    /// The order is not fixed, so `body` must write to places of its own and reductions must be merged in index order
-    /// afterwards: then the result is the same for any width.
+    /// The order is not fixed, so `body` must write only to elements that no other call writes, and reductions must be
+    /// merged in index order afterwards. The result is then the same for any number of threads.
     func forEach(_ count: Int, _ body: @Sendable (Int) -> Void) {
         if count <= 1 || width == 1 {
             for index in 0..<max(count, 0) { body(index) }
@@ -47,13 +47,13 @@ public final class ComputePool: TaskExecutor {
             let offered = min(width, count) - 1
             threads.offer(offered, owner: ObjectIdentifier(loop)) { loop.help() }
             loop.help()
-            // One of those that came was this thread.
+            // This thread counts as one of the participants.
             if loop.close() - 1 < offered { threads.withdraw(owner: ObjectIdentifier(loop)) }
         }
     }
 }
 
-/// A loop whose indices are taken one by one by whoever comes.
+/// A loop whose indices are taken one by one by any participating thread.
 private final class SharedLoop: @unchecked Sendable {
     private struct Helpers {
         var inside = 0
@@ -61,7 +61,7 @@ private final class SharedLoop: @unchecked Sendable {
         var closed = false
     }
 
-    // Unchecked: `body` is set once, read only by helpers that are inside, and cleared after the last has left.
+    // Unchecked: `body` is set once, read only by helpers inside the loop, and cleared after the last one has left.
     private var body: (@Sendable (Int) -> Void)?
     private let count: Int
     private let next = Atomic<Int>(0)
@@ -73,7 +73,7 @@ private final class SharedLoop: @unchecked Sendable {
         self.body = body
     }
 
-    /// Takes indices until none is left. Comes too late when the loop was closed.
+    /// Processes indices until none is left. Does nothing if the loop is already closed.
     func help() {
         let enters = helpers.withLock { helpers in
             if helpers.closed { return false }
@@ -90,8 +90,8 @@ private final class SharedLoop: @unchecked Sendable {
         if last { gate.open() }
     }
 
-    // A function of its own, so that its reference to `body` is gone when it returns: the closer may only go on when no
-    // thread holds one, or the runtime stops the process because the closure escaped.
+    // A separate function, so that its reference to `body` is released when it returns. The closing thread may continue
+    // only when no thread holds a reference; otherwise the runtime stops the process because the closure escaped.
     @inline(never)
     private func takeIndices() {
         guard let body else { return }
@@ -102,7 +102,7 @@ private final class SharedLoop: @unchecked Sendable {
         }
     }
 
-    /// Waits for the helpers that are still inside; how many came in all. To be called once.
+    /// Waits for the helpers that are still inside; returns how many took part in total. Must be called only once.
     func close() -> Int {
         let (wait, arrived) = helpers.withLock { helpers in
             helpers.closed = true
@@ -114,9 +114,9 @@ private final class SharedLoop: @unchecked Sendable {
     }
 }
 
-/// A thread waits here until another opens.
+/// One thread waits here until another thread opens the gate.
 private final class Gate: @unchecked Sendable {
-    // Unchecked: a POSIX semaphore is made for sharing.
+    // Unchecked: a POSIX semaphore is designed to be shared between threads.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
     init() {

@@ -1,6 +1,6 @@
 public import NocturneSystem
 
-/// What a synchronous algorithm may use: the idle compute threads, and the flag it must look at.
+/// The resources of a synchronous algorithm: the idle compute threads, and the cancellation flag that it must check.
 ///
 /// The algorithm itself runs inside ``ComputePool/run(_:)``. Without a pool (``serial(_:)``) loops run on the caller.
 public struct ComputeScope: Sendable {
@@ -12,22 +12,22 @@ public struct ComputeScope: Sendable {
         self.flag = flag
     }
 
-    /// No helpers, and a flag that is never raised unless given.
+    /// Uses no helper threads; the flag is never raised unless one is passed.
     public static func serial(_ flag: CancellationFlag = CancellationFlag()) -> ComputeScope {
         ComputeScope(pool: nil, flag: flag)
     }
 
-    /// The most threads a loop can use.
+    /// The maximum number of threads a loop can use.
     public var width: Int { pool?.width ?? 1 }
 
-    /// Throws when the work is to stop.
+    /// Throws when the work should stop.
     public func check() throws(CancelledError) { try flag.check() }
 
     /// Calls `body` once for every index below `count`, on this thread and on idle ones.
     ///
-    /// The flag is looked at before every index, so an index should be less than a second's work. Which thread takes
-    /// which index is not fixed: write to disjoint places, merge reductions in index order afterwards, and the result
-    /// is bit-identical for any number of threads.
+    /// The flag is checked before every index, so one index should take less than a second. Which thread processes
+    /// which index is not fixed. Write to disjoint locations and merge reductions in index order afterwards; the result
+    /// is then bit-identical for any number of threads.
     /// - Throws: ``CancelledError`` once the flag is raised; some indices were then not visited.
     public func forEach(_ count: Int, _ body: @Sendable (Int) -> Void) throws(CancelledError) {
         try flag.check()
@@ -41,7 +41,8 @@ public struct ComputeScope: Sendable {
         try flag.check()
     }
 
-    /// ``forEach(_:_:)`` over ranges of at most `stride` that together make `0..<count`. The cut does not depend on threads.
+    /// ``forEach(_:_:)`` over ranges of at most `stride` that together cover `0..<count`. The ranges do not depend on
+    /// threads.
     public func forEachRange(
         of count: Int,
         by stride: Int,

@@ -2,11 +2,11 @@
     import Glibc
 #endif
 
-/// State that threads share: a lock around it, and a condition with which threads wait for it to change.
+/// State shared between threads: a lock that protects it, and a condition on which threads wait for it to change.
 ///
-/// For threads of the pools only. A task must not wait here.
+/// For pool threads only. A task must not wait here.
 final class GuardedState<State>: @unchecked Sendable {
-    // Unchecked: `state` is only touched with `mutex` held.
+    // Unchecked: `state` is accessed only while `mutex` is held.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var state: State
@@ -34,7 +34,7 @@ final class GuardedState<State>: @unchecked Sendable {
         return body(&state)
     }
 
-    /// Waits until `body` gives a value. It is asked at once, and again after every ``wakeOne()`` and ``wakeAll()``.
+    /// Waits until `body` returns a value. It is called at once, and again after every ``wakeOne()`` and ``wakeAll()``.
     func wait<R>(until body: (inout State) -> R?) -> R {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

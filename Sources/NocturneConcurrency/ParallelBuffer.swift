@@ -1,15 +1,15 @@
 public import NocturneCore
 package import NocturneSystem
 
-/// Memory that the bodies of one parallel loop write to: the one way in which loops write in parallel.
+/// Memory that the bodies of one parallel loop write to: the only way in which loops write in parallel.
 ///
-/// The loop that shares the buffer is what makes it safe, and every use keeps these three rules: the owner keeps the
-/// memory alive until the loop returns (``ComputeScope/forEach(_:_:)`` returns after its last body), every element is
-/// written by at most one body, and no body reads what another one writes. Take it with `withParallelBuffer` around the
-/// loop; never store it.
+/// Its safety depends on the loop that shares the buffer. Every use follows three rules: the owner keeps the memory
+/// allocated until the loop returns (``ComputeScope/forEach(_:_:)`` returns after its last body), every element is
+/// written by at most one body, and no body reads what another one writes. Create it with `withParallelBuffer` around
+/// the loop; never store it.
 @usableFromInline
 package struct ParallelBuffer<Element>: @unchecked Sendable {
-    // Unchecked: the three rules above.
+    // Unchecked: see the three rules above.
     @usableFromInline
     package let base: UnsafeMutablePointer<Element>
 
@@ -29,10 +29,11 @@ package struct ParallelBuffer<Element>: @unchecked Sendable {
     }
 }
 
-/// Values that the bodies of one parallel loop only read. The owner keeps them alive and unchanged until it returns.
+/// Values that the bodies of one parallel loop only read. The owner keeps them allocated and unchanged until it
+/// returns.
 @usableFromInline
 package struct ParallelReader<Element>: @unchecked Sendable {
-    // Unchecked: nobody writes while the loop runs.
+    // Unchecked: nothing writes while the loop runs.
     @usableFromInline
     package let base: UnsafePointer<Element>
 
@@ -47,10 +48,10 @@ package struct ParallelReader<Element>: @unchecked Sendable {
     package static func + (reader: ParallelReader, offset: Int) -> UnsafePointer<Element> { reader.base + offset }
 }
 
-/// A value of a C library that the bodies of a parallel loop read: a structure of numbers and pointers.
+/// A C library structure of numbers and pointers that the bodies of a parallel loop read.
 @usableFromInline
 package struct ParallelValue<Value>: @unchecked Sendable {
-    // Unchecked: what its pointers lead to is kept alive and unchanged by the owner of the loop.
+    // Unchecked: the owner of the loop keeps the memory behind its pointers allocated and unchanged.
     @usableFromInline
     package let value: Value
 
@@ -59,8 +60,8 @@ package struct ParallelValue<Value>: @unchecked Sendable {
 }
 
 extension Array {
-    /// Lends the array's elements to a parallel loop that writes to them. An empty array lends an address that must not
-    /// be used.
+    /// Lends the array's elements to a parallel loop that writes to them. For an empty array the address must not be
+    /// used.
     @inlinable
     package mutating func withParallelBuffer<R, E: Error>(
         _ body: (ParallelBuffer<Element>) throws(E) -> R
@@ -79,7 +80,7 @@ extension Array {
     }
 }
 
-/// An aligned address for no elements at all.
+/// An aligned address to use for an empty array.
 @usableFromInline
 package func noElements<Element>() -> UnsafeMutablePointer<Element> {
     UnsafeMutableRawPointer(bitPattern: MemoryLayout<Element>.alignment).unsafelyUnwrapped
@@ -87,9 +88,9 @@ package func noElements<Element>() -> UnsafeMutablePointer<Element> {
 }
 
 extension ComputeScope {
-    /// The results of `body` for every index below `count`, in order, made on this thread and on idle ones.
+    /// The results of `body` for every index below `count`, in order, computed on this thread and on idle ones.
     ///
-    /// The flag is looked at before every index, as in ``forEach(_:_:)``.
+    /// The flag is checked before every index, as in ``forEach(_:_:)``.
     /// - Throws: ``CancelledError`` once the flag is raised.
     package func map<Result>(_ count: Int, _ body: @Sendable (Int) -> Result) throws(CancelledError) -> [Result] {
         var results = [Result?](repeating: nil, count: max(count, 0))

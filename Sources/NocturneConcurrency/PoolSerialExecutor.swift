@@ -1,17 +1,16 @@
 internal import DequeModule
 import Synchronization
 
-/// Runs the jobs of one actor, or of several that take turns, one at a time and in order, on whichever thread of a pool
-/// is idle.
+/// Runs the jobs of one actor, or of several actors in turn, one at a time and in order, on any idle thread of a pool.
 ///
-/// An actor that has such an executor may calculate in its own methods: what it owns needs no lock, and the cooperative
-/// threads stay free for the others. After every job it goes to the end of the pool's queue, so an actor that is always
-/// busy does not keep a thread from the rest. Once the pool is shut down, jobs run on the threads that enqueue them, one
-/// at a time as before.
+/// An actor with such an executor may compute in its own methods: its state needs no lock, and the cooperative threads
+/// stay free for other actors. After every job the executor goes to the end of the pool's queue, so an actor that is
+/// always busy does not occupy a thread permanently. Once the pool is shut down, jobs run on the threads that enqueue
+/// them, still one at a time.
 public final class PoolSerialExecutor: SerialExecutor {
     private struct State {
         var jobs = Deque<UnownedJob>()
-        /// Whether a thread runs a job of this executor, or has been asked to.
+        /// Whether a thread runs a job of this executor or one has been requested.
         var isScheduled = false
     }
 

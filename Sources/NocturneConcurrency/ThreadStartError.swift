@@ -1,8 +1,8 @@
 public import NocturneSystem
 
-/// The system would not start a thread: too many processes, or too little memory for their stacks.
+/// The system could not start a thread: too many processes, or too little memory for the stacks.
 public struct ThreadStartError: SystemCallError, Hashable, CustomStringConvertible {
-    /// How many threads were asked for, and how many of them could be started.
+    /// The number of threads requested, and the number that could be started.
     public let wanted: Int
     public let started: Int
     public let systemCode: Int32?

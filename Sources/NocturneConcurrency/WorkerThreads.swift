@@ -3,18 +3,18 @@ internal import DequeModule
 import NocturneSystem
 import Synchronization
 
-/// A fixed set of named threads that take jobs first-in first-out. Both pools stand on it.
+/// A fixed set of named threads that process jobs first-in first-out. Both pools are built on it.
 final class WorkerThreads: Sendable {
     private struct Job {
         let run: @Sendable () -> Void
-        /// Who can withdraw it; nil for a job that has to be done.
+        /// The owner that can withdraw the job; nil for a job that must run.
         var owner: ObjectIdentifier?
     }
 
     private struct State {
         enum Phase { case open, closed, joined }
 
-        /// `open`: takes jobs. `closed`: the threads do what is queued, then end. `joined`: no thread is left.
+        /// `open`: accepts jobs. `closed`: the threads finish the queued jobs, then end. `joined`: no thread is left.
         var phase = Phase.open
         var jobs = Deque<Job>()
     }
@@ -23,7 +23,7 @@ final class WorkerThreads: Sendable {
     private let handles = Mutex<[UInt64]>([])
     let width: Int
 
-    /// - Throws: ``ThreadStartError`` when the system refuses a thread; those before it have ended by then.
+    /// - Throws: ``ThreadStartError`` when the system refuses a thread; the threads started before it have then ended.
     init(name: String, width: Int) throws(ThreadStartError) {
         precondition(width > 0, "a pool needs a thread")
         self.width = width
@@ -36,7 +36,7 @@ final class WorkerThreads: Sendable {
         }
     }
 
-    /// - Returns: 0, or the system's number for the error.
+    /// - Returns: 0, or the system's error number.
     private func start(_ name: String) -> Int32 {
         let context = Unmanaged.passRetained(self).toOpaque()
         var handle: UInt64 = 0
@@ -59,7 +59,7 @@ final class WorkerThreads: Sendable {
         return code
     }
 
-    /// Adds a job. Once the pool is shut down it runs at once, on the caller's thread: nobody waits for ever.
+    /// Adds a job. Once the pool is shut down, the job runs at once on the caller's thread, so no caller waits forever.
     func submit(_ job: @escaping @Sendable () -> Void) {
         let isTaken = state.withLock { state in
             guard state.phase == .open else { return false }
@@ -69,8 +69,8 @@ final class WorkerThreads: Sendable {
         if isTaken { state.wakeOne() } else { job() }
     }
 
-    /// Adds `count` equal jobs that need not be done, ahead of those that wait. A pool that is shutting down takes
-    /// none, so jobs that are still draining may share loops.
+    /// Adds `count` equal optional jobs ahead of the waiting ones. A pool that is shutting down accepts no optional
+    /// jobs, so jobs that are still finishing can safely run parallel loops.
     func offer(_ count: Int, owner: ObjectIdentifier, _ job: @escaping @Sendable () -> Void) {
         state.withLock { state in
             guard state.phase == .open else { return }
@@ -79,12 +79,12 @@ final class WorkerThreads: Sendable {
         for _ in 0..<count { state.wakeOne() }
     }
 
-    /// Takes back the offered jobs that nobody has begun: while all threads are busy they would pile up.
+    /// Removes the offered jobs that no thread has started: while all threads are busy they would accumulate.
     func withdraw(owner: ObjectIdentifier) {
         state.withLock { $0.jobs.removeAll { $0.owner == owner } }
     }
 
-    /// Runs `body` as a job and gives back what it returned or threw.
+    /// Runs `body` as a job and returns its result or throws its error.
     func run<R: Sendable, E: Error>(_ body: @escaping @Sendable () throws(E) -> R) async throws(E) -> R {
         let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<R, E>, Never>) in
             submit { continuation.resume(returning: Result { () throws(E) -> R in try body() }) }
@@ -92,7 +92,7 @@ final class WorkerThreads: Sendable {
         return try result.get()
     }
 
-    /// Finishes the jobs that wait, then joins the threads. Not to be called from one of them. The second call does
+    /// Finishes the waiting jobs, then joins the threads. Must not be called from one of them. A second call does
     /// nothing, and does not wait for the first.
     func shutdown() {
         let isFirst = state.withLock { state in
@@ -111,7 +111,7 @@ final class WorkerThreads: Sendable {
         while let job = next() { job.run() }
     }
 
-    /// Waits for a job. Nil once the pool is closed and nothing is left to do.
+    /// Waits for a job. Nil once the pool is closed and no job is left.
     private func next() -> Job? {
         state.wait { state -> Job?? in
             if let job = state.jobs.popFirst() { return .some(job) }

@@ -4,9 +4,9 @@ internal import CPhoto
 internal import CTIFF
 internal import CZlib
 
-/// The libraries that files are read and written with.
+/// The libraries used to read and write files.
 public enum FormatLibraries {
-    /// Names and versions as the libraries that are loaded say them.
+    /// Names and versions as reported by the loaded libraries.
     public static var versions: [(name: String, version: String)] {
         [
             ("DCMTK", String(cString: cdcmtk_version())),

@@ -2,25 +2,25 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// Makes a closed triangle surface of a label.
+/// Creates a closed triangle surface of a label.
 public enum SurfaceExtractor {
     /// The surface of the voxels with one value, in RAS+ mm, corners counter-clockwise seen from outside.
     ///
     /// Every edge is shared by exactly two triangles in opposite directions, and the surface is closed at the border of
-    /// the volume too. Voxels that touch through an edge or a corner only stay apart. Cavities have walls of their own,
-    /// which face into the cavity. With the standard options each closed shell encloses the volume of its voxels to
-    /// the precision of the coordinates. Oblique, sheared, anisotropic and left-handed grids are followed exactly.
+    /// the volume too. Voxels that touch only through an edge or a corner stay separate. Cavities have their own walls,
+    /// which face into the cavity. With the standard options each closed shell encloses the volume of its voxels to the
+    /// precision of the coordinates. Oblique, sheared, anisotropic and left-handed grids are handled exactly.
     ///
     /// Steps: marching cubes over the label's bounding box (``CubeTable``), the affine, Taubin smoothing, then an
     /// offset along the normals that restores the volume. All in double precision; only the result is rounded.
     ///
-    /// Time: one fast look at every voxel, then linear in the box and in rounds times vertices. Extra memory: about
-    /// 150 bytes a vertex, and 22 bytes for each (i, j) of the box. Nothing keeps a surface of very thin parts from
-    /// passing through itself when they are given their volume back.
+    /// Time: one fast read of every voxel, then linear in the box and in rounds times vertices. Extra memory: about 150
+    /// bytes per vertex, and 22 bytes for each (i, j) of the box. A surface of very thin parts may intersect itself
+    /// when its volume is restored.
     /// - Parameters:
     ///   - value: the label. An absent one gives an empty mesh.
     ///   - labels: the label map.
-    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is looked at every slice and every round.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is checked for every slice and every round.
     public static func surface(
         of value: UInt16,
         in labels: LabelVolume,
@@ -36,7 +36,7 @@ public enum SurfaceExtractor {
         }
         guard !surface.points.isEmpty else { return SurfaceMesh() }
 
-        // About the box's corner: near 0, so that volumes lose no digits.
+        // Relative to the box's corner: near 0, so that volumes lose no precision.
         try smooth(&surface.points, surface.triangles, surface.doubledVolumes, geometry, options, scope)
         let origin = geometry.affine(SIMD3<Double>(surface.origin))
         let vertices = try rounded(surface.points, plus: origin, scope)
@@ -72,7 +72,8 @@ public enum SurfaceExtractor {
         if roundsLeft > 0 {
             let neighbours = VertexNeighbours(vertexCount: points.count, triangles: triangles)
             try scope.check()
-            // In portions with the volume restored after each, so that a tube one voxel wide never gets near nothing.
+            // In portions with the volume restored after each, so that a tube one voxel wide never shrinks to almost
+            // nothing.
             let portion = 20
             while roundsLeft > 0 {
                 try TaubinSmoother.smooth(

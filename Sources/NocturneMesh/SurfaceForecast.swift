@@ -2,21 +2,21 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// What making the surfaces of a label map will take, known before any is made.
+/// Predicts the memory for extracting the surfaces of a label map, before any is extracted.
 ///
 /// The number of vertices is exact: one for every voxel face between the label and the rest. The number of triangles,
-/// and so the bytes, are upper bounds; a surface of smooth shape has two triangles a vertex, and the bound is
+/// and therefore the bytes, are upper bounds; a smooth surface has two triangles per vertex, and the bound is
 /// ``trianglesPerVertex``.
 public struct SurfaceForecast: Sendable {
     private let faces: [Int]
     private let options: SurfaceOptions
-    /// The bits of a box as large as the volume.
+    /// The size of the bits of a box as large as the volume.
     private let boxBytes: Int
 
-    /// The most triangles that the table of cells makes of a vertex.
+    /// The maximum number of triangles per vertex in the table of cells.
     public static let trianglesPerVertex = 4 * CubeTable.shared.mostTrianglesPerCut
 
-    /// Looks at every voxel once. Memory: 512 KiB a thread of `scope`.
+    /// Reads every voxel once. Memory: 512 KiB per thread of `scope`.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised.
     public init(
         of labels: LabelVolume,
@@ -30,20 +30,20 @@ public struct SurfaceForecast: Sendable {
         boxBytes = LabelBits.byteCount(all) + 16 * (shape.y + 2) * (shape.z + 2)
     }
 
-    /// The vertices that the surface of a label will have, exactly; 0 when the label is absent.
+    /// The exact number of vertices of the surface of a label; 0 when the label is absent.
     public func vertexCount(of value: UInt16) -> Int { faces[Int(value)] }
 
-    /// The most bytes that ``SurfaceExtractor/surface(of:in:options:scope:)`` holds at a time for a label, its result
-    /// included.
+    /// The peak memory in bytes of ``SurfaceExtractor/surface(of:in:options:scope:)`` for a label, including its
+    /// result.
     public func workingBytes(of value: UInt16) -> Int {
         let vertices = vertexCount(of: value)
         guard vertices > 0 else { return 0 }
         let triangles = triangleBound(vertices)
-        // Points and what they account for.
+        // Points and the volumes assigned to them.
         var bytes = 36 * vertices + 16 * triangles
         var whileWorking = 16 * vertices
         if options.smoothingRounds > 0 {
-            // Where each vertex's neighbours are, and the points of the step before.
+            // The start of each vertex's neighbours, and the points of the previous step.
             bytes += 4 * vertices + 12 * triangles
             whileWorking = max(whileWorking, 32 * vertices)
         }
@@ -55,7 +55,7 @@ public struct SurfaceForecast: Sendable {
         return boxBytes + bytes + whileWorking
     }
 
-    /// The most bytes of the mesh that results.
+    /// The maximum size in bytes of the resulting mesh.
     public func meshBytes(of value: UInt16) -> Int {
         16 * vertexCount(of: value) + 16 * triangleBound(vertexCount(of: value))
     }
@@ -64,8 +64,8 @@ public struct SurfaceForecast: Sendable {
         Int((Double(vertices) * Self.trianglesPerVertex).rounded(.up))
     }
 
-    /// Labels in batches that can be made at the same time: in the order given, as many together as fit in `bytes`, one
-    /// alone when it is larger than that by itself. Absent labels are left out.
+    /// Labels in batches that can be processed at the same time: in the given order, as many together as fit in
+    /// `bytes`; a label that exceeds this limit forms its own batch. Absent labels are omitted.
     public func batches(of values: [UInt16], within bytes: Int) -> [[UInt16]] {
         var batches: [[UInt16]] = []
         var room = 0
@@ -82,22 +82,24 @@ public struct SurfaceForecast: Sendable {
         return batches
     }
 
-    /// The most bytes that the labels take when they are made in batches of at most `bytes`.
+    /// The peak memory in bytes for the labels when they are processed in batches of at most `bytes`.
     public func peakBytes(of values: [UInt16], within bytes: Int) -> Int {
         batches(of: values, within: bytes).map { $0.reduce(0) { $0 + workingBytes(of: $1) } }.max() ?? 0
     }
 }
 
 extension SurfaceExtractor {
-    /// Makes the surfaces of several labels in bounded memory, and hands each over to be written and let go.
+    /// Extracts the surfaces of several labels in bounded memory, and passes each to `body`, after which it is freed.
     ///
-    /// Labels that fit in `bytes` together are made at the same time, on all idle threads; then `body` gets them one by
-    /// one, in the order of `values`, on the calling thread. The meshes are those of ``surface(of:in:options:scope:)``.
+    /// Labels that fit in `bytes` together are processed at the same time, on all idle threads; then `body` gets them
+    /// one by one, in the order of `values`, on the calling thread. The meshes are those of
+    /// ``surface(of:in:options:scope:)``.
     /// - Parameters:
-    ///   - values: absent labels are passed over.
-    ///   - bytes: what may be held at a time. A label that needs more is made alone: see
+    ///   - values: absent labels are skipped.
+    ///   - bytes: the memory limit. A label that needs more is processed alone: see
     ///     ``SurfaceForecast/peakBytes(of:within:)``.
-    ///   - known: the forecast of these labels and options where it was made already; it costs a pass over the labels.
+    ///   - known: the forecast of these labels and options if it already exists; computing it costs a pass over the
+    ///     labels.
     /// - Throws: ``CancelledError``, and what `body` throws.
     public static func forEachSurface(
         of values: [UInt16],

@@ -1,15 +1,16 @@
-/// How a surface is made from voxels.
+/// Options for extracting a surface from voxels.
 public struct SurfaceOptions: Hashable, Sendable, Codable {
-    /// Rounds of Taubin smoothing on a grid with equal spacings, each one step in and one step out. 0 smooths nothing.
+    /// Rounds of Taubin smoothing on a grid with equal spacings, each with one shrinking and one expanding step. 0
+    /// disables smoothing.
     ///
-    /// Thick slices make wider steps, so as many times more rounds are made as the largest spacing is larger than the
-    /// smallest, three times more at most.
+    /// Thick slices make larger steps, so the number of rounds is multiplied by the ratio of the largest to the
+    /// smallest spacing, by at most three.
     public var smoothingRounds: Int
-    /// The step towards the mean of the neighbours, between 0 and 1.
+    /// The size of the step towards the mean of the neighbours, between 0 and 1.
     public var lambda: Double
-    /// The step away from it: negative, and a little longer than `lambda`.
+    /// The size of the step away from it: negative, with a slightly larger magnitude than `lambda`.
     public var mu: Double
-    /// Whether every closed shell is given exactly the volume of the voxels in it.
+    /// Whether every closed shell is corrected to exactly the volume of its voxels.
     public var restoresVolume: Bool
 
     public init(

@@ -1,6 +1,6 @@
 internal import CNocturneKernels
 
-/// How one axis is resampled on its own.
+/// How one axis is resampled.
 struct AxisPlan: Sendable {
     let inputs: Int
     let outputs: Int
@@ -10,7 +10,7 @@ struct AxisPlan: Sendable {
     init(inputs: Int, outputs: Int, order: ResamplingOrder) {
         self.inputs = inputs
         self.outputs = outputs
-        // An axis of the same size comes out as it was: nnU-Net sends it through the spline, to the same numbers.
+        // An axis of the same size is unchanged: nnU-Net applies the spline to it, with the same numbers as the result.
         let order = inputs == outputs ? .nearest : order
         isFiltered = Self.isFiltered(inputs: inputs, outputs: outputs, order: order)
         taps = AxisTaps(inputs: inputs, outputs: outputs, order: order)
@@ -30,13 +30,13 @@ struct AxisPlan: Sendable {
     /// Samples of the widened axis.
     var samples: Int { Self.samples(inputs: inputs, isFiltered: isFiltered) }
 
-    /// The input that a sample of the widened axis is a copy of.
+    /// The input sample of which a sample of the widened axis is a copy.
     func input(at position: Int) -> Int { min(max(position - padding, 0), inputs - 1) }
 
-    /// The last sample that output k is made of. They ascend.
+    /// The last input sample that contributes to output k. The values ascend.
     func lastTap(of k: Int) -> Int { taps.indices[(taps.count - 1) * outputs + k] }
 
-    /// Which inputs have a part in any output.
+    /// Which inputs contribute to any output.
     var neededInputs: [Bool] {
         if isFiltered { return Array(repeating: true, count: inputs) }
         var result = Array(repeating: false, count: inputs)

@@ -1,7 +1,7 @@
-/// Which samples along one axis make up each output sample, and with what weights.
+/// The input samples along one axis that contribute to each output sample, and their weights.
 ///
-/// Output k lies at u(k) = (k + 0.5) * (n / m) - 0.5 of the input (areas aligned, no smoothing when shrinking), as in
-/// skimage's `resize`, on which nnU-Net builds.
+/// Output k is at position u(k) = (k + 0.5) * (n / m) - 0.5 of the input (areas aligned, no smoothing when shrinking),
+/// as in skimage's `resize`, which nnU-Net uses.
 struct AxisTaps: Sendable {
     /// 1, 2 or 4.
     let count: Int
@@ -51,7 +51,7 @@ struct AxisTaps: Sendable {
         }
     }
 
-    /// The taps of torch's `interpolate`, computed in float32: linear from positions that are not below 0, or
+    /// The taps of torch's `interpolate`, computed in float32: linear from positions clamped to at least 0, or
     /// "nearest-exact".
     init(torchInputs n: Int, outputs m: Int, isNearest: Bool) {
         let scale = Float(n) / Float(m)
@@ -71,7 +71,7 @@ struct AxisTaps: Sendable {
         }
     }
 
-    /// The taps of one axis of a volume, by a rule.
+    /// The taps of one axis of a volume for a given rule.
     init(inputs: Int, outputs: Int, rule: ResamplingRule, isSeparate: Bool) {
         switch rule.method {
         case .spline, .none:

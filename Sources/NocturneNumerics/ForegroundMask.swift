@@ -2,19 +2,20 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-/// Which voxels of a cropped image belong to the body: those that are not 0 in some channel, and the holes in them.
+/// Marks the voxels of a cropped image that belong to the body: those that are not 0 in some channel, and the holes in
+/// them.
 ///
-/// For nnU-Net's z-score with `use_mask_for_norm`, which leaves the zeros around the body as they are, and for the
-/// labels of a cascade, which are −1 outside. A hole is enclosed when no path of face neighbours that are 0 leads from
-/// it to the border of the image.
+/// For nnU-Net's z-score with `use_mask_for_norm`, which leaves the zeros around the body unchanged, and for the labels
+/// of a cascade, which are −1 outside. A hole is a region from which no path of zero-valued face neighbours leads to
+/// the border of the image.
 public struct ForegroundMask: Sendable {
     public let view: VoxelView
     /// 1 inside and 0 outside, in the order of the view.
     public let inside: FrozenVoxels<UInt8>
 
     /// - Parameter channels: stored volumes of one image; NaN is not 0.
-    /// - Throws: ``NumericsError`` when a channel is no such volume, ``AllocationError``, ``CancelledError``.
-    /// - Complexity: 1 byte a voxel of the view; a few sweeps over it, more for winding holes.
+    /// - Throws: ``NumericsError`` when a channel is not such a volume, ``AllocationError``, ``CancelledError``.
+    /// - Complexity: 1 byte per voxel of the view; a few passes over it, more for winding holes.
     public init(of channels: [FrozenVoxels<Float>], view: VoxelView, scope: ComputeScope) throws {
         var marks = try VoxelBuffer<UInt8>(count: view.shape.count)
         for channel in channels {
@@ -40,15 +41,15 @@ public struct ForegroundMask: Sendable {
         inside = marks.frozen()
     }
 
-    /// The bytes a mask of this view holds, and needs while it is made.
+    /// The size in bytes of a mask of this view, which is also the memory needed to compute it.
     public static func predictedBytes(view: VoxelView) -> Int { view.shape.count }
 
     private static let unknown: UInt8 = 0
     private static let body: UInt8 = 1
     private static let outside: UInt8 = 2
 
-    /// Spreads the outside from the border, forwards and backwards in turn until nothing changes: no queue, which could
-    /// be as long as the image.
+    /// Spreads the outside from the border, forwards and backwards in turn until nothing changes. No queue is used,
+    /// because it could become as long as the image.
     private static func fillHoles(
         _ marks: UnsafeMutableBufferPointer<UInt8>,
         _ shape: VolumeShape,

@@ -3,15 +3,15 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-/// What normalisation wants to know of an image.
+/// The statistics of an image that normalisation needs.
 public struct ImageStatistics: Hashable, Sendable {
     public let mean: Double
-    /// Of the population (divided by the number of voxels). 0 when it was not asked for.
+    /// Population standard deviation (divided by the number of voxels). 0 when it was not requested.
     public let deviation: Double
     public let lowest: Float
     public let highest: Float
 
-    /// - Parameter mask: the voxels that count, in the order of the view; nil for all. With none inside, all four
+    /// - Parameter mask: the voxels that count, in the order of the view; nil for all. If it contains none, all four
     ///   numbers are 0.
     /// - Throws: ``NumericsError/value(_:)`` when a voxel is not finite.
     public init(
@@ -27,7 +27,7 @@ public struct ImageStatistics: Hashable, Sendable {
         guard mask?.view ?? view == view else {
             throw NumericsError.shape("the mask of the body is of another part of the image")
         }
-        // A mask lies in the order of its view; without one the image is walked as it lies.
+        // A mask is in the order of its view; without one the image is read in memory order.
         let view = mask == nil ? view.inMemoryOrder : view
         let first = try sliceSums(voxels, view, mask, around: nil, scope)
         let count = first.reduce(0) { $0 + $1.count }
@@ -46,7 +46,7 @@ public struct ImageStatistics: Hashable, Sendable {
     }
 }
 
-/// One entry a slice, to be merged in this order whatever thread did which: sums of the values, or of the squares of
+/// One entry per slice, merged in this order whichever thread computed it: sums of the values, or of the squares of
 /// their distances from a centre.
 private func sliceSums(
     _ voxels: FrozenVoxels<Float>,

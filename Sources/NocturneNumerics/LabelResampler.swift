@@ -3,13 +3,14 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-/// Brings the labels of one stage of a cascade to the grid of the next, as channels of its input.
+/// Resamples the labels of one stage of a cascade to the grid of the next stage, as channels of its input.
 ///
-/// nnU-Net's order 1 of labels: every label has a score, the interpolated indicator of it, and the largest wins. Of
-/// equal ones that of the nearest voxel is taken if it is among them, else the smallest label. Voxels without a label
-/// outside the body are a label of their own, −1. Nothing is held but a row at a time.
+/// This is nnU-Net's order 1 for labels: the score of a label is its interpolated indicator, and the label with the
+/// largest score is chosen. On a tie, the label of the nearest voxel is chosen if it is among the tied ones, otherwise
+/// the smallest label. Voxels outside the body without a label have a separate label, −1. Only a few rows are held in
+/// memory at a time.
 ///
-/// Orders 0 and 1 only; nnU-Net's planners ask for nothing else.
+/// Orders 0 and 1 only; nnU-Net's planners request no others.
 public struct LabelResampler: Sendable {
     public let view: VoxelView
     public let target: VolumeShape
@@ -18,14 +19,14 @@ public struct LabelResampler: Sendable {
     private let x: AxisTaps
     private let y: AxisTaps
     private let z: AxisTaps
-    /// Which tap is the nearest voxel, which decides between equal scores.
+    /// The tap that is the nearest voxel; it decides ties between scores.
     private let nearX: [UInt8]
     private let nearY: [UInt8]
     private let nearZ: [UInt8]
 
     /// - Parameters:
     ///   - view: the labels in the order of the target, cropped like the image.
-    ///   - separateAxis: what ``ResamplingRule/separateAxis(current:new:)`` says.
+    ///   - separateAxis: the result of ``ResamplingRule/separateAxis(current:new:)``.
     /// - Throws: ``NumericsError``, also for rules of order 3.
     public init(
         view: VoxelView,
@@ -59,10 +60,11 @@ public struct LabelResampler: Sendable {
     ///
     /// - Parameters:
     ///   - labels: stored labels.
-    ///   - mask: the body, of the same view; where a voxel is 0 and outside, it is −1. nil for everywhere inside.
+    ///   - mask: the body, of the same view; voxels that are 0 and outside the body are written as −1. nil for no
+    ///     outside.
     ///   - result: `[value][z][y][x]`, `values.count * target.count` floats.
-    /// - Throws: ``NumericsError`` for sizes that do not fit, ``CancelledError``.
-    /// - Complexity: 8 reads a target voxel, in parallel by rows; a few rows of memory a thread.
+    /// - Throws: ``NumericsError`` for inconsistent sizes, ``CancelledError``.
+    /// - Complexity: 8 reads per target voxel, in parallel by rows; a few rows of memory per thread.
     public func oneHot(
         _ labels: FrozenVoxels<UInt16>,
         mask: ForegroundMask? = nil,
@@ -83,7 +85,7 @@ public struct LabelResampler: Sendable {
         try labels.withUnsafeBufferPointer { labels in
             try PointwiseMap(mask: mask).withMask { inside in
                 guard let labelsBase = labels.baseAddress, let resultBase = result.baseAddress else { return }
-                // Every range of rows is written by one body only.
+                // Every range of rows is written by only one body.
                 let (labels, inside) = (ParallelReader(labelsBase), inside.map(ParallelReader.init))
                 let result = ParallelBuffer(resultBase)
                 try scope.forEachRange(of: target.z * target.y, by: 16) { rows in

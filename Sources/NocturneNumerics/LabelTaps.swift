@@ -1,12 +1,12 @@
 internal import CNocturneKernels
 
-/// ``AxisTaps`` in the small types of the label kernels: always two taps, ascending.
+/// ``AxisTaps`` in the smaller types of the label kernels: always two taps, ascending.
 struct LabelTaps: Sendable {
     let first: [Int32]
     let second: [Int32]
     let firstWeight: [Double]
     let secondWeight: [Double]
-    /// The same weights in float32, each pair with a sum of 1.
+    /// The same weights in float32; each pair sums to 1.
     let firstSingle: [Float]
     let secondSingle: [Float]
 
@@ -14,7 +14,7 @@ struct LabelTaps: Sendable {
         let taps = AxisTaps(inputs: inputs, outputs: outputs, rule: rule, isSeparate: isSeparate)
         let weights = Array(taps.weights[..<outputs])
         first = taps.indices[..<outputs].map { Int32($0) }
-        // A tap of no weight must not be waited for: slices that lie on a plane need that one only.
+        // A tap of weight 0 must not be required: a slice that coincides with a plane needs only that plane.
         second = (0..<outputs).map { Int32(taps.indices[weights[$0] < 1 ? outputs + $0 : $0]) }
         firstWeight = weights
         secondWeight = weights.map { 1 - $0 }
@@ -28,14 +28,14 @@ struct LabelRows: Sendable {
     let x: LabelTaps
     let y: LabelTaps
     let z: LabelTaps
-    /// Floats from a class to the next.
+    /// Number of floats from one class to the next.
     let classStep: Int
     /// Whether sums are float64 and rounded to float16.
     let isHalf: Bool
-    /// The separate axis, where its samples are interpolated too: after those within a slice.
+    /// The separate axis if it is interpolated too, after the axes within a slice.
     let lastAxis: Int?
 
-    /// Row (j, k), from the rows of class 0 in the planes below and above it, in front of and behind it.
+    /// Labels row (j, k) from the rows of class 0: in the planes below and above it, and in front of and behind it.
     func label(
         _ labels: UnsafeMutablePointer<UInt16>,
         _ j: Int,

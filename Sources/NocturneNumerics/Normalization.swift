@@ -3,32 +3,33 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-/// How intensities are brought to the range a network was trained on: nnU-Net's schemes, in its float32 arithmetic.
+/// Maps intensities to the range a network was trained on: nnU-Net's schemes, in its float32 arithmetic.
 public enum Normalization: Hashable, Sendable, Codable {
     case none
-    /// Clamped to [lower, upper], minus `mean`, over max(`deviation`, 1e-8): numbers of the training set.
+    /// Clamped to [lower, upper], minus `mean`, divided by max(`deviation`, 1e-8): statistics of the training set.
     case ct(lower: Float, upper: Float, mean: Float, deviation: Float)
-    /// Minus the mean of this image, over its standard deviation. With `useMask`, those of the voxels of the body, and
-    /// the others stay as they are.
+    /// Minus the mean of this image, divided by its standard deviation. With `useMask`, both are computed over the
+    /// voxels of the body, and the other voxels stay unchanged.
     case zScore(useMask: Bool = false)
-    /// Minus the smallest value of this image, over the largest of what is left.
+    /// Minus the smallest value of this image, divided by the largest value after that subtraction.
     case rescale01
-    /// Over 255. Values that are not from 0 to 255 are refused.
+    /// Divided by 255. Values outside 0 to 255 are refused.
     case rgb01
 
     /// Whether ``map(for:view:mask:scope:)`` needs a mask.
     public var needsMask: Bool { self == .zScore(useMask: true) }
 
-    /// The map from voxel to voxel this scheme comes to for one image.
+    /// The map from voxel to voxel that results from this scheme for one image.
     ///
-    /// Mean and deviation are summed in float64 (NumPy, as nnU-Net uses it, sums float32 in pairs: about 1.4e-7 off).
+    /// Mean and deviation are summed in float64 (NumPy, as nnU-Net uses it, sums float32 in pairs: a difference of
+    /// about 1.4e-7).
     /// - Parameters:
-    ///   - view: the voxels the statistics are taken over, that is the cropped image.
-    ///   - mask: the body, of the same view and of all channels together; only ``needsMask`` asks for it.
-    /// - Throws: ``NumericsError`` for constants or statistics that are not finite, values that cannot be colours, a
-    ///   mask that is missing or of another view; ``CancelledError``.
-    /// - Complexity: `ct` and `none` are free, `zScore` reads the image twice, `rescale01` and `rgb01` once, in
-    ///   parallel, in place.
+    ///   - view: the voxels over which the statistics are computed, that is the cropped image.
+    ///   - mask: the body, of the same view and of all channels together; used only with ``needsMask``.
+    /// - Throws: ``NumericsError`` for constants or statistics that are not finite, values that cannot be colours, and
+    ///   a mask that is missing or of another view; ``CancelledError``.
+    /// - Complexity: `ct` and `none` read nothing, `zScore` reads the image twice, `rescale01` and `rgb01` once, in
+    ///   parallel, without a copy.
     public func map(
         for voxels: FrozenVoxels<Float>,
         view: VoxelView,
@@ -80,7 +81,7 @@ public struct PointwiseMap: Sendable {
     public var upper: Float
     public var shift: Float
     public var divisor: Float
-    /// Where voxels are mapped; those outside keep their value. nil for everywhere.
+    /// The voxels that are mapped; those outside keep their value. nil for all voxels.
     public var mask: ForegroundMask?
 
     public init(
@@ -99,7 +100,7 @@ public struct PointwiseMap: Sendable {
 
     public static let identity = PointwiseMap()
 
-    /// What becomes of a voxel inside the mask.
+    /// The mapped value of a voxel inside the mask.
     public func callAsFunction(_ value: Float) -> Float {
         var x = value
         x = x < lower ? lower : x

@@ -1,8 +1,8 @@
-/// Why values could not be moved to another grid.
+/// Why values could not be resampled to another grid.
 public enum NumericsError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A shape, spacing or box that describes no voxels, or not the voxels given.
+    /// A shape, spacing or box that contains no voxels, or does not match the given voxels.
     case shape(String)
-    /// A buffer holds another number of values than its shape says.
+    /// A buffer holds a different number of values than its shape requires.
     case count(String, expected: Int, found: Int)
     /// Numbers that are not finite, or not positive where they must be.
     case value(String)

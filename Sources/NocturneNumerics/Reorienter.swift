@@ -4,10 +4,10 @@ import NocturneSystem
 
 /// Copies volumes between the stored and the canonical axis order.
 ///
-/// Images need no copy before resampling: ``ImageResampler`` reads through a ``VoxelView``. Labels do, on their way
-/// back.
-/// - Complexity: one read and one write a voxel, in parallel, in blocks when the fastest axes differ. The output is the
-///   only memory.
+/// Images need no copy before resampling: ``ImageResampler`` reads through a ``VoxelView``. Labels are copied when they
+/// are converted back.
+/// - Complexity: one read and one write per voxel, in parallel, in blocks when the fastest axes differ. Only the output
+///   is allocated.
 public enum Reorienter {
     /// The stored image in canonical order.
     public static func canonical(
@@ -51,14 +51,14 @@ public enum Reorienter {
         return try copy(canonical, through: view, scope: scope)
     }
 
-    /// The voxels of a view, one after the other.
+    /// Copies the voxels of a view in its order.
     public static func copy(
         _ voxels: FrozenVoxels<Float>,
         through view: VoxelView,
         scope: ComputeScope
     ) throws -> VoxelBuffer<Float> { try gather(voxels, view, scope) }
 
-    /// The voxels of a view, one after the other.
+    /// Copies the voxels of a view in its order.
     public static func copy(
         _ voxels: FrozenVoxels<UInt16>,
         through view: VoxelView,
@@ -66,7 +66,7 @@ public enum Reorienter {
     ) throws -> VoxelBuffer<UInt16> { try gather(voxels, view, scope) }
 }
 
-/// Edge of the blocks in which axes are exchanged: 32 rows of 32 floats stay in the first-level cache.
+/// Edge of the blocks in which axes are transposed: 32 rows of 32 floats fit in the first-level cache.
 private let blockEdge = 32
 
 private func gather<Element: BitwiseCopyable & Sendable>(
@@ -105,7 +105,7 @@ private func gatherSlices<Element: BitwiseCopyable>(
         }
         return
     }
-    // The axis that lies contiguous in the source shares its cache lines with few rows of the target at a time.
+    // The axis that is contiguous in the source shares its cache lines with few rows of the target at a time.
     let rows = abs(view.step.y) == 1 ? blockEdge : 1
     let columns = abs(view.step.x) == 1 ? shape.x : blockEdge
     for rowStart in stride(from: 0, to: shape.y, by: rows) {

@@ -7,9 +7,9 @@ public enum ResamplingOrder: Int, Hashable, Sendable, Codable {
     case cubic = 3
 }
 
-/// How one thing (an image, logits, labels) is brought to another number of voxels: nnU-Net's resampling settings.
+/// How an image, logits or labels are resampled to another number of voxels: nnU-Net's resampling settings.
 public struct ResamplingRule: Hashable, Sendable {
-    /// Which of nnU-Net's functions.
+    /// The resampling function of nnU-Net.
     public enum Method: String, Hashable, Sendable, Codable {
         /// `resample_data_or_seg_to_shape`: splines in float64.
         case spline
@@ -19,7 +19,7 @@ public struct ResamplingRule: Hashable, Sendable {
         case none
     }
 
-    /// Whether slices that lie far apart are resampled one by one: nnU-Net's `force_separate_z`.
+    /// Whether slices with a large distance are resampled one by one: nnU-Net's `force_separate_z`.
     public enum Separation: String, Hashable, Sendable, Codable {
         /// When one spacing is more than ``ResamplingRule/anisotropyThreshold`` times another.
         case auto
@@ -28,9 +28,9 @@ public struct ResamplingRule: Hashable, Sendable {
     }
 
     public var method: Method
-    /// The degree in all three axes, or within the slices where they are kept apart. Of no effect for `torch`.
+    /// The degree in all three axes, or within the slices where these are kept separate. Ignored for `torch`.
     public var order: ResamplingOrder
-    /// The degree along the separate axis, if there is one: nnU-Net's `order_z`. `torch` takes the nearest slice.
+    /// The degree along the separate axis, if there is one: nnU-Net's `order_z`. `torch` uses the nearest slice.
     public var orderZ: ResamplingOrder
     public var separateZ: Separation
     public var anisotropyThreshold: Double
@@ -49,15 +49,16 @@ public struct ResamplingRule: Hashable, Sendable {
         self.anisotropyThreshold = anisotropyThreshold
     }
 
-    /// What nnU-Net's plans say of images unless told otherwise.
+    /// The default of nnU-Net's plans for images.
     public static let image = ResamplingRule(order: .cubic)
-    /// What nnU-Net's plans say of logits and of labels unless told otherwise.
+    /// The default of nnU-Net's plans for logits and labels.
     public static let logits = ResamplingRule(order: .linear)
 
-    /// The axis along which slices are kept apart; nil for an interpolation in all three.
+    /// The axis along which slices are kept separate; nil for interpolation along all three axes.
     ///
-    /// The axis of the largest spacing of the current grid, or of the new one if only that is anisotropic. None when
-    /// several axes share the maximum. Both spacings are in mm and in the same axis order, which is that of the answer.
+    /// This is the axis of the largest spacing of the current grid, or of the new grid if only that one is anisotropic.
+    /// nil when several axes share the maximum. Both spacings are in mm and in the same axis order; the result refers
+    /// to that order.
     public func separateAxis(current: SIMD3<Double>, new: SIMD3<Double>) -> Int? {
         func isAnisotropic(_ spacing: SIMD3<Double>) -> Bool { spacing.max() / spacing.min() > anisotropyThreshold }
         let deciding: SIMD3<Double>
@@ -77,7 +78,7 @@ public struct ResamplingRule: Hashable, Sendable {
         return widest.count == 1 ? widest[0] : nil
     }
 
-    /// Shared checks of what is resampled by this rule.
+    /// Checks that all resampling by this rule shares.
     func check(from source: VolumeShape, to target: VolumeShape, separateAxis: Int?) throws(NumericsError) {
         guard VolumeShape(validating: target.x, y: target.y, z: target.z) != nil else {
             throw .shape("nothing can be resampled to \(target)")

@@ -40,7 +40,7 @@ struct RowResampling: Sendable {
         // Every range of slices writes its own part of the result.
         let (source, inside) = (ParallelReader(source), inside.map(ParallelReader.init))
         let result = ParallelBuffer(result)
-        // Where k runs along the stored rows, neighbouring slices share cache lines: they are made together.
+        // Where k varies along the stored rows, neighbouring slices share cache lines and are computed together.
         let depth = abs(view.step.z) == 1 ? 16 : 1
         try scope.forEachRange(of: target.z, by: depth) { slices in
             xOffsets.withUnsafeBufferPointer { offsets in

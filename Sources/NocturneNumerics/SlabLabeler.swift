@@ -3,9 +3,9 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-/// How logits become a label. `labels[c]` is the value written for class c.
+/// How logits are converted to a label. `labels[c]` is the value written for class c.
 public enum LabelDecision: Hashable, Sendable {
-    /// The class with the largest logit, the lowest class on a tie.
+    /// The class with the largest logit; on a tie, the lowest class.
     case largestLogit(labels: [UInt16])
     /// Overlapping regions: the last one with a logit above 0 (a sigmoid above one half), else background.
     case regions(labels: [UInt16])
@@ -19,50 +19,50 @@ public enum LabelDecision: Hashable, Sendable {
     var isRegions: Bool { if case .regions = self { true } else { false } }
 }
 
-/// How interpolated logits are rounded before they become a label.
+/// How interpolated logits are rounded before they are converted to a label.
 public enum LogitRounding: Hashable, Sendable {
-    /// Not further than to float32, in which they are interpolated.
+    /// To float32, in which they are interpolated.
     case single
-    /// As nnU-Net does it on arrays of float16, bit for bit: interpolated in float64 in its order of terms, rounded
-    /// once to float16, and a region where the float32 sigmoid is above one half. The planes hold numbers of float16.
-    /// (Its clamping to the range of the class cannot change a linear result that was rounded to float16, so there is
-    /// none. Of the `torch` method it does not round the results, which are float32 here too.)
+    /// Bit-identical to nnU-Net with float16 arrays: interpolated in float64 in its order of terms and rounded once to
+    /// float16; a region is chosen where the float32 sigmoid is above one half. The planes hold float16 values.
+    /// (nnU-Net's clamping to the range of the class cannot change a linear result that was rounded to float16, so it
+    /// is omitted. For the `torch` method nnU-Net does not round the results, which are float32 here too.)
     case half
 }
 
-/// Turns planes of logits at the model's resolution into label slices of the native grid, as the planes come.
+/// Converts planes of logits at the model's resolution to label slices of the native grid, one plane at a time.
 ///
-/// Along each axis with n model and m native samples, native voxel k lies at u(k) = (k + 0.5) * (n / m) - 0.5 of the
-/// model grid, between two taps clamped to the grid. Logits are interpolated along z, then y, then x, one native row at
-/// a time; ``LogitRounding`` says in what arithmetic. Along a separate axis the rule's `orderZ` decides, mostly for the
-/// nearest model sample. With equal shapes nothing is interpolated.
+/// Along each axis with n model and m native samples, native voxel k is at position u(k) = (k + 0.5) * (n / m) - 0.5 of
+/// the model grid, between two taps clamped to the grid. Logits are interpolated along z, then y, then x, one native
+/// row at a time; ``LogitRounding`` specifies the arithmetic. Along a separate axis the rule's `orderZ` applies, which
+/// usually selects the nearest model sample. With equal shapes nothing is interpolated.
 ///
 /// Rules of order 3 are refused: nnU-Net clamps cubic results to the range of the whole class, which is not known
-/// before the last plane was there, so they cannot be streamed. (Its planners never ask for it.)
+/// before the last plane was received, so they cannot be streamed. (nnU-Net's planners never request it.)
 ///
-/// **Order and layout.** Planes come one at a time in ascending z, each `[class][y][x]`, x fastest. A native slice is
-/// written as soon as both of its planes were there.
+/// **Order and layout.** Planes are pushed one at a time in ascending z, each `[class][y][x]`, x fastest. A native
+/// slice is written as soon as both of its planes were pushed.
 ///
-/// **Memory.** Two model planes of classes × y × x floats; nothing at native resolution but the labels. The result does
-/// not depend on the number of threads nor on how the planes are cut into runs.
+/// **Memory.** Two model planes of classes × y × x floats; at native resolution only the labels. The result does not
+/// depend on the number of threads or on how the planes are grouped.
 ///
-/// **Resuming.** To go on from canonical slice s, make a labeler with `resumingAtSlice: s` and push planes from its
-/// ``nextPlane`` on.
+/// **Resuming.** To continue from canonical slice s, create a labeler with `resumingAtSlice: s` and push planes from
+/// its ``nextPlane`` on.
 public struct SlabLabeler: ~Copyable {
     public let model: VolumeShape
-    /// The whole canonical native grid, and the part of it the model grid covers. Elsewhere labels are not touched.
+    /// The whole canonical native grid, and the part of it that the model grid covers. Labels elsewhere stay unchanged.
     public let native: VolumeShape
     public let box: VoxelBox
     public let decision: LabelDecision
-    /// The model plane that has to be pushed next. At ``model``.z no more are taken.
+    /// The model plane that must be pushed next. When it equals ``model``.z, no more planes are accepted.
     public private(set) var nextPlane: Int
-    /// Canonical slices below this one are final. Those before the box count with its first, those behind with its
-    /// last.
+    /// Canonical slices below this one are final. Slices before the box become final with its first slice, slices after
+    /// the box with its last.
     public private(set) var finishedSlices: Int
 
     public let rounding: LogitRounding
 
-    /// The separate axis where its samples are interpolated too, which makes another order of terms.
+    /// The separate axis if its samples are interpolated too; this changes the order of terms.
     private let lastAxis: Int?
     private let isTorch: Bool
     private let x: LabelTaps
@@ -71,7 +71,7 @@ public struct SlabLabeler: ~Copyable {
     private let isDirect: Bool
     /// The next slice to be written, counted from the lower end of the box.
     private var nextSlice: Int
-    /// The last two planes: plane p in half p % 2. Empty when nothing is interpolated.
+    /// The last two planes: plane p is in half p % 2. Empty when nothing is interpolated.
     private var planes: VoxelBuffer<Float>
 
     /// - Parameters:
@@ -79,9 +79,9 @@ public struct SlabLabeler: ~Copyable {
     ///   - native: the canonical grid of the labels.
     ///   - box: the part of it that was cropped and resampled to `model`; nil for all.
     ///   - rule: how logits are resampled, of order 0 or 1.
-    ///   - separateAxis: what ``ResamplingRule/separateAxis(current:new:)`` says of the way back, from the model's
-    ///     spacing to the native one.
-    ///   - resumingAtSlice: the first canonical slice that is not known yet.
+    ///   - separateAxis: the result of ``ResamplingRule/separateAxis(current:new:)`` for the inverse direction, from
+    ///     the model's spacing to the native one.
+    ///   - resumingAtSlice: the first canonical slice that is not yet labelled.
     /// - Throws: ``NumericsError``, also for a rule of order 3; ``AllocationError``.
     public init(
         model: VolumeShape,
@@ -134,21 +134,21 @@ public struct SlabLabeler: ~Copyable {
     /// Whether every slice of the grid is final.
     public var isFinished: Bool { finishedSlices == native.z }
 
-    /// Bytes a labeler holds, labels not counted.
+    /// Bytes a labeler holds, excluding the labels.
     public static func predictedBytes(model: VolumeShape, box: VolumeShape, classes: Int) -> Int {
         let taps = (box.x + box.y + box.z) * 32
         return taps + (model == box ? 0 : 2 * classes * model.sliceCount * MemoryLayout<Float>.stride)
     }
 
-    /// Takes plane ``nextPlane`` and writes the slices that it completes.
+    /// Accepts plane ``nextPlane`` and writes the slices that it completes.
     ///
     /// - Parameters:
-    ///   - plane: `[class][y][x]`; finite, see the accumulator's count of values that are not.
+    ///   - plane: `[class][y][x]`; all values finite; the accumulator counts those that are not.
     ///   - labels: the whole canonical grid, zeros outside the box.
     /// - Returns: the canonical slices that became final. Often empty.
     /// - Throws: ``NumericsError`` for a plane of another size or one too many; ``CancelledError``, after which the
-    ///   labeler is of no more use.
-    /// - Complexity: about 1 ns a native voxel and class, in parallel by rows.
+    ///   labeler can no longer be used.
+    /// - Complexity: about 1 ns per native voxel and class, in parallel by rows.
     public mutating func push(
         _ plane: UnsafeBufferPointer<Float>,
         into labels: inout VoxelBuffer<UInt16>,
@@ -216,7 +216,7 @@ public struct SlabLabeler: ~Copyable {
         let values = decision.labels
         let planeCount = values.count * model.sliceCount
         let shape = box.shape
-        // Of the numbers of float16, the sigmoid of 2^-24 is one half, that of the next one more.
+        // Among the float16 values, the sigmoid of 2^-24 is one half and that of the next value is larger.
         let threshold: Float = rounding == .half ? 0x1.8p-24 : 0
         try labels.withUnsafeMutableBufferPointer { labels in
             try values.withUnsafeBufferPointer { values in

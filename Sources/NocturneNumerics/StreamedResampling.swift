@@ -3,20 +3,20 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// Resampling by one axis after the other, in float64: cubic splines, and slices that are interpolated among
-/// themselves.
+/// Resampling by one axis after the other, in float64: cubic splines, and separate slices with interpolation between
+/// them.
 ///
-/// The prefilter and the sums of a spline are linear and act on one axis, so the axes need not wait for each other.
-/// Every source plane (across the stream axis) is brought to its target shape at once; a ring of such planes slides
-/// along the stream axis. The forward sweep of the prefilter there goes on where it stopped; the backward one starts 32
-/// planes ahead of what is kept, by which its start has been forgotten (0.268³² is 5e-19).
+/// The prefilter and the sums of a spline are linear and act on one axis, so the axes are independent. Every source
+/// plane (perpendicular to the stream axis) is resampled to its target shape at once; a ring buffer of such planes
+/// moves along the stream axis. There the forward pass of the prefilter continues where it stopped; the backward pass
+/// starts 32 planes ahead of those that are kept, so that its start value has no effect (0.268³² is 5e-19).
 ///
-/// **Memory.** 67 target planes and 16 half-made ones, of float64, whatever the depth of the image.
+/// **Memory.** 67 target planes and 16 partially resampled planes of float64, whatever the depth of the image.
 struct StreamedResampling: Sendable {
-    /// Planes that become final together, and planes looked ahead for it.
+    /// Number of planes that become final together, and number of planes of look-ahead needed for it.
     private static let advance = 32
     private static let lookAhead = 32
-    /// Source planes made at the same time.
+    /// Source planes resampled at the same time.
     private static let together = 16
     private static let rowsTogether = 8
     private static let lanesTogether = 32
@@ -25,7 +25,7 @@ struct StreamedResampling: Sendable {
     private let target: VolumeShape
     private let map: PointwiseMap
     private let isSeparate: Bool
-    /// Floats of the result from one target voxel to the next along the axes of `target`, and the same of the mask.
+    /// Number of floats from one target voxel to the next along the axes of `target`, for the result and for the mask.
     private let resultStep: SIMD3<Int>
     private let maskStep: SIMD3<Int>
     private let columns: AxisPlan
@@ -58,7 +58,7 @@ struct StreamedResampling: Sendable {
 
     /// The view's axes as the columns, rows and planes of the stream.
     private static func axes(of resampler: ImageResampler) -> [Int] {
-        // Slices kept apart are the planes; else those that lie apart in memory.
+        // The planes are the separate slices, otherwise the ones with the largest memory stride.
         let steps = (0..<3).map { abs(resampler.view.step[$0]) }
         let across = resampler.separateAxis ?? (0..<3).max { steps[$0] < steps[$1] } ?? 2
         return (0..<3).filter { $0 != across } + [across]
@@ -77,7 +77,7 @@ struct StreamedResampling: Sendable {
 
     private var bandCount: Int { target.x * source.shape.y }
 
-    /// What `resample` holds, from sizes alone: the tables of an axis may be as long as a damaged header says.
+    /// Memory of `resample`, from sizes alone, because a damaged header may imply tables of any length.
     static func workingBytes(_ resampler: ImageResampler) -> Int {
         let axes = Self.axes(of: resampler)
         let (from, to) = (resampler.view.shape, resampler.target)
@@ -140,12 +140,13 @@ struct StreamedResampling: Sendable {
                 }
             }
         }
-        // Bounds of nothing but NaN are none.
+        // If all values are NaN, there are no bounds.
         if !isSeparate, lowest <= highest { try clamp(result, lowest, highest, scope) }
     }
 
-    /// Brings planes to their target shape, several at a time; copies of the outermost ones are the padding.
-    /// - Returns: the range of the voxels that were read.
+    /// Resamples planes to their target shape, several at a time; the padding consists of copies of the outermost
+    /// planes.
+    /// - Returns: the value range of the voxels that were read.
     private func load(
         _ positions: Range<Int>,
         _ voxels: UnsafePointer<Float>,
@@ -160,7 +161,7 @@ struct StreamedResampling: Sendable {
         let (slots, count) = (slots, target.sliceCount)
         let planes = planes
         @Sendable func origin(_ position: Int) -> Int { planes.input(at: position) }
-        // The first position of every source plane among them.
+        // The first position of every source plane in `positions`.
         let firsts = positions.filter {
             isNeeded[origin($0)] && ($0 == positions.lowerBound || origin($0) != origin($0 - 1))
         }
@@ -232,7 +233,7 @@ struct StreamedResampling: Sendable {
         }
     }
 
-    /// Goes on along the stream axis, a row of the planes at a time.
+    /// Continues along the stream axis, one row of the planes at a time.
     private func advance(
         loaded: Range<Int>,
         final: Range<Int>,

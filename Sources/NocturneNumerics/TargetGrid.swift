@@ -1,15 +1,15 @@
 public import NocturneCore
 
-/// What formats of images have for rows and columns.
+/// The maximum number of rows and columns that image formats support.
 private let longestAxis = 65_535.0
 
 /// The shape of an image after resampling to another spacing, as nnU-Net computes it:
 /// `round_half_even((old / new) * count)` along every axis, in float64.
 ///
-/// An axis that would come to 0 gets 1 voxel instead (nnU-Net goes on with an empty array and fails later).
+/// An axis whose result would be 0 gets 1 voxel instead (nnU-Net continues with an empty array and fails later).
 /// - Parameters: spacings in mm along (x, y, z).
-/// - Throws: ``NumericsError`` when a spacing is not a positive number or the result is no sensible size: no axis has more
-///   than 65,535 voxels.
+/// - Throws: ``NumericsError`` when a spacing is not a positive number or the resulting size is implausible: no axis
+///   may have more than 65,535 voxels.
 public func targetShape(
     of shape: VolumeShape,
     spacing old: SIMD3<Double>,

@@ -6,9 +6,9 @@ extension VoxelBox {
     /// The bounding box of the voxels that are not 0 (NaN is not 0), in rearranged indices; nil when all are 0.
     ///
     /// nnU-Net crops to this box before it normalises; it fills holes of the mask first, which cannot change the box.
-    /// Several channels crop to the ``union(_:)`` of their boxes, an image of zeros to nothing (``init(all:)``).
-    /// - Complexity: at most one pass in parallel; of a row only the part that could widen the box is read. No memory
-    ///   but a few numbers a slice.
+    /// For several channels use the ``union(_:)`` of their boxes; an image of zeros is not cropped (``init(all:)``).
+    /// - Complexity: at most one pass in parallel; in each row, only the part that could enlarge the box is read.
+    ///   Memory for only a few numbers per slice.
     public static func nonzero(
         _ voxels: FrozenVoxels<Float>,
         stored: VolumeShape,
@@ -37,7 +37,7 @@ private func nonzeroBox(ofSlice k: Int, in source: ParallelReader<Float>, shape:
     for j in 0..<shape.y {
         let row = shape.offset(0, j, k)
         var i = 0
-        // Until something is found, the whole row counts; later only what lies outside the columns found.
+        // Until a nonzero voxel is found, the whole row is searched; later only the part outside the columns found.
         let limit = max(left, 0)
         while i < limit, source[row + i] == 0 { i += 1 }
         var end = shape.x - 1

@@ -1,14 +1,15 @@
 public import NocturneCore
 
-/// How a part of a stored volume is walked in another axis order: no voxel is copied.
+/// Describes how a part of a stored volume is read in another axis order, without copying voxels.
 ///
 /// Voxel (i, j, k) of the view is element `origin + i * step.x + j * step.y + k * step.z` of the stored volume.
 public struct VoxelView: Hashable, Sendable {
     public let shape: VolumeShape
     public let origin: Int
-    /// Elements from a voxel to its neighbour along each axis of the view; negative where an axis is walked backwards.
+    /// Number of elements from a voxel to its neighbour along each axis of the view; negative where an axis is
+    /// reversed.
     public let step: SIMD3<Int>
-    /// The elements of the stored volume.
+    /// The number of elements of the stored volume.
     public let storedCount: Int
 
     /// The whole stored volume, rearranged.
@@ -52,7 +53,7 @@ public struct VoxelView: Hashable, Sendable {
         )
     }
 
-    /// The same voxels, walked in the order in which they lie in memory.
+    /// The same voxels in the order in which they are stored in memory.
     var inMemoryOrder: VoxelView {
         let axes = [0, 1, 2].sorted { abs(step[$0]) < abs(step[$1]) }
         var start = origin

@@ -15,7 +15,7 @@ enum OrientationLetters {
     ]
 
     /// Draws a letter with its upper left corner at column `x`, row `y`, each of its dots `scale` pixels wide and high.
-    /// What is no direction's letter, and dots outside the image, are left out.
+    /// Characters other than the direction letters, and dots outside the image, are ignored.
     static func draw(
         _ letter: Character,
         in image: inout RGBImage,

@@ -1,9 +1,9 @@
-/// Which pixels of a picture of labels lie on an outline.
+/// Finds the outline pixels of a label image.
 enum Outlines {
-    /// Calls `draw` with every pixel, row by row, whose label is not 0 and differs from a neighbour's above, below, left
-    /// or right. The picture's own border is no outline.
+    /// Calls `draw` with every pixel, row by row, whose label is not 0 and differs from a neighbour's above, below,
+    /// left or right. The border of the image itself is not an outline.
     ///
-    /// Outlines are of pixels, not of voxels: thin in every picture, whatever its scale.
+    /// Outlines consist of pixels, not of voxels: they are thin in every image, whatever its scale.
     static func forEach(_ labels: [UInt16], width: Int, _ draw: (_ x: Int, _ y: Int, _ label: UInt16) -> Void) {
         let height = width > 0 ? labels.count / width : 0
         for y in 0..<height {

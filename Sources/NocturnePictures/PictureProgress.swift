@@ -1,8 +1,9 @@
-/// Who is told how far pictures are.
+/// Receives the progress of drawing.
 public struct PictureProgress: Sendable {
     private let report: @Sendable (_ done: Int, _ count: Int) -> Void
 
-    /// - Parameter report: Steps behind us and in all, from the thread that draws, in order; quick, it is waited for.
+    /// - Parameter report: Completed steps and total steps, in order, called on the drawing thread; it must return
+    ///   quickly.
     public init(_ report: @escaping @Sendable (_ done: Int, _ count: Int) -> Void = { _, _ in }) {
         self.report = report
     }

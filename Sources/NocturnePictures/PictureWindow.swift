@@ -1,22 +1,22 @@
-/// Which intensities are drawn from black to white.
+/// The range of intensities that is drawn from black to white.
 public enum PictureWindow: Hashable, Sendable {
     case fixed(lower: Float, upper: Float)
-    /// From the 0.5 to the 99.5 percentile of the three slices (of an even choice of about 4,000 of their voxels).
+    /// From the 0.5 to the 99.5 percentile of the three slices (from an even selection of about 4,000 of their voxels).
     case percentiles
 
-    /// A window as DICOM's headers state it: its linear function (PS3.3, C.11.2.1.2.1), where `width` values from
-    /// `center - width / 2` on become grey.
+    /// A window as stated in DICOM headers: the linear function (PS3.3, C.11.2.1.2.1), where values of a range of
+    /// `width` starting at `center - width / 2` become grey.
     ///
-    /// nil where either number is not finite or the width is below 1: such a window shows nothing.
+    /// nil where either number is not finite or the width is below 1: such a window is invalid.
     public init?(center: Double, width: Double) {
         guard center.isFinite, width.isFinite, width >= 1 else { return nil }
-        // A width of 1 is a threshold: the narrowest step that is one.
+        // A width of 1 is a threshold: use the narrowest ramp that still is one.
         let half = max((width - 1) / 2, 1e-3)
         self.init(lower: center - 0.5 - half, upper: center - 0.5 + half)
     }
 
-    /// A window by its ends, as NIfTI's headers state it (`cal_min`, `cal_max`): nil where they are equal (both are 0
-    /// where nothing is meant), the wrong way round or not finite in single precision.
+    /// A window by its ends, as stated in NIfTI headers (`cal_min`, `cal_max`): nil if they are equal (both are 0 when
+    /// not set), reversed, or not finite in single precision.
     public init?(lower: Double, upper: Double) {
         let (lower, upper) = (Float(lower), Float(upper))
         guard lower.isFinite, upper.isFinite, lower < upper else { return nil }
@@ -24,7 +24,7 @@ public enum PictureWindow: Hashable, Sendable {
     }
 }
 
-/// A window made ready for drawing.
+/// A window prepared for drawing.
 struct GreyScale: Sendable {
     let lower: Double
     let upper: Double
@@ -36,7 +36,7 @@ struct GreyScale: Sendable {
         scale = upper > lower ? 255 / (upper - lower) : 0
     }
 
-    /// - Parameter sampled: the voxels that percentiles are taken of.
+    /// - Parameter sampled: the voxels from which percentiles are computed.
     init(_ window: PictureWindow, over sampled: [Float]) {
         switch window {
         case .fixed(let lower, let upper): self.init(lower: Double(lower), upper: Double(upper))
@@ -51,7 +51,7 @@ struct GreyScale: Sendable {
         }
     }
 
-    /// What is not a number is black.
+    /// NaN is drawn black.
     func grey(_ value: Float) -> UInt8 {
         let grey = (Double(value) - lower) * scale
         return grey > 0 ? UInt8(min(grey, 255).rounded()) : 0

@@ -2,30 +2,30 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// What a person looks at first: slices with the outlines of the labels, maximum-intensity projections with their
-/// silhouettes, and the labels' surfaces in the light.
+/// An overview image of a result: slices with the outlines of the labels, maximum-intensity projections with their
+/// silhouettes, and a shaded view of the labels' surfaces.
 ///
-/// Upper row: an axial, a coronal and a sagittal slice through the middle of the labels' box. Below each the projection
-/// of the whole volume in the same direction and at the same scale. On the right, over both rows, the labels from the
-/// front, as large as they fit; without labels it is left out.
+/// Upper row: an axial, a coronal and a sagittal slice through the middle of the labels' box. Below each of them, the
+/// projection of the whole volume in the same direction and at the same scale. On the right, over both rows, the labels
+/// from the front, as large as they fit; this view is omitted without labels.
 ///
-/// Drawn as radiologists look at patients: the right side on the image's left, seen from the feet (axial, the front
-/// on top) and from the front (coronal, the head on top); the sagittal pictures have the front on the left, the head on
-/// top, seen from the patient's left. Pictures are those of the grid, so of an oblique grid they are oblique. All slices
-/// and projections share one scale: the volume's longest side takes 256 pixels, or less where a voxel would become larger
-/// than 8 pixels.
+/// Drawn in radiological convention: the patient's right side is on the left of the image, seen from the feet (axial,
+/// the front on top) and from the front (coronal, the head on top); the sagittal images have the front on the left, the
+/// head on top, seen from the patient's left. Images follow the grid, so those of an oblique grid are oblique. All
+/// slices and projections share one scale: the volume's longest side has 256 pixels, or fewer where a voxel would
+/// become larger than 8 pixels.
 ///
-/// Slices and surfaces read only what they show, and the projections read each voxel once. The bytes of the image are the
-/// same for any number of threads and for any order in which the same voxels are stored.
+/// Slices and surfaces read only the voxels they show, and the projections read each voxel once. The bytes of the image
+/// are the same for any number of threads and for any order in which the same voxels are stored.
 public struct Preview: Sendable {
     public let volume: Volume
     /// On the volume's own grid.
     public let labels: LabelVolume
     /// Red, green and blue. A label without a colour gets no outline, and a grey surface.
     public let colors: [UInt16: SIMD3<UInt8>]
-    /// Of the slices. Projections begin at the same black; their white is at least the window's, and so high that one
-    /// pixel in two hundred is white: along a line through a body there is always something brighter than a window of
-    /// soft tissue.
+    /// The window of the slices. Projections start at the same black; their white is at least that of the window, and
+    /// so high that one pixel in two hundred is white, because along a line through a body some voxel always exceeds a
+    /// soft tissue window.
     public let window: PictureWindow
     /// The box of all labels in stored indices; nil when there are none.
     public let labelled: VoxelBox?
@@ -48,14 +48,14 @@ public struct Preview: Sendable {
     private static let longestSide = 256.0
     private static let largestVoxel = 8.0
     private static let largestSurface = (width: 384, height: 544)
-    /// Surfaces are smooth between voxels, so they may be larger.
+    /// Surfaces are smooth between voxels, so their voxels may be drawn larger.
     private static let largestSurfaceVoxel = 24.0
     private static let letterScale = 2
     private static let gap = 3
     private static let letterColor = SIMD3<UInt8>(repeating: 200)
     private static var margin: Int { OrientationLetters.height * letterScale + 2 * gap }
 
-    /// The most bytes that ``image(scope:progress:)`` has at a time: 4 MB for pictures, the rest for projections.
+    /// The peak memory in bytes of ``image(scope:progress:)``: 4 MB for images, the rest for projections.
     public static func predictedBytes(_ shape: VolumeShape, threads: Int) -> Int {
         (4 << 20) + MaximumProjections.predictedBytes(shape, threads: threads) + FirstLabels.predictedBytes(shape)
     }
@@ -63,7 +63,7 @@ public struct Preview: Sendable {
     private struct View {
         let across: Int
         let down: Int
-        /// Whether the eye is at the end of the third axis.
+        /// Whether the viewer is at the end of the third axis.
         let fromEnd: Bool
         /// Left, right, top, bottom.
         let letters: String
@@ -72,8 +72,8 @@ public struct Preview: Sendable {
         let x: Int
     }
 
-    /// The picture, drawn.
-    /// - Throws: ``CancelledError``; the flag is looked at about every million voxels.
+    /// Draws the image.
+    /// - Throws: ``CancelledError``; the flag is checked about every million voxels.
     public func image(
         scope: ComputeScope,
         progress: PictureProgress = PictureProgress()
@@ -190,12 +190,12 @@ public struct Preview: Sendable {
 
     func greyScale(of grid: SlicedGrid) -> GreyScale { GreyScale(window, over: sampledVoxels(of: grid)) }
 
-    /// Intensities of voxels that lie evenly in the three slices; none where the window is given.
+    /// Intensities of voxels evenly distributed over the three slices; empty if the window is given.
     private func sampledVoxels(of grid: SlicedGrid) -> [Float] {
         guard window == .percentiles else { return [] }
         let pairs = [(0, 1), (0, 2), (1, 2)]
         let total = pairs.reduce(0) { $0 + grid.axes[$1.0].count * grid.axes[$1.1].count }
-        // The same step along both axes: of any shape, an even choice.
+        // The same step along both axes gives an even selection for any shape.
         let step = max(1, Int((Double(total) / 4096).squareRoot().rounded(.up)))
         var found: [Float] = []
         volume.voxels.withUnsafeBufferPointer { voxels in
@@ -221,7 +221,7 @@ public struct Preview: Sendable {
 }
 
 extension RGBImage {
-    /// Puts rows of `width` red, green and blue pixels at `x`, `y`. They must fit.
+    /// Copies rows of `width` red, green and blue pixels to `x`, `y`. They must fit.
     fileprivate mutating func place(_ pixels: [UInt8], width: Int, x: Int, y: Int) {
         let rows = width > 0 ? pixels.count / (width * 3) : 0
         precondition(x >= 0 && y >= 0 && x + width <= self.width && y + rows <= height, "pixels out of range")

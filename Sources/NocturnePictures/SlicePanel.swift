@@ -2,13 +2,13 @@ import NocturneCore
 
 /// One slice of a volume with the outlines of its labels.
 ///
-/// Only voxels that are drawn are read, in place and through the orientation.
+/// Reads only voxels that are drawn, without a copy and through the orientation.
 struct SlicePanel {
     private let columns: [Sample]
     private let rows: [Sample]
     private let base: Int
 
-    /// The slice that two of the grid's axes span, through the centre of the third or at `index` of it.
+    /// The slice spanned by two of the grid's axes, through the centre of the third axis or at its `index`.
     init(_ grid: SlicedGrid, across: Int, down: Int, width: Int, height: Int, index: Int? = nil) {
         columns = Sample.along(grid.axes[across].count, pixels: width).map { $0.placed(grid.axes[across].offsets) }
         rows = Sample.along(grid.axes[down].count, pixels: height).map { $0.placed(grid.axes[down].offsets) }
@@ -18,7 +18,7 @@ struct SlicePanel {
             + (index.map { through.offsets[$0] - through.offsets[through.centre] } ?? 0)
     }
 
-    /// Greys, row by row.
+    /// Grey values, row by row.
     func greys(of volume: Volume, _ scale: GreyScale) -> [UInt8] {
         volume.voxels.withUnsafeBufferPointer { voxels in
             [UInt8](unsafeUninitializedCapacity: columns.count * rows.count) { greys, count in

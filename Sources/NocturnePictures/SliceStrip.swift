@@ -1,15 +1,15 @@
 import NocturneCore
 
-/// The slices of a volume one after another with the outlines of the labels, as frames of an animation in a palette.
+/// The slices of a volume one after another with the outlines of the labels, as frames of a palette animation.
 ///
-/// Slices lie across the axis along which voxels are longest, as such volumes are acquired, and across S where that is
-/// (within a tenth) as long: axial slices from the feet, coronal ones from the back, or sagittal ones from the left. They
-/// are drawn as in ``Preview``, with the letters of the directions at their edges. The longer side has at most 512 pixels,
-/// a voxel at most 4; of more than 200 slices 200 are chosen evenly.
+/// Slices are perpendicular to the axis along which voxels are longest, as such volumes are acquired, or to S if that
+/// is (within a tenth) as long: axial slices from the feet, coronal ones from the back, or sagittal ones from the left.
+/// They are drawn as in ``Preview``, with the letters of the directions at their edges. The longer side has at most 512
+/// pixels, a voxel at most 4; of more than 200 slices, 200 are selected evenly.
 public struct SliceStrip: Sendable {
     public let width: Int
     public let height: Int
-    /// Greys from black to white, then the labels' colours: of these 128 different ones at most; what is left takes the
+    /// Grey levels from black to white, then the labels' colours: at most 128 different ones; the others use the
     /// nearest of them.
     public let palette: [SIMD3<UInt8>]
     public var frameCount: Int { slices.count }
@@ -32,7 +32,7 @@ public struct SliceStrip: Sendable {
     private static let mostFrames = 200
     private static let mostColors = 128
 
-    /// - Parameter preview: what is to be shown; its window's percentiles are those of the preview too.
+    /// - Parameter preview: the content; percentiles of its window are those of the preview too.
     public init(_ preview: Preview) {
         volume = preview.volume
         labels = preview.labels
@@ -72,14 +72,14 @@ public struct SliceStrip: Sendable {
         return (difference &* difference).wrappedSum()
     }
 
-    /// The most pixels a frame has.
+    /// The maximum number of pixels of a frame.
     public static let mostPixels = Int(longestSide * longestSide)
 
     /// The slice through the middle of the labels.
     public func cover() -> [UInt8] { picture(of: grid.axes[3 - across - down].centre) }
 
-    /// Places in ``palette``, row by row from the top.
-    /// - Complexity: O(pixels), a few milliseconds; a few bytes a pixel.
+    /// Indices into ``palette``, row by row from the top.
+    /// - Complexity: O(pixels), a few milliseconds; a few bytes per pixel.
     public func frame(_ index: Int) -> [UInt8] { picture(of: slices[index]) }
 
     private func picture(of slice: Int) -> [UInt8] {

@@ -1,15 +1,15 @@
 import NocturneCore
 
-/// A stored grid seen along the patient's axes, with the place of the three slices to draw.
+/// A stored grid along the patient's axes, with the positions of the three slices to draw.
 struct SlicedGrid: Sendable {
     /// An axis of the canonical grid.
     struct Axis: Sendable {
-        /// In mm, to a millionth: the turn of an oblique grid leaves no trace in it. At most 1e9, so that no figure made
-        /// of a damaged header's spacing is too large for a whole number.
+        /// In mm, rounded to a millionth, so that the rotation of an oblique grid leaves no rounding traces in it. At
+        /// most 1e9, so that no value computed from the spacing in a damaged header exceeds an integer.
         let spacing: Double
-        /// The slice across this axis.
+        /// The index of the slice perpendicular to this axis.
         let centre: Int
-        /// What each index adds to the storage offset.
+        /// The storage offset added by each index.
         let offsets: [Int]
         var count: Int { offsets.count }
         var extent: Double { Double(count) * spacing }
@@ -17,9 +17,9 @@ struct SlicedGrid: Sendable {
 
     /// Along R, A and S.
     let axes: [Axis]
-    /// The stored axis of each, and whether it runs the other way.
+    /// The stored axis of each, and whether it is reversed.
     let orientation: AxisOrientation
-    /// The box that the slices go through the middle of, in canonical indices.
+    /// The box, in canonical indices, whose middle the slices pass through.
     let box: VoxelBox
     /// The storage offset of the canonical voxel (0, 0, 0).
     let origin: Int
@@ -49,24 +49,24 @@ struct SlicedGrid: Sendable {
         }
     }
 
-    /// The storage offset at which the slice spanned by two axes begins.
+    /// The storage offset of the first voxel of the slice spanned by two axes.
     func base(across: Int, down: Int) -> Int {
         (0..<3).reduce(origin) { $1 == across || $1 == down ? $0 : $0 + axes[$1].offsets[axes[$1].centre] }
     }
 }
 
-/// Where a row or column of pixels takes its voxels from: places along one axis.
+/// The source voxels of a row or column of pixels: positions along one axis.
 struct Sample {
     let first: Int
     let second: Int
-    /// How much of the second voxel there is in the pixel, the rest being the first.
+    /// The fraction of the second voxel in the pixel; the rest is the first.
     let weight: Float
     let nearest: Int
-    /// All voxels that the pixel touches; none where voxels are larger than pixels.
+    /// All voxels that the pixel overlaps; none where voxels are larger than pixels.
     let touched: Range<Int>?
 
-    /// Samples at the centres of `pixels` equal parts of an axis of `count` voxels, from its end to its beginning:
-    /// images begin at the right, the front and the head. The places are indices of voxels.
+    /// Samples at the centres of `pixels` equal parts of an axis of `count` voxels, from its end to its beginning,
+    /// because images start at the right, the front and the head. The positions are indices of voxels.
     static func along(_ count: Int, pixels: Int) -> [Sample] {
         let step = Double(count) / Double(pixels)
         return (0..<pixels).reversed().map { pixel in
@@ -85,7 +85,7 @@ struct Sample {
         }
     }
 
-    /// The same with storage offsets as places.
+    /// The same with storage offsets as positions.
     func placed(_ offsets: [Int]) -> Sample {
         Sample(
             first: offsets[first],
@@ -96,7 +96,7 @@ struct Sample {
         )
     }
 
-    /// An infinite neighbour of no weight has no part in it.
+    /// An infinite neighbour of weight 0 must not contribute.
     func mixed(_ first: Float, _ second: Float) -> Float {
         weight > 0 ? first + (second - first) * weight : first
     }

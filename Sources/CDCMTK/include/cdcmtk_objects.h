@@ -4,11 +4,11 @@
 #include "CDCMTK.h"
 
 /*
- * Segmentations (SEG) and structure sets (RTSTRUCT), read and written.
+ * Reading and writing of segmentations (SEG) and structure sets (RTSTRUCT).
  *
- * Functions return a cdicom_code or one of the codes below, and fill the caller's error. What a written object states
- * of patient and study is copied from the first source file inside this library: none of it passes this interface.
- * An object or a reader belongs to one thread at a time.
+ * Functions return a cdicom_code or one of the codes below, and fill the caller's error. The patient and study
+ * attributes of a written object are copied from the first source file inside this library: none of them passes through
+ * this interface. An object or a reader may be used by one thread at a time.
  */
 
 #ifdef __cplusplus
@@ -17,28 +17,28 @@ extern "C" {
 
 enum {
     CDCMTK_MISSING_ELEMENT = 100,    /* an element that the object needs */
-    CDCMTK_SOURCES_DIFFER = 101,     /* not of one study and one frame of reference */
-    CDCMTK_GRID_DIFFERS = 102,       /* a slice does not lie where the grid says */
+    CDCMTK_SOURCES_DIFFER = 101,     /* not all of one study and one frame of reference */
+    CDCMTK_GRID_DIFFERS = 102,       /* a slice is not at the position that the grid specifies */
     CDCMTK_NOT_WRITTEN = 103,
     CDCMTK_TOO_MANY = 104,           /* more parts than the caller allows */
-    CDCMTK_OTHER_OBJECT = 105        /* a file of another kind */
+    CDCMTK_OTHER_OBJECT = 105        /* a file of another type */
 };
 
 /* ---- Writing ---- */
 
 typedef struct cdcmtk_object cdcmtk_object;
 
-/* Texts are ASCII; UIDs are made by the caller. Lengths in mm, LPS+. */
+/* Texts are ASCII; UIDs are created by the caller. Lengths in mm, LPS+. */
 typedef struct {
     const char *series_uid, *instance_uid;
     const char *dimension_uid;           /* of the dimensions of a segmentation */
-    const char *frame_of_reference_uid;  /* used when the sources state none */
+    const char *frame_of_reference_uid;  /* used if the sources state none */
     const char *model_name, *software, *algorithm, *description;
     int32_t rows, columns;
     double orientation[6];               /* along a row, down a column */
     double pixel_spacing[2];             /* between rows, between columns */
     double slice_step;
-    double tolerance;                    /* how far a source may lie from where it should */
+    double tolerance;                    /* maximum distance of a source from its expected position */
 } cdcmtk_object_plan;
 
 typedef struct {
@@ -51,28 +51,29 @@ int cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_object **ob
 int cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_object **object, cdicom_error *error);
 void cdcmtk_object_free(cdcmtk_object *object);
 
-/* The next slice of the grid: frame `frame` (from 0) of a file, which should lie at `position`. */
+/* Adds the next slice of the grid: frame `frame` (from 0) of a file, expected at `position`. */
 int cdcmtk_object_add_source(cdcmtk_object *object, const char *path, uint32_t frame, const double position[3],
                              cdicom_error *error);
 
-/* Segments are numbered from 1 in the order they come. */
+/* Segments are numbered from 1 in the order in which they are added. */
 int cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcmtk_segment *segment, cdicom_error *error);
 
-/* A frame of segment `segment` (from 1) on slice `slice` (from 0). */
+/* Adds a frame of segment `segment` (from 1) on slice `slice` (from 0). */
 int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t segment, uint32_t slice, cdicom_error *error);
 
-/* After the last frame: zeros for the bits of all frames, one after another without padding, lowest bit first. */
+/* After the last frame: returns zeroed memory for the bits of all frames, consecutive without padding, lowest bit
+   first. */
 int cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes, size_t *count, cdicom_error *error);
 
 /* Regions are numbered from 1; `code` is scheme, value, meaning, or three null pointers. */
 int cdcmtk_structure_add_region(cdcmtk_object *object, const char *name, const uint8_t color[3],
                                 const char *const code[3], cdicom_error *error);
 
-/* A closed contour of the last region: `count` points of three coordinates. */
+/* Adds a closed contour to the last region: `count` points of three coordinates. */
 int cdcmtk_structure_add_contour(cdcmtk_object *object, uint32_t slice, const double *points, size_t count,
                                  cdicom_error *error);
 
-/* Writes the file and reads it again. With CDCMTK_NOT_WRITTEN, `condition` is the errno, or 0. */
+/* Writes the file and reads it again as a check. With CDCMTK_NOT_WRITTEN, `condition` is the errno, or 0. */
 int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdicom_error *error);
 
 /* ---- Reading ---- */
@@ -101,7 +102,7 @@ typedef struct {
 } cdcmtk_segment_facts;
 
 typedef struct {
-    int32_t segment;                     /* -1 when the frame names none */
+    int32_t segment;                     /* -1 when the frame states none */
     int32_t has_position, has_orientation, has_spacing;
     double position[3], orientation[6], pixel_spacing[2];
     double slice_thickness, slice_spacing;   /* 0 when missing */
@@ -139,7 +140,7 @@ typedef struct {
 typedef struct {
     char geometric_type[40], referenced_image_uid[72];
     int64_t stated_points;               /* -1 when missing */
-    const double *points;                /* x, y, z of each; until the next call */
+    const double *points;                /* x, y, z of each; valid until the next call */
     size_t count;                        /* of numbers */
 } cdcmtk_contour_facts;
 
@@ -152,7 +153,7 @@ int cdcmtk_structure_region(cdcmtk_structure *structure, size_t index, cdcmtk_re
                             cdicom_error *error);
 int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t region, size_t index, cdcmtk_contour_facts *facts,
                              cdicom_error *error);
-/* The SOPInstanceUID of a referenced image, by its place in the list. */
+/* The SOPInstanceUID of a referenced image, by its index in the list. */
 int cdcmtk_structure_image(cdcmtk_structure *structure, size_t index, char uid[72], cdicom_error *error);
 
 #ifdef __cplusplus

@@ -5,27 +5,28 @@
 #include <stdint.h>
 
 /*
- * The project's own parser of DICOM data sets. It links zlib, and nothing of DCMTK.
+ * The project's own parser of DICOM data sets. It links zlib, and no part of DCMTK.
  *
- * Why there is one although DCMTK reads DICOM:
+ * Reasons for a separate parser although DCMTK reads DICOM:
  *
- * - Files are not trusted. Inputs are whatever lies in a folder, truncated and hostile files included. Every length
- *   that a file states is compared with the bytes the file has before it is used, so that a claim alone takes no
- *   memory. Nesting, the items of a sequence, the bytes kept of a header and the size of an inflated data set have fixed
- *   limits. DCMTK's parser recurses once for every sequence within a sequence, without a limit of its own.
- * - Discovery reads the headers of tens of thousands of files. The parser reads element heads through a window of
- *   16 KiB, skips the values it does not need, and stops at the pixels, in half the time of DCMTK's parser: 10,000 files
- *   in 0.28 s on two cores, where dcm2niix needs 0.93 s (Tools/benchmarks/RESULTS.md).
- * - Pixels stay in the file until a frame is asked for, and one frame is read at a time. Pixel data with a wrong or
+ * - Files are not trusted. Inputs are all files in a folder, including truncated and hostile ones. Every length that a
+ *   file states is compared with the size of the file before it is used, so that a stated length alone allocates no
+ *   memory. Nesting, the items of a sequence, the stored bytes of a header and the size of an inflated data set have
+ *   fixed limits. DCMTK's parser recurses once for every nested sequence, without a limit of its own.
+ * - Discovery reads the headers of tens of thousands of files. The parser reads element headers through a window of
+ *   16 KiB, skips the values it does not need, and stops at the pixels, in half the time of DCMTK's parser: 10,000
+ *   files in 0.28 s on two cores, where dcm2niix needs 0.93 s (Tools/benchmarks/RESULTS.md).
+ * - Pixels stay in the file until a frame is requested, and one frame is read at a time. Pixel data with a wrong or
  *   missing offset table, a wrong length or no end marker is still read where that is safe.
- * - Only the elements listed in kept.cpp are kept. Patient names, identifiers and birth dates are skipped in the file.
+ * - Only the elements listed in kept.cpp are stored. Patient names, identifiers and birth dates are skipped in the
+ *   file.
  *
- * What the parser does not understand for certain (no preamble, an unknown transfer syntax, elements out of order) it
- * leaves to DCMTK: the functions here then return CDICOM_NOT_UNDERSTOOD, and those of the target CDCMTK, which depends
- * on this one, read the file with DCMTK's parser (cdcmtk_read_object, cdcmtk_decoder_open).
+ * Files that the parser does not understand with certainty (no preamble, an unknown transfer syntax, elements out of
+ * order) are left to DCMTK: the functions here then return CDICOM_NOT_UNDERSTOOD, and those of the target CDCMTK, which
+ * depends on this one, read the file with DCMTK's parser (cdcmtk_read_object, cdcmtk_decoder_open).
  *
- * Every function returns a code and, unless that is CDICOM_OK, fills the caller's error. No exception leaves. All
- * functions may be called from several threads at once. They need less than 2 MiB of stack for any file.
+ * Every function returns a code and, unless that is CDICOM_OK, fills the caller's error. No exception leaves a
+ * function. All functions may be called from several threads at once. They need less than 2 MiB of stack for any file.
  */
 
 #ifdef __cplusplus
@@ -35,13 +36,13 @@ extern "C" {
 /* Codes of this target and of CDCMTK. */
 typedef enum {
     CDICOM_OK = 0,
-    CDICOM_NOT_OPENED = 1,           /* the system does not open or read the file */
-    CDICOM_NOT_READABLE = 2,         /* the file opens, but its structure is broken */
-    CDICOM_NESTED_TOO_DEEP = 3,      /* sequences inside sequences beyond any real object */
+    CDICOM_NOT_OPENED = 1,           /* the system cannot open or read the file */
+    CDICOM_NOT_READABLE = 2,         /* the file can be opened, but its structure is invalid */
+    CDICOM_NESTED_TOO_DEEP = 3,      /* sequences are nested more deeply than in any real object */
     CDICOM_NO_DICTIONARY = 4,        /* the data dictionary of DCMTK was not found */
     CDICOM_NO_PIXEL_DATA = 5,
-    CDICOM_WRONG_PIXEL_LENGTH = 6,   /* fewer or more bytes than rows and columns need */
-    CDICOM_UNSUPPORTED_PIXELS = 7,   /* bits, samples or transfer syntax which are not decoded */
+    CDICOM_WRONG_PIXEL_LENGTH = 6,   /* fewer or more bytes than rows and columns require */
+    CDICOM_UNSUPPORTED_PIXELS = 7,   /* unsupported bits, samples or transfer syntax */
     CDICOM_DECODER_FAILED = 8,       /* the text is the decoder's message */
     CDICOM_NO_MEMORY = 9,
     CDICOM_INTERNAL = 10,            /* an exception was caught */
@@ -53,7 +54,7 @@ typedef struct {
     char text[256];
 } cdicom_error;
 
-/* Which numbers of a header were present and readable. */
+/* Numbers of a header that were present and readable, as bits. */
 enum {
     CDICOM_HAS_ROWS = 1u << 0,
     CDICOM_HAS_COLUMNS = 1u << 1,
@@ -89,15 +90,15 @@ enum {
     CDICOM_HAS_IN_STACK_POSITION = 1u << 31
 };
 
-/* The element that holds the pixels. */
+/* The element that contains the pixels. */
 enum {
     CDICOM_PIXELS_NONE = 0,
-    CDICOM_PIXELS_CELLS = 1,         /* PixelData: whole numbers */
+    CDICOM_PIXELS_CELLS = 1,         /* PixelData: integers */
     CDICOM_PIXELS_FLOAT = 2,         /* FloatPixelData */
     CDICOM_PIXELS_DOUBLE = 3         /* DoubleFloatPixelData */
 };
 
-/* What the header of one object states. Texts are cut to their field and end in 0. */
+/* The values stated in the header of one object. Texts are truncated to their field and end in 0. */
 typedef struct {
     char sop_class_uid[72];
     char sop_instance_uid[72];
@@ -134,7 +135,7 @@ typedef struct {
 
 #define CDICOM_MOST_DIMENSIONS 16
 
-/* What the functional groups of a frame state: its own, else the shared ones. Units as in the header. */
+/* The values stated in the functional groups of a frame: its own, else the shared ones. Units as in the header. */
 typedef struct {
     uint32_t present;
     double position[3], orientation[6], pixel_spacing[2];
@@ -148,15 +149,16 @@ typedef struct {
 } cdicom_frame;
 
 /*
- * 1 when the file begins like a DICOM object: "DICM" after the preamble, or without preamble a plausible first element
- * of group 2 or 8. 0 when not, or when it is not a regular file. -1 when it cannot be read (the text says why).
+ * Returns 1 if the file starts like a DICOM object: "DICM" after the preamble, or without preamble a plausible first
+ * element of group 2 or 8. Returns 0 if not, or if it is not a regular file. Returns -1 if it cannot be read (the text
+ * states the reason).
  */
 int cdicom_looks_like_dicom(const char *path, cdicom_error *error);
 
 /*
  * Reads the elements before the pixel data, and the functional groups of a multi-frame object. The pixel data itself is
- * never read. `frames` becomes null, or `count` of them, one for each item of PerFrameFunctionalGroupsSequence (whose
- * number may differ from NumberOfFrames); to be given to free(). Both pointers may be null.
+ * never read. `frames` is set to null, or to `count` frames, one for each item of PerFrameFunctionalGroupsSequence
+ * (whose number may differ from NumberOfFrames); the caller must pass it to free(). Both pointers may be null.
  */
 cdicom_code cdicom_read_object(const char *path, cdicom_header *header, cdicom_frame **frames, size_t *count,
                                cdicom_error *error);

@@ -1,29 +1,29 @@
-/* A deflate compressor (RFC 1951) for voxels: faster than a general one because it knows their width and their rows.
+/* A deflate compressor (RFC 1951) for voxels: faster than a general one because it uses their width and their rows.
  *
- * Any inflater reads what it writes. The bytes depend on the arguments alone, on every little-endian
+ * Any deflate decompressor reads its output. The bytes depend only on the arguments, on every little-endian
  * processor. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
-/* The working memory of one compressor, about 520 KiB. Not to be used by two threads at once. */
+/* The working memory of one compressor, about 520 KiB. Must not be used by two threads at once. */
 typedef struct nocturne_deflater nocturne_deflater;
 
-/* NULL when memory runs out. */
+/* NULL if there is not enough memory. */
 nocturne_deflater *nocturne_deflater_new(void);
 void nocturne_deflater_free(nocturne_deflater *deflater);
 
-/* The most bytes that nocturne_deflate writes for so many. */
+/* The maximum number of bytes that nocturne_deflate writes for this number of input bytes. */
 size_t nocturne_deflate_bound(size_t count);
 
-/* How many bytes nocturne_deflater_new takes. */
+/* The number of bytes that nocturne_deflater_new allocates. */
 size_t nocturne_deflater_bytes(void);
 
-/* Compresses `count` bytes (below 2^31) without reference to any before them, and returns how many it wrote.
+/* Compresses `count` bytes (below 2^31) without reference to preceding bytes, and returns the number of bytes written.
  *
- * `width`: bytes of a voxel, 1, 2 or 4; repetitions are searched at whole voxels from `content` on. `row`: bytes from
- * a voxel to the one beside it in the next row, or 0. With `is_last` the deflate stream ends; without, the bytes end on
- * a whole byte (an empty stored block, as after Z_SYNC_FLUSH) and more may follow. */
+ * `width`: bytes per voxel, 1, 2 or 4; repetitions are searched at whole voxels from `content` on. `row`: number of
+ * bytes from a voxel to its neighbour in the next row, or 0. With `is_last` the deflate stream ends; without it, the
+ * output ends at a byte boundary (an empty stored block, as after Z_SYNC_FLUSH) and more may follow. */
 size_t nocturne_deflate(
     nocturne_deflater *deflater,
     const uint8_t *content,

@@ -1,4 +1,4 @@
-// Matrix tiles (AMX) of the processor.
+// Matrix tiles (AMX) executed by the processor.
 
 #include "internal.h"
 
@@ -20,7 +20,7 @@
 
 #include "amx_template.h"
 
-/// Tiles belong to a thread: all eight, of their full size.
+/// Configures the tiles of the calling thread: all eight, of their full size.
 static void begin(void) {
     struct {
         uint8_t palette, start_row, reserved[14];
@@ -34,7 +34,7 @@ static void begin(void) {
     _tile_loadconfig(&shape);
 }
 
-/// Without tiles in use, the kernel saves less when it switches threads.
+/// Without tiles in use, the kernel saves less state when it switches threads.
 static void end(void) { _tile_release(); }
 
 #pragma clang attribute pop
@@ -49,7 +49,7 @@ static conv_kernels kernels;
 static bool works;
 
 static void find_out(void) {
-    // Linux gives a process its tiles when it asks for them, for all its threads: ARCH_REQ_XCOMP_PERM, tile data.
+    // Linux grants tiles to a process, for all its threads, on request: ARCH_REQ_XCOMP_PERM, tile data.
     const conv_kernels *vectors = nk_conv_kernels_avx512_bf16();
     if (!vectors || !has_tiles() || syscall(SYS_arch_prctl, 0x1023, 18) != 0) return;
     kernels = *vectors;

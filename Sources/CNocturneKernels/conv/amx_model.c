@@ -1,5 +1,6 @@
-// Matrix tiles as the manual describes them, for processors without them: the same results to the bit, slowly. All of
-// the convolution on tiles but the instructions themselves can so be tested on any processor with AVX-512.
+// A software model of matrix tiles according to the manual, for processors without them: bit-identical results, but
+// slow. With it, the whole convolution on tiles except for the instructions themselves can be tested on any processor
+// with AVX-512.
 
 #include "internal.h"
 
@@ -26,7 +27,7 @@ static void model_store(const model_tile *tile, float *to, ptrdiff_t bytes) {
 }
 
 /// TDPBF16PS: per row, sums from zero of the even products and of the odd ones by fused multiply-add; then their sum is
-/// added to the tile. Denormal operands and results are taken as zero, which the caller has set.
+/// added to the tile. Denormal operands and results count as zero, a mode that the caller has set.
 static __attribute__((noinline)) void model_rows(model_tile *sums, const model_tile *a, const model_tile *b) {
     const __m512i high = _mm512_set1_epi32((int)0xffff0000);
     for (int m = 0; m < 16; m++) {

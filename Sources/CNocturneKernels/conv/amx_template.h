@@ -1,15 +1,15 @@
-// The convolution on matrix tiles, written once against four operations. The including file defines TILE_ZERO(t),
+// The convolution on matrix tiles, written once in terms of four operations. The including file defines TILE_ZERO(t),
 // TILE_LOAD(t, address, bytes between rows), TILE_PRODUCTS(sums, a, b) and TILE_STORE(t, address, bytes between rows),
-// where t is a number from 0 to 7, and the target attribute as a clang pragma, which has AVX-512.
+// where t is a number from 0 to 7, and, as a clang pragma, the target attribute, which includes AVX-512.
 //
-// A tile has 16 rows of 64 bytes. Sixteen voxels of packed input, a block of words each, are one tile in memory; so are
-// 16 words of packed weights for 16 output channels. Up to 32 voxels times 32 output channels are four sums in tiles 0
-// to 3. Tiles are always full: rows beyond the voxels there are read what follows in scratch memory, and are not
-// written.
+// A tile has 16 rows of 64 bytes. Sixteen voxels of packed input, with a block of words each, are one tile in memory;
+// so are 16 words of packed weights for 16 output channels. Up to 32 voxels times 32 output channels are four sums in
+// tiles 0 to 3. Tiles are always full: rows beyond the existing voxels read whatever follows in scratch memory, and are
+// not written.
 
 enum { TILE_ROWS = 16 };
 
-/// `rows` and `vectors`: how many tiles of voxels and of output channels, 1 or 2.
+/// `rows` and `vectors`: the number of tiles of voxels and of output channels, 1 or 2.
 static inline __attribute__((always_inline)) void matrix_body(
     const conv_tile *tile, ptrdiff_t second, float *sums, const int rows, const int vectors) {
     const ptrdiff_t row = CONV_BLOCK * sizeof(float), width = vectors * TILE_ROWS, weight_row = width * sizeof(float);
@@ -25,7 +25,8 @@ static inline __attribute__((always_inline)) void matrix_body(
             const float *input = base + tile->taps[tap];
             TILE_LOAD(4, input, row);
             if (rows == 2) TILE_LOAD(5, input + second, row);
-            // Of split operands high times low, high times high, low times high; low times low is beyond float32.
+            // For split operands: high times low, high times high, low times high; low times low is below float32
+            // precision.
             for (int step = low ? 0 : 1; step < (low ? 3 : 2); step++) {
                 if (step < 2) {
                     const float *from = step == 0 ? weights + part : weights;

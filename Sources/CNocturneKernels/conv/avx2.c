@@ -1,4 +1,4 @@
-// AVX2 with FMA: tiles of up to 6 voxels times 16 channels, 12 of the 16 registers.
+// AVX2 with FMA: tiles of up to 6 voxels times 16 channels, using 12 of the 16 registers.
 
 #include "internal.h"
 
@@ -15,7 +15,7 @@
 
 #define VECTOR_FUNCTION static inline __attribute__((always_inline))
 
-/// A mask with the common case beside it: masked stores are slow on some processors.
+/// A mask with a flag for the common case: masked stores are slow on some processors.
 typedef struct vector_mask_type {
     __m256i lanes;
     int full;
@@ -46,7 +46,7 @@ VECTOR_FUNCTION __m256 vector_subtract(__m256 a, __m256 b) { return _mm256_sub_p
 VECTOR_FUNCTION __m256 vector_add(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
 VECTOR_FUNCTION __m256 vector_products(__m256 x, __m256 w, __m256 sum) { return vector_fma(x, w, sum); }
 VECTOR_FUNCTION void vector_store_points(float *p, __m256 v) { vector_store(p, v); }
-/// To the nearest value of bfloat16, ties to even; what is not a number stays as it is.
+/// Rounds to the nearest bfloat16 value, ties to even; NaN stays unchanged.
 VECTOR_FUNCTION __m256 vector_round(__m256 v) {
     const __m256i bits = _mm256_castps_si256(v);
     const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));

@@ -1,6 +1,6 @@
-// AVX-512 words of the vector kernels, and the table of their tiles: up to 14 voxels times 32 channels, 28 of the 32
-// registers. The including file has immintrin.h, the target attribute and, before the tiles, vector_products,
-// vector_store_points and template.h.
+// AVX-512 definitions for the vector kernels, and the table of their tiles: up to 14 voxels times 32 channels, using 28
+// of the 32 registers. The including file provides immintrin.h, the target attribute and, before the tiles,
+// vector_products, vector_store_points and template.h.
 
 #pragma once
 
@@ -24,7 +24,7 @@ VECTOR_FUNCTION __m512 vector_all(float value) { return _mm512_set1_ps(value); }
 VECTOR_FUNCTION __m512 vector_fnma(__m512 a, __m512 b, __m512 c) { return _mm512_fnmadd_ps(a, b, c); }
 VECTOR_FUNCTION __m512 vector_subtract(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
 VECTOR_FUNCTION __m512 vector_add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
-/// To the nearest value of bfloat16, ties to even; what is not a number stays as it is.
+/// Rounds to the nearest bfloat16 value, ties to even; NaN stays unchanged.
 VECTOR_FUNCTION __m512 vector_round(__m512 v) {
     const __m512i bits = _mm512_castps_si512(v);
     const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
@@ -104,6 +104,6 @@ VECTOR_FUNCTION void vector_sums_store(const vector_sums *from, double *sums, do
         {[0] = TILE_NAME(4, 1, 16, vectors), [1] = TILE_NAME(4, 2, 16, vectors), [2] = TILE_NAME(4, 3, 16, vectors)}, \
     }
 
-/// The tiles of whole blocks of words, and those of the few channels of a first layer.
+/// The tiles for whole blocks of words, and those for the few channels of a first layer.
 #define TILES_OF_BLOCKS TILES_OF(16, 1) TILES_OF(16, 2) SHORT_OF(1) SHORT_OF(2)
 #define TILES_OF_FEW TILES_OF(4, 1) TILES_OF(4, 2) TILES_OF(1, 1) TILES_OF(1, 2)

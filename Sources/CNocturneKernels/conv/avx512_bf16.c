@@ -1,4 +1,4 @@
-// AVX-512 with products of bfloat16 pairs: a word is two channels, and a vector instruction makes 32 products.
+// AVX-512 with products of bfloat16 pairs: a word contains two channels, and a vector instruction computes 32 products.
 
 #include "internal.h"
 
@@ -11,7 +11,7 @@
 
 #include "avx512.h"
 
-/// Points of 16 channels are half a block of words.
+/// Points of 16 channels take half a block of words.
 #define POINT_WORDS (LANES / 2)
 
 VECTOR_FUNCTION __m512 vector_products(__m512 x, __m512 w, __m512 sum) {
@@ -25,7 +25,7 @@ VECTOR_FUNCTION void vector_store_points(float *p, __m512 v) {
 
 TILES_OF_BLOCKS
 
-/// The rest of values without their bfloat16 parts; zero where a part is not finite.
+/// The remainder of values after subtracting their bfloat16 parts; zero where a part is not finite.
 INLINE __m512 remainder_of(__m512 v, __m256i part) {
     const __m512 high = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(part), 16));
     const __m512 low = _mm512_sub_ps(v, high);

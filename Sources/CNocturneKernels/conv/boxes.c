@@ -1,4 +1,4 @@
-// How the grid of a plan is cut into chunks.
+// Division of the grid of a plan into chunks.
 
 #include "internal.h"
 
@@ -8,7 +8,7 @@
 void nk_conv_measure_packed(nk_conv_plan *plan) {
     for (int a = 0; a < 3; a++) plan->packed[a] = (plan->box[a] - 1) * plan->in_stride[a] + plan->span[a];
     plan->row_voxels = plan->box[X] + (plan->span[X] - 1) / plan->in_stride[X];
-    // Rows a page apart would meet in the same few lines of the cache.
+    // Rows one page apart would map to the same few cache lines.
     if ((size_t)plan->row_voxels * plan->in_stride[X] * plan->distance % 1024 == 0) plan->row_voxels++;
     plan->row = (size_t)plan->row_voxels * plan->in_stride[X] * plan->distance;
     plan->block = (size_t)plan->packed[Z] * plan->packed[Y] * plan->row;
@@ -20,8 +20,8 @@ void nk_conv_measure_packed(nk_conv_plan *plan) {
 }
 
 double nk_conv_waiting(double chunks) {
-    // For two threads and for sixteen: at the end the others wait for half a chunk on average, at worst for what the
-    // division leaves over.
+    // For two threads and for sixteen: at the end the other threads wait for half a chunk on average, at worst for the
+    // remainder of the division.
     const int threads[] = {2, 16};
     const double weights[] = {0.75, 0.25};
     double sum = 0;
@@ -33,9 +33,9 @@ double nk_conv_waiting(double chunks) {
     return sum;
 }
 
-/// What all ways to cut a layer share.
+/// The costs that all divisions of a layer share.
 typedef struct layer_costs {
-    /// Cycles of products for one point of the grid, all units together.
+    /// Cycles of products for one point of the grid, for all units together.
     double products;
     /// Bytes of weights: of all units, and of the largest unit's block of input channels.
     double all_weights, unit_weights;
@@ -56,9 +56,9 @@ static layer_costs costs_of(const nk_conv_plan *plan) {
     return costs;
 }
 
-/// The cheapest division into ranges for the plan's box, of which the packed memory has been measured. In cycles of one
-/// core: products, copying the input, reading weights from memory, sums in the output between passes, and threads that
-/// wait for the last chunk.
+/// The cheapest division into ranges for the plan's box, whose packed memory has been measured. Costs are in cycles of
+/// one core: products, copying the input, reading weights from memory, sums in the output between passes, and threads
+/// that wait for the last chunk.
 static double cost_of_box(const nk_conv_plan *plan, const layer_costs *costs, int *best_ranges) {
     const double block_bytes = (double)plan->block * 4;
     const double points = (double)plan->box[Z] * plan->box[Y] * plan->box[X];

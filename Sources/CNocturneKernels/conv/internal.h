@@ -1,4 +1,4 @@
-// What the parts of the convolution share. Not for other files.
+// Declarations shared by the parts of the convolution. Not for other files.
 
 #pragma once
 
@@ -8,12 +8,12 @@
 
 #include "nk_conv.h"
 
-/// Words of one packed block of input: a cache line. A word is one float32 channel or two bfloat16 ones; the second of
-/// two is in the high half.
+/// Words of one packed block of input: a cache line. A word contains one float32 channel or two bfloat16 channels, the
+/// second one in the high half.
 enum { CONV_BLOCK = 16 };
 
 /// Minimal filtering: outputs of a tile along y, and its points. Along x a tile has 4 outputs, or 2 where operands are
-/// rounded to bfloat16 and the larger tile would err too much.
+/// rounded to bfloat16, for which the error of the larger tile would be too large.
 enum { MINIMAL_Y = 2, POINTS_Y = MINIMAL_Y + 2, LARGEST_X = 4, LARGEST_POINTS = POINTS_Y * (LARGEST_X + 2) };
 
 /// A register tile: `segments` rows of `length` voxels, times one block of output channels, over some blocks of input
@@ -22,13 +22,13 @@ typedef struct conv_tile {
     /// Packed input of the tile's first voxel.
     const float *input;
     ptrdiff_t input_segment, input_block;
-    /// From the high parts of split operands to the low ones; 0 when operands are not split.
+    /// Distance from the high parts of split operands to the low ones; 0 when operands are not split.
     ptrdiff_t input_low;
     const ptrdiff_t *taps;
-    /// `last_words`: of a voxel in the last block.
+    /// `last_words`: words of a voxel in the last block.
     int tap_count, block_count, last_words;
     const float *weights;
-    /// Start values, or NULL to continue from what `output` holds.
+    /// Start values, or NULL to continue from the content of `output`.
     const float *bias;
     float *output;
     ptrdiff_t output_segment, output_step;
@@ -36,7 +36,7 @@ typedef struct conv_tile {
     int channels;
 } conv_tile;
 
-/// What follows the last sum of a tile.
+/// The operations after the last sum of a tile.
 typedef struct conv_finish {
     float *output;
     const float *residual;
@@ -47,20 +47,20 @@ typedef struct conv_finish {
     double *sums, *squares;
 } conv_finish;
 
-/// A strip of voxels of one source, to be copied into the packed buffer: up to a block of channels of each.
+/// A strip of voxels of one source that is copied into the packed buffer: up to a block of channels of each voxel.
 typedef struct conv_strip {
     const float *source;
-    /// float32 or bfloat16, as the function has it.
+    /// float32 or bfloat16, depending on the function.
     void *target;
     const float *scale, *shift;
     float slope;
     int channels, count;
-    /// Whether float32 values are rounded to what bfloat16 can hold.
+    /// Whether float32 values are rounded to bfloat16 precision.
     bool rounds;
     ptrdiff_t source_step, target_step;
-    /// Words to where the low parts of split operands go; 0 when operands are not split.
+    /// Number of words to the low parts of split operands; 0 when operands are not split.
     ptrdiff_t low;
-    /// Where the next strip will probably be.
+    /// The probable position of the next strip.
     ptrdiff_t source_ahead;
 } conv_strip;
 
@@ -68,7 +68,7 @@ typedef void conv_tile_function(const conv_tile *tile);
 
 /// Some rows of tiles of one plane and one block of channels, to be transformed to the points of minimal filtering.
 typedef struct conv_minimal_input {
-    /// Packed voxels, CONV_BLOCK apart, and the distance of rows.
+    /// Packed voxels, CONV_BLOCK apart, and the distance between rows.
     const float *input;
     ptrdiff_t row;
     int tiles_y, tiles_x;
@@ -77,7 +77,7 @@ typedef struct conv_minimal_input {
     ptrdiff_t point;
 } conv_minimal_input;
 
-/// A row of tiles of one unit, to be transformed back.
+/// A row of tiles of one unit, whose products are transformed to outputs.
 typedef struct conv_minimal_output {
     const float *points;
     ptrdiff_t point;
@@ -86,7 +86,7 @@ typedef struct conv_minimal_output {
     const float *bias;
     float *output;
     ptrdiff_t output_row, output_step;
-    /// What is within the output.
+    /// The part that lies within the output.
     int rows, columns, channels;
 } conv_minimal_output;
 
@@ -95,26 +95,26 @@ typedef struct conv_kernels {
     int lanes;
     /// The longest tile of one row.
     int longest;
-    /// [voxel distance 16, 4, 1][vectors - 1][segments - 1][length - 1]; NULL where there is none.
+    /// [voxel distance 16, 4, 1][vectors - 1][segments - 1][length - 1]; NULL for combinations that do not exist.
     conv_tile_function *tiles[3][2][4][14];
-    /// Instead of the table, for matrix tiles: one or two segments of up to 16 voxels, or one of up to 32.
+    /// Used instead of the table for matrix tiles: one or two segments of up to 16 voxels, or one of up to 32.
     void (*matrix)(const conv_tile *tile, int segments, int length, int vectors);
-    /// Around a chunk, on its thread, or NULL.
+    /// Called before and after a chunk, on its thread, or NULL.
     void (*begin)(void);
     void (*end)(void);
     /// One channel in, one channel out: weights are [tap][CONV_BLOCK].
     void (*depthwise)(const conv_tile *tile, int length);
     void (*finish)(const conv_finish *finish);
     void (*pack)(const conv_strip *strip);
-    /// To bfloat16.
+    /// Conversion to bfloat16.
     void (*pack_pairs)(const conv_strip *strip);
     /// For tiles of 2 and of 4 outputs along x. With kernels of bfloat16 products, points are rounded: a block of
-    /// channels makes half a block of words.
+    /// channels becomes half a block of words.
     void (*minimal_input[2])(const conv_minimal_input *work);
     void (*minimal_output[2])(const conv_minimal_output *work);
 } conv_kernels;
 
-/// NULL when not compiled for this architecture. Those with bfloat16 products run pairs only.
+/// NULL if not compiled for this architecture. Kernels with bfloat16 products process pairs only.
 const conv_kernels *nk_conv_kernels_avx512(void);
 const conv_kernels *nk_conv_kernels_avx2(void);
 const conv_kernels *nk_conv_kernels_avx512_bf16(void);
@@ -126,7 +126,7 @@ enum { Z, Y, X };
 typedef struct conv_phase {
     int place[3], count[3];
     int tap_count;
-    /// Of each tap, from the first packed voxel of a point.
+    /// Offset of each tap from the first packed voxel of a point.
     ptrdiff_t *taps;
     /// Index of each tap in the kernel.
     int *kernel;
@@ -142,44 +142,44 @@ struct nk_conv_plan {
     nk_conv_desc desc;
     const conv_kernels *kernels;
     bool depthwise;
-    /// Whether words are pairs of bfloat16 channels, and whether those are high and low parts of float32 operands.
+    /// Whether words are pairs of bfloat16 channels, and whether these are high and low parts of float32 operands.
     bool pairs, split;
-    /// Whether float32 operands are rounded to bfloat16: what stands for bfloat16 products where there are none.
+    /// Whether float32 operands are rounded to bfloat16, to emulate bfloat16 products where there are none.
     bool rounds;
     /// Outputs of a tile of minimal filtering along x, or 0.
     int minimal_x;
     /// Per group. A depthwise layer counts as one group.
     int groups, group_in, group_out;
     int in[3], out[3], in_stride[3], out_stride[3];
-    /// Lowest tap offset and how far the others reach, 1 for a single one.
+    /// The lowest tap offset, and the range up to the highest one, 1 for a single tap.
     int lowest[3], span[3];
-    /// Of each remainder modulo the input stride, whether a tap reads there.
+    /// For each remainder modulo the input stride, whether a tap reads there.
     bool *reads[3];
     int phase_count;
     conv_phase *phases;
     int unit_count;
     conv_unit *units;
-    /// The grid, the boxes it is cut into, how many along each axis, and how many ranges of units.
+    /// The grid, the boxes it is divided into, their number along each axis, and the number of ranges of units.
     int grid[3], box[3], boxes[3], ranges;
-    /// Packed input: words between voxels, extents, words between rows and between blocks; `low` from high to low
+    /// Packed input: words between voxels, extents, words between rows and between blocks; `low` from high parts to low
     /// parts.
     int distance, packed[3], row_voxels;
     size_t row, block, low;
     int block_count, last_words;
-    /// Cycles for a word of input and a vector of weights, against those of vector products.
+    /// Cycles for a word of input and a vector of weights, relative to those of vector products.
     double product_cost;
     /// Blocks of input channels in a pass.
     int pass_blocks;
-    /// Minimal filtering: planes of the output whose products are there at a time.
+    /// Minimal filtering: number of output planes whose products are stored at a time.
     int depth;
-    /// Portable path: rows of the grid gathered for one product.
+    /// Portable path: number of grid rows gathered for one product.
     int rows;
     float *weights, *bias;
     size_t weight_count;
     size_t plan_bytes, scratch_bytes;
 };
 
-/// A chunk that is being computed.
+/// A chunk under computation.
 typedef struct conv_job {
     const nk_conv_plan *plan;
     const nk_conv_source *sources;
@@ -202,66 +202,66 @@ static inline int words_of(const nk_conv_plan *plan) {
 }
 static inline size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
-/// Where the taps of a row of the box start.
+/// The first input of the taps of a row of the box.
 static inline const float *packed_row(const conv_job *job, int z, int y) {
     const nk_conv_plan *plan = job->plan;
     const size_t in_z = (size_t)z * plan->in_stride[Z], in_y = (size_t)y * plan->in_stride[Y];
     return job->packed + (in_z * plan->packed[Y] + in_y) * plan->row;
 }
 
-/// One of NK_CONV_ISA_*, without NK_CONV_DIRECT, as one this processor can run; -1 when it cannot.
+/// Converts one of NK_CONV_ISA_*, without NK_CONV_DIRECT, to one that this processor can run; -1 if there is none.
 int nk_conv_resolve_isa(int isa);
 
 /// The phases and their taps, the grid and the strides. False when memory runs out.
 bool nk_conv_create_phases(nk_conv_plan *plan);
 
-/// Finds the taps in packed memory. Needs the box.
+/// Computes the positions of the taps in packed memory. Needs the box.
 void nk_conv_place_taps(nk_conv_plan *plan);
 
 /// Needs the phases; false when memory runs out or there are too many.
 bool nk_conv_create_units(nk_conv_plan *plan);
 
-/// Zeroed memory of the plan, on a cache line's boundary, or NULL.
+/// Allocates zeroed memory of the plan, aligned to a cache line, or returns NULL.
 void *nk_conv_allocate(nk_conv_plan *plan, size_t bytes);
 
-/// The sizes of packed memory that follow from a box.
+/// Computes the sizes of packed memory that follow from a box.
 void nk_conv_measure_packed(nk_conv_plan *plan);
 
-/// Cuts the grid into boxes and the units into ranges. Returns the cost in cycles.
+/// Divides the grid into boxes and the units into ranges. Returns the cost in cycles.
 double nk_conv_choose_boxes(nk_conv_plan *plan);
 
 /// Needs the units; false when memory runs out.
 bool nk_conv_pack_weights(nk_conv_plan *plan, const float *weights, const float *bias);
 
-/// Some blocks of channels of the whole box.
+/// Packs some blocks of channels of the whole box.
 void nk_conv_pack_box(const conv_job *job, int group, int block, int blocks);
 
-/// Some blocks of channels of one row: input row (z, y), or zeros when there is none, to `target`, the row's place in
-/// the first of the blocks, which are `target_block` words apart. As pairs when the plan has them, but float32 for
-/// minimal filtering, whose blocks then have half as many channels.
+/// Packs some blocks of channels of one row: input row (z, y), or zeros if it does not exist, to `target`, the row's
+/// position in the first of the blocks, which are `target_block` words apart. Writes pairs if the plan uses them, but
+/// float32 for minimal filtering, whose blocks then have half as many channels.
 void nk_conv_pack_row(
     const conv_job *job, int group, int block, int blocks, int z, int y, float *target, size_t target_block);
 
-/// How much longer so many equal chunks take than if the work could be divided exactly among the threads.
+/// The factor by which this number of equal chunks takes longer than an exact division of the work among the threads.
 double nk_conv_waiting(double chunks);
 
 /// Chooses boxes for minimal filtering; returns the cost in cycles, or a negative number for a layer that it does not
-/// fit.
+/// support.
 double nk_conv_minimal_choose(nk_conv_plan *plan);
 /// The bfloat16 nearest to a value, ties to even, and its value as float32.
 uint16_t nk_conv_bfloat16(float value);
 float nk_conv_rounded(float value);
-/// Points of a tile; packed blocks of channels that make up a block of words; planes of input for so many of output.
+/// Points of a tile; packed blocks of channels per block of words; planes of input for this number of output planes.
 int nk_conv_minimal_points(const nk_conv_plan *plan);
 int nk_conv_minimal_plane_blocks(const nk_conv_plan *plan);
 int nk_conv_minimal_planes(const nk_conv_plan *plan, int size);
-/// Words of the packed planes, of the inputs' points and of the products of one unit.
+/// Words of the packed planes, of the points of the inputs and of the products of one unit.
 void nk_conv_minimal_measure(const nk_conv_plan *plan, size_t words[3]);
 size_t nk_conv_minimal_weight_count(const nk_conv_plan *plan);
 void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights);
 size_t nk_conv_minimal_scratch_floats(const nk_conv_plan *plan);
 void nk_conv_minimal_run(const conv_job *job, int first, int end);
 
-/// Prepares a plan without vector kernels; returns the floats of scratch memory its products need. Needs the box.
+/// Prepares a plan without vector kernels; returns the floats of scratch memory that its products need. Needs the box.
 size_t nk_conv_portable_prepare(nk_conv_plan *plan);
 void nk_conv_portable_run(const conv_job *job, int first, int end);

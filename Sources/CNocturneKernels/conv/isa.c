@@ -1,4 +1,4 @@
-// Which instruction sets there are, and what computes layers with them.
+// The available instruction sets, and the kernels that compute layers with them.
 
 #include <string.h>
 

@@ -1,18 +1,19 @@
 // Minimal filtering (Winograd) along y and x: a tile of 2 × 4 outputs of a 3 × 3 kernel from 4 × 6 = 24 products of
-// transformed inputs and weights instead of 72. Taps along z stay sums, so a 3 × 3 × 3 convolution needs a third of the
-// multiplications. A chunk transforms its input plane by plane, multiplies point by point with the same register tiles
-// as the direct form (a tile is a voxel there, a tap along z a tap), and transforms back as it writes the output. Tiles of 4 × 4
-// would save another quarter but err three times as much; these err hardly more than the plain sum.
+// transformed inputs and weights instead of 72. Taps along z remain sums, so a 3 × 3 × 3 convolution needs a third of
+// the multiplications. A chunk transforms its input plane by plane, multiplies point by point with the same register
+// tiles as the direct form (a tile is a voxel there, a tap along z a tap), and transforms back when it writes the
+// output. Tiles of 4 × 4 would save another quarter but have three times the error; the error of these is hardly larger
+// than that of the plain sum.
 
 #include "internal.h"
 
 static const float zeros[32];
 
-/// The products of some planes of the output.
+/// The products of several planes of the output.
 typedef struct minimal_planes {
     const conv_job *job;
     const conv_unit *unit;
-    /// First plane, within the box, and how many.
+    /// The first plane, within the box, and the number of planes.
     int first, count;
     int tiles_y, tiles_x;
     /// `[point][plane][tile][output channel]`.
@@ -20,7 +21,8 @@ typedef struct minimal_planes {
     ptrdiff_t product_point;
 } minimal_planes;
 
-/// Products of all points. `tile` has what they share; `input` is where the first point of the box's first plane is.
+/// Computes the products of all points. `tile` has the values they share; `input` is the position of the first point of
+/// the box's first plane.
 static void multiply(const minimal_planes *work, conv_tile tile, const float *input, ptrdiff_t input_point, int block) {
     const nk_conv_plan *plan = work->job->plan;
     const conv_kernels *kernels = plan->kernels;
@@ -51,7 +53,7 @@ static void multiply(const minimal_planes *work, conv_tile tile, const float *in
     }
 }
 
-/// Transforms products to outputs, and applies what follows them.
+/// Transforms products to outputs, and applies the operations that follow.
 static void transform_back(const minimal_planes *work, int width) {
     const conv_job *job = work->job;
     const nk_conv_plan *plan = job->plan;
@@ -95,21 +97,21 @@ static void transform_back(const minimal_planes *work, int width) {
     }
 }
 
-/// The input points of some blocks of channels, `[point][block][plane][tile][channel]`, and the distances within.
+/// The input points of several blocks of channels, `[point][block][plane][tile][channel]`, and their strides.
 typedef struct minimal_inputs {
     float *points;
-    /// The first block, and how many.
+    /// The first block, and the number of blocks.
     int block, blocks;
     int planes, tiles_y, tiles_x;
     ptrdiff_t plane, block_step, point;
 } minimal_inputs;
 
-/// Packs the voxels of the blocks plane by plane, and transforms them to points. `plane_floats`: of all packed blocks
-/// of a plane.
+/// Packs the voxels of the blocks plane by plane, and transforms them to points. `plane_floats`: size of all packed
+/// blocks of a plane.
 static void transform_in(const conv_job *job, const minimal_inputs *inputs, size_t plane_floats) {
     const nk_conv_plan *plan = job->plan;
     const int each = nk_conv_minimal_plane_blocks(plan);
-    // Of packed planes: of the last block's words, only those that have channels.
+    // For packed planes: of the last block's words, only those that contain channels.
     const int plane_blocks =
         min_int(inputs->blocks * each, ceil_div(plan->desc.cin, CONV_BLOCK) - inputs->block * each);
     const size_t plane_block = plane_floats / ((size_t)plan->pass_blocks * each);
@@ -136,7 +138,7 @@ static void transform_in(const conv_job *job, const minimal_inputs *inputs, size
     }
 }
 
-/// Multiplies the points with the weights of one unit, some planes at a time, and transforms back after the last block.
+/// Multiplies the points by the weights of one unit, some planes at a time, and transforms back after the last block.
 static void multiply_unit(
     const conv_job *job, const conv_unit *unit, const minimal_inputs *inputs, const ptrdiff_t *taps, float *products) {
     const nk_conv_plan *plan = job->plan;

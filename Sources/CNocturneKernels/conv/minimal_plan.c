@@ -2,10 +2,10 @@
 
 #include "internal.h"
 
-/// What the transformed inputs and products of a chunk may take of the second-level cache.
+/// The part of the second-level cache available to the transformed inputs and products of a chunk.
 #define POINT_BYTES (600 * 1024)
 
-/// How the taps of the kernel become points, along y and along x.
+/// The transform from kernel taps to points, along y and along x.
 static const double transform_2[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
 static const double transform_4[6][3] = {
     {1.0 / 4, 0, 0},
@@ -20,7 +20,7 @@ int nk_conv_minimal_points(const nk_conv_plan *plan) { return POINTS_Y * (plan->
 
 int nk_conv_minimal_plane_blocks(const nk_conv_plan *plan) { return plan->pairs ? 2 : 1; }
 
-/// Planes of products worth a pass over the weights, when all input channels are there at once.
+/// Number of planes of products that justify one pass over the weights, when all input channels are available at once.
 static int depth_of(int box_z, double tiles) {
     const int enough = (int)(128 / tiles) + 1;
     return min_int(box_z, enough);
@@ -30,17 +30,17 @@ int nk_conv_minimal_planes(const nk_conv_plan *plan, int size) {
     return (size - 1) * plan->in_stride[Z] + plan->span[Z];
 }
 
-/// Whether minimal filtering fits a layer.
+/// Whether minimal filtering supports a layer.
 static bool is_suitable(const nk_conv_plan *plan) {
     const nk_conv_desc *d = &plan->desc;
-    // Matrix tiles multiply faster than anything could be transformed for them.
+    // Matrix tiles multiply faster than their input could be transformed.
     if (!plan->kernels || plan->kernels->matrix || plan->depthwise || plan->distance != CONV_BLOCK) return false;
     if (d->transposed || d->groups != 1) return false;
     if (d->ky != 3 || d->kx != 3 || d->kz > 16) return false;
     return d->stride_y == 1 && d->stride_x == 1 && d->dilation_y == 1 && d->dilation_x == 1;
 }
 
-/// What all ways to cut a layer share.
+/// The values that all divisions of a layer share.
 typedef struct minimal_layer {
     const nk_conv_plan *plan;
     /// Tiles of the grid along y and x.
@@ -48,11 +48,11 @@ typedef struct minimal_layer {
     double points, plane_blocks, lanes, vectors, weight_bytes;
 } minimal_layer;
 
-/// A way to cut it: the box, in tiles, the units of a range, the blocks of a pass, and the planes of products that exist
-/// at a time.
+/// A division: the box, in tiles, the units of a range, the blocks of a pass, and the number of planes of products that
+/// are stored at a time.
 typedef struct minimal_cut {
     int box_z, tiles_y, tiles_x, units, pass_blocks, depth;
-    /// In cycles; negative for none.
+    /// In cycles; negative if there is no division.
     double cost;
 } minimal_cut;
 
@@ -64,7 +64,7 @@ static double cycles_of(const minimal_layer *layer, const minimal_cut *cut) {
     const double planes = nk_conv_minimal_planes(plan, box_z);
     const double tiles = (double)tiles_y * tiles_x;
     const double share = (double)cut->units / plan->unit_count;
-    // Tiles that do not fill the registers pay for their weights more often.
+    // Tiles that do not fill the registers load their weights more often.
     const int rows = tiles > plan->kernels->longest
         ? (int)(tiles / ceil_div((int)tiles, plan->kernels->longest))
         : (int)tiles * (tiles * 2 <= plan->kernels->longest && box_z > 1 ? 2 : 1);
@@ -82,7 +82,7 @@ static double cycles_of(const minimal_layer *layer, const minimal_cut *cut) {
     return cycles;
 }
 
-/// Chooses blocks and planes so that they stay in the cache. False when not even one block does.
+/// Chooses blocks and planes so that they fit in the cache. False if not even one block does.
 static bool fit_cache(const minimal_layer *layer, minimal_cut *cut) {
     const nk_conv_plan *plan = layer->plan;
     const double planes = nk_conv_minimal_planes(plan, cut->box_z);
@@ -114,7 +114,7 @@ static void try_ranges(const minimal_layer *layer, minimal_cut cut, minimal_cut 
     }
 }
 
-/// The cheapest of all cuts.
+/// The cheapest of all divisions.
 static minimal_cut choose_cut(const minimal_layer *layer) {
     const int grid_z = layer->plan->grid[Z];
     minimal_cut best = {.cost = -1};
@@ -212,7 +212,7 @@ void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights) {
     }
 }
 
-/// Floats of the packed planes, of the inputs' points and of the products of one unit.
+/// Floats of the packed planes, of the points of the inputs and of the products of one unit.
 void nk_conv_minimal_measure(const nk_conv_plan *plan, size_t floats[3]) {
     const size_t tiles = (size_t)plan->box[Y] / MINIMAL_Y * (plan->box[X] / plan->minimal_x);
     const size_t points = (size_t)nk_conv_minimal_points(plan), planes = nk_conv_minimal_planes(plan, plan->box[Z]);

@@ -1,6 +1,6 @@
-// The transforms of minimal filtering, written once; included by template.h, with its macros and vector_* functions.
+// The transforms of minimal filtering, written once; included by template.h, using its macros and vector_* functions.
 
-/// From four values, `step` apart, to the points of two outputs, in place.
+/// Transforms four values, `step` apart, to the points of two outputs, in place.
 INLINE void minimal_input_2(VECTOR *d, const int step) {
     const VECTOR d1 = d[step], d2 = d[2 * step];
     d[0] = vector_subtract(d[0], d2);
@@ -9,7 +9,7 @@ INLINE void minimal_input_2(VECTOR *d, const int step) {
     d[3 * step] = vector_subtract(d1, d[3 * step]);
 }
 
-/// From six values to the points of four outputs, in place.
+/// Transforms six values to the points of four outputs, in place.
 INLINE void minimal_input_4(VECTOR *d) {
     const VECTOR two = vector_all(2), four = vector_all(4), five = vector_all(5);
     const VECTOR d1 = d[1], d2 = d[2], d3 = d[3], d4 = d[4];

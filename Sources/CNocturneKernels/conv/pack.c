@@ -1,4 +1,4 @@
-// Copying the input of a chunk into scratch memory, padded and with the prologue applied.
+// Copying of a chunk's input into scratch memory, padded and with the prologue applied.
 
 #include <string.h>
 
@@ -39,8 +39,8 @@ static void pack_plain(const conv_strip *strip) {
     }
 }
 
-/// The voxels of a line of packed memory that lie within the input: `count` of them from `values` on, of which the
-/// first is voxel `voxel` of the sources.
+/// The voxels of a line of packed memory that are within the input: `count` voxels from `values` on; the first one is
+/// voxel `voxel` of the sources.
 typedef struct packed_line {
     float *values;
     int count;
@@ -49,7 +49,7 @@ typedef struct packed_line {
     bool pairs;
 } packed_line;
 
-/// Copies channels `from` to `to` of a line from the sources that have them.
+/// Copies channels `from` to `to` of a line from the sources that contain them.
 static void pack_channels(const conv_job *job, const packed_line *line, int from, int to) {
     const nk_conv_plan *plan = job->plan;
     int base = 0;
@@ -107,7 +107,7 @@ void nk_conv_pack_row(
                 high = origin >= plan->in[X] ? 0 : min_int(plan->row_voxels, ceil_div(plan->in[X] - origin, step));
                 if (high < low) high = low;
             }
-            // Weights of channels that do not exist are zero, and so these must be too: zero times NaN is NaN.
+            // Weights of missing channels are zero, and so must these values be: zero times NaN is NaN.
             const bool clears = plan->pairs && to - from < width;
             for (ptrdiff_t part_low = 0; part_low <= (ptrdiff_t)plan->low; part_low += plan->low ? plan->low : 1) {
                 float *values = line + part_low;

@@ -1,4 +1,4 @@
-// The phases of a plan, and where their taps are.
+// The phases of a plan, and the positions of their taps.
 
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ static conv_axes axes_of(const nk_conv_desc *d) {
     };
 }
 
-/// Of each tap along an axis, its offset, and `fits`, the place of the phase it belongs to.
+/// For each tap along an axis, its offset, and in `fits` the position of the phase to which it belongs.
 typedef struct tap_places {
     int *offsets[3], *fits[3];
 } tap_places;
@@ -30,7 +30,7 @@ static void free_places(tap_places *places) {
     }
 }
 
-/// Fills in the taps of one axis, and what the plan holds of it. False when memory runs out.
+/// Computes the taps of one axis, and the plan's values for this axis. False when memory runs out.
 static bool place_axis(nk_conv_plan *plan, const conv_axes *axes, int a, tap_places *places) {
     const bool transposed = plan->desc.transposed;
     const int count = axes->kernel[a], stride = axes->stride[a];
@@ -44,7 +44,7 @@ static bool place_axis(nk_conv_plan *plan, const conv_axes *axes, int a, tap_pla
     int low = 0, high = 0;
     for (int k = 0; k < count; k++) {
         if (transposed) {
-            // place + pad - k * dilation has to be a multiple of the stride, and that multiple is the offset.
+            // place + pad - k * dilation must be a multiple of the stride; the quotient is the offset.
             fits[k] = modulo(k * axes->dilation[a] - axes->pad[a], stride);
             offsets[k] = (fits[k] + axes->pad[a] - k * axes->dilation[a]) / stride;
         } else {
@@ -59,7 +59,7 @@ static bool place_axis(nk_conv_plan *plan, const conv_axes *axes, int a, tap_pla
     return true;
 }
 
-/// Writes the indices of the taps of a phase to `indices`, unless that is NULL; returns how many there are.
+/// Writes the indices of the taps of a phase to `indices`, unless that is NULL; returns their number.
 static int taps_of(const conv_phase *phase, const conv_axes *axes, const tap_places *places, int *indices) {
     const int *kernel = axes->kernel;
     const int taps = kernel[Z] * kernel[Y] * kernel[X];
@@ -75,7 +75,7 @@ static int taps_of(const conv_phase *phase, const conv_axes *axes, const tap_pla
     return count;
 }
 
-/// The phase at one place modulo the output stride. False when memory runs out.
+/// Creates the phase for one position modulo the output stride. False when memory runs out.
 static bool create_phase(
     nk_conv_plan *plan, const conv_axes *axes, const tap_places *places, int place, conv_phase *phase) {
     phase->place[X] = place % plan->out_stride[X];

@@ -1,15 +1,16 @@
 // Plans of the convolution.
 //
-// A plan sees every layer as a few *phases*. A phase is a set of taps: for each point i of a grid it reads the input at
-// i * input_stride + tap offset and writes the output at i * output_stride + the phase's place. An ordinary convolution
-// is one phase with output stride 1. A transposed one has a phase for each place modulo its stride, each with the taps
-// that reach it and input stride 1; so kernel = stride gives one tap a phase, and nothing is multiplied by zero.
+// A plan represents every layer as a few *phases*. A phase is a set of taps: for each point i of a grid it reads the
+// input at i * input_stride + tap offset and writes the output at i * output_stride + the phase's position. An ordinary
+// convolution is one phase with output stride 1. A transposed one has a phase for each position modulo its stride, each
+// with the taps that contribute to it and input stride 1; so kernel = stride gives one tap per phase, and nothing is
+// multiplied by zero.
 //
 // A chunk is a box of the grid times a range of blocks of output channels. It copies its part of the input, padded and
 // with the prologue applied, into scratch memory: [block of 16 channels][z][y][x modulo stride][x / stride][channel],
-// so that voxels next to each other in the output are a fixed distance apart, whatever the layer. Register tiles then
-// go over blocks of channels and taps. What does not fit the cache is computed in several passes over the input
-// channels, with the sums so far in the output.
+// so that adjacent voxels of the output have a fixed distance, whatever the layer. Register tiles then iterate over
+// blocks of channels and taps. Layers that do not fit the cache are computed in several passes over the input channels,
+// with the partial sums in the output.
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,14 +52,14 @@ static bool is_depthwise(const nk_conv_desc *desc) {
     return desc->groups > 1 && desc->groups == desc->cin && desc->groups == desc->cout;
 }
 
-/// How a layer is computed.
+/// A method of computing a layer.
 typedef struct conv_form {
     const conv_kernels *kernels;
     bool pairs, split, rounds;
     double product_cost;
 } conv_form;
 
-/// The forms that a precision and an instruction set offer for a layer, one or two.
+/// The methods that a precision and an instruction set offer for a layer, one or two.
 static int forms_of(const nk_conv_desc *desc, int isa, bool is_direct, conv_form forms[2]) {
     const int precision = desc->precision;
     const conv_kernels *products = isa == NK_CONV_ISA_AMX_MODEL ? nk_conv_kernels_amx_model()
@@ -77,7 +78,8 @@ static int forms_of(const nk_conv_desc *desc, int isa, bool is_direct, conv_form
         forms[0] = plain;
         return 1;
     }
-    // Matrix tiles take eight times as many words a cycle as two vector units; half of that is a fair estimate.
+    // Matrix tiles process eight times as many words per cycle as two vector units; half of that is a realistic
+    // estimate.
     const double cost = products->matrix ? 0.25 : 1;
     if (precision == NK_CONV_BFLOAT16) {
         forms[0] = (conv_form){.kernels = products, .pairs = true, .product_cost = cost};
@@ -91,7 +93,7 @@ static int forms_of(const nk_conv_desc *desc, int isa, bool is_direct, conv_form
     return count;
 }
 
-/// All of a plan but its weights; `cost` in cycles.
+/// Prepares a plan except for its weights; `cost` in cycles.
 static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, conv_form form, double *cost) {
     nk_conv_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return NULL;
@@ -115,7 +117,7 @@ static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, 
     const int words = plan->pairs ? ceil_div(plan->group_in, 2) : plan->group_in;
     plan->block_count = ceil_div(words, plan->distance);
     plan->last_words = words - (plan->block_count - 1) * plan->distance;
-    // Matrix tiles take whole blocks.
+    // Matrix tiles process whole blocks.
     if (plan->pairs && plan->kernels->matrix) plan->last_words = plan->distance;
 
     if (!nk_conv_create_phases(plan) || !nk_conv_create_units(plan)) {
@@ -125,7 +127,7 @@ static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, 
     const double direct = nk_conv_choose_boxes(plan);
     const nk_conv_plan before = *plan;
     const double minimal = is_direct ? -1 : nk_conv_minimal_choose(plan);
-    // Transformed weights take more memory: every byte has to save a few cycles of a run.
+    // Transformed weights need more memory: each extra byte must save a few cycles of a run.
     const double extra =
         minimal < 0 ? 0 : 4 * ((double)nk_conv_minimal_weight_count(plan) - (double)plan->weight_count);
     *cost = minimal;
@@ -169,7 +171,7 @@ nk_conv_plan *nk_conv_plan_create(const nk_conv_desc *desc, const float *weights
     size_t floats = round_up((size_t)plan->pass_blocks * plan->block, 16);
     if (plan->minimal_x) floats = nk_conv_minimal_scratch_floats(plan);
     if (!plan->kernels) floats += nk_conv_portable_prepare(plan);
-    // Matrix tiles read past the last voxel.
+    // Matrix tiles read beyond the last voxel.
     if (plan->kernels && plan->kernels->matrix) floats += 2 * CONV_BLOCK * CONV_BLOCK;
     // Statistics, then space to align.
     plan->scratch_bytes = floats * sizeof(float) + 2 * ((size_t)desc->cout + 64) * sizeof(double) + 64;

@@ -8,7 +8,7 @@
 size_t nk_conv_portable_prepare(nk_conv_plan *plan) {
     openblas_set_num_threads(1);
     if (plan->depthwise) return 0;
-    // As many rows of the grid as have gathered taps of about a megabyte, and at least 64 points.
+    // As many rows of the grid as their gathered taps fill about a megabyte, and at least 64 points.
     size_t taps = 1;
     for (int p = 0; p < plan->phase_count; p++) {
         if ((size_t)plan->phases[p].tap_count > taps) taps = (size_t)plan->phases[p].tap_count;
@@ -21,7 +21,7 @@ size_t nk_conv_portable_prepare(nk_conv_plan *plan) {
     return floats;
 }
 
-/// Residual, activation, statistics of one voxel's channels.
+/// Applies residual, activation and statistics to one voxel's channels.
 static void finish_plain(const conv_job *job, size_t at, int channel, int channels) {
     float *out = job->out + at;
     if (job->residual) {
@@ -40,7 +40,7 @@ static void finish_plain(const conv_job *job, size_t at, int channel, int channe
     }
 }
 
-/// Index of the first of `channels` in the output, of a point of the box.
+/// Index in the output of the first of `channels`, for a point of the box.
 static size_t output_index(const conv_job *job, const conv_phase *phase, int z, int y, int x) {
     const nk_conv_plan *plan = job->plan;
     const int point[] = {z, y, x};
@@ -75,7 +75,7 @@ static void run_plain_depthwise(const conv_job *job, int first, int end) {
     }
 }
 
-/// The units from `unit` on that lie side by side in one matrix.
+/// Processes the units from `unit` on that are adjacent in one matrix.
 static void run_products(const conv_job *job, const conv_unit *unit, int channels, float *gathered, float *products) {
     const nk_conv_plan *plan = job->plan;
     const conv_phase *phase = &plan->phases[unit->phase];

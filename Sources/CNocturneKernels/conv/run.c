@@ -1,4 +1,4 @@
-// Running a chunk: vector kernels over its units, and its statistics.
+// Execution of a chunk: vector kernels over its units, and its statistics.
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ static size_t output_row(const conv_job *job, const conv_unit *unit, int z, int 
     return voxel * plan->desc.cout + unit->group * plan->group_out + unit->first;
 }
 
-/// One or two rows of a unit from a voxel on, on matrix tiles.
+/// Computes one or two rows of a unit from a voxel on, on matrix tiles.
 static void run_matrix_rows(
     const conv_job *job, const conv_unit *unit, conv_tile *tile, conv_finish *last, const int place[3], int segments,
     int length) {
@@ -38,8 +38,8 @@ static void run_matrix_rows(
     job->plan->kernels->finish(last);
 }
 
-/// All of one unit over the box on matrix tiles: 32 voxels of a row at a time, and what is left of two rows together
-/// where it is no more than 16 each.
+/// Computes one unit over the whole box on matrix tiles: 32 voxels of a row at a time, and the remainders of two rows
+/// together if they have at most 16 voxels each.
 static void run_matrix(
     const conv_job *job, const conv_unit *unit, conv_tile *tile, conv_finish *last, const int size[3]) {
     const int longest = job->plan->kernels->longest;
@@ -61,7 +61,7 @@ static void run_matrix(
     }
 }
 
-/// What all tiles of a unit share, over some blocks of input channels.
+/// The values that all tiles of a unit share, over some blocks of input channels.
 static conv_tile tile_of(const conv_job *job, const conv_unit *unit, int block, int blocks) {
     const nk_conv_plan *plan = job->plan;
     const conv_phase *phase = &plan->phases[unit->phase];
@@ -89,8 +89,8 @@ static conv_tile tile_of(const conv_job *job, const conv_unit *unit, int block, 
     return tile;
 }
 
-/// All of one unit over the box on vectors. Tiles of nearly equal length; rows so short that several make up a tile go
-/// together. `last` may be NULL.
+/// Computes one unit over the whole box with vectors. Tiles have nearly equal lengths; several short rows are combined
+/// into one tile. `last` may be NULL.
 static void run_tiles(
     const conv_job *job, const conv_unit *unit, conv_tile tile, conv_finish *last, const int size[3]) {
     const nk_conv_plan *plan = job->plan;
@@ -133,7 +133,7 @@ static void run_tiles(
     }
 }
 
-/// All of one unit over the box, with some blocks of input channels.
+/// Computes one unit over the whole box, with some blocks of input channels.
 static void run_unit(const conv_job *job, const conv_unit *unit, int block, int blocks) {
     const nk_conv_plan *plan = job->plan;
     const conv_phase *phase = &plan->phases[unit->phase];
@@ -167,7 +167,7 @@ static void run_vectors(const conv_job *job, int first, int end) {
         int after = u;
         while (after < end && plan->units[after].group == group) after++;
         if (plan->depthwise) {
-            // Every unit has a block of its own.
+            // Every unit has its own block.
             for (int i = u; i < after; i++) {
                 const int block = plan->units[i].first / CONV_BLOCK;
                 if (i == u || plan->units[i].first != plan->units[i - 1].first) nk_conv_pack_box(job, 0, block, 1);
@@ -197,7 +197,7 @@ void nk_conv_run_chunk(
         .out = out,
         .out_slope = out_slope,
     };
-    // Neighbours in memory follow each other, and ranges of channels of one box.
+    // Chunks that are adjacent in memory are consecutive, and so are the ranges of channels of one box.
     const int range = chunk % plan->ranges;
     int box = chunk / plan->ranges;
     for (int a = X; a >= Z; a--) {

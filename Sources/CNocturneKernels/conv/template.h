@@ -1,12 +1,12 @@
 // The vector kernels, written once. The including file defines, for its instruction set:
 // VECTOR, LANES, LONGEST, and vector_* functions; and the target attribute as a clang pragma.
 // vector_products(x, w, sum) adds the product of the words of x and w, or the two products of pairs.
-// vector_store_points stores points in the form of the words; points of LANES channels are POINT_WORDS apart.
+// vector_store_points stores points in the format of the words; points of LANES channels are POINT_WORDS apart.
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("clang loop unroll(full)")
 
-/// One word of input for the whole tile.
+/// Processes one word of input for the whole tile.
 INLINE void tile_step(
     VECTOR *sums, const float *input, ptrdiff_t segment, const float *weights, const int segments, const int length,
     const int distance, const int vectors) {

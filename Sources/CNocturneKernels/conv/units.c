@@ -1,4 +1,4 @@
-// The units of a plan: consecutive output channels of one phase and group, and where their weights are.
+// The units of a plan: consecutive output channels of one phase and group, and the positions of their weights.
 
 #include "internal.h"
 
@@ -24,7 +24,7 @@ static void add_unit(nk_conv_plan *plan, int p, int group, int first, int width)
         const size_t deep = plan->pairs ? (size_t)words_of(plan) : (size_t)plan->group_in;
         plan->weight_count += taps * deep * unit->vectors * lanes * (plan->split ? 2 : 1);
     } else {
-        // One matrix a phase and group, [tap][input channel][output channel]; units are its columns.
+        // One matrix per phase and group, [tap][input channel][output channel]; units are its columns.
         if (first == 0) plan->weight_count += taps * plan->group_in * plan->group_out;
         if (first > 0) unit->weights = unit[-1].weights + (size_t)unit[-1].channels;
     }

@@ -5,7 +5,7 @@
 
 #include "internal.h"
 
-/// Zeroed memory of a plan, on a cache line; counted in its bytes. Freed with the plan, piece by piece.
+/// Allocates zeroed memory of a plan, aligned to a cache line and counted in the plan's bytes. Freed with the plan.
 void *nk_conv_allocate(nk_conv_plan *plan, size_t bytes) {
     bytes = round_up(bytes ? bytes : 1, 64);
     void *memory = NULL;
@@ -15,7 +15,7 @@ void *nk_conv_allocate(nk_conv_plan *plan, size_t bytes) {
     return memory;
 }
 
-/// Weight of an output channel and an input channel of a group (from 0 within it), at a tap.
+/// Weight of an output channel and an input channel of a group (indices from 0 within the group), at a tap.
 static float weight_at(const nk_conv_plan *plan, const float *weights, int group, int o, int i, int tap) {
     const nk_conv_desc *d = &plan->desc;
     const size_t taps = (size_t)d->kz * d->ky * d->kx;
@@ -23,7 +23,7 @@ static float weight_at(const nk_conv_plan *plan, const float *weights, int group
     size_t place = (((size_t)group * group_out + o) * group_in + i) * taps + tap;
     if (d->transposed) place = (((size_t)group * group_in + i) * group_out + o) * taps + tap;
     const float weight = weights[place];
-    // Those of pairs are rounded as they are packed.
+    // Weights of pairs are rounded when they are packed.
     return plan->rounds ? nk_conv_rounded(weight) : weight;
 }
 
@@ -42,8 +42,8 @@ float nk_conv_rounded(float value) {
     return value;
 }
 
-/// Words of pairs of a unit, `[block][tap][pair][output channel]`; of split weights, the high parts of a tap's block
-/// and then the low ones.
+/// Packs the words of pairs of a unit, `[block][tap][pair][output channel]`; for split weights, the high parts of a
+/// tap's block and then the low ones.
 static void pack_pairs(const nk_conv_plan *plan, const conv_unit *unit, const float *weights, uint16_t *to) {
     const conv_phase *phase = &plan->phases[unit->phase];
     const int width = unit->vectors * plan->kernels->lanes;

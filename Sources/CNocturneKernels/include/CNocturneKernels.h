@@ -1,4 +1,4 @@
-/* Loops over voxels, in C so that each can be built for several instruction sets and chosen at run time.
+/* Loops over voxels, in C so that each can be compiled for several instruction sets and selected at run time.
 
    Four families, each a folder with a header: conv/ (convolution), ops/ (the other operators of networks), resample/
    (resampling, labelling and blending) and project/ (projections along the axes of a volume). */

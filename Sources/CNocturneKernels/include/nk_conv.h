@@ -1,15 +1,16 @@
 /// Convolution on channels-last float32 activations.
 ///
 /// One-, two- and three-dimensional networks are all treated as three-dimensional: the missing axes have extent, kernel
-/// and stride 1. An activation is dense, `[z][y][x][channel]`, with no stored border.
+/// and stride 1. An activation is dense, `[z][y][x][channel]`, without a stored border.
 ///
-/// A plan holds a layer's geometry and its packed weights; it is immutable after creation, so any number of threads may
-/// run chunks of one plan at the same time. The work is cut into a fixed list of chunks that does not depend on the
-/// number of threads. Chunks write disjoint parts of the output and may run in any order: for a given instruction set
-/// the result is the same to the bit. No function here starts a thread or keeps state (but plans for the baseline set
-/// OpenBLAS to one thread, since the caller's threads each run products of their own), and none reads the environment.
+/// A plan contains a layer's geometry and its packed weights; it is immutable after creation, so any number of threads
+/// may run chunks of one plan at the same time. The work is divided into a fixed list of chunks that does not depend on
+/// the number of threads. Chunks write disjoint parts of the output and may run in any order: for a given instruction
+/// set the result is bit-identical. No function here starts a thread or keeps state (except that plans for the baseline
+/// set limit OpenBLAS to one thread, because each of the caller's threads runs its own products), and none reads the
+/// environment.
 ///
-/// Layers with 3 × 3 in-plane kernels use minimal filtering where that is faster: a third of the multiplications,
+/// Layers with 3 × 3 in-plane kernels use minimal filtering where that is faster: a third of the multiplications, with
 /// errors hardly larger than those of the plain sum (about 7e-7 against 5e-7 root mean square, relative, for 32
 /// channels).
 
@@ -26,9 +27,9 @@ extern "C" {
 #pragma clang assume_nonnull begin
 #endif
 
-/// Instruction sets a plan can be built for.
+/// Instruction sets for which a plan can be built.
 enum {
-    /// The best one this processor has.
+    /// The best one that this processor supports.
     NK_CONV_ISA_AUTO = 0,
     /// OpenBLAS products of gathered rows: any processor.
     NK_CONV_ISA_BASELINE = 1,
@@ -36,27 +37,29 @@ enum {
     NK_CONV_ISA_AVX512 = 3,
     /// AVX-512 with products of bfloat16 pairs.
     NK_CONV_ISA_AVX512_BF16 = 4,
-    /// The same, and matrix tiles with bfloat16 products. Linux is asked for the tiles when a plan is first made.
+    /// The same plus matrix tiles with bfloat16 products. Linux is asked for the tiles when a plan is first created.
     NK_CONV_ISA_AMX = 5,
-    /// Matrix tiles computed by other instructions, as the manual defines them: for tests. Needs AVX-512 with bfloat16.
+    /// Matrix tiles emulated by other instructions, as the manual defines them: for tests. Needs AVX-512 with bfloat16.
     NK_CONV_ISA_AMX_MODEL = 6,
-    /// Added to one of the others: no minimal filtering, the plain sum of products.
+    /// Added to one of the others: no minimal filtering, only the plain sum of products.
     NK_CONV_DIRECT = 0x100,
 };
 
-/// What is multiplied. Prologue, sums, bias, residual and activation are float32 and statistics float64 in all of them.
+/// The operands of products. Prologue, sums, bias, residual and activation are float32 and statistics float64 in all
+/// cases.
 enum {
     /// float32 operands.
     NK_CONV_FLOAT32 = 0,
     /// Operands rounded to bfloat16, to nearest, ties to even: the input after its prologue, and the weights. With
     /// minimal filtering on an instruction set that has bfloat16 products, their transforms are rounded instead (tiles
-    /// of 2 × 2, so that this errs no more than half as much again). Where there are no such products, and for layers
-    /// that cannot use them well (up to four channels in, depthwise), the rounded operands are multiplied as float32.
+    /// of 2 × 2, so that the error is at most half as large again). Where there are no such products, and for layers
+    /// that cannot use them well (up to four input channels, depthwise), the rounded operands are multiplied as
+    /// float32.
     NK_CONV_BFLOAT16 = 1,
-    /// Where matrix tiles are faster, each float32 operand as the sum of two of bfloat16, in three products: 16 to 17
-    /// significant bits, 4e-6 root mean square for a layer, which grows to 1.6e-5 in the logits of an untrained U-Net
-    /// of five stages where float32 has 2.6e-6. Elsewhere as NK_CONV_FLOAT32. With NK_CONV_DIRECT, wherever there are
-    /// tiles.
+    /// Where matrix tiles are faster, each float32 operand is the sum of two bfloat16 values, in three products: 16 to
+    /// 17 significant bits, 4e-6 root mean square for a layer, which grows to 1.6e-5 in the logits of an untrained
+    /// U-Net of five stages where float32 has 2.6e-6. Elsewhere the same as NK_CONV_FLOAT32. With NK_CONV_DIRECT, used
+    /// wherever there are tiles.
     NK_CONV_SPLIT = 2,
 };
 
@@ -64,10 +67,10 @@ enum {
 typedef struct nk_conv_desc {
     /// Input extent.
     int32_t in_z, in_y, in_x;
-    /// Output extent. It determines the padding after: whatever is read beyond the input is zero. For a transposed
-    /// convolution it includes the output padding.
+    /// Output extent. It determines the padding after the last voxel: positions read beyond the input are zero. For a
+    /// transposed convolution it includes the output padding.
     int32_t out_z, out_y, out_x;
-    /// Channels in all sources together, and of the output.
+    /// Channels of all sources together, and of the output.
     int32_t cin, cout;
     int32_t kz, ky, kx;
     int32_t stride_z, stride_y, stride_x;
@@ -78,19 +81,19 @@ typedef struct nk_conv_desc {
     /// 0: out[o] = sum over k of in[o * stride - pad + k * dilation].
     /// 1: in[i] is added to out[i * stride - pad + k * dilation].
     int32_t transposed;
-    /// One of NK_CONV_ISA_*, with NK_CONV_DIRECT if wanted.
+    /// One of NK_CONV_ISA_*, optionally with NK_CONV_DIRECT.
     int32_t isa;
     /// One of NK_CONV_FLOAT32, NK_CONV_BFLOAT16, NK_CONV_SPLIT.
     int32_t precision;
 } nk_conv_desc;
 
-/// One of the inputs that follow each other along the channels, with what is applied to it as it is read:
-/// y = value * scale[c] + shift[c], then y < 0 ? slope * y : y. The zeros of the padding come after that.
+/// One of the inputs that are concatenated along the channels, with the operations applied when it is read: y = value *
+/// scale[c] + shift[c], then y < 0 ? slope * y : y. Padding zeros are added after that.
 typedef struct nk_conv_source {
     /// `[in_z][in_y][in_x][channels]`.
     const float *data;
     int32_t channels;
-    /// Both of `channels` values, or both NULL for none.
+    /// Both with `channels` values, or both NULL for no scaling.
     const float *_Nullable scale;
     const float *_Nullable shift;
     /// 1 for identity, 0 for ReLU.
@@ -102,48 +105,48 @@ typedef struct nk_conv_plan nk_conv_plan;
 /// Whether this processor can run plans of an instruction set (one of NK_CONV_ISA_*).
 int32_t nk_conv_isa_available(int32_t isa);
 
-/// The best instruction set this processor has that is not above the named one: baseline, avx2, avx512, avx512-bf16,
-/// amx (or amx-split), and amx-model (or amx-model-split) for the model, where it can be run. Any other name is no
-/// limit.
+/// The best instruction set of this processor that is not above the named one: baseline, avx2, avx512, avx512-bf16, amx
+/// (or amx-split), and amx-model (or amx-model-split) for the model, where it can be run. Any other name sets no limit.
 int32_t nk_conv_isa_limited(const char *name);
 
-/// A name of what computes layers of a precision with an instruction set: the instruction set's name as above, and what
-/// distinguishes its results from those of other precisions. NULL when the processor does not have it.
+/// The name of the kernels that compute layers of a precision with an instruction set: the instruction set's name as
+/// above, and a suffix that distinguishes its results from those of other precisions. NULL if the processor does not
+/// support it.
 const char *_Nullable nk_conv_instruction_set(int32_t isa, int32_t precision);
 
-/// Packs a layer's weights. `weights` is as in ONNX: `[cout][cin / groups][kz][ky][kx]`, or for a transposed
-/// convolution `[cin][cout / groups][kz][ky][kx]`; it is not kept. NULL when memory runs out, when the description
-/// makes no sense or when the processor does not have the instruction set.
+/// Packs a layer's weights. `weights` is in the ONNX layout: `[cout][cin / groups][kz][ky][kx]`, or for a transposed
+/// convolution `[cin][cout / groups][kz][ky][kx]`; it is not kept. Returns NULL when memory runs out, when the
+/// description is invalid or when the processor does not support the instruction set.
 nk_conv_plan *_Nullable nk_conv_plan_create(
     const nk_conv_desc *desc, const float *weights, const float *_Nullable bias);
 
 void nk_conv_plan_destroy(nk_conv_plan *_Nullable plan);
 
-/// Bytes the plan holds: mostly packed weights.
+/// Bytes of the plan: mostly packed weights.
 size_t nk_conv_plan_bytes(const nk_conv_plan *plan);
 
-/// The instruction set the plan was built for.
+/// The instruction set for which the plan was built.
 int32_t nk_conv_plan_isa(const nk_conv_plan *plan);
 
-/// Multiplications and additions of one run, borders included.
+/// Multiplications and additions of one run, including borders.
 double nk_conv_plan_operations(const nk_conv_plan *plan);
 
-/// Bytes of scratch memory one running chunk needs, whichever it is; no particular alignment. Nothing in it outlives
+/// Bytes of scratch memory that any running chunk needs, without alignment requirements. Its content is not used after
 /// the chunk.
 size_t nk_conv_scratch_bytes(const nk_conv_plan *plan);
 
-/// How many chunks make up the layer. Fixed at creation.
+/// The number of chunks of the layer. Fixed at creation.
 int32_t nk_conv_chunk_count(const nk_conv_plan *plan);
 
 /// Computes one chunk: out = activation(convolution + bias + residual).
 ///
 /// - `sources`: together `cin` channels.
-/// - `residual`: laid out as the output, or NULL. It must not overlap `out`; neither may the sources.
+/// - `residual`: in the layout of the output, or NULL. It must not overlap `out`; neither may the sources.
 /// - `out`: `[out_z][out_y][out_x][cout]`.
 /// - `out_slope`: the activation, y < 0 ? out_slope * y : y; 1 for none.
-/// - `stats`: NULL, or the whole array `[chunk count][2][cout]`, of which the chunk sets its own row: sums and sums of
-///   squares of the values it wrote.
-/// - `scratch`: nk_conv_scratch_bytes, one per running thread.
+/// - `stats`: NULL, or the whole array `[chunk count][2][cout]`, in which the chunk writes its own row: sums and sums
+///   of squares of the values it wrote.
+/// - `scratch`: nk_conv_scratch_bytes bytes, one buffer per running thread.
 void nk_conv_run_chunk(
     const nk_conv_plan *plan, const nk_conv_source *sources, int32_t source_count, const float *_Nullable residual,
     float *out, float out_slope, double *_Nullable stats, int32_t chunk, void *scratch);

@@ -1,9 +1,9 @@
-/// The operators of a network besides convolution: elementwise functions, data movement, pooling, interpolation,
+/// The operators of a network other than convolution: elementwise functions, data movement, pooling, interpolation,
 /// reductions and matrix products.
 ///
-/// Every function works on a part of its output that the caller chooses, so that threads can share an operator by
+/// Every function processes a part of its output that the caller chooses, so that threads can share an operator by
 /// calling it on disjoint parts. None allocates, starts a thread or keeps state. Products and sums are never contracted
-/// into fused multiply-adds, so that a value does not depend on the instruction set (matrix products excepted).
+/// into fused multiply-adds, so that a value does not depend on the instruction set (except for matrix products).
 
 #pragma once
 
@@ -37,7 +37,7 @@ typedef struct nk_affine_operand {
 void nk_sum_rows(
     const nk_affine_operand *a, const nk_affine_operand *b, float slope, float *out, size_t rows, size_t channels);
 
-/// Sums and sums of squares of each channel, in double: `sums` is [2][channels] and is set, not added to.
+/// Sums and sums of squares of each channel, in double: `sums` is [2][channels] and is overwritten, not added to.
 void nk_channel_sums(const float *in, size_t rows, size_t channels, double *sums);
 
 enum {
@@ -76,14 +76,14 @@ enum {
     NK_BINARY_PRELU = 7, /* a < 0 ? a * b : a */
 };
 
-/// Elements [begin, end) of a dense output of extents `dims`; operands are read with strides of their own (0 repeats).
+/// Elements [begin, end) of a dense output of extents `dims`; each operand is read with its own strides (0 repeats).
 void nk_binary(
     int32_t kind, int32_t rank, const size_t *dims, const float *a, const ptrdiff_t *a_strides, const float *b,
     const ptrdiff_t *b_strides, float *out, size_t begin, size_t end);
 
 /// Moves elements [begin, end), counted in C order over `dims`, from a strided source to a strided destination.
-/// Along an axis that has a table, element i lies at offset tables[axis][i] of the source; a negative offset gives
-/// `fill`. Elsewhere it lies at i * src_strides[axis].
+/// Along an axis with a table, element i is at offset tables[axis][i] of the source; a negative offset gives `fill`.
+/// Along other axes it is at i * src_strides[axis].
 void nk_move(
     int32_t rank, const size_t *dims, const float *src, const ptrdiff_t *src_strides,
     const ptrdiff_t *_Nullable const *_Nonnull tables, float *dst, const ptrdiff_t *dst_strides, float fill,
@@ -95,18 +95,18 @@ void nk_transpose(const float *in, float *out, size_t rows, size_t columns, size
 /// Pooling on [z][y][x][channel].
 typedef struct nk_pool_desc {
     int32_t in[3], out[3], kernel[3], stride[3], pad[3], dilation[3];
-    /// Extent with the padding after, for the count of padded averages.
+    /// Extent including the padding after the input, for the count of padded averages.
     int32_t padded[3];
     int32_t channels;
-    /// 0 maximum, 1 average over the voxels inside, 2 average over the padding too.
+    /// 0 maximum, 1 average over the voxels inside, 2 average that includes the padding.
     int32_t mode;
 } nk_pool_desc;
 
-/// Rows [begin, end) of the out[0] * out[1] output rows.
+/// Computes rows [begin, end) of the out[0] * out[1] output rows.
 void nk_pool(const nk_pool_desc *desc, const float *in, float *out, size_t begin, size_t end);
 
-/// Linear interpolation on [z][y][x][channel]: per output index of an axis two input indices and the weight of the
-/// second.
+/// Linear interpolation on [z][y][x][channel]: for each output index of an axis, two input indices and the weight of
+/// the second.
 typedef struct nk_interpolation {
     int32_t in[3], out[3];
     int32_t channels;
@@ -115,7 +115,7 @@ typedef struct nk_interpolation {
     const float *_Nullable weight[3];
 } nk_interpolation;
 
-/// Rows [begin, end) of the out[0] * out[1] output rows.
+/// Computes rows [begin, end) of the out[0] * out[1] output rows.
 void nk_interpolate(const nk_interpolation *desc, const float *in, float *out, size_t begin, size_t end);
 
 enum { NK_REDUCE_MEAN = 0, NK_REDUCE_SUM = 1, NK_REDUCE_MAX = 2, NK_REDUCE_MIN = 3 };

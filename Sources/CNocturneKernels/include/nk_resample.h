@@ -1,9 +1,9 @@
 /// Kernels that move values between grids: resampling of images, labelling of native rows from coarse logits, blending
 /// of tiles.
 ///
-/// Every function exists in variants for different processors that are chosen when called. All of them do the same
-/// additions and multiplications in the same order, never contracted into fused ones, so the results are equal to the
-/// last bit on every processor. Pointers must not overlap unless said otherwise. Nothing is allocated.
+/// Every function exists in variants for different processors that are selected when called. All of them do the same
+/// additions and multiplications in the same order, never contracted into fused ones, so the results are identical to
+/// the last bit on every processor. Pointers must not overlap unless stated otherwise. Nothing is allocated.
 #ifndef NK_RESAMPLE_H
 #define NK_RESAMPLE_H
 
@@ -29,8 +29,8 @@ typedef struct {
 /// v = map(source[row_offsets[r] + x_offsets[t * count + x]]); rounded to float32 at the end. With a mask, voxels whose
 /// byte inside[inside_row_offsets[r] + inside_x_offsets[t * count + x]] is 0 are not mapped.
 ///
-/// single != 0: all in float32, along x, then y, then z, with 1 or 2 taps each: torch's linear interpolation. Rows go
-/// `y_taps` to each z.
+/// single != 0: all in float32, along x, then y, then z, with 1 or 2 taps each: torch's linear interpolation. There are
+/// `y_taps` rows for each z.
 typedef struct {
     const float *values;
     const ptrdiff_t *x_offsets;
@@ -47,7 +47,7 @@ void nk_resample_row(
     float *out, ptrdiff_t count, const nk_row_source *source, const ptrdiff_t *row_offsets,
     const ptrdiff_t *inside_row_offsets, const double *wz, const double *wy, int rows);
 
-/// What `nk_row_statistics` gathers. Starts as {0, 0, infinity, -infinity}.
+/// The result of `nk_row_statistics`. Initially {0, 0, infinity, -infinity}.
 typedef struct {
     double sum;
     double count;
@@ -56,15 +56,15 @@ typedef struct {
 } nk_statistics;
 
 /// Adds `count` values, `step` apart, to the statistics: their sum, or (squares != 0) that of the squares of their
-/// distances from `centre`, in float64, always in the same eight partial sums. NaN counts in sums only. With `inside`,
-/// only the values whose byte there is not 0.
+/// distances from `centre`, in float64, always in the same eight partial sums. NaN affects only the sums. With
+/// `inside`, only the values whose byte there is not 0 are counted.
 void nk_row_statistics(
     nk_statistics *statistics, const float *values, ptrdiff_t step, const uint8_t *_Nullable inside, ptrdiff_t count,
     double centre, int squares);
 
 /// How one axis is resampled: output k is the sum over taps t of sample indices[t * outputs + k] of the axis, widened
-/// by `padding` copies of its ends, times weights[t * outputs + k]. With a padding, samples are turned into cubic
-/// B-spline coefficients first (half-sample symmetric ends).
+/// by `padding` copies of its ends, times weights[t * outputs + k]. With a padding, samples are first converted to
+/// cubic B-spline coefficients (half-sample symmetric ends).
 typedef struct {
     ptrdiff_t inputs;
     ptrdiff_t outputs;
@@ -74,7 +74,7 @@ typedef struct {
     const double *weights;
 } nk_axis;
 
-/// Up to eight rows of an image, and which of their voxels are mapped (all without `inside`).
+/// Up to eight rows of an image, and which of their voxels are mapped (all voxels without `inside`).
 typedef struct {
     const float *values;
     ptrdiff_t row_step;
@@ -85,32 +85,34 @@ typedef struct {
     nk_pointwise map;
 } nk_rows;
 
-/// The smallest and largest value so far, without NaN. Starts as {infinity, -infinity}.
+/// The smallest and largest value so far, ignoring NaN. Initially {infinity, -infinity}.
 typedef struct {
     float lowest;
     float highest;
 } nk_range;
 
-/// Resamples 1 to 8 rows along themselves, in float64, to rows of contiguous values `out_step` apart. `scratch` holds
-/// 8 * (inputs + 2 * padding) values. `range` is widened by the mapped values.
+/// Resamples 1 to 8 rows along their own axis, in float64, to rows of contiguous values `out_step` apart. `scratch`
+/// holds 8 * (inputs + 2 * padding) values. `range` is extended to include the mapped values.
 void nk_resample_rows(
     double *out, ptrdiff_t out_step, int rows, const nk_rows *source, const nk_axis *axis, double *scratch,
     nk_range *range);
 
-/// Resamples `lanes` signals that lie side by side, sample i of lane l at source[i * source_step + l], and clamps the
-/// results to [low, high]. `scratch` holds 32 * (inputs + 2 * padding) values.
+/// Resamples `lanes` adjacent signals, with sample i of lane l at source[i * source_step + l], and clamps the results
+/// to [low, high]. `scratch` holds 32 * (inputs + 2 * padding) values.
 void nk_resample_lanes(
     double *out, ptrdiff_t out_step, const double *source, ptrdiff_t source_step, ptrdiff_t lanes,
     const nk_axis *axis, double *scratch, double low, double high);
 
-/// A ring of planes, through which an image is resampled along the axis across them: plane p of the widened axis lies
-/// in slot p % slots. One call continues with planes `loaded_before` to `loaded` newly there, makes coefficients of
-/// `final_before` to `final`, and the outputs `first_output` to `end_output`, whose taps are all among them.
+/// A ring buffer of planes, through which an image is resampled along the axis perpendicular to them: plane p of the
+/// widened axis is in slot p % slots. One call continues with the newly loaded planes `loaded_before` to `loaded`,
+/// computes the coefficients of `final_before` to `final`, and the outputs `first_output` to `end_output`, whose taps
+/// are all available.
 typedef struct {
     double *ring;
     ptrdiff_t plane_step;
     ptrdiff_t slots;
-    /// Planes of the widened axis. `final` is `loaded` once all are there, else enough below it.
+    /// Planes of the widened axis. `final` equals `loaded` once all planes are loaded, otherwise it is sufficiently far
+    /// below.
     ptrdiff_t samples;
     ptrdiff_t loaded_before;
     ptrdiff_t loaded;
@@ -120,20 +122,20 @@ typedef struct {
     ptrdiff_t end_output;
     int is_filtered;
     nk_axis axis;
-    /// Floats of the result from one output plane to the next, and from lane to lane.
+    /// Floats of the result from one output plane to the next, and from one lane to the next.
     ptrdiff_t out_plane_step;
     ptrdiff_t out_step;
 } nk_stream;
 
-/// Continues for lanes `lane` to `lane + lanes` of the planes; lane `lane` of output plane 0 goes to `out`.
+/// Continues for lanes `lane` to `lane + lanes` of the planes; lane `lane` of output plane 0 is written to `out`.
 void nk_resample_stream(const nk_stream *stream, ptrdiff_t lane, ptrdiff_t lanes, float *out);
 
 /// values[i] = min(max(values[i], low), high); NaN stays NaN.
 void nk_clamp(float *values, ptrdiff_t count, float low, float high);
 
-/// How a row of native voxels lies between four rows of coarse logits, and where along them.
+/// The position of a row of native voxels between four rows of coarse logits, and the positions along them.
 typedef struct {
-    /// The rows of class 0: planes z0 and z1, rows y0 and y1. Class c is `class_step * c` further.
+    /// The rows of class 0: planes z0 and z1, rows y0 and y1. Class c is at an offset of `class_step * c`.
     const float *z0y0;
     const float *z0y1;
     const float *z1y0;
@@ -147,8 +149,8 @@ typedef struct {
     const float *wx1;
 } nk_label_taps;
 
-/// How logits become a label. regions == 0: the class with the largest logit, the lowest on a tie. regions != 0: the
-/// last class with a logit above `threshold`, else label 0. `values` are the labels of the classes.
+/// How logits are converted to a label. regions == 0: the class with the largest logit, the lowest on a tie. regions !=
+/// 0: the last class with a logit above `threshold`, else label 0. `values` are the labels of the classes.
 typedef struct {
     const uint16_t *values;
     int classes;
@@ -159,7 +161,7 @@ typedef struct {
 /// Labels one native row: logits are interpolated in float32, along z, then y, then x.
 void nk_label_row(uint16_t *labels, ptrdiff_t count, const nk_label_taps *taps, nk_label_decision decision);
 
-/// The taps of `nk_label_row_half`. Rows are named by an outer and an inner axis.
+/// The taps of `nk_label_row_half`. Rows are identified by an outer and an inner axis.
 typedef struct {
     /// The rows of class 0: (outer 0, inner 0), (outer 0, inner 1), (outer 1, inner 0), (outer 1, inner 1).
     const float *_Nonnull rows[4];
@@ -176,17 +178,17 @@ typedef struct {
     int nesting;
 } nk_half_taps;
 
-/// Labels one native row from logits that are interpolated in float64 and then rounded once to float16, as SciPy's
-/// spline interpolation of degree 1 does with an array of float16.
+/// Labels one native row from logits that are interpolated in float64 and then rounded once to float16, as in SciPy's
+/// spline interpolation of degree 1 with an array of float16.
 void nk_label_row_half(uint16_t *labels, ptrdiff_t count, const nk_half_taps *taps, nk_label_decision decision);
 
-/// The same where grids agree: no interpolation. Class c of voxel x is logits[c * class_step + x].
+/// The same where the grids are identical: no interpolation. Class c of voxel x is logits[c * class_step + x].
 void nk_label_row_direct(
     uint16_t *labels, ptrdiff_t count, const float *logits, ptrdiff_t class_step, nk_label_decision decision);
 
 /// A row of labels between up to four rows of another grid.
 typedef struct {
-    /// z_taps * y_taps rows, those of one z side by side.
+    /// z_taps * y_taps rows, those of one z adjacent.
     const int32_t *_Nonnull rows[4];
     /// 1 or 2 each.
     int z_taps, y_taps, x_taps;
@@ -194,19 +196,19 @@ typedef struct {
     /// Sample and weight of tap t of voxel i at t * count + i.
     const ptrdiff_t *x;
     const double *wx;
-    /// Which taps are the nearest voxel.
+    /// The taps that are the nearest voxel.
     int near_z, near_y;
     const uint8_t *near_x;
-    /// float32 and float16 instead of float64.
+    /// Uses float32 and float16 instead of float64.
     int single;
-    /// The axis (0 = x) along which slices come first and are then weighed against each other; -1 for none.
+    /// The axis (0 = x) along which slices are evaluated first and then weighted against each other; -1 for none.
     int last_axis;
 } nk_label_rows;
 
-/// The label with the largest score at each voxel: the sum of the weights of the taps that have it.
+/// The label with the largest score at each voxel: the score is the sum of the weights of the taps with that label.
 void nk_label_winners(int32_t *labels, ptrdiff_t count, const nk_label_rows *rows);
 
-/// Widens labels, `step` apart; those that are 0 where `inside` is 0 become -1.
+/// Converts labels, `step` apart, to int32; labels that are 0 where `inside` is 0 become -1.
 void nk_read_labels(
     int32_t *out, const uint16_t *labels, ptrdiff_t step, const uint8_t *_Nullable inside, ptrdiff_t count);
 
@@ -222,11 +224,11 @@ void nk_blend_accumulate(float *sums, const float *values, ptrdiff_t count);
 /// sums[i] += values[count - 1 - i].
 void nk_blend_accumulate_reversed(float *sums, const float *values, ptrdiff_t count);
 
-/// out[i] = sums[i] / weights[i]; returns how many results are not finite. `out` may be `sums` or lie before it.
+/// out[i] = sums[i] / weights[i]; returns the number of results that are not finite. `out` may be `sums` or precede it.
 ptrdiff_t nk_blend_divide(float *out, const float *sums, const float *weights, ptrdiff_t count);
 
 /// nk_blend_add, nk_blend_accumulate and nk_blend_divide with every sum and quotient rounded to float16 (to even,
-/// subnormals kept) and kept as float32: the arithmetic of nnU-Net on a CPU. Products are rounded to float32 only.
+/// subnormals kept) and stored as float32: the arithmetic of nnU-Net on a CPU. Products are rounded only to float32.
 void nk_blend_add_half(float *sums, const float *values, const float *weights, ptrdiff_t count);
 void nk_blend_accumulate_half(float *sums, const float *values, ptrdiff_t count);
 ptrdiff_t nk_blend_divide_half(float *out, const float *sums, const float *weights, ptrdiff_t count);

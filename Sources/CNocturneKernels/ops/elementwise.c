@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The output may be one of the inputs, element for element: vector code is correct, which a compiler cannot know. */
+/* The output may be one of the inputs, element by element: vector code is correct, which a compiler cannot know. */
 #define NK_VECTORISE _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
 
 static inline float leaky(float y, float slope) { return y < 0 ? slope * y : y; }
@@ -27,7 +27,7 @@ void nk_affine_rows(
 NK_CLONES
 void nk_sum_rows(
     const nk_affine_operand *a, const nk_affine_operand *b, float slope, float *out, size_t rows, size_t channels) {
-    /* Addition commutes, so one order of the operands is enough. */
+    /* Addition is commutative, so one order of the operands is enough. */
     if (!a->scale && b->scale) {
         const nk_affine_operand *other = a;
         a = b;
@@ -68,12 +68,13 @@ void nk_channel_sums(const float *in, size_t rows, size_t channels, double *sums
     }
 }
 
-/* exp by reduction to [-ln2/2, ln2/2] and a polynomial of degree 6: relative error below 2e-7, and it vectorises. */
+/* exp by reduction to [-ln2/2, ln2/2] and a polynomial of degree 6: relative error below 2e-7, suitable for
+   vectorisation. */
 static inline float exponential(float x) {
     float bounded = x > 88.0f ? 88.0f : x;
     bounded = bounded < -87.0f ? -87.0f : bounded;
     float scaled = bounded * 1.44269504088896341f;
-    /* The nearest whole number, which is also what the last bits of this sum hold. */
+    /* The nearest integer, which the last bits of this sum also contain. */
     union {
         float value;
         uint32_t bits;
@@ -88,7 +89,7 @@ static inline float exponential(float x) {
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
-    /* From those bits, since a NaN converts to no integer. */
+    /* Taken from those bits, because converting a NaN to an integer is undefined. */
     union {
         uint32_t bits;
         float value;

@@ -1,4 +1,4 @@
-/* How a function of the operators is built for several instruction sets. */
+/* Macros that compile a function of the operators for several instruction sets. */
 #pragma once
 
 /* A contraction would make values depend on the processor. */

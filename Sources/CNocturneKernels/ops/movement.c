@@ -1,4 +1,4 @@
-/* Data movement: strided copies, tables of places, transposition. */
+/* Data movement: strided copies, tables of offsets, transposition. */
 #include "nk_ops.h"
 #include "internal.h"
 

@@ -50,7 +50,7 @@ void nk_softmax(const float *in, float *out, size_t n, size_t inner, int32_t log
 void nk_matrix_product(
     int32_t transpose_a, int32_t transpose_b, size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
     const float *b, size_t ldb, float beta, float *c, size_t ldc) {
-    /* The library's own threads would compete with the caller's. Setting the number again costs nothing. */
+    /* The library's own threads would compete with the caller's. Setting the number repeatedly costs nothing. */
     openblas_set_num_threads(1);
     cblas_sgemm(
         CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans, (blasint)m,

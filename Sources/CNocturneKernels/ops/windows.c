@@ -29,7 +29,8 @@ void nk_pool(const nk_pool_desc *d, const float *in, float *out, size_t begin, s
             int64_t padded = 1, inside = 0;
             for (int axis = 0; axis < 3; axis++) {
                 start[axis] = o[axis] * d->stride[axis] - d->pad[axis];
-                /* A window that reaches past the padding, since the extent was rounded up, counts only up to there. */
+                /* A window that extends beyond the padding, because the extent was rounded up, counts only up to its
+                   end. */
                 const int32_t left = d->padded[axis] - d->pad[axis] - start[axis];
                 padded *= smaller(d->kernel[axis], (left + d->dilation[axis] - 1) / d->dilation[axis]);
             }

@@ -1,4 +1,4 @@
-// Maximum-intensity projections and first hits, a plane or a row at a time.
+// Maximum-intensity projections and first labels, a plane or a row at a time.
 #include "nk_project.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ NK_INLINE void nk_project_plane_body(
     for (ptrdiff_t r = 0; r < rows; r++) {
         const float *row = plane + r * count;
         float *kept = through + r * count;
-        // The largest of a row in lanes: a single one would be a chain of comparisons that wait for each other.
+        // Keeps the maximum of a row in several lanes: a single one would be a chain of dependent comparisons.
         float lanes[lane_count];
         for (int lane = 0; lane < lane_count; lane++) lanes[lane] = -INFINITY;
         ptrdiff_t x = 0;

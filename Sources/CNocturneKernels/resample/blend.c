@@ -34,7 +34,7 @@ NK_VARIANTS(
 
 NK_INLINE ptrdiff_t divide(float *out, const float *sums, const float *weights, ptrdiff_t count, int to_half)
 {
-    // In blocks through a buffer, because the output may lie over the input.
+    // Processed in blocks through a buffer, because the output may overlap the input.
     enum { block = 256 };
     float quotients[block];
     ptrdiff_t odd = 0;

@@ -1,4 +1,4 @@
-// From coarse logits to labels of native voxels, a row at a time: there is never an array of classes × native voxels.
+// Converts coarse logits to labels of native voxels, a row at a time: no array of classes × native voxels is needed.
 #include "nk_resample.h"
 #include "../variants.h"
 
@@ -44,7 +44,7 @@ NK_INLINE void nk_label_row_body(
     const float wz0 = taps->wz0, wz1 = taps->wz1, wy0 = taps->wy0, wy1 = taps->wy1;
     ptrdiff_t begin = 0;
     while (begin < count) {
-        // As many voxels as fit the two buffers. Cutting elsewhere gives the same values.
+        // As many voxels as fit the two buffers. The values do not depend on the division.
         const int32_t origin = taps->x0[begin];
         ptrdiff_t end = begin + chunk_length < count ? begin + chunk_length : count;
         while (taps->x1[end - 1] - origin >= span_length) end--;
@@ -72,8 +72,8 @@ NK_VARIANTS(
     (uint16_t *labels, ptrdiff_t count, const nk_label_taps *taps, nk_label_decision decision),
     (labels, count, taps, decision))
 
-/// float64 to the nearest float16, to even on a tie. By way of a float32 that is rounded to odd: rounded twice to
-/// nearest, a few values would come out wrong.
+/// Rounds float64 to the nearest float16, to even on a tie. An intermediate float32 is rounded to odd: with two
+/// roundings to nearest, a few values would be wrong.
 NK_INLINE void round_to_half(float *restrict out, const double *restrict values, ptrdiff_t length)
 {
     for (ptrdiff_t i = 0; i < length; i++) {
@@ -82,7 +82,7 @@ NK_INLINE void round_to_half(float *restrict out, const double *restrict values,
         double back = (double)near;
         uint32_t bits;
         memcpy(&bits, &near, sizeof bits);
-        // Towards zero where rounding went away from it; then odd unless exact.
+        // Towards zero if rounding increased the magnitude; then odd unless exact.
         bits -= (back < 0 ? -back : back) > (value < 0 ? -value : value) ? 1 : 0;
         bits |= back != value ? 1 : 0;
         memcpy(&near, &bits, sizeof near);
@@ -91,7 +91,7 @@ NK_INLINE void round_to_half(float *restrict out, const double *restrict values,
     for (ptrdiff_t i = 0; i < length; i++) out[i] = (float)(_Float16)out[i];
 }
 
-/// The part of a native row that is labelled at once, and the logits under it.
+/// The part of a native row that is labelled at once, and the corresponding logits.
 typedef struct {
     const nk_half_taps *taps;
     nk_label_decision decision;
@@ -177,10 +177,11 @@ NK_INLINE void exact_winners(const half_chunk *chunk, int32_t *restrict winner)
     }
 }
 
-/// Labels the voxels of the chunk from sums in float32, and marks those that exact sums could label otherwise.
+/// Labels the voxels of the chunk from sums in float32, and marks those that exact sums could label differently.
 ///
-/// Sums of float32 are off by less than 2^-20 of the largest logit under the chunk, and rounding to float16 joins no
-/// two numbers that are more than 2^-10 of the larger one apart (2^-24 near zero). Both bounds are taken several times.
+/// The error of float32 sums is less than 2^-20 of the largest logit of the chunk, and rounding to float16 never makes
+/// two numbers equal whose difference is more than 2^-10 of the larger one (2^-24 near zero). Both bounds are
+/// multiplied for safety.
 NK_INLINE ptrdiff_t likely_winners(const half_chunk *chunk, int32_t *restrict winner, uint8_t *restrict unsure)
 {
     float best[chunk_length], second[chunk_length], value[chunk_length], w0[chunk_length], w1[chunk_length];
@@ -196,7 +197,7 @@ NK_INLINE ptrdiff_t likely_winners(const half_chunk *chunk, int32_t *restrict wi
         w0[i] = (float)taps->wx0[begin + i];
         w1[i] = (float)taps->wx1[begin + i];
         winner[i] = -1;
-        // Of regions: the smallest distance from zero.
+        // For regions: the smallest distance from zero.
         second[i] = regions ? INFINITY : -INFINITY;
         best[i] = -INFINITY;
     }
@@ -232,7 +233,7 @@ NK_INLINE ptrdiff_t likely_winners(const half_chunk *chunk, int32_t *restrict wi
     const float slack = largest * 0x1p-18f + 0x1p-22f;
     ptrdiff_t count = 0;
     for (ptrdiff_t i = 0; i < length; i++) {
-        // Written so that NaN is unsure.
+        // Written so that NaN counts as uncertain.
         int is_sure = regions ? second[i] > slack : best[i] - second[i] > fabsf(best[i]) * 0x1p-9f + slack;
         unsure[i] = !is_sure;
         count += !is_sure;

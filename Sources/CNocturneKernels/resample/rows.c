@@ -1,5 +1,5 @@
-// Separable resampling of image rows. The order of terms (z outermost, x innermost, float64) is the one of
-// scipy.ndimage's spline interpolation, which nnU-Net uses, so that images agree to the last bit.
+// Separable resampling of image rows. The order of terms (z outermost, x innermost, float64) is that of scipy.ndimage's
+// spline interpolation, which nnU-Net uses, so that images are identical to the last bit.
 #include "nk_resample.h"
 #include "../variants.h"
 
@@ -7,7 +7,7 @@
 
 enum { chunk_length = 256 };
 
-/// Loads are separate from arithmetic, so that the latter becomes vector code.
+/// Loads are separate from arithmetic, so that the arithmetic is vectorised.
 NK_INLINE void read_row(
     float *restrict read, const nk_row_source *source, ptrdiff_t row_offset, ptrdiff_t inside_row_offset,
     ptrdiff_t first, ptrdiff_t length)
@@ -109,7 +109,7 @@ NK_INLINE void nk_row_statistics_body(
     for (ptrdiff_t begin = 0; begin < count; begin += lanes) {
         int length = count - begin < lanes ? (int)(count - begin) : lanes;
         if (inside) {
-            // Few images have a mask: no vector code for them.
+            // Few images have a mask: no vector code is needed for them.
             for (int l = 0; l < length; l++) {
                 if (!inside[begin + l]) continue;
                 float value = values[(begin + l) * step];

@@ -1,4 +1,4 @@
-// Resampling within planes, one axis after the other: cubic B-spline coefficients by two recursive sweeps (Unser,
+// Resampling within planes, one axis after the other: cubic B-spline coefficients by two recursive passes (Unser,
 // Aldroubi, Eden 1993), with the initial values of scipy.ndimage's "reflect" mode (half-sample symmetric), then
 // weighted sums of them.
 #include "nk_resample.h"
@@ -13,7 +13,7 @@ enum { row_lanes = 8, row_chunk = 512 };
 typedef float float8 __attribute__((vector_size(32)));
 typedef double double8 __attribute__((vector_size(64)));
 
-/// Filters `lanes` signals of `n` samples that lie side by side, `step` apart.
+/// Filters `lanes` adjacent signals of `n` samples, `step` apart.
 NK_INLINE void filter_block(double *restrict c, ptrdiff_t n, ptrdiff_t step, ptrdiff_t lanes, double power)
 {
     double first[lane_block], sum[lane_block];
@@ -46,7 +46,7 @@ NK_INLINE void filter_block(double *restrict c, ptrdiff_t n, ptrdiff_t step, ptr
     }
 }
 
-/// Reads and maps up to row_chunk values, and widens the range by them.
+/// Reads and maps up to row_chunk values, and extends the range to include them.
 NK_INLINE void read_mapped(
     float *restrict out, const float *restrict source, ptrdiff_t step, const uint8_t *inside, ptrdiff_t inside_step,
     ptrdiff_t count, nk_pointwise map, float *restrict lowest, float *restrict highest)
@@ -86,7 +86,7 @@ NK_INLINE void read_mapped(
     }
 }
 
-/// Eight rows of eight become eight columns: a transposition in three steps of exchanging halves.
+/// Transposes eight rows of eight to eight columns, in three steps that exchange halves.
 #define NK_TRANSPOSE_8(type, r)                                                                                   \
     do {                                                                                                          \
         for (int i = 0; i < 8; i += 2) {                                                                          \
@@ -118,8 +118,8 @@ NK_INLINE void sum_taps(double8 *result, const double *restrict c, const nk_axis
     *result = sum;
 }
 
-/// Reads up to row_chunk samples of eight rows, from sample `begin` on, as columns of `c`, and widens the ranges by
-/// them.
+/// Reads up to row_chunk samples of eight rows, from sample `begin` on, as columns of `c`, and extends the ranges to
+/// include them.
 NK_INLINE void load_columns(
     double *restrict c, const nk_rows *source, int rows, ptrdiff_t begin, ptrdiff_t length, float *restrict lowest,
     float *restrict highest)
@@ -127,7 +127,7 @@ NK_INLINE void load_columns(
     float mapped[row_lanes][row_chunk];
     ptrdiff_t i = 0;
     for (int l = 0; l < row_lanes; l++) {
-        // Where there are fewer rows, the last one is read again.
+        // If there are fewer rows, the last one is read repeatedly.
         int r = l < rows ? l : rows - 1;
         read_mapped(
             mapped[l], source->values + r * source->row_step + begin * source->step, source->step,

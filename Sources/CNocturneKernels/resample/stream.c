@@ -1,4 +1,4 @@
-// The prefilter of spline.c and its sums along the axis across planes, through a sliding window.
+// The prefilter of spline.c and its sums along the axis perpendicular to the planes, through a sliding window.
 #include "nk_resample.h"
 #include "spline.h"
 
@@ -7,7 +7,8 @@
 /// The samples of plane `position` of the stream `s`.
 #define NK_PLANE(position) (ring + ((position) % s->slots) * s->plane_step)
 
-/// The first coefficient of the forward sweep, once the whole signal, or as much of it as can matter, is there.
+/// The first coefficient of the forward pass, once the whole signal, or the part of it that has an effect, is
+/// available.
 NK_INLINE void begin_sweep(const nk_stream *s, double *restrict ring, ptrdiff_t lanes)
 {
     double power = power_of_pole(s->samples), first[lane_block], sum[lane_block], factor = pole;
@@ -43,8 +44,7 @@ NK_INLINE void sweep_forward(const nk_stream *s, double *restrict ring, ptrdiff_
     }
 }
 
-/// Where the signal continues, the error of what is taken for its end vanishes on the way to the first sample that is
-/// kept.
+/// If the signal continues, the error of the assumed end value decays to zero before the first sample that is kept.
 NK_INLINE void sweep_backward(const nk_stream *s, double *restrict ring, ptrdiff_t lanes)
 {
     double run[lane_block], last = pole / (pole - 1.0);
@@ -65,7 +65,7 @@ NK_INLINE void sweep_backward(const nk_stream *s, double *restrict ring, ptrdiff
     }
 }
 
-/// The outputs of a stream for `lanes` signals side by side.
+/// The outputs of a stream for `lanes` adjacent signals.
 NK_INLINE void stream_block(const nk_stream *s, ptrdiff_t lane, ptrdiff_t lanes, float *out)
 {
     double *restrict ring = s->ring + lane;

@@ -1,5 +1,5 @@
-// Labels on another grid: at every voxel the label whose interpolated indicator is the largest, as batchgenerators'
-// `resize_segmentation` and nnU-Net's torch resampler decide it.
+// Labels on another grid: at every voxel the label with the largest interpolated indicator, with the decisions of
+// batchgenerators' `resize_segmentation` and nnU-Net's torch resampler.
 #include "nk_resample.h"
 #include "../variants.h"
 
@@ -21,7 +21,7 @@ NK_INLINE double score(const neighbours *around, int32_t label)
     return sum > 1 ? 1 : sum;
 }
 
-/// The largest score; of equal ones that of the nearest voxel, else of the smallest label.
+/// The label with the largest score; on a tie that of the nearest voxel, else the smallest label.
 NK_INLINE int32_t best_label(const neighbours *around, int32_t nearest)
 {
     int32_t best = around->label[0];
@@ -38,7 +38,7 @@ NK_INLINE int32_t best_label(const neighbours *around, int32_t nearest)
     return score(around, nearest) == best_score ? nearest : best;
 }
 
-/// Scores of 1000 in float32, rounded to float16; of equal ones that of the smallest label.
+/// Scores scaled by 1000 in float32, rounded to float16; on a tie the smallest label.
 NK_INLINE int32_t best_single_label(const neighbours *around)
 {
     int32_t best = 0;
@@ -58,7 +58,7 @@ NK_INLINE int32_t best_single_label(const neighbours *around)
     return best;
 }
 
-/// Voxel i from the taps of all axes, or of one slice of the separate axis.
+/// Decides voxel i from the taps of all axes, or of one slice of the separate axis.
 NK_INLINE int32_t decide(const nk_label_rows *rows, ptrdiff_t count, ptrdiff_t i, int axis, int slice)
 {
     neighbours around;
@@ -85,7 +85,8 @@ NK_INLINE int32_t decide(const nk_label_rows *rows, ptrdiff_t count, ptrdiff_t i
     return rows->single ? best_single_label(&around) : best_label(&around, nearest);
 }
 
-/// Slices first, then the label with more than half of the weight between two slices; 0 exactly at half.
+/// Evaluates the slices first, then takes the label with more than half of the weight between two slices; 0 at exactly
+/// half.
 NK_INLINE int32_t decide_across(const nk_label_rows *rows, ptrdiff_t count, ptrdiff_t i, int axis)
 {
     int32_t first = decide(rows, count, i, axis, 0), second = decide(rows, count, i, axis, 1);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * A small C interface to libjpeg-turbo and libpng: rows of 8-bit RGB, whatever is in the file.
+ * A small C interface to libjpeg-turbo and libpng: rows of 8-bit RGB, whatever the format of the file.
  *
  * Every function returns a code and, unless that is CPHOTO_OK, fills the decoder's message. The libraries report errors
  * by longjmp; every jump ends inside this library. There are no globals; a decoder belongs to one thread at a time.
@@ -28,17 +28,17 @@ typedef enum {
     CPHOTO_CMYK = 6, CPHOTO_YCCK = 7
 } cphoto_model;
 
-/* What a header states; only checked to be positive. */
+/* The values stated in a header; they are only checked to be positive. */
 typedef struct {
     int64_t width, height;
     int32_t bits;               /* of a sample, or of a palette index */
     int32_t model;              /* cphoto_model */
     int32_t has_alpha;          /* an alpha channel, or transparent colours */
-    int32_t is_layered;         /* progressive, in several scans, or interlaced: held whole while it is decoded */
-    int64_t layered_bytes;      /* the memory that takes at full size */
+    int32_t is_layered;         /* progressive, in several scans, or interlaced: held in memory as a whole */
+    int64_t layered_bytes;      /* the memory needed for that at full size */
 } cphoto_header;
 
-/* Oddities that did no harm, as bits. */
+/* Irregularities without effect on the pixels, as bits. */
 enum { CPHOTO_NO_END_MARKER = 1, CPHOTO_STRAY_BYTES = 2 };
 
 /* Called between rows and between the scans of a progressive picture; any result but 0 stops with CPHOTO_STOPPED. */
@@ -54,28 +54,28 @@ void cphoto_jpeg_close(cphoto_jpeg *decoder);
 void cphoto_png_close(cphoto_png *decoder);
 const char *cphoto_jpeg_message(const cphoto_jpeg *decoder);
 const char *cphoto_png_message(const cphoto_png *decoder);
-/* The errno after CPHOTO_NOT_OPENED and CPHOTO_NOT_READ, else 0. */
+/* The errno after CPHOTO_NOT_OPENED and CPHOTO_NOT_READ, otherwise 0. */
 int cphoto_jpeg_system_code(const cphoto_jpeg *decoder);
 int cphoto_png_system_code(const cphoto_png *decoder);
 
-/* The Exif block from its TIFF header on, or 0. Belongs to the decoder. */
+/* The Exif block from its TIFF header on, or 0. Owned by the decoder. */
 const uint8_t *cphoto_jpeg_exif(const cphoto_jpeg *decoder, size_t *count);
-/* The same; where the file holds it as hexadecimal text (as ImageMagick writes it) that text, and is_text 1. */
+/* The same; if the file stores it as hexadecimal text (as ImageMagick does), that text, and is_text is 1. */
 const uint8_t *cphoto_png_exif(const cphoto_png *decoder, size_t *count, int *is_text);
 
-/* Begins decoding at 1/denominator (1, 2, 4, 8) of the size, rounded up; `memory` limits what the library allocates. */
+/* Starts decoding at 1/denominator (1, 2, 4, 8) of the size, rounded up; `memory` limits the library's allocations. */
 cphoto_code cphoto_jpeg_start(
     cphoto_jpeg *decoder, int denominator, size_t memory, cphoto_stop stop, const void *context);
 cphoto_code cphoto_png_start(cphoto_png *decoder, cphoto_stop stop, const void *context);
 
 /*
- * After cphoto_jpeg_start at full size, before any row: only columns `first` to `first + count` are wanted. Both become
- * those that rows will have; pixels of the wanted ones are the same as without.
+ * After cphoto_jpeg_start at full size, before any row: requests only columns `first` to `first + count`. Both are set
+ * to the columns that rows will contain; the requested pixels are the same as without this call.
  */
 void cphoto_jpeg_keep_columns(cphoto_jpeg *decoder, ptrdiff_t *first, ptrdiff_t *count);
 
 /*
- * The next `count` rows into `rgb`, 3 bytes a pixel without gaps; reads no more rows than there are. The end of the
+ * Reads the next `count` rows into `rgb`, 3 bytes per pixel without gaps; reads no more rows than exist. The end of the
  * file is checked with the last row.
  */
 cphoto_code cphoto_jpeg_rows(cphoto_jpeg *decoder, uint8_t *rgb, size_t count);
@@ -84,24 +84,24 @@ cphoto_code cphoto_png_rows(cphoto_png *decoder, uint8_t *rgb, size_t count);
 /* CPHOTO_NO_END_MARKER and others, once the rows are read. */
 int cphoto_jpeg_oddities(const cphoto_jpeg *decoder);
 
-/* CMYK (0 no ink) to RGB, as Pillow's convert does it. */
+/* Converts CMYK (0 is no ink) to RGB, as Pillow's convert does. */
 void cphoto_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count);
-/* Colours over white by their alpha, rounded as Pillow's alpha_composite does it. */
+/* Blends colours with white by their alpha, rounded as in Pillow's alpha_composite. */
 void cphoto_rgba_on_white(const uint8_t *rgba, uint8_t *rgb, size_t count);
 
 /*
- * Puts `count` rows from row `first` of a stored picture of width × height into the upright picture, by the
+ * Copies `count` rows from row `first` of a stored picture of width × height into the upright picture, according to the
  * orientation of Exif (1 to 8).
  */
 void cphoto_place_rows(
     const uint8_t *rows, size_t first, size_t count, size_t width, size_t height, int orientation, uint8_t *upright);
 
-/* Adds `factor` pixels' samples at a time of one row to the sums of ceil(width / factor) pixels. */
+/* Adds the samples of one row, `factor` pixels at a time, to the sums of ceil(width / factor) pixels. */
 void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint64_t *sums);
-/* Makes a row of means of sums over `rows` rows, rounded to nearest, and empties the sums. */
+/* Computes a row of means from sums over `rows` rows, rounded to nearest, and sets the sums to 0. */
 void cphoto_mean_row(uint64_t *sums, size_t width, size_t factor, size_t rows, uint8_t *mean);
 
-/* The versions of the libraries behind this. */
+/* The versions of the underlying libraries. */
 const char *cphoto_jpeg_version(void);
 const char *cphoto_png_version(void);
 

@@ -5,30 +5,31 @@
 #include <stdint.h>
 
 /*
- * Loops over 8-bit RGB pixels (3 bytes each, rows apart by a stride in bytes). All arithmetic is in whole numbers, so
- * results do not depend on the processor.
+ * Loops over 8-bit RGB pixels (3 bytes each, with a row stride in bytes). All arithmetic uses integers, so results do
+ * not depend on the processor.
  */
 
-/* Numbers that hold the weights of four neighbouring pixels, see photo_resize_row. */
+/* The number of values that store the weights of four neighbouring pixels, see photo_resize_row. */
 enum { PHOTO_GROUP = 32 };
 
 /*
- * One row to `count` pixels: pixel i is the sum of pixels from column starts[i] on, each with its weight (in 1 << 22,
- * not negative, together 1 << 22 but for rounding), rounded and clamped to bytes. There are `groups` × 4 weights for
- * each pixel, the last ones 0. A group of four is k0 k1 k0 k1 k0 k1 0 0 k2 k3 k2 k3 k2 k3 0 0 of the low 11 bits, then
- * the same of the rest. `row` must be readable for 4 × groups + 2 pixels from every start.
+ * Resamples one row to `count` pixels: pixel i is the sum of pixels from column starts[i] on, each with its weight (an
+ * integer that represents weight × (1 << 22), not negative; the weights sum to 1 << 22 except for rounding), rounded
+ * and clamped to bytes. There are `groups` × 4 weights per pixel, the last ones 0. A group of four is
+ * k0 k1 k0 k1 k0 k1 0 0 k2 k3 k2 k3 k2 k3 0 0 of the low 11 bits, then the same of the remaining bits. `row` must be
+ * readable for 4 × groups + 2 pixels from every start.
  */
 void photo_resize_row(
     const uint8_t *row, const int32_t *starts, const int16_t *weights, size_t groups, size_t count, uint8_t *out);
 
-/* `count` bytes: the sums over `taps` rows with one weight a row, rounded and clamped. */
+/* Computes `count` bytes: the sums over `taps` rows with one weight per row, rounded and clamped. */
 void photo_mix_rows(
     const uint8_t *rows, size_t row_stride, const int32_t *weights, size_t taps, size_t count, uint8_t *out);
 
 /* Adds the pixels to three histograms of 256 counts. */
 void photo_histogram(const uint8_t *pixels, size_t count, uint32_t *counts);
 
-/* Three planes, `plane` apart: each byte's value in its channel's table of 256. */
+/* Writes three planes, `plane` apart: the value of each byte in its channel's table of 256 entries. */
 void photo_look_up(const uint8_t *pixels, size_t count, const float *tables, float *planes, size_t plane);
 
 #endif

@@ -5,17 +5,17 @@
 
 /*
  * A small C interface to libtiff: rows of 8-bit RGB of a file's first picture, whatever its samples are. The rules are
- * those of CPhoto.h. Messages go to the decoder, never to the terminal. Files are not mapped, so that one that shrinks
- * while it is read is an error and not a crash.
+ * those of CPhoto.h. Messages go to the decoder, never to the terminal. Files are not memory-mapped, so that a file
+ * that shrinks while it is read causes an error and not a crash.
  */
 
 typedef struct ctiff_decoder ctiff_decoder;
 
-/* What a TIFF has beyond a header. */
+/* The values of a TIFF in addition to the common header. */
 typedef struct {
     int32_t orientation;        /* 1 to 8, 1 when there is none */
     int32_t page_count;         /* at most 10,000 are counted */
-    int64_t working_bytes;      /* what decoding allocates besides the rows that are asked for */
+    int64_t working_bytes;      /* memory that decoding allocates besides the requested rows */
 } ctiff_facts;
 
 /* Opens a file and reads its first directory; the decoder is created unless memory runs out, and must be closed. */
@@ -23,15 +23,15 @@ cphoto_code ctiff_open(
     const char *path, size_t memory, ctiff_decoder **decoder, cphoto_header *header, ctiff_facts *facts);
 void ctiff_close(ctiff_decoder *decoder);
 const char *ctiff_message(const ctiff_decoder *decoder);
-/* The errno where a file could not be opened or read, else 0. */
+/* The errno if a file could not be opened or read, otherwise 0. */
 int ctiff_system_code(const ctiff_decoder *decoder);
 
 cphoto_code ctiff_start(ctiff_decoder *decoder, cphoto_stop stop, const void *context);
 
-/* The next `count` rows, in the order they are stored in; reads no more than there are. */
+/* Reads the next `count` rows, in stored order; reads no more than exist. */
 cphoto_code ctiff_rows(ctiff_decoder *decoder, uint8_t *rgb, size_t count);
 
-/* The library's own version text, of more than one line. */
+/* The library's own version text, which has more than one line. */
 const char *ctiff_version(void);
 
 #endif

@@ -7,12 +7,12 @@ public struct ChannelFinished: Error, Sendable, CustomStringConvertible {
     public var description: String { "the channel was finished, nothing more can be sent" }
 }
 
-/// What lies between two stages: a first-in first-out queue with hard bounds in items and in bytes.
+/// A first-in first-out queue between two pipeline stages, with hard bounds in items and in bytes.
 ///
 /// Any number of tasks may send and receive. Sends are served in the order in which they arrived, whatever their size,
-/// and so are receives. The buffer never holds more than either bound, except that one element above the byte bound is
-/// let in when the buffer is empty, for it could never go otherwise. Elements of sends that wait are not counted: they
-/// are still the sender's.
+/// and so are receives. The buffer never exceeds either bound, with one exception: an element larger than the byte
+/// bound is accepted when the buffer is empty, because it could never be sent otherwise. Elements of waiting sends are
+/// not counted: they still belong to the sender.
 public final class BoundedChannel<Element: Sendable>: Sendable {
     private typealias Machine = BoundedChannelStateMachine<Element>
 
@@ -34,26 +34,26 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - items: The most elements in the buffer, at least 1.
-    ///   - bytes: The most bytes in the buffer, at least 1.
+    ///   - items: The maximum number of elements in the buffer, at least 1.
+    ///   - bytes: The maximum number of bytes in the buffer, at least 1.
     public init(items: Int, bytes: Int = .max) {
         state = Mutex(State(machine: Machine(itemLimit: items, byteLimit: bytes)))
     }
 
-    /// How many elements lie in the buffer, and what they weigh: for progress displays.
+    /// The number of elements in the buffer and their total cost in bytes, for progress displays.
     public var occupancy: (items: Int, bytes: Int) {
         state.withLock { ($0.machine.bufferedCount, $0.machine.bufferedBytes) }
     }
 
-    /// How many sends and receives wait now: which side is the slower one.
+    /// The number of sends and receives that wait now; it shows which side is slower.
     public var waiting: (senders: Int, receivers: Int) { state.withLock { ($0.senders.count, $0.receivers.count) } }
 
-    /// Puts `element` in the buffer or gives it to a waiting receiver; waits until there is room.
+    /// Puts `element` into the buffer or passes it to a waiting receiver; waits until there is space.
     ///
-    /// When this throws, the element was not sent: nobody will receive it.
-    /// - Parameter cost: The bytes the element stands for, 0 or more.
-    /// - Throws: `CancellationError` when the task was cancelled before the element was let in, ``ChannelFinished``
-    ///   after ``finish()``, and the error given to ``fail(_:)``.
+    /// When this throws, the element was not sent: no receiver will get it.
+    /// - Parameter cost: The size of the element in bytes, 0 or more.
+    /// - Throws: `CancellationError` when the task was cancelled before the element was accepted, ``ChannelFinished``
+    ///   after ``finish()``, and the error passed to ``fail(_:)``.
     public nonisolated(nonsending) func send(_ element: Element, cost: Int = 0) async throws {
         let id = newID()
         try await withTaskCancellationHandler {
@@ -65,10 +65,10 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
         }
     }
 
-    /// The oldest element, or nil once the channel was finished and is empty.
+    /// Returns the oldest element, or nil once the channel is finished and empty.
     ///
-    /// A cancelled receive takes nothing out.
-    /// - Throws: `CancellationError` when the task was cancelled before an element came, and the error given to
+    /// A cancelled receive removes no element.
+    /// - Throws: `CancellationError` when the task was cancelled before an element arrived, and the error passed to
     ///   ``fail(_:)``.
     public nonisolated(nonsending) func receive() async throws -> Element? {
         let id = newID()
@@ -81,21 +81,21 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
         }
     }
 
-    /// Nothing more will be sent. What was sent, and the sends that wait already, are still delivered; then `receive`
-    /// gives nil. Further calls do nothing.
+    /// Marks the end of the input. Elements already sent, and those of sends that already wait, are still delivered;
+    /// after that `receive` returns nil. Further calls do nothing.
     public func finish() {
         let receivers = state.withLock { $0.takeReceivers($0.machine.finish()) }
         for receiver in receivers { receiver.resume(returning: nil) }
     }
 
-    /// Ends the channel at once with a `CancellationError` for everybody; see ``fail(_:)``.
+    /// Ends the channel at once with a `CancellationError` for every waiting and later call; see ``fail(_:)``.
     @discardableResult
     public func cancel() -> [Element] { fail(CancellationError()) }
 
-    /// Ends the channel at once: every send and receive, waiting or to come, throws `error`.
+    /// Ends the channel at once: every waiting or later send and receive throws `error`.
     ///
-    /// - Returns: What had been sent and not received, oldest first, so that the caller can account for it. Elements of
-    ///   waiting sends are not among them: those sends throw. Empty when the channel had failed before.
+    /// - Returns: The elements that were sent but not received, oldest first, so that the caller can record them.
+    ///   Elements of waiting sends are not included: those sends throw. Empty when the channel had failed before.
     @discardableResult
     public func fail(_ error: any Error) -> [Element] {
         let (leftovers, senders, receivers) = state.withLock { state in
@@ -120,7 +120,7 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
         id: ChannelWaiterID,
         _ continuation: CheckedContinuation<Void, any Error>
     ) {
-        // A cancellation that came before is seen here, under the lock; one that comes later finds the waiter.
+        // An earlier cancellation is detected here, under the lock; a later one finds the waiter.
         let (outcome, receiver) = state.withLock {
             state -> (Result<Void, any Error>?, CheckedContinuation<Element?, any Error>?) in
             if Task.isCancelled { return (.failure(CancellationError()), nil) }

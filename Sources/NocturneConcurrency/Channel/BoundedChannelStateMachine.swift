@@ -1,17 +1,17 @@
 internal import DequeModule
 
-/// Names one suspended `send` or `receive`. Never used twice in the life of a channel.
+/// Identifies one suspended `send` or `receive`. Never reused within one channel.
 package typealias ChannelWaiterID = UInt64
 
-/// What a ``BoundedChannel`` decides, without locks or tasks: inputs are methods, the enums say what the caller has to
-/// do after it has left the lock.
+/// The decisions of a ``BoundedChannel``, without locks or tasks: inputs are methods, and the returned enums specify
+/// what the caller must do after it has released the lock.
 ///
 /// Invariants, checked by the tests after every input:
 /// - the buffer is within both bounds, or holds exactly one element;
-/// - a sender waits only while the buffer is not empty, a receiver only while it is, so nobody waits without a reason;
+/// - a sender waits only while the buffer is not empty and a receiver only while it is empty, so no waiter is stuck;
 /// - elements leave in the order in which their sends arrived.
 package struct BoundedChannelStateMachine<Element> {
-    /// An element and its weight in bytes.
+    /// An element and its cost in bytes.
     package struct Parcel {
         package let element: Element
         package let cost: Int
@@ -24,9 +24,9 @@ package struct BoundedChannelStateMachine<Element> {
 
     package enum Phase {
         case open
-        /// No new sends; what was sent is still delivered.
+        /// No new sends are accepted; elements already sent are still delivered.
         case finished
-        /// Everything was thrown away.
+        /// All elements were discarded.
         case failed(any Error)
     }
 
@@ -50,11 +50,11 @@ package struct BoundedChannelStateMachine<Element> {
     package var waitingReceivers: [ChannelWaiterID] { Array(receivers) }
 
     package enum SendAction {
-        /// The send is done.
+        /// The send is complete.
         case accept
-        /// The send is done; this receiver gets the element.
+        /// The send is complete; this receiver gets the element.
         case handOver(to: ChannelWaiterID)
-        /// The sender waits until its id is named by another action.
+        /// The sender waits until another action returns its id.
         case wait
         case reject(any Error)
     }
@@ -68,7 +68,7 @@ package struct BoundedChannelStateMachine<Element> {
         }
         if let receiver = receivers.popFirst() { return .handOver(to: receiver) }
         let parcel = Parcel(element: element, cost: cost)
-        // Nobody overtakes: a small element behind a large one waits although it would fit.
+        // The order is strict: a small element behind a large one waits even if it would fit.
         guard senders.isEmpty, hasRoom(for: cost) else {
             senders.append(WaitingSender(id: id, parcel: parcel))
             return .wait
@@ -78,9 +78,9 @@ package struct BoundedChannelStateMachine<Element> {
     }
 
     package enum ReceiveAction {
-        /// The element, and the senders whose elements have found room through that.
+        /// The element, and the senders whose elements fit into the freed space.
         case deliver(Element, admitted: [ChannelWaiterID])
-        /// The receiver waits until its id is named by another action.
+        /// The receiver waits until another action returns its id.
         case wait
         /// Finished and drained.
         case end
@@ -102,9 +102,9 @@ package struct BoundedChannelStateMachine<Element> {
     }
 
     package enum CancelWaiterAction {
-        /// Not waiting any more: its action was decided before.
+        /// The waiter is no longer registered: its action was decided earlier.
         case none
-        /// The waiter gets a `CancellationError`; the senders behind it may have found room.
+        /// The waiter gets a `CancellationError`; the elements of the senders behind it may fit now.
         case cancelled(admitted: [ChannelWaiterID])
     }
 
@@ -120,7 +120,7 @@ package struct BoundedChannelStateMachine<Element> {
         return .cancelled(admitted: [])
     }
 
-    /// - Returns: The receivers that now get nil. Senders that wait stay in line and are drained like the buffer.
+    /// - Returns: The receivers that now get nil. Waiting senders stay queued, and their elements are still delivered.
     package mutating func finish() -> [ChannelWaiterID] {
         guard case .open = phase else { return [] }
         phase = .finished
@@ -129,7 +129,7 @@ package struct BoundedChannelStateMachine<Element> {
     }
 
     package struct FailAction {
-        /// What was sent and not received, oldest first.
+        /// Elements that were sent but not received, oldest first.
         package var leftovers: [Element] = []
         /// Both get the error. The elements of the senders were not sent.
         package var senders: [ChannelWaiterID] = []
@@ -152,7 +152,7 @@ package struct BoundedChannelStateMachine<Element> {
     }
 
     private func hasRoom(for cost: Int) -> Bool {
-        // An element above the byte bound could never go otherwise.
+        // An element above the byte bound could never be sent otherwise.
         if buffer.isEmpty { return true }
         return buffer.count < itemLimit && cost <= byteLimit - bufferedBytes
     }

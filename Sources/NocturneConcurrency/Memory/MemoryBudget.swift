@@ -3,7 +3,7 @@ import Synchronization
 
 /// Why memory cannot be leased at all.
 public enum MemoryBudgetError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// More than the whole budget was asked for; waiting would not help.
+    /// The request is larger than the whole budget; waiting would not help.
     case tooLarge(needed: Int, budget: Int)
 
     public var description: String {
@@ -14,22 +14,23 @@ public enum MemoryBudgetError: Error, Hashable, Sendable, CustomStringConvertibl
     }
 }
 
-/// The bytes a batch may use. Whoever is about to allocate takes a lease first, and waits in line until it fits.
+/// The memory, in bytes, that a batch may use. Code that is about to allocate takes a lease first, and waits in a queue
+/// until it fits.
 ///
-/// The budget counts, it does not allocate. To be free of deadlock, take one lease an item and do not ask for a second
-/// while holding it.
+/// The budget only counts; it does not allocate. To avoid deadlock, take one lease per item and do not request a second
+/// one while holding it.
 public final class MemoryBudget: Sendable {
     /// Figures at one moment.
     public struct Snapshot: Hashable, Sendable {
         /// The budget in bytes.
         public let total: Int
-        /// Bytes that are leased now.
+        /// Bytes currently leased.
         public let leased: Int
-        /// The most bytes that were ever leased at a time.
+        /// The largest number of bytes ever leased at the same time.
         public let peakLeased: Int
-        /// Leases that are held now.
+        /// Number of leases currently held.
         public let holders: Int
-        /// Requests that wait in line, and the bytes they ask for.
+        /// Number of waiting requests, and the total bytes they request.
         public let waiting: Int
         public let waitingBytes: Int
     }
@@ -56,21 +57,21 @@ public final class MemoryBudget: Sendable {
 
     public init(totalBytes: Int) { state = Mutex(State(machine: MemoryBudgetStateMachine(total: totalBytes))) }
 
-    /// The budget when the user names none: 80 % of the smaller of the cgroup's limit and what is available, and at
-    /// least 64 MiB, since a budget of nothing would refuse everything.
+    /// The default budget when the user specifies none: 80 % of the smaller of the cgroup's limit and the available
+    /// memory, but at least 64 MiB, because a budget of 0 would refuse every request.
     public static func defaultTotal(_ reading: MemoryReading) -> Int {
         let bound = min(reading.cgroupLimitBytes ?? .max, reading.systemAvailableBytes ?? .max)
-        // Without either figure the machine tells nothing: a modest laptop's half.
+        // Neither value is available: use half the memory of a modest laptop.
         guard bound < .max else { return 4 << 30 }
         return max(bound / 100 * 80, 64 << 20)
     }
 
     public var total: Int { state.withLock { $0.machine.total } }
 
-    /// Whether there is no pressure, as ``setAdmitting(_:)`` was last told.
+    /// Whether new requests are admitted, as last set by ``setAdmitting(_:)``.
     public var isAdmitting: Bool { state.withLock { $0.machine.admitting } }
 
-    /// Has `action` called whenever bytes come back, on the thread that gave them back.
+    /// Sets an action that is called whenever bytes are returned, on the thread that returned them.
     package func whenReleased(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.onRelease = action } }
 
     public func snapshot() -> Snapshot {
@@ -88,13 +89,13 @@ public final class MemoryBudget: Sendable {
         }
     }
 
-    /// Waits in line until `bytes` fit, and takes them.
+    /// Waits in the queue until `bytes` fit, then leases them.
     ///
     /// - Parameters:
     ///   - bytes: 0 or more.
-    ///   - exclusive: Waits until nothing is leased, and nothing else is leased while this lease lives.
-    /// - Throws: ``MemoryBudgetError/tooLarge(needed:budget:)`` at once when `bytes` is above the whole budget;
-    ///   `CancellationError` when the task was cancelled before the lease was granted, and nothing is leased then.
+    ///   - exclusive: Waits until nothing is leased, and nothing else is leased while this lease exists.
+    /// - Throws: ``MemoryBudgetError/tooLarge(needed:budget:)`` at once when `bytes` exceeds the whole budget;
+    ///   `CancellationError` when the task was cancelled before the lease was granted; nothing is leased then.
     public func lease(bytes: Int, exclusive: Bool = false) async throws -> MemoryLease {
         let id = state.withLock { state in
             state.nextID += 1
@@ -110,10 +111,11 @@ public final class MemoryBudget: Sendable {
         }
     }
 
-    /// Under memory pressure nothing new is admitted: with false, requests wait even when they would fit.
+    /// Stops or resumes the admission of requests under memory pressure: with false, requests wait even if they would
+    /// fit.
     ///
-    /// While nothing is leased, the first in line is granted all the same: no lease could end to ease the pressure, so
-    /// the batch would stand still for ever.
+    /// While nothing is leased, the first request in the queue is granted anyway: no lease could end and ease the
+    /// pressure, so the batch would otherwise wait indefinitely.
     public func setAdmitting(_ admitting: Bool) {
         resume(state.withLock { $0.take($0.machine.setAdmitting(admitting)) })
     }
@@ -122,7 +124,7 @@ public final class MemoryBudget: Sendable {
         _ request: MemoryBudgetStateMachine.Request,
         _ waiter: CheckedContinuation<MemoryLease, any Error>
     ) {
-        // A cancellation that came before is seen here, under the lock; one that comes later finds the waiter.
+        // An earlier cancellation is detected here, under the lock; a later one finds the waiter.
         let action = state.withLock { state -> MemoryBudgetStateMachine.LeaseAction? in
             if Task.isCancelled { return nil }
             let action = state.machine.lease(request)
@@ -161,7 +163,7 @@ public final class MemoryBudget: Sendable {
     }
 }
 
-/// Bytes taken from a ``MemoryBudget``. They go back with ``release()`` or with the last reference.
+/// Bytes leased from a ``MemoryBudget``. They are returned by ``release()`` or when the last reference is released.
 public final class MemoryLease: Sendable {
     private let budget: MemoryBudget
     private let held: Mutex<Int?>
@@ -173,11 +175,11 @@ public final class MemoryLease: Sendable {
 
     deinit { release() }
 
-    /// What is still held: 0 after ``release()``.
+    /// The bytes still held: 0 after ``release()``.
     public var bytes: Int { held.withLock { $0 ?? 0 } }
 
-    /// Gives back all but `bytes`. A lease cannot grow: with more than it holds, and after ``release()``, nothing
-    /// happens.
+    /// Returns all but `bytes` to the budget. A lease cannot grow: the call does nothing when `bytes` is more than the
+    /// lease holds, or after ``release()``.
     public func shrink(to bytes: Int) {
         let returned = held.withLock { held -> Int in
             guard let current = held, bytes < current else { return 0 }
@@ -187,7 +189,7 @@ public final class MemoryLease: Sendable {
         if returned > 0 { budget.giveBack(bytes: returned, andLeave: false) }
     }
 
-    /// Gives everything back. The second call does nothing.
+    /// Returns all bytes to the budget. A second call does nothing.
     public func release() {
         let returned = held.withLock { held -> Int? in
             defer { held = nil }

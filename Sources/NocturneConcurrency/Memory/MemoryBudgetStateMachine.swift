@@ -1,12 +1,13 @@
 internal import DequeModule
 
-/// Names one suspended `lease`. Never used twice in the life of a budget.
+/// Identifies one suspended `lease`. Never reused within one budget.
 package typealias MemoryWaiterID = UInt64
 
-/// What a ``MemoryBudget`` decides, without locks or tasks.
+/// The decisions of a ``MemoryBudget``, without locks or tasks.
 ///
-/// Invariants, checked by the tests after every input: never more leased than the total; nothing beside an exclusive
-/// lease; leases are granted in the order in which they were asked for; the first in line waits only while it has to.
+/// Invariants, checked by the tests after every input: the leased bytes never exceed the total; no other lease exists
+/// beside an exclusive one; leases are granted in the order of the requests; the first request in the queue waits only
+/// while it must.
 package struct MemoryBudgetStateMachine: Hashable, Sendable {
     package struct Request: Hashable, Sendable {
         package let id: MemoryWaiterID
@@ -38,7 +39,7 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
 
     package enum LeaseAction: Hashable {
         case grant
-        /// The caller waits until its id is returned by another input.
+        /// The caller waits until another input returns its id.
         case wait
         case reject(MemoryBudgetError)
     }
@@ -54,16 +55,16 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
         return .grant
     }
 
-    /// Part of a lease comes back; its holder stays.
-    /// - Returns: The requests that are granted through that.
+    /// Returns part of a lease; the holder keeps the rest.
+    /// - Returns: The requests that are granted as a result.
     package mutating func giveBack(bytes: Int) -> [Request] {
         precondition(bytes >= 0 && bytes <= leased, "more memory came back than was leased")
         leased -= bytes
         return admit()
     }
 
-    /// A holder goes, with the `bytes` it still had.
-    /// - Returns: The requests that are granted through that.
+    /// Ends a lease that still held `bytes`.
+    /// - Returns: The requests that are granted as a result.
     package mutating func release(bytes: Int) -> [Request] {
         precondition(holders > 0 && bytes >= 0 && bytes <= leased, "a lease came back that was never granted")
         leased -= bytes
@@ -73,9 +74,9 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
     }
 
     package enum CancelAction: Hashable {
-        /// Not waiting any more: it was granted before.
+        /// The request is no longer waiting: it was granted earlier.
         case none
-        /// The waiter gets a `CancellationError`; those behind it may have found room.
+        /// The waiter gets a `CancellationError`; the requests behind it may fit now.
         case cancelled(granted: [Request])
     }
 
@@ -85,14 +86,14 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
         return .cancelled(granted: admit())
     }
 
-    /// - Returns: The requests that are granted through that.
+    /// - Returns: The requests that are granted as a result.
     package mutating func setAdmitting(_ admitting: Bool) -> [Request] {
         self.admitting = admitting
         return admit()
     }
 
     private func canGrant(_ request: Request) -> Bool {
-        // With nothing leased there is nothing whose end could ease the pressure, so waiting would be for ever.
+        // With nothing leased, no lease can end and ease the pressure, so waiting would never end.
         if holders == 0 { return true }
         return admitting && !heldExclusively && !request.exclusive && request.bytes <= total - leased
     }

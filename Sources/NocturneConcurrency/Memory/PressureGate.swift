@@ -1,10 +1,11 @@
 import NocturneSystem
 import Synchronization
 
-/// What items in flight pass before each tile: open at normal and warning; at critical only the oldest item goes on.
+/// A gate that each running item passes before each tile: open at the levels normal and warning; at critical only the
+/// oldest item continues.
 ///
-/// Register a ticket when the loop over tiles begins and give it back when it ends. In between, the holder should wait
-/// for nothing but this gate: an oldest item that waited for a paused one would never come through.
+/// Register a ticket when the loop over tiles begins and unregister it when the loop ends. In between, the holder
+/// should wait for nothing but this gate: if the oldest item waited for a paused one, neither could continue.
 public final class PressureGate: Sendable {
     private struct State {
         var machine = PressureGateStateMachine()
@@ -27,10 +28,10 @@ public final class PressureGate: Sendable {
 
     public var level: PressureLevel { state.withLock { $0.machine.level } }
 
-    /// How many passes are suspended now.
+    /// The number of passes that are suspended now.
     public var waiting: Int { state.withLock { $0.machine.waiters.count } }
 
-    /// Items with a lower sequence are older. Between equals, the one registered first is.
+    /// Items with a lower sequence are older. If two are equal, the one registered first is older.
     public func register(sequence: Int) -> PressureTicket {
         let ticket = state.withLock { state in
             let ticket = PressureGateStateMachine.Ticket(sequence: sequence, registration: state.newID())
@@ -40,9 +41,9 @@ public final class PressureGate: Sendable {
         return PressureTicket(gate: self, ticket: ticket)
     }
 
-    /// Returns at once at normal and warning, and for the oldest ticket; at critical all others wait here.
+    /// Returns at once at normal and warning, and for the oldest ticket; at critical all other tickets wait here.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled before it could go on.
+    /// - Throws: `CancellationError` when the task is cancelled before it could continue.
     public nonisolated(nonsending) func pass(_ ticket: PressureTicket) async throws {
         let id = state.withLock { $0.newID() }
         try await withTaskCancellationHandler {
@@ -54,7 +55,7 @@ public final class PressureGate: Sendable {
         }
     }
 
-    /// Tells the gate a new level. On leaving critical all who wait go on.
+    /// Sets a new level. When the level falls below critical, all waiting passes continue.
     public func setLevel(_ level: PressureLevel) {
         let waiters = state.withLock { $0.take($0.machine.setLevel(level)) }
         for waiter in waiters { waiter.resume() }
@@ -65,7 +66,7 @@ public final class PressureGate: Sendable {
         id: UInt64,
         _ waiter: CheckedContinuation<Void, any Error>
     ) {
-        // A cancellation that came before is seen here, under the lock; one that comes later finds the waiter.
+        // An earlier cancellation is detected here, under the lock; a later one finds the waiter.
         let outcome = state.withLock { state -> Result<Void, any Error>? in
             if Task.isCancelled { return .failure(CancellationError()) }
             if case .go = state.machine.pass(ticket, id: id) { return .success(()) }
@@ -88,7 +89,8 @@ public final class PressureGate: Sendable {
     }
 }
 
-/// An item's place at a ``PressureGate``. It goes back with ``unregister()`` or with the last reference.
+/// The registration of an item at a ``PressureGate``. It ends with ``unregister()`` or when the last reference is
+/// released.
 public final class PressureTicket: Sendable {
     private let gate: PressureGate
     fileprivate let ticket: PressureGateStateMachine.Ticket
@@ -102,6 +104,6 @@ public final class PressureTicket: Sendable {
 
     public var sequence: Int { ticket.sequence }
 
-    /// The next oldest may go on alone. The second call does nothing.
+    /// Ends the registration; the next oldest item may then continue alone. A second call does nothing.
     public func unregister() { gate.unregister(ticket) }
 }

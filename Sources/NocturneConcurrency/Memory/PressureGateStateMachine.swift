@@ -1,9 +1,9 @@
-/// What a ``PressureGate`` decides, without locks or tasks.
+/// The decisions of a ``PressureGate``, without locks or tasks.
 ///
-/// Invariants, checked by the tests after every input: nobody waits below critical; at critical the oldest registered
-/// ticket does not wait.
+/// Invariants, checked by the tests after every input: no ticket waits below critical; at critical the oldest
+/// registered ticket does not wait.
 package struct PressureGateStateMachine: Hashable, Sendable {
-    /// Tickets are ordered by sequence; the number of registration decides between equals.
+    /// Tickets are ordered by sequence, then by registration number.
     package struct Ticket: Hashable, Sendable, Comparable {
         package let sequence: Int
         package let registration: UInt64
@@ -20,17 +20,17 @@ package struct PressureGateStateMachine: Hashable, Sendable {
 
     package private(set) var level = PressureLevel.normal
     package private(set) var tickets: Set<Ticket> = []
-    /// Suspended passes, and the tickets they were made with.
+    /// Suspended passes, and the tickets they belong to.
     package private(set) var waiters: [UInt64: Ticket] = [:]
 
     package init() {}
 
     package var oldest: Ticket? { tickets.min() }
 
-    /// A new ticket may be older than the one that goes on alone; that one then stops at its next tile.
+    /// A new ticket may be older than the one that continues alone; that one then stops at its next tile.
     package mutating func register(_ ticket: Ticket) { tickets.insert(ticket) }
 
-    /// - Returns: The waiters that go on, in no particular order.
+    /// - Returns: The waiters that continue, in no particular order.
     package mutating func unregister(_ ticket: Ticket) -> [UInt64] {
         tickets.remove(ticket)
         return wake()
@@ -38,7 +38,7 @@ package struct PressureGateStateMachine: Hashable, Sendable {
 
     package enum PassAction: Hashable {
         case go
-        /// The caller waits until its id is returned by another input.
+        /// The caller waits until another input returns its id.
         case wait
     }
 
@@ -48,17 +48,17 @@ package struct PressureGateStateMachine: Hashable, Sendable {
         return .wait
     }
 
-    /// - Returns: The waiters that go on, in no particular order.
+    /// - Returns: The waiters that continue, in no particular order.
     package mutating func setLevel(_ level: PressureLevel) -> [UInt64] {
         self.level = level
         return wake()
     }
 
-    /// - Returns: Whether the waiter was still there, and has to be told.
+    /// - Returns: Whether the waiter was still registered and must be resumed.
     package mutating func cancel(id: UInt64) -> Bool { waiters.removeValue(forKey: id) != nil }
 
     private func mayGo(_ ticket: Ticket) -> Bool {
-        // A ticket that was given back stops nobody and is stopped by nobody.
+        // An unregistered ticket never blocks other tickets and is never blocked.
         level < .critical || ticket == oldest || !tickets.contains(ticket)
     }
 

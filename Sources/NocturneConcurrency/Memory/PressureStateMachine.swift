@@ -3,9 +3,9 @@ public import NocturneSystem
 /// How scarce memory is.
 public enum PressureLevel: Int, Sendable, Comparable, CaseIterable, Codable, CustomStringConvertible {
     case normal
-    /// Nothing new is admitted; idle models and caches go.
+    /// No new items are admitted; idle models and caches are freed.
     case warning
-    /// Items in flight pause at their next tile; the oldest goes on alone.
+    /// Running items pause at their next tile; the oldest one continues alone.
     case critical
 
     public static func < (left: PressureLevel, right: PressureLevel) -> Bool { left.rawValue < right.rawValue }
@@ -19,15 +19,15 @@ public enum PressureLevel: Int, Sendable, Comparable, CaseIterable, Codable, Cus
     }
 }
 
-/// From where on memory is scarce. A level is reached when any one of its figures is.
+/// The limits from which memory counts as scarce. A level is reached when any one of its limits is reached.
 public struct PressureThresholds: Hashable, Sendable {
-    /// The figures of one level.
+    /// The limits of one level.
     public struct Marks: Hashable, Sendable {
-        /// Available bytes below this share of the limit.
+        /// Available bytes below this fraction of the memory limit.
         public var availableShare: Double
-        /// PSI "some avg10" above this many per cent, with less than ``PressureThresholds/stallShare`` available.
+        /// PSI "some avg10" above this percentage, with less than ``PressureThresholds/stallShare`` available.
         public var stallPercent: Double
-        /// Own resident bytes, those of files left out, above this share of the budget.
+        /// Resident bytes of this process, without file-backed pages, above this fraction of the budget.
         public var residentShare: Double
 
         public init(availableShare: Double, stallPercent: Double, residentShare: Double) {
@@ -39,23 +39,24 @@ public struct PressureThresholds: Hashable, Sendable {
 
     public var warning = Marks(availableShare: 0.15, stallPercent: 10, residentShare: 0.95)
     public var critical = Marks(availableShare: 0.05, stallPercent: 40, residentShare: 1.10)
-    /// With more than this share available, stalls are those of others, behind limits of their own: PSI is of the whole system.
+    /// With more than this fraction available, stalls are attributed to other processes with limits of their own: PSI
+    /// covers the whole system.
     public var stallShare = 0.5
-    /// So many readings in a row must lie below a level before it is left; a rise takes one.
+    /// Number of consecutive readings that must be below a level before the level falls; a rise needs only one.
     public var calmReadings = 3
 
     public init() {}
 }
 
-/// A change of level, and why.
+/// A change of level and its reason.
 public struct PressureChange: Hashable, Sendable {
     public let from: PressureLevel
     public let to: PressureLevel
-    /// The figures that led to it, for the log.
+    /// The measured values that caused the change, for the log.
     public let reason: String
 }
 
-/// Turns readings into levels: up at once, down by one level after several calm readings in a row.
+/// Converts readings to levels: rises at once, falls by one level after several consecutive calm readings.
 public struct PressureStateMachine: Sendable {
     public let budgetBytes: Int
     public let thresholds: PressureThresholds
@@ -67,7 +68,7 @@ public struct PressureStateMachine: Sendable {
         self.thresholds = thresholds
     }
 
-    /// - Returns: The change this reading makes, nil when the level stays.
+    /// - Returns: The change caused by this reading, nil when the level stays.
     public mutating func observe(_ reading: MemoryReading) -> PressureChange? {
         let critical = reasons(reading, thresholds.critical)
         let warning = reasons(reading, thresholds.warning)
@@ -99,7 +100,8 @@ public struct PressureStateMachine: Sendable {
         if let stall = reading.stallPercent, stall > marks.stallPercent, share ?? 0 < thresholds.stallShare {
             reasons.append("tasks stalled \(stall) % of the time")
         }
-        // Pages of files are the kernel's to take back: a plan that keeps its sums in one is not over the budget for that.
+        // The kernel can reclaim file-backed pages: a plan that keeps its sums in a file does not exceed the budget
+        // because of them.
         if let own = reading.anonymousBytes ?? reading.residentBytes,
             Double(own) > marks.residentShare * Double(budgetBytes)
         {

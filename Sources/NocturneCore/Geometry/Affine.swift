@@ -1,6 +1,8 @@
-/// A 3×4 affine map in double precision: voxel indices (i, j, k) to millimetres in RAS+ patient space, unless said otherwise.
+/// A 3×4 affine map in double precision: voxel indices (i, j, k) to millimetres in RAS+ patient space, unless stated
+/// otherwise.
 ///
-/// RAS+ means that x grows to the patient's right, y to the front, z to the head. DICOM's own space is LPS+ (x and y negated).
+/// RAS+ means that x increases to the patient's right, y to the front, z to the head. DICOM's own space is LPS+ (x and
+/// y negated).
 public struct Affine: Hashable, Sendable, Codable {
     /// The images of the three unit steps, and of the origin.
     public var columns: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>) { (columnI, columnJ, columnK) }
@@ -21,7 +23,7 @@ public struct Affine: Hashable, Sendable, Codable {
         self.translation = translation
     }
 
-    /// Three rows of four numbers, as NIfTI's s-form stores them.
+    /// Three rows of four numbers, as in NIfTI's s-form.
     public init(rows: [[Double]]) {
         precondition(rows.count >= 3 && rows.allSatisfy { $0.count == 4 }, "an affine has three rows of four numbers")
         func column(_ c: Int) -> SIMD3<Double> { SIMD3(rows[0][c], rows[1][c], rows[2][c]) }
@@ -56,7 +58,7 @@ public struct Affine: Hashable, Sendable, Codable {
         columnI * index.x + columnJ * index.y + columnK * index.z + translation
     }
 
-    /// The image of a direction: no translation.
+    /// The map of a direction: the linear part without the translation.
     public func linear(_ step: SIMD3<Double>) -> SIMD3<Double> {
         columnI * step.x + columnJ * step.y + columnK * step.z
     }
@@ -90,7 +92,7 @@ public struct Affine: Hashable, Sendable, Codable {
         )
     }
 
-    /// The same map into DICOM's LPS+ space (or back): x and y change sign.
+    /// The same map into DICOM's LPS+ space (or back): the signs of x and y change.
     public var flippedBetweenRASAndLPS: Affine {
         let flip = SIMD3<Double>(-1, -1, 1)
         return Affine(

@@ -1,8 +1,8 @@
-/// A rearrangement of index axes: which stored axis becomes each new axis, and whether it is walked backwards.
+/// A rearrangement of index axes: which stored axis becomes each new axis, and whether its direction is reversed.
 public struct AxisOrientation: Hashable, Sendable, Codable {
     /// `source[a]` is the stored axis (0 = i, 1 = j, 2 = k) that lies closest to RAS axis `a` (0 = R, 1 = A, 2 = S).
     public let source: [Int]
-    /// Whether that stored axis runs against RAS axis `a`.
+    /// Whether that stored axis runs opposite to RAS axis `a`.
     public let reversed: [Bool]
 
     public init(source: [Int], reversed: [Bool]) {
@@ -14,10 +14,10 @@ public struct AxisOrientation: Hashable, Sendable, Codable {
     /// The rearrangement that changes nothing.
     public static let stored = AxisOrientation(source: [0, 1, 2], reversed: [false, false, false])
 
-    /// The rearrangement of an array's axes by `axes`, in the order of NumPy, where (0, 1, 2) are (z, y, x): axis n of
-    /// the result is axis `axes[n]` of the source. That is how nnU-Net's plans say `transpose_forward`.
+    /// The rearrangement of an array's axes by `axes`, in NumPy's order, where (0, 1, 2) are (z, y, x): axis n of the
+    /// result is axis `axes[n]` of the source. nnU-Net's plans define `transpose_forward` this way.
     ///
-    /// nil when `axes` is no permutation of 0, 1, 2.
+    /// nil when `axes` is not a permutation of 0, 1, 2.
     public init?(transposing axes: [Int]) {
         guard axes.count == 3, Set(axes) == [0, 1, 2] else { return nil }
         self.init(source: axes.reversed().map { 2 - $0 }, reversed: [false, false, false])
@@ -33,8 +33,8 @@ public struct AxisOrientation: Hashable, Sendable, Codable {
 
     /// The rearrangement that brings a grid closest to RAS+.
     ///
-    /// Of the six permutations the one with the largest sum of absolute direction cosines is taken, the first in
-    /// lexicographic order on a tie, so an oblique grid always has one answer.
+    /// Among the six permutations, the one with the largest sum of absolute direction cosines is chosen; on a tie, the
+    /// first one in lexicographic order. An oblique grid therefore always has one defined result.
     public init(of affine: Affine) {
         let directions = (0..<3).map { axis -> SIMD3<Double> in
             let column = affine.column(axis)
@@ -75,7 +75,7 @@ public struct AxisOrientation: Hashable, Sendable, Codable {
         return (result[0], result[1], result[2])
     }
 
-    /// The rearranged geometry: every voxel keeps its place in the patient.
+    /// The rearranged geometry: every voxel keeps its position in the patient.
     public func geometry(from stored: VolumeGeometry) -> VolumeGeometry {
         var columns: [SIMD3<Double>] = []
         var translation = stored.affine.translation

@@ -1,7 +1,7 @@
-/// Closed contours sorted into the parallel planes they lie in.
+/// Closed contours grouped by the parallel planes that contain them.
 ///
-/// The direction is that of the contour with the largest area (Newell's normal). Contours that are bent, or lie in
-/// another direction, are set apart.
+/// The planes are normal to the contour with the largest area (Newell's method). Contours that are not planar, or have
+/// another direction, are returned separately.
 public struct ContourPlanes: Sendable {
     public struct Plane: Sendable {
         /// Along ``ContourPlanes/normal``, in mm.
@@ -15,29 +15,30 @@ public struct ContourPlanes: Sendable {
     /// Two unit vectors in the planes, so that `axisU` × `axisV` = `normal`.
     public let axisU: SIMD3<Double>
     public let axisV: SIMD3<Double>
-    /// By growing height.
+    /// Sorted by increasing height.
     public let planes: [Plane]
     /// Contours in none of the planes, or with fewer than three points.
     public let others: [Int]
-    /// The median distance of neighbouring planes; nil for a single one.
+    /// The median distance between neighbouring planes; nil for a single plane.
     public let step: Double?
 
-    /// How far points of one contour may lie off its plane, and contours of one plane from each other, in mm.
+    /// The maximum distance in mm of a contour's points from its plane, and of the contours of one plane from each
+    /// other.
     public static let tolerance = 0.05
 
     /// Nil when no contour has an area. Points are finite, in mm.
-    /// - Complexity: linear in the points, and the contours are sorted.
+    /// - Complexity: linear in the number of points, plus a sort of the contours.
     public init?(of contours: [[SIMD3<Double>]]) {
         let normals = contours.map { Self.doubledArea(of: $0) }
         guard let largest = normals.indices.max(by: { length(normals[$0]) < length(normals[$1]) }),
             length(normals[largest]) > 0, length(normals[largest]).isFinite
         else { return nil }
         var normal = normals[largest] / length(normals[largest])
-        // Components that differ by rounding alone must not decide about the sign.
+        // Components that differ only by rounding must not decide the sign.
         let most = max(abs(normal.x), abs(normal.y), abs(normal.z)) - 1e-6
         let leading = (0..<3).last { abs(normal[$0]) >= most } ?? 2
         if normal[leading] < 0 { normal = -normal }
-        // Along the patient's axes where the planes are.
+        // Aligned with the patient's axes where the planes are.
         let helper: SIMD3<Double> = abs(normal.x) < 0.9 ? SIMD3(1, 0, 0) : SIMD3(0, 1, 0)
         var along = helper - normal * dot(helper, normal)
         along /= length(along)
@@ -72,7 +73,7 @@ public struct ContourPlanes: Sendable {
         step = gaps.isEmpty ? nil : gaps[(gaps.count - 1) / 2]
     }
 
-    /// Where a point lies: along the two axes, and the height.
+    /// The coordinates of a point: along the two axes in the plane, and its height.
     public func coordinates(of point: SIMD3<Double>) -> SIMD3<Double> {
         SIMD3(dot(point, axisU), dot(point, axisV), dot(point, normal))
     }
@@ -82,7 +83,7 @@ public struct ContourPlanes: Sendable {
         axisU * place.x + axisV * place.y + normal * place.z
     }
 
-    /// Newell's sum: normal to the plane, as long as twice the area.
+    /// Newell's sum: a vector normal to the plane whose length is twice the area.
     private static func doubledArea(of points: [SIMD3<Double>]) -> SIMD3<Double> {
         guard points.count >= 3 else { return .zero }
         var sum = SIMD3<Double>.zero

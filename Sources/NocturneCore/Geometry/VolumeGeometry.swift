@@ -1,4 +1,4 @@
-/// Where the voxels of a volume lie: their number along each axis, and the map from indices to RAS+ millimetres.
+/// The position of the voxels of a volume: their number along each axis, and the map from indices to RAS+ millimetres.
 public struct VolumeGeometry: Hashable, Sendable, Codable {
     public var shape: VolumeShape
     public var affine: Affine
@@ -13,7 +13,7 @@ public struct VolumeGeometry: Hashable, Sendable, Codable {
         SIMD3(length(affine.columnI), length(affine.columnJ), length(affine.columnK))
     }
 
-    /// The volume of one voxel in mm³, right for sheared grids too.
+    /// The volume of one voxel in mm³, also correct for sheared grids.
     public var voxelVolume: Double { abs(affine.determinant) }
 
     /// The three letters of the directions in which i, j, k grow, e.g. "RAS" or "LPS".
@@ -28,7 +28,7 @@ public struct VolumeGeometry: Hashable, Sendable, Codable {
                 corner & 2 == 0 ? 0 : Double(shape.y - 1),
                 corner & 4 == 0 ? 0 : Double(shape.z - 1)
             )
-            // Not a number is no match either.
+            // NaN does not match either.
             guard length(affine(index) - other.affine(index)) <= tolerance else { return false }
         }
         return true

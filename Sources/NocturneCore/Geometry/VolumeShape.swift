@@ -1,7 +1,7 @@
 /// The number of voxels along each index axis of a volume.
 ///
-/// **The one axis order of Nocturne**: a voxel is named (i, j, k), stored at `i + x * (j + y * k)`, so `i` runs fastest.
-/// It is the order of NIfTI files, of DICOM slices (column, row, slice), and, read backwards, of the networks' (z, y, x).
+/// **The one axis order of Nocturne**: voxel (i, j, k) is stored at `i + x * (j + y * k)`, so `i` varies fastest. It is
+/// the order of NIfTI files, of DICOM slices (column, row, slice), and, read backwards, of the networks' (z, y, x).
 public struct VolumeShape: Hashable, Sendable, Codable, CustomStringConvertible {
     public var x: Int
     public var y: Int
@@ -13,7 +13,7 @@ public struct VolumeShape: Hashable, Sendable, Codable, CustomStringConvertible 
         self.z = z
     }
 
-    /// The number of voxels. The shape comes from ``init(validating:y:z:limit:)`` wherever it was read from a file.
+    /// The number of voxels. A shape read from a file is always created with ``init(validating:y:z:limit:)``.
     public var count: Int { x * y * z }
 
     /// Voxels in one slice of constant k.
@@ -36,7 +36,7 @@ public struct VolumeShape: Hashable, Sendable, Codable, CustomStringConvertible 
 
     public var description: String { "\(x)×\(y)×\(z)" }
 
-    /// The most voxels a volume may have: 2³³, about a 2,048-cube. More is taken for a damaged header.
+    /// The maximum number of voxels of a volume: 2³³, about a cube of 2,048. A larger value indicates a damaged header.
     public static let largestCount = 1 << 33
 
     /// A shape from untrusted numbers; nil when a size is below 1 or the product is above `limit`.

@@ -1,4 +1,4 @@
-/// A half-open box of voxel indices: `lower` belongs to it, `upper` does not.
+/// A half-open box of voxel indices: `lower` is included, `upper` is not.
 public struct VoxelBox: Hashable, Sendable, Codable {
     public var lower: SIMD3<Int>
     public var upper: SIMD3<Int>

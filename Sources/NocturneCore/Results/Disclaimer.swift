@@ -1,12 +1,12 @@
 import NocturneSystem
 
-/// The sentence every medical result carries.
+/// The disclaimer included in every medical result.
 public enum Disclaimer {
     public static let text =
         "Research software. Not a medical device, not for diagnosis or treatment. Results may be wrong and must be "
         + "reviewed by a qualified person."
 
-    /// What every result of a model that looks at skin carries, word for word.
+    /// The exact text included in every result of a skin model.
     public static let skin =
         "Nocturne is a research and educational tool. It is NOT a medical device and has NOT been approved by the FDA or "
         + "any regulatory authority. Results should NOT be used for self-diagnosis. Always consult a qualified "

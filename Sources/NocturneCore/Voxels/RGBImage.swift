@@ -1,4 +1,4 @@
-/// A colour image of 8 bits a sample: a picture for people, never a measurement.
+/// A colour image of 8 bits per sample: for viewing, not for measurement.
 public struct RGBImage: Hashable, Sendable {
     public let width: Int
     public let height: Int

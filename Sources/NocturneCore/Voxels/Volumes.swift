@@ -1,4 +1,4 @@
-/// A scalar image in float32 (Hounsfield units for CT after rescaling) with its place in the patient.
+/// A scalar image in float32 (Hounsfield units for CT after rescaling) with its position in the patient.
 public struct Volume: Sendable {
     public let geometry: VolumeGeometry
     public let voxels: FrozenVoxels<Float>
@@ -10,7 +10,7 @@ public struct Volume: Sendable {
     }
 }
 
-/// A label map: 0 is background, any other value names a label of the model package.
+/// A label map: 0 is background, any other value is a label of the model package.
 public struct LabelVolume: Sendable {
     public let geometry: VolumeGeometry
     public let voxels: FrozenVoxels<UInt16>

@@ -4,10 +4,10 @@ public import NocturneSystem
     import Glibc
 #endif
 
-/// The system would not map the memory for a buffer.
+/// The system could not map the memory for a buffer.
 public struct AllocationError: SystemCallError, CustomStringConvertible {
     public let bytes: Int
-    /// Where the buffer was to lie in a file; nil where there was no memory.
+    /// The system's error number if the file of a file-backed buffer could not be created; nil if there was no memory.
     public let systemCode: Int32?
 
     init(bytes: Int, system code: Int32? = nil) {
@@ -21,20 +21,20 @@ public struct AllocationError: SystemCallError, CustomStringConvertible {
     }
 }
 
-/// One owner's run of elements, for volumes and other large arrays. Starts as zeros.
+/// A contiguous array of elements with one owner, for volumes and other large arrays. Initially zero.
 ///
-/// Large buffers are mapped and unmapped (with huge pages advised), because the heap keeps what it frees: resident
-/// memory falls the moment a buffer goes. There is one writer, by type: the buffer cannot be copied. ``frozen()`` turns
-/// it into a shared, immutable ``FrozenVoxels``.
+/// Large buffers are mapped and unmapped (with huge pages advised), because the heap keeps freed memory: this way the
+/// resident memory falls as soon as a buffer is freed. The type guarantees a single writer: the buffer cannot be
+/// copied. ``frozen()`` turns it into a shared, immutable ``FrozenVoxels``.
 public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unchecked Sendable {
-    // Unchecked: the pointer is owned by this value alone, which cannot be copied.
+    // Unchecked: only this value owns the pointer, and it cannot be copied.
     @usableFromInline let base: UnsafeMutablePointer<Element>
     public let count: Int
     private let mappedBytes: Int
     private let isInFile: Bool
 
     /// - Throws: ``AllocationError`` when the system refuses.
-    /// - Complexity: O(1); pages are made by the kernel when first touched.
+    /// - Complexity: O(1); the kernel allocates pages when they are first accessed.
     public init(count: Int) throws(AllocationError) {
         precondition(count >= 0, "a buffer cannot have a negative count")
         let (bytes, overflow) = max(count, 1).multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
@@ -51,13 +51,13 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         isInFile = false
     }
 
-    /// A buffer whose pages lie in a file without a name, so that the system can take them from memory.
+    /// A buffer backed by an unnamed file, so that the system can write its pages to disk and reclaim the memory.
     ///
-    /// The file's space is reserved at once: a full disk is an error here, not a signal later. Resident pages can be let
-    /// go with ``releasePages()``. Nothing is left behind, however the process ends.
-    /// - Parameter folder: an existing folder on the file system that is to hold the bytes.
+    /// The disk space is reserved at once: a full disk causes an error here, not a signal later. Resident pages can be
+    /// released with ``releasePages()``. No file remains, however the process ends.
+    /// - Parameter folder: an existing folder on the file system that should hold the bytes.
     /// - Throws: ``AllocationError`` when the system refuses.
-    /// - Complexity: reading and writing is as fast as the page cache, and as the disk where that is too small.
+    /// - Complexity: reads and writes are as fast as the page cache, or as the disk where the cache is too small.
     public init(count: Int, inFileIn folder: String) throws(AllocationError) {
         precondition(count >= 0, "a buffer cannot have a negative count")
         let (bytes, overflow) = max(count, 1).multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
@@ -87,7 +87,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         isInFile = false
     }
 
-    /// A buffer of nothing: what stays behind where a buffer was moved out.
+    /// An empty buffer, left in place of a buffer that was moved out.
     public static var empty: VoxelBuffer<Element> {
         VoxelBuffer(emptyAt: UnsafeMutablePointer(bitPattern: MemoryLayout<Element>.alignment)!)
     }
@@ -96,7 +96,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         if mappedBytes > 0 { munmap(base, mappedBytes) }
     }
 
-    /// Resident bytes once every page was touched.
+    /// Resident bytes once every page has been accessed.
     public var byteCount: Int { mappedBytes }
 
     public func withSpan<R, E: Error>(_ body: (Span<Element>) throws(E) -> R) throws(E) -> R {
@@ -110,7 +110,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         return try body(&span)
     }
 
-    /// For the C boundary and for hot loops, where a bounds check would stop vectorisation.
+    /// For C calls and for hot loops, where a bounds check would prevent vectorisation.
     @inlinable
     public func withUnsafeBufferPointer<R, E: Error>(
         _ body: (UnsafeBufferPointer<Element>) throws(E) -> R
@@ -118,7 +118,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         try body(UnsafeBufferPointer(start: base, count: count))
     }
 
-    /// For the C boundary, for hot loops, and for parallel writes to disjoint parts.
+    /// For C calls, for hot loops, and for parallel writes to disjoint parts.
     @inlinable
     public mutating func withUnsafeMutableBufferPointer<R, E: Error>(
         _ body: (UnsafeMutableBufferPointer<Element>) throws(E) -> R
@@ -138,14 +138,14 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         }
     }
 
-    /// Gives the pages back to the system while keeping the (now zero) buffer.
+    /// Returns the pages to the system and keeps the (now zero) buffer.
     public mutating func clear() {
         guard mappedBytes > 0 else { return }
         if isInFile { memset(base, 0, mappedBytes) } else { _ = madvise(base, mappedBytes, MADV_DONTNEED) }
     }
 
-    /// Takes the pages of a buffer in a file out of the process; their content stays, and comes back when it is touched.
-    /// Nothing happens to a buffer in memory.
+    /// Removes the pages of a file-backed buffer from the process; the content stays in the file and is loaded again on
+    /// access. Does nothing for a buffer in memory.
     public borrowing func releasePages() {
         if isInFile { _ = madvise(base, mappedBytes, MADV_DONTNEED) }
     }
@@ -154,20 +154,20 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
     public consuming func frozen() -> FrozenVoxels<Element> { FrozenVoxels(self) }
 }
 
-/// Voxels that nobody can change any more: cheap to hand to several stages. The memory goes with the last reference.
+/// Immutable voxels: cheap to share between stages. The memory is freed with the last reference.
 public final class FrozenVoxels<Element: BitwiseCopyable & Sendable>: Sendable {
     @usableFromInline let buffer: VoxelBuffer<Element>
 
     public init(_ buffer: consuming VoxelBuffer<Element>) { self.buffer = buffer }
 
-    /// A copy of an ordinary array: for tests and for small things.
+    /// A copy of an ordinary array: for tests and for small arrays.
     public convenience init(_ elements: [Element]) throws(AllocationError) {
         var buffer = try VoxelBuffer<Element>(count: elements.count)
         for index in elements.indices { buffer[index] = elements[index] }
         self.init(buffer)
     }
 
-    /// A copy that can be changed.
+    /// A mutable copy.
     public func mutableCopy() throws(AllocationError) -> VoxelBuffer<Element> {
         var copy = try VoxelBuffer<Element>(count: count)
         copy.withUnsafeMutableBufferPointer { target in

@@ -2,7 +2,7 @@ internal import CDCMTK
 internal import CDICOMParser
 import NocturneSystem
 
-/// What the functional groups of one frame state, its own before those of all frames.
+/// The functional groups of one frame: its own values take precedence over those shared by all frames.
 struct DICOMFrameGroups: Sendable, Hashable {
     var position: SIMD3<Double>?
     var rowDirection: SIMD3<Double>?

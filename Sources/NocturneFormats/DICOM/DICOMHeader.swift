@@ -9,7 +9,7 @@ import NocturneSystem
 extension DICOMObject {
     /// Reads the header of one file, up to its pixel data, and the functional groups of its frames.
     ///
-    /// Safe for hostile files. Time goes with the number of elements before the pixel data, not with their bytes.
+    /// Safe for hostile files. The time depends on the number of elements before the pixel data, not on their size.
     /// - Throws: ``DICOMReadError`` when the file cannot be opened or parsed.
     public static func readHeader(path: String) throws(DICOMReadError) -> DICOMObject {
         var header = cdicom_header()
@@ -97,7 +97,7 @@ extension DICOMObject {
 }
 
 extension DICOMReadError {
-    /// A code and text of the C interface as an error about `path`.
+    /// Converts a code and text of the C interface to an error about `path`.
     init(_ code: cdicom_code, _ error: cdicom_error, path: String) {
         let kind: Code =
             switch code {
@@ -123,8 +123,8 @@ extension DICOMReadError {
 
 /// The text in a C character array.
 ///
-/// Bytes that are not UTF-8 are taken for Latin-1, the usual repertoire of the standard; control characters are
-/// dropped, so that the text is fit for a line of a report.
+/// Bytes that are not UTF-8 are read as Latin-1, the usual character set of the standard; control characters are
+/// removed, so that the text fits on one line of a report.
 func text<Characters>(_ field: Characters) -> String {
     withUnsafeBytes(of: field) { bytes in
         let used = bytes.prefix { $0 != 0 }
@@ -138,7 +138,7 @@ func text<Characters>(_ field: Characters) -> String {
     }
 }
 
-/// Without spaces at either end.
+/// The text without leading and trailing spaces.
 func trimmed(_ part: Substring) -> String {
     var part = part
     while part.first == " " { part.removeFirst() }

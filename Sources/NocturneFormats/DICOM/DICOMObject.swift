@@ -1,24 +1,24 @@
 import NocturneSystem
 
-/// The header facts of one DICOM file that decide how it becomes part of a volume.
+/// The header values of one DICOM file that determine how it becomes part of a volume.
 ///
-/// No pixels, and nothing that names the patient: name, identifier and birth date are never read.
+/// Contains no pixels and nothing that identifies the patient: name, identifier and birth date are never read.
 ///
 /// An optional is nil when the element is missing, empty, or holds no usable number.
 public struct DICOMObject: Sendable, Hashable {
     public var path: String
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     public var fileSize: Int
 
     public var sopClassUID: String
     /// The class by name, e.g. "CTImageStorage"; empty when the data dictionary does not know it.
     public var sopClassName: String
-    /// Empty when missing, as with the other UIDs.
+    /// Empty when missing, as are the other UIDs.
     public var sopInstanceUID: String
     public var studyInstanceUID: String
     public var seriesInstanceUID: String
     public var frameOfReferenceUID: String
-    /// As the file states it, or as found by the parser when it does not.
+    /// As stated in the file, or as detected by the parser if not stated.
     public var transferSyntaxUID: String
     /// Empty when DCMTK does not know the syntax.
     public var transferSyntaxName: String
@@ -59,22 +59,22 @@ public struct DICOMObject: Sendable, Hashable {
     /// Degrees, as the scanner states it.
     public var gantryTilt: Double?
 
-    /// The pair that turns stored values into output; nil when missing, which means 1 and 0.
+    /// The slope and intercept that convert stored values to output values; nil when missing, which means 1 and 0.
     public var rescaleSlope: Double?
     public var rescaleIntercept: Double?
-    /// Whether a table, not a slope, turns stored values into output.
+    /// Whether stored values are converted to output values by a table instead of a slope.
     public var hasModalityTable: Bool
-    /// The stored value, or one end of the values, of pixels that show nothing.
+    /// The stored value of pixels without image content, or one end of the range of such values.
     public var paddingValue: Int?
-    /// The other end.
+    /// The other end of that range.
     public var paddingRangeLimit: Int?
-    /// Of PET: "BQML", "CNTS", …
+    /// The unit of PET values: "BQML", "CNTS", …
     public var units: String?
     public var windowCenter: Double?
     public var windowWidth: Double?
 
     public var manufacturer: String?
-    /// mm from slice to slice, as SpacingBetweenSlices states it; only a mosaic needs it.
+    /// Distance in mm from slice to slice, from SpacingBetweenSlices; only used for a mosaic.
     public var spacingBetweenSlices: Double?
     /// ms.
     public var echoTime: Double?
@@ -87,16 +87,16 @@ public struct DICOMObject: Sendable, Hashable {
     public var temporalPosition: Int?
     /// s/mm².
     public var diffusionBValue: Double?
-    /// What the pixels are; nil when the header was read by other means, or there are none.
+    /// The type of the pixels; nil when the header was read in another way, or there are no pixels.
     public var pixelKind: PixelKind?
-    /// The used tiles of a Siemens mosaic, as its scanner states them.
+    /// The number of used tiles of a Siemens mosaic, as the scanner states it.
     public var mosaicTiles: Int?
     /// The direction in which the slices of a mosaic follow each other, LPS+.
     public var mosaicNormal: SIMD3<Double>?
     /// Items of PerFrameFunctionalGroupsSequence.
     public var frameGroupCount: Int
 
-    /// The items themselves; emptied where the object is part of a slice.
+    /// The items themselves; removed when the object is part of a slice.
     var frameGroups: [DICOMFrameGroups]
 
     public enum PixelKind: Sendable, Hashable {
@@ -105,7 +105,7 @@ public struct DICOMObject: Sendable, Hashable {
 }
 
 extension DICOMObject {
-    /// Facts of the header worth a line in the report, which hinder nothing.
+    /// Remarks about the header for the report that do not prevent reading.
     public var notes: [String] {
         var notes: [String] = []
         if let padding = paddingValue {
@@ -117,9 +117,9 @@ extension DICOMObject {
         return notes
     }
 
-    /// A name for messages: the last part of the path.
+    /// The file name for messages: the last component of the path.
     var fileName: String { String(path.split(separator: "/", omittingEmptySubsequences: true).last ?? "") }
 
-    /// The folder the file lies in; empty for a bare name.
+    /// The folder that contains the file; empty for a path without a folder.
     var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
 }

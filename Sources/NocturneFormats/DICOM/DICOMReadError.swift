@@ -1,73 +1,73 @@
 /// Why a DICOM object or series was not read.
 public struct DICOMReadError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of fault. New kinds may be added.
+    /// The kind of error. New kinds may be added.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
         public var description: String { rawValue }
 
-        /// The system does not open or read the file.
+        /// The system cannot open or read the file.
         public static let notOpened = Code(rawValue: "notOpened")
-        /// The file opens, but its structure is broken.
+        /// The file can be opened, but its structure is invalid.
         public static let notReadable = Code(rawValue: "notReadable")
-        /// Sequences lie in sequences beyond any real object.
+        /// Sequences are nested more deeply than in any real object.
         public static let nestedTooDeep = Code(rawValue: "nestedTooDeep")
         /// DCMTK's data dictionary is not installed.
         public static let missingDictionary = Code(rawValue: "missingDictionary")
-        /// A directory of a medium (DICOMDIR): it names files, and is no image.
+        /// A media directory (DICOMDIR): it lists files and is not an image.
         public static let mediaDirectory = Code(rawValue: "mediaDirectory")
-        /// An element a volume needs is missing or holds no usable value.
+        /// An element that a volume needs is missing or has no usable value.
         public static let missingElement = Code(rawValue: "missingElement")
         /// Not a CT, MR or PET image.
         public static let notAnImageClass = Code(rawValue: "notAnImageClass")
         /// Several frames in one object.
         public static let multiFrame = Code(rawValue: "multiFrame")
-        /// Several slices tiled into one picture.
+        /// Several slices tiled into one image.
         public static let mosaic = Code(rawValue: "mosaic")
-        /// A scout for planning other scans.
+        /// A localizer image for planning other scans.
         public static let localizer = Code(rawValue: "localizer")
-        /// Colour, a palette, or more than one sample a pixel.
+        /// Colour, a palette, or more than one sample per pixel.
         public static let colour = Code(rawValue: "colour")
-        /// Bits, or a transfer syntax, which are not decoded.
+        /// The bit depth or the transfer syntax is not supported by the decoders.
         public static let unsupportedPixels = Code(rawValue: "unsupportedPixels")
-        /// One slice has no step to the next.
+        /// A single slice, for which the slice distance is undefined.
         public static let singleSlice = Code(rawValue: "singleSlice")
         /// Several slices at one position.
         public static let duplicateSlices = Code(rawValue: "duplicateSlices")
         /// A gap of whole steps between slices.
         public static let missingSlices = Code(rawValue: "missingSlices")
-        /// Steps that differ, not by whole slices.
+        /// Slice distances that differ by amounts other than whole slices.
         public static let spacingNotUniform = Code(rawValue: "spacingNotUniform")
-        /// The slices do not all look the same way.
+        /// The slices do not all have the same orientation.
         public static let orientationsDiffer = Code(rawValue: "orientationsDiffer")
         /// Direction cosines that are not two perpendicular unit vectors.
         public static let orientationInvalid = Code(rawValue: "orientationInvalid")
-        /// Positions of slices that span no grid: too far apart for numbers, or all in one place.
+        /// Positions of slices that define no grid: out of numeric range, or all identical.
         public static let positionsInvalid = Code(rawValue: "positionsInvalid")
-        /// Rows or columns differ between slices.
+        /// The number of rows or columns differs between slices.
         public static let matricesDiffer = Code(rawValue: "matricesDiffer")
-        /// PixelSpacing differs between slices, or is not positive, or no size a pixel can have.
+        /// PixelSpacing differs between slices, is not positive, or is not a plausible pixel size.
         public static let pixelSpacingsDiffer = Code(rawValue: "pixelSpacingsDiffer")
-        /// The stack leans (gantry tilt), or single slices are shifted sideways.
+        /// The stack is tilted (gantry tilt), or single slices are shifted sideways.
         public static let sheared = Code(rawValue: "sheared")
-        /// The object holds no pixel data.
+        /// The object has no pixel data.
         public static let missingPixelData = Code(rawValue: "missingPixelData")
-        /// The pixel data has not the length that rows and columns need.
+        /// The length of the pixel data does not match rows and columns.
         public static let wrongPixelLength = Code(rawValue: "wrongPixelLength")
         /// The pixel data cannot be decompressed.
         public static let decoderFailed = Code(rawValue: "decoderFailed")
-        /// The series is larger than a volume may be, or memory is short.
+        /// The series is larger than a volume may be, or there is not enough memory.
         public static let tooLarge = Code(rawValue: "tooLarge")
-        /// A fault of the reader itself.
+        /// An error of the reader itself.
         public static let internalFault = Code(rawValue: "internalFault")
     }
 
     public let code: Code
     /// The file, or the first file of the series.
     public let path: String
-    /// The fact in a few words, with figures.
+    /// A short description of the error, with figures.
     public let detail: String
-    /// What DCMTK called it, if it spoke.
+    /// The error code of DCMTK, if it reported one.
     public let condition: DCMTKCondition?
 
     public init(_ code: Code, path: String, detail: String, condition: DCMTKCondition? = nil) {

@@ -5,29 +5,31 @@ internal import Synchronization
 
 /// Decodes the pixels of a series into a volume.
 ///
-/// JPEG (baseline, extended, progressive, lossless) and JPEG-LS are decoded by DCMTK, JPEG 2000 by OpenJPEG. Uncompressed
-/// pixels are copied out of the file. RLE is decoded here, since DCMTK takes a stream that ends early for a picture with
-/// a blank rest. A frame is decoded for itself alone, whatever else is wrong with the file.
+/// JPEG (baseline, extended, progressive, lossless) and JPEG-LS are decoded by DCMTK, JPEG 2000 by OpenJPEG.
+/// Uncompressed pixels are copied from the file. RLE is decoded here, because DCMTK accepts a truncated stream as an
+/// image whose remaining part is blank. A frame is decoded independently of errors elsewhere in the file.
 public enum DICOMReader {
     /// The voxels of a series without a problem, in its geometry: (i, j, k) = (column, row, slice), RAS+ mm.
     ///
-    /// A stored value is the stored bits alone, the high bit being its sign where PixelRepresentation says so. Each
+    /// A stored value consists of the stored bits only; the high bit is its sign if PixelRepresentation says so. Each
     /// slice's own RescaleSlope and RescaleIntercept (1 and 0 when missing) are applied in double and rounded once to
-    /// Float; a modality table takes their place where the object has one. Overlays in unused bits are masked. Padding
-    /// values are kept, as dcm2niix keeps them, and so are those of MONOCHROME1.
+    /// Float; a modality table replaces them where the object has one. Overlays in unused bits are masked. Padding
+    /// values are kept, as in dcm2niix, and MONOCHROME1 values are not inverted.
     ///
-    /// A series with a ``DICOMSeries/correction`` is resampled, which takes another 4 bytes a stored voxel meanwhile.
+    /// A series with a ``DICOMSeries/correction`` is resampled, which temporarily needs another 4 bytes per stored
+    /// voxel.
     ///
-    /// Slices are decoded in parallel, each into its place. 4 bytes a voxel for the result; each thread holds one slice
-    /// more, compressed and not. The flag is looked at before each slice.
-    /// - Throws: ``DICOMReadError``; of several faulty slices that with the lowest k is named. `CancelledError`
+    /// Slices are decoded in parallel, each into its part of the volume. Memory: 4 bytes per voxel for the result, and
+    /// for each thread one more slice, both compressed and decoded. The flag is checked before each slice.
+    /// - Throws: ``DICOMReadError``; if several slices are invalid, for the one with the lowest k. `CancelledError`
     ///   when the flag was raised.
     public static func readVolume(_ series: DICOMSeries, scope: ComputeScope) throws -> Volume {
         try readVolume(series, scope: scope, note: { _ in })
     }
 
-    /// The same, telling of every oddity of the pixel data that was overcome: bytes skipped behind the last pixel, an
-    /// offset table rebuilt. `note` is called before the return, from this thread, with whole sentences in a fixed order.
+    /// The same, but also reports every irregularity of the pixel data that could be handled: bytes skipped after the
+    /// last pixel, a rebuilt offset table. `note` is called before the return, on this thread, with whole sentences in
+    /// a fixed order.
     public static func readVolume(
         _ series: DICOMSeries,
         scope: ComputeScope,
@@ -61,8 +63,8 @@ public enum DICOMReader {
         return Volume(geometry: geometry, voxels: buffer.frozen())
     }
 
-    /// Decodes the slices in parallel, each into its place.
-    /// - Returns: oddities of the pixel data that were overcome, each with the files that have it.
+    /// Decodes the slices in parallel, each into its part of the volume.
+    /// - Returns: irregularities of the pixel data that could be handled, each with the affected files.
     private static func decode(
         _ slices: [DICOMSlice],
         of shape: VolumeShape,
@@ -73,11 +75,12 @@ public enum DICOMReader {
         let oddities = Mutex<[String: Set<String>]>([:])
         let fault = Mutex<(slice: Int, error: DICOMReadError)?>(nil)
         try buffer.withUnsafeMutableBufferPointer { (voxels) throws(CancelledError) in
-            // Unsafe only in name: each run writes its own slices, and forEach ends before the pointer does.
+            // Safe despite the keyword: each run writes only its own slices, and forEach returns before the pointer
+            // becomes invalid.
             nonisolated(unsafe) let voxels = voxels
             try scope.forEach(runs.count) { index in
                 let run = runs[index]
-                // Lower slices are still read after a fault, so that the fault named does not depend on threads.
+                // Lower slices are still read after an error, so that the reported error does not depend on threads.
                 if let lowest = fault.withLock({ $0?.slice }), lowest < run.first { return }
                 var k = run.first
                 do throws(DICOMReadError) {
@@ -112,7 +115,7 @@ public enum DICOMReader {
         else {
             throw DICOMReadError(.unsupportedPixels, path: slice.path, detail: "rows or columns are out of range")
         }
-        // The decoder opens first: it knows whether the file holds that many.
+        // The decoder is opened first: it checks whether the file holds that many pixels.
         let decoder = try SliceDecoder(of: slice.object)
         var values = [Float](repeating: 0, count: rows * columns)
         try values.withUnsafeMutableBufferPointer { (place) throws(DICOMReadError) in

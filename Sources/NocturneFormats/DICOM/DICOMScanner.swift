@@ -3,9 +3,9 @@ public import NocturneConcurrency
 public import NocturneSystem
 internal import Synchronization
 
-/// What lies in a set of files, from their headers alone.
+/// The DICOM series found in a set of files, from their headers alone.
 public struct DICOMScan: Sendable {
-    /// A DICOM file that belongs to no series, and why.
+    /// A DICOM file that belongs to no series, and the reason.
     public struct SetAside: Sendable, Hashable {
         public let path: String
         public let reason: DICOMReadError
@@ -16,14 +16,15 @@ public struct DICOMScan: Sendable {
         }
     }
 
-    /// In the order of their first files' paths, parts of one series together. Those that cannot become a volume say so in `problem`.
+    /// In the order of their first files' paths, parts of one series together. If a series cannot become a volume, its
+    /// `problem` states the reason.
     public var series: [DICOMSeries]
-    /// DICOM files that cannot be read, or hold no object of a series; in the order of their paths.
+    /// DICOM files that cannot be read or do not belong to a series, in the order of their paths.
     public var setAside: [SetAside]
-    /// Files which do not begin like DICOM, for other formats to try; in the order of their paths.
+    /// Files that do not start like a DICOM file, for other formats to try; in the order of their paths.
     public var notDICOM: [String]
-    /// Files that were not among the paths given, but named by a DICOMDIR that was. They are in one of the lists above.
-    /// By path; each with the DICOMDIR.
+    /// Files that were not among the given paths but are listed in a DICOMDIR that was. They are also in one of the
+    /// lists above. Keyed by path; the value is the DICOMDIR.
     public var named: [String: String]
 
     public init(series: [DICOMSeries], setAside: [SetAside], notDICOM: [String], named: [String: String] = [:]) {
@@ -34,26 +35,28 @@ public struct DICOMScan: Sendable {
     }
 }
 
-/// Finds the DICOM series in a set of files by content: names and suffixes are not looked at.
+/// Finds the DICOM series in a set of files by content: names and extensions are ignored.
 public enum DICOMScanner {
-    /// Whether the file begins like a DICOM object: "DICM" after the preamble, or a plausible first element without
-    /// one. False too when it cannot be read, or is no regular file. Reads 132 bytes.
+    /// Whether the file starts like a DICOM object: "DICM" after the preamble, or a plausible first element without
+    /// one. Also false when the file cannot be read or is not a regular file. Reads 132 bytes.
     public static func looksLikeDICOM(_ path: String) -> Bool { cdicom_looks_like_dicom(path, nil) == 1 }
 
     /// Reads the headers of `paths`, which are files, and groups the objects into series.
     ///
-    /// A DICOMDIR among them has the files it names read too, if they are there, inside its folder, and not among
-    /// `paths` already under this or another name.
+    /// For a DICOMDIR among them, the files it lists are read too, if they exist, are inside its folder, and are not
+    /// already in `paths` under this or another name.
     ///
-    /// The result depends on the set of paths and the files' contents alone, not on order or threads. Pixels are never
-    /// read, but of objects that have one SOPInstanceUID: about 0.2 ms a usual file and thread, 2 KB of memory a file.
+    /// The result depends only on the set of paths and the files' contents, not on order or threads. Pixels are read
+    /// only for objects that share one SOPInstanceUID. Takes about 0.2 ms per typical file and thread, and 2 KB of
+    /// memory per file.
     /// - Parameters:
-    ///   - corrects: whether stacks that lean or are uneven become volumes by resampling (``DICOMSeries/correction``).
-    ///   - progress: called with the number of files read so far and of all, from any of the threads, each number once
-    ///     but not always in order. A DICOMDIR may add to all.
-    ///   - looking: called with the paths of what is going to be read, or put together, from the thread that does it.
-    ///   - admits: whether a file that a DICOMDIR names is wanted.
-    /// - Throws: ``CancelledError`` once the scope's flag is raised. A file's own fault is no error but an entry.
+    ///   - corrects: whether tilted or uneven stacks become volumes by resampling (``DICOMSeries/correction``).
+    ///   - progress: called with the number of files read so far and the total, from any of the threads, each number
+    ///     once but not always in order. A DICOMDIR may increase the total.
+    ///   - looking: called with the paths that are about to be read or grouped, from the thread that does it.
+    ///   - admits: whether a file listed in a DICOMDIR should be included.
+    /// - Throws: ``CancelledError`` once the scope's flag is raised. An error in a single file is not thrown; it
+    ///   becomes an entry.
     public static func scan(
         paths: [String],
         scope: ComputeScope,
@@ -74,12 +77,12 @@ public enum DICOMScanner {
         return try sorted(Array(zip(paths, sightings)), media: media, corrects: corrects, scope: scope, looking)
     }
 
-    /// The one series of exactly the slices named, as ``scan(paths:scope:corrects:progress:looking:admits:)`` found them
-    /// before.
+    /// The series that consists of exactly the named slices, as found before by
+    /// ``scan(paths:scope:corrects:progress:looking:admits:)``.
     ///
-    /// Nothing is taken apart: which slices belong together is settled by their names. Reads the headers anew.
-    /// - Throws: ``DICOMReadError`` when a file cannot be read any more or has not the slice; `CancelledError` when
-    ///   the flag was raised.
+    /// The series is not split: the names determine which slices belong together. Reads the headers again.
+    /// - Throws: ``DICOMReadError`` when a file can no longer be read or does not contain the slice; `CancelledError`
+    ///   when the flag was raised.
     public static func series(
         of names: [DICOMSliceName],
         corrects: Bool = false,
@@ -107,7 +110,7 @@ public enum DICOMScanner {
         return SeriesTriage.whole(found, corrects: corrects)
     }
 
-    /// One sighting for each path.
+    /// One result for each path.
     private static func look(
         at paths: [String],
         before: Int,
@@ -126,7 +129,7 @@ public enum DICOMScanner {
         return sightings.withLock { $0 }
     }
 
-    /// A DICOMDIR, and what it adds to the files that are scanned anyway.
+    /// A DICOMDIR, and the files it adds to the scan.
     private struct Medium {
         let path: String
         let words: String
@@ -144,7 +147,7 @@ public enum DICOMScanner {
             return nil
         }
         guard !own.isEmpty else { return [] }
-        // By their real places, so that a file that goes by two names is taken once.
+        // Compared by real paths, so that a file with two names is included once.
         var known = Set(paths)
         var isResolved = false
         var media: [Medium] = []
@@ -218,7 +221,7 @@ public enum DICOMScanner {
         }
     }
 
-    /// Why an object that was read is not part of any series.
+    /// Why an object that was read does not belong to any series.
     private static func notOfASeries(_ object: DICOMObject) -> DICOMReadError? {
         if object.sopClassUID == "1.2.840.10008.1.3.10" {
             return DICOMReadError(

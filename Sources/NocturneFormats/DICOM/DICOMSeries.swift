@@ -1,29 +1,30 @@
 public import NocturneCore
 
-/// The slices of one series, or of a part of it, and the volume they make or the reason why they make none.
+/// The slices of one series, or of a part of it, and their volume, or the reason why they form no volume.
 public struct DICOMSeries: Sendable {
-    /// Empty when the objects carry none; they were then grouped by folder.
+    /// Empty when the objects have none; they were then grouped by folder.
     public var seriesInstanceUID: String
-    /// What tells this part from the others of the same series, for names: "e2", "phase", "p1". Nil for a series that
-    /// is not taken apart.
+    /// The label that distinguishes this part from other parts of the series, for names: "e2", "phase", "p1". Nil for a
+    /// series that is not split.
     public var part: String?
     /// Of the first slice; empty when missing.
     public var modality: String
     public var description: String?
-    /// With a geometry: in the order of k as stored, by growing position along row direction × column direction.
-    /// Otherwise by instance number, then path. Empty where an object's slices could not be told.
+    /// With a geometry: in the order of k as stored, by increasing position along row direction × column direction.
+    /// Otherwise by instance number, then path. Empty if an object's slices could not be determined.
     public var slices: [DICOMSlice]
-    /// The files of the slices, each once, in the order of their first slices.
+    /// The files of the slices without repetition, in the order of their first slices.
     public var files: [String]
     /// Voxel i = column, j = row, k = slice, to RAS+ mm. Nil when there is a problem.
     public var geometry: VolumeGeometry?
-    /// How ``DICOMReader`` puts the slices on ``geometry``; nil where they are its planes.
+    /// How ``DICOMReader`` resamples the slices to ``geometry``; nil where the slices are already its planes.
     public var correction: StackCorrection?
-    /// What would make a volume of a series that is none: scan again and ask for it. Nil where nothing would.
+    /// The correction that would turn a series that is not a volume into one: scan again and request it. Nil if there
+    /// is none.
     public var possibleCorrection: StackCorrection?
-    /// Why the series is no volume; nil when ``DICOMReader`` can read it.
+    /// Why the series is not a volume; nil when ``DICOMReader`` can read it.
     public var problem: DICOMReadError?
-    /// Facts worth a line in the report that hinder nothing.
+    /// Remarks for the report that do not prevent reading.
     public var notes: [String]
 
     public init(

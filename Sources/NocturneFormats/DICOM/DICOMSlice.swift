@@ -1,16 +1,16 @@
-/// One plane of a DICOM object, placed in space: a whole classic object, one frame of a multi-frame object, or one tile
-/// of a Siemens mosaic.
+/// One plane of a DICOM object with its position in space: a whole single-frame object, one frame of a multi-frame
+/// object, or one tile of a Siemens mosaic.
 ///
-/// An optional is nil when the header does not state it, or states nothing usable.
+/// An optional is nil when the header does not state the value, or states an unusable one.
 public struct DICOMSlice: Sendable, Hashable {
-    /// What all slices of the file share.
+    /// The values that all slices of the file share.
     public var object: DICOMObject
-    /// In the file, from 0.
+    /// Index in the file, from 0.
     public var frame: Int
-    /// The part of the frame that is this slice; nil when that is all of it.
+    /// The part of the frame that is this slice; nil for the whole frame.
     public var tile: DICOMTile?
 
-    /// Of this slice; of a mosaic, the tile's.
+    /// Of this slice; for a mosaic, of the tile.
     public var rows: Int?
     public var columns: Int?
     /// The centre of the slice's first pixel in mm, LPS+.
@@ -26,7 +26,8 @@ public struct DICOMSlice: Sendable, Hashable {
     /// mm. Not the distance between slices.
     public var sliceThickness: Double?
 
-    /// The pair that turns this slice's stored values into output; nil when missing, which means 1 and 0.
+    /// The slope and intercept that convert this slice's stored values to output values; nil when missing, which means
+    /// 1 and 0.
     public var rescaleSlope: Double?
     public var rescaleIntercept: Double?
     public var windowCenter: Double?
@@ -55,7 +56,7 @@ public struct DICOMSlice: Sendable, Hashable {
 
     public var path: String { object.path }
 
-    /// A name for messages: the last part of the path, with the frame and the tile where there are several.
+    /// A name for messages: the last component of the path, with the frame and the tile where there are several.
     package var name: String {
         if let tile { return "tile (\(tile.x), \(tile.y)) of \(object.fileName)" }
         return (object.numberOfFrames ?? 1) > 1 ? "frame \(frame + 1) of \(object.fileName)" : object.fileName

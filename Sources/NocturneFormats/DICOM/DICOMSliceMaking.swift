@@ -1,12 +1,12 @@
 internal import NocturneCore
 
 extension DICOMObject {
-    /// The planes of this object: one, or its frames, or the used tiles of a mosaic.
+    /// The planes of this object: a single plane, its frames, or the used tiles of a mosaic.
     ///
-    /// Frames without functional groups of their own, and mosaics whose tiles are not stated, come as one slice that is
-    /// all of the object; ``DICOMSeries/problem`` then says what is missing.
-    /// - Throws: ``DICOMReadError`` for an image whose file is too small for the pixels of its frames: it must not become
-    ///   a quarter million slices.
+    /// Frames without functional groups of their own, and mosaics whose tiles are not stated, are returned as one slice
+    /// that covers the whole object; ``DICOMSeries/problem`` then states what is missing.
+    /// - Throws: ``DICOMReadError`` for an image whose file is too small for the pixels of its frames: such a file must
+    ///   not produce a quarter of a million slices.
     public func slices() throws(DICOMReadError) -> [DICOMSlice] {
         try ObjectCheck.checkLength(self)
         var shared = self
@@ -18,20 +18,20 @@ extension DICOMObject {
         return mosaicSlices(of: whole) ?? [whole]
     }
 
-    /// Bounds of a mosaic: scanners make at most some hundred tiles, of 32 pixels an edge or more.
+    /// Limits of a mosaic: scanners produce at most a few hundred tiles, of 32 pixels per edge or more.
     private enum Mosaic {
         static let mostTiles = 4096
         static let leastEdge = 8
     }
 
-    /// Whether ImageType says that many slices lie in one picture.
+    /// Whether ImageType states that several slices are tiled into one image.
     var isMosaic: Bool { imageType.contains("MOSAIC") }
 
-    /// The used tiles of a Siemens mosaic in the order of the scanner; nil when what places them is not stated.
+    /// The used tiles of a Siemens mosaic in the order of the scanner; nil when their positions are not stated.
     ///
-    /// ImagePositionPatient is the place of a slice as large as the whole mosaic, with the same centre as the first
-    /// slice, so the first pixel lies further in by half of what the slice is smaller. Method: the one of NiBabel's
-    /// "DICOM orientation and mosaics", checked against dcm2niix.
+    /// ImagePositionPatient is the position of a hypothetical slice that is as large as the whole mosaic and has the
+    /// same centre as the first slice. The first pixel of that slice is therefore offset inwards by half the difference
+    /// in size. Method: NiBabel's "DICOM orientation and mosaics", checked against dcm2niix.
     private func mosaicSlices(of whole: DICOMSlice) -> [DICOMSlice]? {
         guard isMosaic, let count = mosaicTiles, let rows, let columns, let position, let rowDirection,
             let columnDirection, let rowSpacing, let columnSpacing, (numberOfFrames ?? 1) == 1,
@@ -44,7 +44,7 @@ extension DICOMObject {
         else { return nil }
         let across = cross(rowDirection, columnDirection)
         let normal = mosaicNormal ?? across
-        // A normal that is none of this picture would misplace all slices but the first.
+        // A normal that does not belong to this image would misplace all slices but the first.
         guard abs(abs(dot(normal, across)) - 1) < 0.01 else { return nil }
         let (width, height) = (columns / side, rows / side)
         let first =
@@ -62,7 +62,7 @@ extension DICOMObject {
 }
 
 extension DICOMSlice {
-    /// The whole of an object.
+    /// A slice that covers the whole object.
     init(of object: DICOMObject) {
         self.init(
             object: object,
@@ -93,8 +93,8 @@ extension DICOMSlice {
         )
     }
 
-    /// One frame of the object this slice is the whole of. What a frame does not state is that of the object, except
-    /// its place.
+    /// One frame of the object that this slice covers. Values that a frame does not state are those of the object,
+    /// except its position.
     fileprivate func framed(_ frame: Int, by groups: DICOMFrameGroups) -> DICOMSlice {
         var slice = self
         slice.frame = frame

@@ -1,9 +1,9 @@
-/// Names a slice: all that is needed to find it again in its file.
+/// Identifies a slice: all that is needed to find it again in its file.
 public struct DICOMSliceName: Sendable, Hashable, Codable {
     public var path: String
-    /// From 0.
+    /// Counted from 0.
     public var frame: Int
-    /// Where the tile begins, in pixels of its frame; 0 where the slice is all of the frame.
+    /// The first pixel of the tile in its frame; 0 where the slice covers the whole frame.
     public var x: Int
     public var y: Int
 

@@ -2,22 +2,23 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// Slices of which some may be copies of one object, as they come when a study was sent or stored twice.
+/// Slices of which some may be copies of one object, which happens when a study was sent or stored twice.
 ///
-/// An object is a copy where another one has the same SOPInstanceUID and either the same bytes in its file, or the same
-/// facts and the same stored pixels in every slice (the same picture in another transfer syntax). All else is kept: two
-/// objects of one UID that differ are a fault that must be seen.
+/// An object is a copy if another one has the same SOPInstanceUID and either an identical file, or the same header
+/// values and the same stored pixels in every slice (the same image in another transfer syntax). All other objects are
+/// kept: two different objects with one UID are an error that must be reported.
 struct DuplicateObjects {
-    /// Without the copies; the object of the lowest path is kept.
+    /// The slices without the copies; of several copies, the object with the lowest path is kept.
     let kept: [DICOMSlice]
-    /// Files left out, and the file each is a copy of.
+    /// Excluded files, each with the file that it duplicates.
     private(set) var originals: [(copy: String, original: String, sameBytes: Bool)] = []
 
-    /// Above this many pixels, objects of different bytes are not decoded to be compared: no slice of a body has as many.
+    /// Objects with more pixels and different bytes are not decoded for comparison: no medical slice has as many
+    /// pixels.
     private static let mostPixels = 1 << 24
 
-    /// Reads the files of copies, each at most twice, and nothing where every SOPInstanceUID occurs once. Ends early, with
-    /// a result of no use, when the flag is raised.
+    /// Reads the files of copies, each at most twice, and no file if every SOPInstanceUID occurs once. Returns early,
+    /// with an incomplete result that must not be used, when the flag is raised.
     init(_ slices: [DICOMSlice], flag: CancellationFlag) {
         var objects: [String: [DICOMSlice]] = [:]
         for slice in slices { objects[slice.object.path, default: []].append(slice) }
@@ -48,8 +49,8 @@ struct DuplicateObjects {
         kept = dropped.isEmpty ? slices : slices.filter { !dropped.contains($0.object.path) }
     }
 
-    /// For each of `paths` the first one that is equal to it, or itself. Digests are taken only where facts are the same;
-    /// without one a path equals no other.
+    /// For each of `paths` the first one that is equal to it, or the path itself. Digests are computed only where the
+    /// header values are equal; a path without a digest equals no other.
     private static func firstOfEach<Key: Hashable>(
         _ paths: [String],
         by facts: (String) -> Key,
@@ -67,7 +68,7 @@ struct DuplicateObjects {
         return result
     }
 
-    /// What was left out beside `slices`, in words; nil for nothing.
+    /// Describes what was excluded beside `slices`; nil if nothing was.
     func note(among slices: [DICOMSlice]) -> String? {
         let paths = Set(slices.map(\.object.path))
         let own = originals.filter { paths.contains($0.original) }
@@ -78,12 +79,12 @@ struct DuplicateObjects {
             + "and the same \(how), e.g. \(Self.tail(first.copy)) and \(Self.tail(first.original))"
     }
 
-    /// Folder and name: copies often have the same name.
+    /// The folder and file name: copies often have the same file name.
     private static func tail(_ path: String) -> String {
         path.split(separator: "/").suffix(2).joined(separator: "/")
     }
 
-    /// What copies have in common besides their pixels, in whatever transfer syntax. Files that say other things are not
+    /// The values that copies share besides their pixels, in any transfer syntax. Files with different values are not
     /// read: some anonymisers give all slices one SOPInstanceUID.
     private struct Facts: Hashable {
         let fileSize: Int?
@@ -91,8 +92,8 @@ struct DuplicateObjects {
         let slices: [DICOMSlice]
 
         /// - Parameters:
-        ///   - object: put in the place of the slices' own, which names the file.
-        ///   - fileSize: nil where the same picture may take another number of bytes.
+        ///   - object: replaces the slices' own object, which contains the file path.
+        ///   - fileSize: nil where the same image may need another number of bytes.
         init(_ slices: [DICOMSlice], object: DICOMObject, fileSize: Int? = nil) {
             self.fileSize = fileSize
             photometricInterpretation = slices.first?.object.photometricInterpretation ?? ""
@@ -104,7 +105,7 @@ struct DuplicateObjects {
         }
     }
 
-    /// Of the stored values of all slices; nil where they are too many, or not to be had.
+    /// Digest of the stored values of all slices; nil if there are too many pixels or they cannot be read.
     private static func digestOfPixels(_ slices: [DICOMSlice], _ flag: CancellationFlag) -> ContentDigest? {
         guard slices.reduce(0, { $0 + ($1.rows ?? 0) * ($1.columns ?? 0) }) <= mostPixels else { return nil }
         var digester = ContentDigester()

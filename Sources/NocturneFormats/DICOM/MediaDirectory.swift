@@ -5,24 +5,25 @@ internal import CDICOMParser
     internal import Glibc
 #endif
 
-/// The files that a DICOMDIR names (DICOM PS3.10 8.6): which of them are there, and inside its own folder.
+/// The files that a DICOMDIR lists (DICOM PS3.10 8.6), limited to those that exist inside its own folder.
 ///
-/// A directory comes with its medium and may name anything. What it names is followed only as parts of a name below its
-/// folder, and the file found must lie there too when all links are followed.
+/// A directory is untrusted input and may list any path. A reference is only resolved as path components below its
+/// folder, and the file must still be inside that folder after all links are resolved.
 struct MediaDirectory {
-    /// The files that are there: the folder of the directory with the names as they are on disk. Sorted, each once.
+    /// The files that exist: the folder of the directory plus the names as they are on disk. Sorted, without
+    /// repetitions.
     private(set) var files: [String] = []
-    /// References to files that are not there.
+    /// Number of references to files that do not exist.
     private(set) var missing = 0
-    /// References that are no names below the folder, or lead out of it by a link.
+    /// Number of references that are not valid names below the folder, or leave it through a link.
     private(set) var outside = 0
 
-    /// More records than any medium has; the rest is not looked at.
+    /// More records than any medium has; the rest is ignored.
     private static let largestCount = 1_000_000
-    /// The standard allows 8 parts of 8 characters; media made without regard to it have longer ones.
+    /// The standard allows 8 components of 8 characters; some media ignore this limit and use longer ones.
     private static let largestParts = 16
 
-    /// Reads the records of the DICOMDIR at `path`, some microseconds each, and asks the system for every file.
+    /// Reads the records of the DICOMDIR at `path`, a few microseconds each, and checks every file in the file system.
     init(path: String) throws(DICOMReadError) {
         let references = try Self.references(path)
         let slash = path.lastIndex(of: "/")
@@ -37,7 +38,7 @@ struct MediaDirectory {
                 outside += 1
                 continue
             }
-            // Media copied from a disc often have their names in lower case.
+            // On media copied from a disc, names are often in lower case.
             let names = [parts, parts.map { $0.lowercased() }].map { folder + "/" + $0.joined(separator: "/") }
             guard let name = names.first(where: Self.isFile), let real = Self.realPath(name) else {
                 missing += 1
@@ -52,7 +53,7 @@ struct MediaDirectory {
         files = found.sorted()
     }
 
-    /// The directory in words, for its line among the files set aside.
+    /// The description of the directory, for its entry among the rejected files.
     func words(added: Int) -> String {
         var words = "a DICOMDIR, which only names other files: \(files.count) of them are there"
         if added > 0 { words += ", \(added) found by it alone" }
@@ -61,7 +62,7 @@ struct MediaDirectory {
         return words
     }
 
-    /// The parts of a file's name below the folder; nil when it is none.
+    /// The components of a file's name below the folder; nil when it is not a valid name.
     static func parts(_ reference: String) -> [String]? {
         let parts = reference.split(separator: "\\", omittingEmptySubsequences: false).map { part in
             var part = part
@@ -104,7 +105,7 @@ struct MediaDirectory {
         return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Without links and dots; nil when it is not there.
+    /// The path without links and dots; nil when the file does not exist.
     static func realPath(_ path: String) -> String? {
         guard let real = realpath(path, nil) else { return nil }
         defer { free(real) }

@@ -1,17 +1,17 @@
 import NocturneSystem
 
-/// Whether one slice, taken alone, can be part of a volume.
+/// Checks whether one slice on its own can be part of a volume.
 enum ObjectCheck {
     private static let imageClasses: Set<String> = [
         "1.2.840.10008.5.1.4.1.1.2",  // CT
         "1.2.840.10008.5.1.4.1.1.4",  // MR
         "1.2.840.10008.5.1.4.1.1.128",  // PET
-        "1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2",  // Enhanced CT, and made from single frames
+        "1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2",  // Enhanced CT, and converted from single frames
         "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.3", "1.2.840.10008.5.1.4.1.1.4.4",  // MR, MR colour
         "1.2.840.10008.5.1.4.1.1.130", "1.2.840.10008.5.1.4.1.1.128.1",  // PET
     ]
 
-    /// The most pixels a slice may have; the decoder has the same bound.
+    /// The maximum number of pixels of a slice; the decoder has the same limit.
     private static let largestSlice = 1 << 28
 
     static func check(_ slice: DICOMSlice) throws(DICOMReadError) {
@@ -21,8 +21,8 @@ enum ObjectCheck {
         try checkPlace(slice)
     }
 
-    /// Whether a file of native pixels has as many bytes as its rows, columns and frames need. What else keeps an object
-    /// from being a volume is no error here.
+    /// Checks whether a file of native pixels is as large as its rows, columns and frames require. Other reasons why an
+    /// object cannot be a volume are not errors here.
     static func checkLength(_ object: DICOMObject) throws(DICOMReadError) {
         do throws(DICOMReadError) {
             try checkKind(object)
@@ -119,7 +119,7 @@ enum ObjectCheck {
                 detail: "\(object.rows ?? 0) rows and \(object.columns ?? 0) columns are out of range"
             )
         }
-        // A header may claim any size; the bytes must be there before memory is set aside for them.
+        // A header may state any size; the bytes must exist before memory is allocated for them.
         let isNative = uncompressedSyntaxes.contains(object.transferSyntaxUID)
         guard isNative || compressedSyntaxes.contains(object.transferSyntaxUID) else {
             let name = object.transferSyntaxName.isEmpty ? "" : " (\(object.transferSyntaxName))"
@@ -139,7 +139,7 @@ enum ObjectCheck {
         }
     }
 
-    /// Syntaxes that store pixels byte for byte. Deflated is none of them: its file may be smaller than its pixels.
+    /// Syntaxes that store pixels uncompressed. Deflated is not included: its file may be smaller than its pixels.
     private static let uncompressedSyntaxes: Set<String> = [
         "1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2",
     ]
@@ -167,7 +167,7 @@ enum ObjectCheck {
     }
 }
 
-/// How stored values lie in their cells.
+/// The layout of stored values in their cells.
 struct BitLayout: Hashable, Sendable {
     let allocated: Int
     let stored: Int
@@ -176,8 +176,8 @@ struct BitLayout: Hashable, Sendable {
 }
 
 extension DICOMObject {
-    /// Nil when the numbers contradict each other or cells of that size are not read. A missing HighBit is taken to be
-    /// BitsStored - 1, which the standard has since made the only value.
+    /// Nil when the numbers contradict each other or cells of that size are not supported. A missing HighBit is assumed
+    /// to be BitsStored - 1, which the standard has since made the only value.
     var bitLayout: BitLayout? {
         guard let allocated = bitsAllocated, let stored = bitsStored, let sign = pixelRepresentation else { return nil }
         let high = highBit ?? stored - 1

@@ -1,26 +1,27 @@
 internal import NocturneCore
 import NocturneSystem
 
-/// What can tell slices of one series apart.
+/// A property by which slices of one series can be separated.
 struct SeriesSplitCriterion: Sendable {
     struct Value: Sendable {
-        /// Values are numbered in this order.
+        /// Values are sorted by this number.
         var order: Double
-        /// For the line of reason.
+        /// Used in the description of the reason.
         var text: String
-        /// For names: letters, digits, points.
+        /// Used in names: letters, digits, full stops.
         var label: String
 
         static let missing = Value(order: -.infinity, text: "missing", label: "other")
     }
 
     let name: String
-    /// Whether each part must hold every place once: for values that could part a single volume by chance, like times.
+    /// Whether each part must contain every position once: for values, such as times, that could split a single volume
+    /// by chance.
     var needsCompleteParts = false
     /// The slices of each value, in the order of values.
     let groups: @Sendable ([DICOMSlice]) -> [(value: Value, slices: [DICOMSlice])]
 
-    /// What never belongs into one volume.
+    /// Slices with different values never belong to the same volume.
     static let always = [
         orientation,
         byKey("the matrix") { slice in
@@ -33,7 +34,7 @@ struct SeriesSplitCriterion: Sendable {
         byKey("ImageType (0008,0008)") { component($0.imageType) },
     ]
 
-    /// What tells repetitions of the same places apart, the most telling first.
+    /// Properties that separate repetitions of the same positions, the most specific first.
     static let whenRepeated =
         [
             number("DiffusionBValue (0018,9087)", prefix: "b") { $0.diffusionBValue },
@@ -52,7 +53,7 @@ struct SeriesSplitCriterion: Sendable {
             ranked("ContentTime (0008,0033)") { $0.contentTime },
         ]
 
-    // MARK: Kinds of traits
+    // MARK: Kinds of criteria
 
     private static func byKey(
         _ name: String,
@@ -96,7 +97,7 @@ struct SeriesSplitCriterion: Sendable {
         }
     }
 
-    /// Times: labels are their rank, since seconds of the day tell nobody anything.
+    /// Times: labels are ranks, because the seconds of the day mean nothing to the reader.
     private static func ranked(
         _ name: String,
         _ read: @escaping @Sendable (DICOMSlice) -> Double?
@@ -112,9 +113,9 @@ struct SeriesSplitCriterion: Sendable {
         }
     }
 
-    // MARK: Particular traits
+    // MARK: Specific criteria
 
-    /// Planes that differ beyond noise, named by the axis they are seen along.
+    /// Planes whose difference exceeds noise, named by the axis perpendicular to them.
     private static let orientation = SeriesSplitCriterion(name: "ImageOrientationPatient (0020,0037)") { slices in
         var found: [(row: SIMD3<Double>, column: SIMD3<Double>, slices: [DICOMSlice])] = []
         for slice in slices.sorted(by: isBefore) {
@@ -125,7 +126,7 @@ struct SeriesSplitCriterion: Sendable {
                         && abs(other.column[$0] - column[$0]) <= SliceStack.Tolerance.cosine
                 }
             }
-            // More than a hundred are not told apart: the search would take the square of their number.
+            // At most a hundred are distinguished, because the search time is quadratic in their number.
             if let place = known ?? (found.count == 100 ? 99 : nil) {
                 found[place].slices.append(slice)
             } else {
@@ -161,9 +162,9 @@ struct SeriesSplitCriterion: Sendable {
         }
     }
 
-    /// Which part of a complex image, or of a separation of water and fat, ImageType names.
+    /// The part of a complex image, or of a water-fat separation, that ImageType names.
     private static func component(_ type: [String]) -> Value {
-        // Siemens, GE, Philips and the standard's ComplexImageComponent; in the order in which parts are listed.
+        // Siemens, GE, Philips and the standard's ComplexImageComponent, in the order in which parts are listed.
         let names: [(words: Set<String>, label: String)] = [
             (["M", "MAGNITUDE", "M_FFE", "M_SE", "M_IR"], "magnitude"),
             (["P", "PHASE", "PHASE MAP", "P_FFE"], "phase"),
@@ -173,7 +174,7 @@ struct SeriesSplitCriterion: Sendable {
             (["OUT_PHASE", "OPP_PHASE", "OUT-PHASE", "OP", "OUTPHASE", "OPPOSED_PHASE"], "outphase"),
             (["FIELD_MAP", "FIELDMAP", "B0", "B0 MAP"], "fieldmap"), (["FAT_FRACTION", "FF"], "fatfraction"),
         ]
-        // The first two values are about the image's origin; water and fat tell more than magnitude beside them.
+        // The first two values describe the image's origin; water and fat take precedence over magnitude.
         let words = Set(type.dropFirst(2))
         let places = names.indices.filter { !names[$0].words.isDisjoint(with: words) }
         guard let place = places.last else { return Value(order: -1, text: "none of these", label: "other") }
@@ -194,7 +195,7 @@ struct SeriesSplitCriterion: Sendable {
         return z >= x && z >= y ? "axial" : x >= y ? "sagittal" : "coronal"
     }
 
-    /// At most four digits after the point, and none where there is nothing to show.
+    /// At most four decimal places, without trailing zeros.
     private static func trimmed(_ value: Double) -> String {
         let text = figure(value)
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text

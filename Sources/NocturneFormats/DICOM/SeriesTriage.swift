@@ -4,20 +4,21 @@ import NocturneSystem
 internal import Synchronization
 
 extension DICOMReadError.Code {
-    /// A picture computed from others, like a projection or a map, not of the body's own values.
+    /// An image computed from others, such as a projection or a map, that does not hold the measured values.
     public static let derived = DICOMReadError.Code(rawValue: "derived")
 
-    /// What is no volume by its kind, however its slices lie.
+    /// Kinds of images that are not a volume, whatever the positions of their slices.
     static let kinds: Set<DICOMReadError.Code> = [.notAnImageClass, .localizer, .colour, .derived]
 }
 
-/// Sorts objects into series, takes those apart that hold several volumes, and says of each part whether it is one.
+/// Groups objects into series, splits series that contain several volumes, and determines for each part whether it is a
+/// volume.
 ///
-/// Headers come from ``DICOMScanner`` and pixels from ``DICOMReader``; only what lies between is decided here. Pixels
-/// are looked at in one case: where two objects have the same SOPInstanceUID (``DuplicateObjects``).
+/// ``DICOMScanner`` reads the headers and ``DICOMReader`` the pixels; this type makes only the decisions in between. It
+/// reads pixels in one case: where two objects have the same SOPInstanceUID (``DuplicateObjects``).
 enum SeriesTriage {
-    /// The series in `objects`, in the order of their first paths, the parts of one series in the order of what tells
-    /// them apart. Objects come sorted by path.
+    /// The series in `objects`, in the order of their first paths; the parts of one series in the order of the values
+    /// that separate them. `objects` are sorted by path.
     static func series(
         of objects: [DICOMObject],
         corrects: Bool,
@@ -27,7 +28,7 @@ enum SeriesTriage {
         var groups: [[DICOMObject]] = []
         var placeOfKey: [String: Int] = [:]
         for object in objects {
-            // A UID never begins with a slash, so the two kinds of keys cannot meet.
+            // A UID never starts with a slash, so the two kinds of keys cannot collide.
             let key = object.seriesInstanceUID.isEmpty ? "/" + object.folder : object.seriesInstanceUID
             if let place = placeOfKey[key] {
                 groups[place].append(object)
@@ -47,7 +48,7 @@ enum SeriesTriage {
         return series.withLock { $0.flatMap { $0 } }
     }
 
-    /// One series of exactly these slices, which were found before: nothing is taken apart.
+    /// One series of exactly these slices, which were found before; it is not split.
     static func whole(_ slices: [DICOMSlice], corrects: Bool) -> DICOMSeries {
         var fault: DICOMReadError?
         for slice in slices where fault == nil { fault = check(slice) }
@@ -56,7 +57,7 @@ enum SeriesTriage {
     }
 
     private static func triaged(_ objects: [DICOMObject], corrects: Bool, flag: CancellationFlag) -> [DICOMSeries] {
-        // Slices by the kind that keeps them from being a volume, nil for those that are of the right kind.
+        // Slices by the kind of problem that prevents a volume; nil for slices without a problem.
         var kinds: [DICOMReadError.Code?: (slices: [DICOMSlice], problem: DICOMReadError?)] = [:]
         var fault: DICOMReadError?
         var unsliced: [DICOMObject] = []
@@ -82,7 +83,7 @@ enum SeriesTriage {
         if let volume = kinds.removeValue(forKey: nil) {
             let slices = volume.slices.sorted(by: SeriesSplitCriterion.isBefore)
             if let problem = fault ?? volume.problem {
-                // The first in the order of slices, whichever was met first.
+                // The first in the order of slices, whichever was found first.
                 let first = slices.lazy.compactMap { slice in
                     check(slice).flatMap { DICOMReadError.Code.kinds.contains($0.code) ? nil : $0 }
                 }.first
@@ -189,8 +190,8 @@ enum SeriesTriage {
         }
     }
 
-    /// DERIVED alone says little: compressed, resampled and denoised volumes carry it too. With one of these words it
-    /// is no picture of the body in its own values.
+    /// DERIVED alone says little: compressed, resampled and denoised volumes have it too. With one of these values the
+    /// image does not hold the measured values of the body.
     private static let derivations: Set<String> = [
         "MPR", "MIP", "MINIP", "CSA MIP", "CSA MPR", "PROJECTION IMAGE", "MAX_IP", "MIN_IP", "REFORMATTED", "CPR",
         "CURVED", "VOLUME", "VRT", "SSD", "RENDERING", "SUBTRACTION", "SUBTRACT", "SUB", "ADC", "EADC", "FA", "RA",

@@ -1,12 +1,13 @@
 internal import CDCMTK
 internal import CDICOMParser
 
-/// Slices that follow each other and lie in one file.
+/// Consecutive slices that are stored in one file.
 struct SliceRun: Sendable {
-    /// The most frames of a run: enough to make opening the file cheap, few enough for all threads to have one.
+    /// The maximum number of frames of a run: enough to make opening the file cheap, few enough to give every thread
+    /// one.
     private static let mostFrames = 16
 
-    /// The place of the first among all.
+    /// The index of the first slice among all slices.
     let first: Int
     let slices: [DICOMSlice]
 
@@ -63,7 +64,7 @@ final class SliceDecoder {
 
     deinit { cdcmtk_decoder_close(decoder) }
 
-    /// Decodes a slice of this file into `place`, which has as many values as the slice has pixels.
+    /// Decodes a slice of this file into `place`, which has as many elements as the slice has pixels.
     func read(
         _ slice: DICOMSlice,
         rescales: Bool = true,
@@ -92,7 +93,7 @@ final class SliceDecoder {
         guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: slice.path) }
     }
 
-    /// Oddities of the pixel data that were overcome so far.
+    /// Irregularities of the pixel data that could be handled so far.
     var notes: [String] {
         String(cString: cdcmtk_decoder_notes(decoder)).split(separator: "\n").map(String.init)
     }

@@ -1,24 +1,26 @@
 internal import NocturneCore
 import NocturneSystem
 
-/// Slices of one series that belong together, and how they came to.
+/// Slices of one series that belong together, and how they were selected.
 struct SlicePart {
     var slices: [DICOMSlice]
-    /// What tells it from the other parts, for names: "e2", "phase". Empty while it is the whole series.
+    /// The labels that distinguish it from the other parts, for names: "e2", "phase". Empty while it is the whole
+    /// series.
     var labels: [String] = []
-    /// Facts that were used to split, in words.
+    /// Descriptions of the criteria that were used to split.
     var reasons: [String] = []
 }
 
-/// Takes apart what scanners store under one SeriesInstanceUID: echoes, phases of contrast, magnitude and phase …
+/// Splits what scanners store under one SeriesInstanceUID: echoes, contrast phases, magnitude and phase …
 ///
-/// First by what never belongs into one volume (``SeriesSplitCriterion/always``). Then, only where slices repeat positions or
-/// make no even stack, by what tells repetitions apart (``SeriesSplitCriterion/whenRepeated``), and at last by the order in which
-/// they were numbered or taken, if that runs through the same positions again and again. Where nothing fits, the part
-/// stays whole, and its stack says why it is no volume.
+/// First by the criteria that never belong to one volume (``SeriesSplitCriterion/always``). Then, only where slices
+/// repeat positions or do not form an even stack, by the criteria that separate repetitions
+/// (``SeriesSplitCriterion/whenRepeated``), and finally by the order in which the slices were numbered or acquired, if
+/// that order passes through the same positions repeatedly. If no criterion fits, the part is not split, and its stack
+/// states why it is not a volume.
 ///
-/// Parts come in the order of the values they were split by; nothing depends on the order of `slices`. Time goes with
-/// n log n, for each trait looked at.
+/// Parts are sorted by the values they were split by; nothing depends on the order of `slices`. The time is
+/// proportional to n log n for each criterion tried.
 enum SliceSplitting {
     static func parts(_ slices: [DICOMSlice]) -> [SlicePart] {
         var parts = [SlicePart(slices: slices)]
@@ -31,7 +33,7 @@ enum SliceSplitting {
         return parts.flatMap { untangled($0, SeriesSplitCriterion.whenRepeated, depth: 0) }
     }
 
-    /// A part for each value of the trait, or the part as it was.
+    /// One part for each value of the criterion, or the unchanged part.
     private static func split(_ part: SlicePart, by trait: SeriesSplitCriterion) -> [SlicePart] {
         let groups = trait.groups(part.slices)
         guard groups.count > 1 else { return [part] }
@@ -46,8 +48,8 @@ enum SliceSplitting {
         }
     }
 
-    /// Whether a split leaves no crumbs that would hide a fault: every part could be a stack, or nearly all slices are
-    /// in one part, and what is left is told apart from it.
+    /// Whether a split leaves no small remainders that would hide an error: every part could be a stack, or nearly all
+    /// slices are in one part and the remaining slices are clearly separate from it.
     private static func isFair(_ parts: [SlicePart]) -> Bool {
         if parts.allSatisfy({ $0.slices.count > 1 }) { return true }
         let all = parts.reduce(0) { $0 + $1.slices.count }
@@ -61,7 +63,7 @@ enum SliceSplitting {
         let places = SlicePlaces(part.slices)
         guard places.isRepeated else {
             if SliceStack.isEven(part.slices) { return [part] }
-            // Two acquisitions of neighbouring regions: each an even stack, together none.
+            // Two acquisitions of neighbouring regions: each is an even stack, but together they are not.
             for trait in traits where !trait.needsCompleteParts {
                 let split = split(part, by: trait)
                 if split.count > 1, split.allSatisfy({ $0.slices.count > 1 && SliceStack.isEven($0.slices) }) {
@@ -85,8 +87,8 @@ enum SliceSplitting {
         return runs(part, places) ?? [part]
     }
 
-    /// Parts by the order of numbers or times: the first slice of every place, the second, and so on. Only where the
-    /// order runs through all places again and again, or stays at each place before it goes to the next.
+    /// Splits by numbers or times: the first slice of every position, the second, and so on. Only where the order
+    /// passes through all positions repeatedly, or finishes each position before the next one.
     private static func runs(_ part: SlicePart, _ places: SlicePlaces) -> [SlicePart]? {
         for order in SliceOrder.all {
             let keys = part.slices.map(order.key)
@@ -105,9 +107,9 @@ enum SliceSplitting {
     }
 }
 
-/// The distinct places of slices along their common normal.
+/// The distinct positions of slices along their common normal.
 struct SlicePlaces {
-    /// For each slice the number of its place, from 0 upwards along the normal.
+    /// For each slice the index of its position, from 0 upwards along the normal.
     let placeOfSlice: [Int]
     let count: Int
     let mostAtOnePlace: Int
@@ -121,7 +123,8 @@ struct SlicePlaces {
         let order = heights.indices.sorted { heights[$0] < heights[$1] }
         let steps = zip(order, order.dropFirst()).map { heights[$1] - heights[$0] }.filter { $0 > 0.01 }.sorted()
         let usual = steps.isEmpty ? 0 : steps[(steps.count - 1) / 2]
-        // What SliceStack takes for one place; noise of repeated passes may be larger, but never near to a step.
+        // The tolerance with which SliceStack treats positions as equal; noise of repeated passes may be larger, but is
+        // always far below one step.
         let limit = max(0.01, 0.05 * usual)
         var places = [Int](repeating: 0, count: slices.count)
         var (place, here, most) = (-1, 0, 0)
@@ -141,8 +144,8 @@ struct SlicePlaces {
         mostAtOnePlace = most
     }
 
-    /// The slices of each pass through the places, by number; nil where `keys` do not run so. Only the last pass may
-    /// leave places out.
+    /// The slices of each pass through the positions, by number; nil where `keys` do not form passes. Only the last
+    /// pass may omit positions.
     func runs(_ keys: [Double?]) -> [[Int]]? {
         var atPlace = [[(key: Double, slice: Int)]](repeating: [], count: count)
         for (slice, key) in keys.enumerated() {
@@ -153,7 +156,7 @@ struct SlicePlaces {
         for place in atPlace.indices {
             atPlace[place].sort { $0.key < $1.key }
             for (index, entry) in atPlace[place].enumerated() {
-                // Slices of one place that the order does not tell apart.
+                // Slices at one position that the order does not distinguish.
                 if index > 0, entry.key == atPlace[place][index - 1].key { return nil }
                 runs[index].append(entry)
             }
@@ -174,14 +177,14 @@ struct SlicePlaces {
     }
 }
 
-/// An order in which slices were made.
+/// An order in which slices were acquired or numbered.
 struct SliceOrder: Sendable {
     let name: String
     let key: @Sendable (DICOMSlice) -> Double?
 
     static let all = [
         SliceOrder(name: "InstanceNumber (0020,0013)") { slice in
-            // Frames follow each other within a file.
+            // Frames are consecutive within a file.
             slice.instanceNumber.map { Double($0) + Double(slice.frame) / 16_777_216 }
         },
         SliceOrder(name: "AcquisitionTime (0008,0032)") { $0.acquisitionTime },

@@ -4,48 +4,48 @@ internal import NocturneCore
     internal import Glibc
 #endif
 
-/// Slices in order along their normal, and the grid they make.
+/// Slices in order along their normal, and their grid.
 ///
-/// The distance between slices comes from ImagePositionPatient alone: SliceThickness and SpacingBetweenSlices are often
-/// something else. Method: DICOM PS3.3 C.7.6.2.1.1, with x and y negated for RAS+.
+/// The distance between slices is computed from ImagePositionPatient alone: SliceThickness and SpacingBetweenSlices
+/// often differ from it. Method: DICOM PS3.3 C.7.6.2.1.1, with x and y negated for RAS+.
 ///
-/// Positions are rounded decimal texts, so some noise is allowed everywhere: see ``Tolerance``.
+/// Positions are rounded decimal numbers, so all comparisons allow some noise: see ``Tolerance``.
 struct SliceStack {
     let slices: [DICOMSlice]
     let geometry: VolumeGeometry
-    /// What was needed to make the grid orthogonal and even; nil where the slices are the grid's planes.
+    /// The resampling needed to make the grid orthogonal and even; nil where the slices are the grid's planes.
     let correction: StackCorrection?
 
-    /// How far numbers may differ that should be equal.
+    /// The allowed differences between numbers that should be equal.
     enum Tolerance {
         /// Of a direction cosine: 0.06°.
         static let cosine = 1e-3
-        /// Of the length and the angle of one pair of direction vectors.
+        /// For the length of a direction vector and the angle between the two.
         static let orthonormality = 1e-2
-        /// PixelSpacing in mm: from less than a cell of the body has to more than the body.
+        /// PixelSpacing in mm: from less than the size of a cell to more than the size of the body.
         static let pixelSizes = 1e-4...1e4
-        /// Of PixelSpacing, relative.
+        /// PixelSpacing, relative.
         static let pixelSpacing = 1e-4
-        /// Of one step against the usual step: 1 % of it, or 0.01 mm, what two-digit positions leave.
+        /// One step compared with the usual step: 1 % of it, or 0.01 mm, the rounding of two-digit positions.
         static func step(_ usual: Double) -> Double { max(0.01 * usual, 0.01) + 1e-9 }
-        /// Of a slice against an even grid, in steps: small errors of one sign must not add up.
+        /// A slice compared with an even grid, in steps: small errors of the same sign must not add up.
         static let drift = 0.1
-        /// Of the lean of the stack. Less is kept, exactly, in the affine.
+        /// The tilt of the stack. A smaller tilt is stored exactly in the affine.
         static let leanDegrees = 0.1
-        /// Of a slice's sideways place in mm: a tenth of a pixel, or 0.05 mm.
+        /// A slice's sideways position in mm: a tenth of a pixel, or 0.05 mm.
         static func sideways(_ pixel: Double) -> Double { max(0.1 * pixel, 0.05) }
     }
 
-    /// A stack that is no volume as it is.
+    /// A stack that is not a volume in its stored form.
     struct Fault: Error {
         let error: DICOMReadError
-        /// What would make it a volume, if that is possible.
+        /// The correction that would make it a volume, if there is one.
         let correction: StackCorrection?
     }
 
     /// - Parameters:
-    ///   - slices: at least one, each of which ``ObjectCheck`` has passed.
-    ///   - corrects: whether a stack that leans or is uneven is resampled instead of refused.
+    ///   - slices: at least one; each has passed ``ObjectCheck``.
+    ///   - corrects: whether a tilted or uneven stack is resampled instead of refused.
     init(of slices: [DICOMSlice], corrects: Bool = false) throws(Fault) {
         do {
             let frame = try StackFrame(of: slices)
@@ -87,12 +87,12 @@ struct SliceStack {
         }
     }
 
-    /// Whether the slices make a volume as they are.
+    /// Whether the slices form a volume without correction.
     static func isEven(_ slices: [DICOMSlice]) -> Bool { (try? SliceStack(of: slices)) != nil }
 
     private typealias StackFault = (code: DICOMReadError.Code, detail: String)
 
-    /// Steps that are not the usual one. Slices are counted from 1.
+    /// Steps that differ from the usual step. Slices are counted from 1.
     private static func stepFaults(_ stack: [StackFrame.Placed]) -> [StackFault] {
         let usual = StackFrame.usualStep(stack)
         let odd = stack.indices.dropFirst().filter {
@@ -119,7 +119,7 @@ struct SliceStack {
         return [(.spacingNotUniform, "slices lie up to \(figure(most)) steps off an even grid of \(figure(step)) mm")]
     }
 
-    /// A stack whose slices are shifted against each other along their own plane.
+    /// A stack whose slices are shifted relative to each other in their plane.
     private static func leanFaults(_ frame: StackFrame) -> [StackFault] {
         let (stack, normal, pixel) = (frame.stack, frame.normal, min(frame.pixel.x, frame.pixel.y))
         let whole = stack[stack.count - 1].position - stack[0].position

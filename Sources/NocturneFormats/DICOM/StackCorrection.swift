@@ -4,25 +4,25 @@ public import NocturneCore
     internal import Glibc
 #endif
 
-/// How a stack that leans, or whose slices are unevenly spaced, is put on an upright and even grid.
+/// How a tilted or unevenly spaced stack is resampled to an orthogonal and even grid.
 ///
-/// Method: that of dcm2niix. A leaning stack is sheared in plane: each slice is moved by what its position says, by
-/// linear interpolation, on a matrix enlarged by the whole shift. Uneven slices are interpolated linearly between
-/// neighbours, at the shortest distance that occurs. Where no slice reaches, the least stored value is put.
+/// Method: that of dcm2niix. A tilted stack is sheared in plane: each slice is shifted according to its position, by
+/// linear interpolation, on a matrix enlarged by the total shift. Uneven slices are interpolated linearly between
+/// neighbours, at the shortest distance that occurs. Voxels outside all slices get the smallest stored value.
 public struct StackCorrection: Sendable, Hashable {
     /// Columns, rows and slices as stored.
     public let storedShape: VolumeShape
-    /// The upright, even grid; RAS+ mm.
+    /// The orthogonal, even grid; RAS+ mm.
     public let geometry: VolumeGeometry
-    /// The angle between the stack and its slices' normal; 0 where that is small enough to be kept in the affine.
+    /// The angle between the stack and its slices' normal; 0 if it is small enough to be stored in the affine.
     public let tiltDegrees: Double
     /// The shortest and the longest distance of neighbouring slices along their normal, in mm.
     public let shortestStep: Double
     public let longestStep: Double
-    /// Planes of the grid at whose place no slice was stored.
+    /// Planes of the grid at whose positions no slice was stored.
     public let interpolatedPlanes: Int
 
-    /// Where the first pixel of each stored slice lies in the grid, in pixels along i and j; never negative.
+    /// The position of the first pixel of each stored slice in the grid, in pixels along i and j; never negative.
     let shifts: [SIMD2<Double>]
     /// The slice at or below each plane of the grid, and the weight of the slice above it.
     let planes: [Plane]
@@ -32,23 +32,23 @@ public struct StackCorrection: Sendable, Hashable {
         var weight: Double
     }
 
-    /// Why a stack is too far from a volume.
+    /// Why a stack cannot be corrected.
     struct Impossible: Error {
         let detail: String
     }
 
-    /// Bounds of what is resampled. Beyond, the picture would be made rather than moved.
+    /// Limits of the correction. Beyond them, most of the image would be interpolated rather than moved.
     enum Limit {
         static let tiltDegrees = 45.0
-        /// Of one step against the longer of its neighbours: one slice may be missing.
+        /// One step relative to the longer of its neighbours: one slice may be missing.
         static let gap = 2.05
         /// Planes of the grid for each stored slice.
         static let planes = 3
-        /// Pixels that a slice may be moved by.
+        /// The maximum shift of a slice in pixels.
         static let shift = 1e6
     }
 
-    /// The correction in words, with its figures.
+    /// A description of the correction, with its figures.
     public var words: String {
         var words: [String] = []
         if tiltDegrees > 0 { words.append("tilt of \(figure(tiltDegrees))° sheared out") }
@@ -71,7 +71,7 @@ public struct StackCorrection: Sendable, Hashable {
         shortestStep = steps.min() ?? 0
         longestStep = steps.max() ?? 0
 
-        // What each slice is moved in its plane, in mm, against standing on the first.
+        // The in-plane shift of each slice in mm, relative to a position perpendicular to the first slice.
         let sideways = stack.map { $0.position - first.position - frame.normal * ($0.height - first.height) }
         let lean = (sideways.last ?? .zero) / extent
         let pixel = min(frame.pixel.x, frame.pixel.y)
@@ -122,18 +122,18 @@ public struct StackCorrection: Sendable, Hashable {
     private static func shifts(
         _ pixels: [Double]
     ) throws(Impossible) -> (shifts: [Double], start: Int, growth: Int) {
-        // Also false for what is not a number.
+        // Also false for NaN.
         guard pixels.allSatisfy({ abs($0) <= Limit.shift }) else {
             throw Impossible(detail: "its slices lie more than \(figure(Limit.shift)) pixels beside each other")
         }
-        // A hundredth of a pixel is noise, and not worth another column.
+        // A hundredth of a pixel is noise and does not justify another column.
         let low = Int(((pixels.min() ?? 0) + 0.01).rounded(.down))
         let high = Int(((pixels.max() ?? 0) - 0.01).rounded(.up))
         guard low < high else { return (pixels.map { _ in 0 }, 0, 0) }
         return (pixels.map { min(max($0 - Double(low), 0), Double(high - low)) }, low, high - low)
     }
 
-    /// The planes of an even grid from the first height, which is 0, to the last; and their distance.
+    /// The planes of an even grid from the first height, which is 0, to the last one; and their distance.
     private static func planes(
         of heights: [Double],
         steps: [Double]
@@ -147,7 +147,7 @@ public struct StackCorrection: Sendable, Hashable {
                     + "interpolated"
             )
         }
-        // Even steps but for noise: their mean, not the shortest of them.
+        // The steps are even except for noise: use their mean, not the shortest one.
         let usual = steps.sorted()[(steps.count - 1) / 2]
         let isEven = steps.allSatisfy { abs($0 - usual) <= SliceStack.Tolerance.step(usual) }
         let shortest = isEven ? extent / Double(steps.count) : steps.min() ?? 0

@@ -4,9 +4,9 @@ internal import NocturneCore
     internal import Glibc
 #endif
 
-/// Slices of one plane and matrix in order along their normal, each at a place of its own.
+/// Slices with a common orientation and matrix, in order along their normal, each at a different position.
 struct StackFrame {
-    /// A slice and where it lies along the normal, in mm.
+    /// A slice and its position along the normal in mm.
     struct Placed {
         let slice: DICOMSlice
         let position: SIMD3<Double>
@@ -17,7 +17,7 @@ struct StackFrame {
     let row: SIMD3<Double>
     let column: SIMD3<Double>
     let normal: SIMD3<Double>
-    /// mm between columns, between rows.
+    /// Distance in mm between columns and between rows.
     let pixel: SIMD2<Double>
     let columns: Int
     let rows: Int
@@ -49,14 +49,14 @@ struct StackFrame {
         try Self.checkDuplicates(stack)
     }
 
-    /// The grid whose planes are the slices: straight from the first to the last.
+    /// The grid whose planes are the slices: a straight line from the first to the last one.
     func geometry() throws(DICOMReadError) -> VolumeGeometry {
         let step = (stack[stack.count - 1].position - stack[0].position) / Double(stack.count - 1)
         return try geometry(x: columns, y: rows, z: stack.count, step: step, origin: stack[0].position)
     }
 
     /// - Parameters:
-    ///   - step: from one plane to the next, LPS+ mm.
+    ///   - step: the vector from one plane to the next, LPS+ mm.
     ///   - origin: the centre of the first voxel, LPS+ mm.
     func geometry(
         x: Int,
@@ -73,7 +73,7 @@ struct StackFrame {
             )
         }
         let lps = Affine(columnI: row * pixel.x, columnJ: column * pixel.y, columnK: step, translation: origin)
-        // The step comes from positions, for which a file may have any numbers.
+        // The step is computed from positions, for which a file may contain any numbers.
         guard lps.isFinite, length(step).isFinite, let inverse = lps.inverse, inverse.isFinite else {
             throw DICOMReadError(
                 .positionsInvalid,
@@ -105,7 +105,7 @@ struct StackFrame {
         return (unit(row), unit(column))
     }
 
-    /// Size, pixel spacing and orientation are those of the first slice in all.
+    /// All slices have the size, pixel spacing and orientation of the first one.
     private static func checkAlike(_ slices: [DICOMSlice]) throws(DICOMReadError) {
         let first = slices[0]
         let spacing = SIMD2(first.columnSpacing ?? 0, first.rowSpacing ?? 0)
@@ -164,7 +164,7 @@ struct StackFrame {
                         && abs(other.column[$0] - column[$0]) <= SliceStack.Tolerance.cosine
                 }
             }
-            // More than a hundred are not told apart: the search would take the square of their number.
+            // At most a hundred are distinguished, because the search time is quadratic in their number.
             if !isKnown, found.count < 100 {
                 found.append((row, column, unit(cross(row, column)), slice.object.path))
             }
@@ -216,14 +216,14 @@ struct StackFrame {
 }
 
 extension DICOMSlice {
-    /// Whether both claim to be the same slice of the same object.
+    /// Whether both have the identifiers of the same slice of the same object.
     func isCopy(of other: DICOMSlice) -> Bool {
         !object.sopInstanceUID.isEmpty && object.sopInstanceUID == other.object.sopInstanceUID
             && frame == other.frame && tile == other.tile
     }
 }
 
-/// A number for a message: at most four digits after the point.
+/// A number for a message: at most four decimal places.
 func figure(_ value: Double) -> String {
     guard value.isFinite, abs(value) < 1e12 else { return "\(value)" }
     let rounded = (value * 10_000).rounded() / 10_000

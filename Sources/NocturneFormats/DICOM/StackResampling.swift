@@ -2,14 +2,14 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// The voxels of a stack on the grid of its ``StackCorrection``.
+/// Resamples the voxels of a stack to the grid of its ``StackCorrection``.
 struct StackResampling {
     let correction: StackCorrection
 
-    /// Moves and interpolates the slices of `stored`, which has the correction's stored shape.
+    /// Shifts and interpolates the slices of `stored`, which has the correction's stored shape.
     ///
-    /// Each voxel is a sum in double of at most eight stored ones, so the result does not depend on threads. 4 bytes for
-    /// each voxel of the result; the flag is looked at before each plane.
+    /// Each voxel is a sum in double of at most eight stored ones, so the result does not depend on threads. Needs 4
+    /// bytes per voxel of the result; the flag is checked before each plane.
     /// - Throws: `CancelledError`; `AllocationError`.
     func voxels(of stored: FrozenVoxels<Float>, scope: ComputeScope) throws -> FrozenVoxels<Float> {
         let shape = correction.geometry.shape
@@ -17,7 +17,8 @@ struct StackResampling {
         var result = try VoxelBuffer<Float>(count: shape.count)
         try stored.withUnsafeBufferPointer { stored in
             try result.withUnsafeMutableBufferPointer { result in
-                // Unsafe only in name: each index writes its own plane, and forEach ends before the pointers do.
+                // Safe despite the keyword: each index writes only its own plane, and forEach returns before the
+                // pointers become invalid.
                 nonisolated(unsafe) let (stored, result) = (stored, result)
                 try scope.forEach(shape.z) { k in
                     let plane = UnsafeMutableBufferPointer(
@@ -30,7 +31,7 @@ struct StackResampling {
         return result.frozen()
     }
 
-    /// The least value: air in CT, no signal in MR.
+    /// The smallest value: air in CT, no signal in MR.
     private func least(_ stored: FrozenVoxels<Float>, scope: ComputeScope) throws -> Float {
         let shape = correction.storedShape
         var leasts = [Float](repeating: .infinity, count: shape.z)
@@ -74,16 +75,16 @@ struct StackResampling {
         }
     }
 
-    /// One stored slice, moved by a shift that is the same for all its pixels.
+    /// A row of a stored slice, shifted by the same amount for all its pixels.
     private struct Row {
         let whole: SIMD2<Int>
-        /// The weights of the pixel at the whole shift before, and of the next one.
+        /// The weights of the pixel at the integer shift before, and of the next one.
         let part: SIMD2<Double>
         let shape: VolumeShape
         let pixels: UnsafeBufferPointer<Float>
 
         init(_ shift: SIMD2<Double>, _ shape: VolumeShape, _ stored: UnsafeBufferPointer<Float>, slice: Int) {
-            // A voxel of the grid lies between pixel (index - whole) and the one after it.
+            // A voxel of the grid is between pixel (index - whole) and the next one.
             let up = SIMD2(shift.x.rounded(.up), shift.y.rounded(.up))
             whole = SIMD2(Int(up.x), Int(up.y))
             part = up - shift

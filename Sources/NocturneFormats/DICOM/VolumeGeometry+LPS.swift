@@ -1,10 +1,10 @@
 internal import NocturneCore
 
 extension VolumeGeometry {
-    /// From the map to DICOM's frame, LPS+ mm.
+    /// From the map to DICOM's coordinate system, LPS+ mm.
     init(shape: VolumeShape, lps: Affine) {
         let ras = lps.flippedBetweenRASAndLPS
-        // Adding zero makes -0, which the flip leaves behind, a plain 0.
+        // Adding zero converts -0, which results from the sign change, to 0.
         let zero = SIMD3<Double>.zero
         self.init(
             shape: shape,

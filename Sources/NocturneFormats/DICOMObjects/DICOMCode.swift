@@ -1,6 +1,6 @@
 import NocturneSystem
 
-/// A coded concept: what something is, in the words of a coding scheme.
+/// A coded concept: the meaning of something, as a code of a coding scheme.
 public struct DICOMCode: Hashable, Sendable {
     /// For instance "SCT" (SNOMED CT) or "DCM".
     public let scheme: String
@@ -13,25 +13,25 @@ public struct DICOMCode: Hashable, Sendable {
         self.meaning = meaning
     }
 
-    /// The category of organs and their parts (CID 7150).
+    /// The category of organs and parts of organs (CID 7150).
     public static let anatomicalStructure = DICOMCode(
         scheme: "SCT",
         value: "123037004",
         meaning: "Anatomical Structure"
     )
 
-    /// A concept of the house's own for something that no scheme was asked about.
+    /// A private concept for something that has no code from a coding scheme.
     ///
-    /// Schemes that begin with 99 are private (PS3.3 8.2).
+    /// Coding schemes whose names begin with 99 are private (PS3.3 8.2).
     public static func uncoded(_ name: String) -> DICOMCode {
         DICOMCode(scheme: "99NOCTURNE", value: asciiText(name, limit: 16), meaning: name)
     }
 }
 
-/// `text` in the one repertoire that every character set of the standard contains.
+/// Converts `text` to ASCII, the set that every character set of the standard contains.
 ///
-/// Objects keep the character set of the image they were made of, in which only ASCII is sure to mean the same. Other
-/// characters, backslashes and control characters become "_". Never empty.
+/// Objects keep the character set of their source image, in which only ASCII is certain to have the same meaning. Other
+/// characters, backslashes and control characters become "_". The result is never empty.
 func asciiText(_ text: String, limit: Int) -> String {
     var bytes: [UInt8] = []
     for scalar in text.unicodeScalars.prefix(limit) {

@@ -2,11 +2,11 @@
     internal import Glibc
 #endif
 
-/// The colour in which something is shown, in eight-bit sRGB.
+/// A display colour, in eight-bit sRGB.
 ///
-/// Segmentations keep it as CIELab under D50, the profile connection space (PS3.3 C.10.7.1.1): L from 0 to 100, a and b
-/// from -128 to 127, each over 16 bits. The conversion is that of sRGB (IEC 61966-2-1), adapted from D65 to D50 after
-/// Bradford. Every one of the 16.7 million colours comes back from its own 16 bits exactly.
+/// Segmentations store it as CIELab under D50, the profile connection space (PS3.3 C.10.7.1.1): L from 0 to 100, a and
+/// b from -128 to 127, each scaled to 16 bits. The conversion is that of sRGB (IEC 61966-2-1), adapted from D65 to D50
+/// by the Bradford method. Each of the 16.7 million colours is restored exactly from its 16-bit values.
 public struct DICOMDisplayColor: Hashable, Sendable {
     public let red: UInt8
     public let green: UInt8

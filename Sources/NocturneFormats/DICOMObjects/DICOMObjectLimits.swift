@@ -1,4 +1,4 @@
-/// How much of an object is read. What claims more is refused before memory is taken for it.
+/// Limits for reading an object. A file that exceeds them is refused before memory is allocated for it.
 public struct DICOMObjectLimits: Hashable, Sendable {
     /// Frames of a segmentation.
     public var frames: Int
@@ -10,7 +10,7 @@ public struct DICOMObjectLimits: Hashable, Sendable {
     public var points: Int
     /// Voxels of one mask volume.
     public var voxels: Int
-    /// Label volumes that overlapping segments are spread over.
+    /// Label volumes used to store overlapping segments.
     public var volumes: Int
 
     public init(

@@ -1,7 +1,7 @@
-/// A slice of the grid in its file.
+/// A slice of the grid and its source file.
 public struct DICOMSourceSlice: Hashable, Sendable {
     public let path: String
-    /// Of a multi-frame object, from 0; 0 otherwise.
+    /// Frame index of a multi-frame object, from 0; 0 otherwise.
     public let frame: Int
 
     public init(path: String, frame: Int = 0) {
@@ -10,13 +10,13 @@ public struct DICOMSourceSlice: Hashable, Sendable {
     }
 }
 
-/// What an object says of how it was made.
+/// How an object was made, as written into the object.
 public struct DICOMObjectMaker: Hashable, Sendable {
     /// Name and version of the program.
     public var software: String
     /// Name and version of the model.
     public var algorithm: String
-    /// What the list of series shows.
+    /// The series description shown in lists of series.
     public var description: String
 
     public init(software: String, algorithm: String, description: String) {

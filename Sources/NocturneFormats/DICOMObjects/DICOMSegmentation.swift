@@ -3,15 +3,15 @@ public import NocturneCore
 /// A DICOM segmentation (SEG) with its masks.
 public struct DICOMSegmentation: Sendable {
     public enum Kind: String, Sendable, CaseIterable {
-        /// One bit a pixel and frame.
+        /// One bit per pixel and frame.
         case binary
-        /// Probability or occupancy; a voxel belongs to the segment from half of the largest value on.
+        /// Probability or occupancy; a voxel belongs to the segment if its value is at least half of the largest value.
         case fractional
-        /// The number of the segment in each pixel.
+        /// Each pixel stores the number of its segment.
         case labelMap
     }
 
-    /// A segment, in the order of the object.
+    /// A segment. Segments are in the order of the object.
     public struct Segment: Hashable, Sendable {
         /// SegmentNumber: the value in the masks.
         public var number: UInt16
@@ -29,12 +29,13 @@ public struct DICOMSegmentation: Sendable {
     }
 
     public var kind: Kind
-    /// Of all masks: i = column, j = row, k along row direction × column direction; RAS+ mm.
+    /// The grid of all masks: i = column, j = row, k along row direction × column direction; RAS+ mm.
     public var geometry: VolumeGeometry
-    /// Whether the distance of the slices is only stated, since all frames lie on one slice.
+    /// Whether the slice distance is only stated, not measured, because all frames are on one slice.
     public var isSingleSlice: Bool
     public var segments: [Segment]
-    /// Label volumes whose values are segment numbers. More than one where segments overlap; the segments of each do not.
+    /// Label volumes whose values are segment numbers. More than one where segments overlap; the segments within each
+    /// volume do not.
     public var masks: [LabelVolume]
     public var studyInstanceUID: String
     public var seriesInstanceUID: String
@@ -42,6 +43,6 @@ public struct DICOMSegmentation: Sendable {
     public var frameOfReferenceUID: String
     /// The series that was segmented; empty when the object names none.
     public var referencedSeriesUID: String
-    /// Facts worth a line in a report that hinder nothing.
+    /// Remarks for a report that do not prevent reading.
     public var notes: [String]
 }

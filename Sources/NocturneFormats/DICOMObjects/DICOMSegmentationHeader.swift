@@ -2,14 +2,15 @@ internal import CDCMTK
 public import NocturneCore
 import NocturneSystem
 
-/// What a DICOM segmentation says before its pixels are read.
+/// The contents of a DICOM segmentation that are known before its pixels are read.
 public struct DICOMSegmentationHeader: Sendable {
     public var kind: DICOMSegmentation.Kind
-    /// Of all masks, as ``DICOMSegmentation/geometry``.
+    /// The grid of all masks, as ``DICOMSegmentation/geometry``.
     public var geometry: VolumeGeometry
-    /// In the order of the object; nothing is known of their voxels.
+    /// In the order of the object; their voxels have not been read.
     public var segments: [DICOMSegmentation.Segment]
-    /// The most label volumes that overlapping segments can need: one where no two of them have frames on one slice.
+    /// The maximum number of label volumes that overlapping segments can need: one where no two segments have frames on
+    /// the same slice.
     public var mostVolumes: Int
     public var frameOfReferenceUID: String
     /// The series that was segmented; empty when the object names none.
@@ -17,8 +18,9 @@ public struct DICOMSegmentationHeader: Sendable {
 }
 
 extension DICOMSegmentationReader {
-    /// Reads all but the pixels.
-    /// - Parameter grid: as for ``read(path:on:limits:flag:)``, which lays frames on it or throws in the same way.
+    /// Reads everything except the pixels.
+    /// - Parameter grid: as for ``read(path:on:limits:flag:)``: the frames are placed on it, or the same error is
+    ///   thrown.
     /// - Throws: ``DICOMReadError``.
     public static func readHeader(
         path: String,

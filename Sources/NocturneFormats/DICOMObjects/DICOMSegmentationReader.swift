@@ -5,17 +5,19 @@ public import NocturneSystem
 
 /// Reads DICOM segmentations (SEG): BINARY, FRACTIONAL and LABELMAP.
 ///
-/// Frames uncompressed (bits without gaps too), deflated as a whole or one by one, RLE, JPEG 2000, JPEG-LS and JPEG
-/// lossless; in any order, sparse, with planes shared or missing.
+/// Frames may be uncompressed (also bits without padding), deflated as a whole or individually, RLE, JPEG 2000, JPEG-LS
+/// or JPEG lossless. They may be in any order and sparse, and planes may be shared or missing.
 public enum DICOMSegmentationReader {
     /// Reads one object with its masks.
     ///
-    /// Safe for hostile files: what the header claims is checked against the limits and the file before memory is taken.
+    /// Safe for hostile files: the sizes in the header are checked against the limits and the file before memory is
+    /// allocated.
     /// - Parameters:
-    ///   - grid: the grid of the masks, with the pixels of the frames, for instance that of the series which was
-    ///     segmented. Nil for the planes from the first to the last frame.
+    ///   - grid: the grid of the masks, whose pixels are those of the frames, for instance the grid of the series that
+    ///     was segmented. Nil for the planes from the first to the last frame.
     /// - Throws: ``DICOMReadError``; `CancelledError`.
-    /// - Complexity: every frame is decoded twice where there is one for each segment. 2 bytes a voxel and mask volume.
+    /// - Complexity: every frame is decoded twice if each segment has its own frames. 2 bytes per voxel and mask
+    ///   volume.
     public static func read(
         path: String,
         on grid: VolumeGeometry? = nil,

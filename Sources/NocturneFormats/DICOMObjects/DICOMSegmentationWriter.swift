@@ -6,13 +6,13 @@ public import NocturneSystem
 
 /// A label to be written as a segment.
 public struct DICOMSegment: Hashable, Sendable {
-    /// In the label volume; never 0.
+    /// The value in the label volume; never 0.
     public var value: UInt16
     public var label: String
     public var color: DICOMDisplayColor
-    /// What sort of thing it is.
+    /// The category of the segmented object.
     public var category: DICOMCode
-    /// What it is.
+    /// The type of the segmented object.
     public var type: DICOMCode
 
     public init(
@@ -32,25 +32,26 @@ public struct DICOMSegment: Hashable, Sendable {
 
 /// Writes label volumes as DICOM segmentations (SEG) of type BINARY.
 ///
-/// One frame for every slice that a segment reaches, bits packed without gaps, in the order of segments, then slices.
-/// Positions are those of the source slices, word for word; every frame refers to its source image, and all source
-/// images are listed. Patient and study are copied from the first source inside the C++ shim and nowhere seen. The UIDs
-/// follow from the fingerprint and dates from the source, so the same input gives the same bytes.
+/// One frame for every slice that contains a segment, bits packed without padding, ordered by segment, then slice.
+/// Positions are copied from the source slices without change; every frame refers to its source image, and all source
+/// images are listed. Patient and study are copied from the first source inside the C++ shim and are not visible
+/// outside it. The UIDs are derived from the fingerprint and the dates from the source, so the same input gives the
+/// same bytes.
 public enum DICOMSegmentationWriter {
     /// Writes the segments that have voxels.
     ///
     /// - Parameters:
     ///   - labels: on the grid of the sources: i = column, j = row, k = slice.
-    ///   - segments: values that are not in the volume are passed over, values without a segment too.
+    ///   - segments: values that are not in the volume are skipped, and so are voxel values without a segment.
     ///   - sources: one for each k.
-    ///   - fingerprint: of source, model and options: what the UIDs are made of.
-    ///   - path: is replaced when it exists.
-    ///   - bytes: the most that the frames may take; more is an error.
+    ///   - fingerprint: of source, model and options: the UIDs are derived from it.
+    ///   - path: replaced if it exists.
+    ///   - bytes: the maximum size of all frames; a larger size is an error.
     /// - Returns: the values that were written; segment number n is the n-th of them. When it is empty, no file was
-    ///   written, since an object without frames is none.
+    ///   written, because an object without frames is invalid.
     /// - Throws: ``DICOMWriteError``.
-    /// - Complexity: two passes over the voxels and one more for every frame. One bit a pixel of a frame stays in memory
-    ///   until the file is written. The headers of all sources are read.
+    /// - Complexity: two passes over the voxels and one more for every frame. One bit per pixel of each frame stays in
+    ///   memory until the file is written. The headers of all sources are read.
     @discardableResult
     public static func write(
         _ labels: LabelVolume,
@@ -99,7 +100,7 @@ public enum DICOMSegmentationWriter {
         return kept.map { segments[$0].value }
     }
 
-    /// What the elements of a frame take in memory, while written and while read again.
+    /// The memory for the elements of a frame, both while writing and while reading.
     private static let bytesPerFrame = 12288
 
     private struct Frame: Sendable {
@@ -107,7 +108,7 @@ public enum DICOMSegmentationWriter {
         let slice: Int
     }
 
-    /// Whether a segment reaches a slice, at `slice * segments.count + segment`.
+    /// Whether a segment has voxels in a slice, at `slice * segments.count + segment`.
     private static func presence(
         of segments: [DICOMSegment],
         in labels: LabelVolume,
@@ -159,7 +160,7 @@ public enum DICOMSegmentationWriter {
         guard code == 0 else { throw DICOMWriteError(code, error, path: builder.path) }
     }
 
-    /// Frames in eights: these begin at whole bytes, whatever the number of pixels.
+    /// Frames are processed in groups of eight, which start at whole bytes whatever the number of pixels.
     private static func fillBits(
         of frames: [Frame],
         from labels: LabelVolume,

@@ -2,13 +2,13 @@
 public struct DICOMStructureSet: Sendable {
     /// A closed planar contour.
     public struct Contour: Sendable {
-        /// RAS+ mm; the last is joined to the first. At least three.
+        /// RAS+ mm; the last point is connected to the first. At least three.
         public var points: [SIMD3<Double>]
         /// The image it was drawn on; empty when the object names none.
         public var imageUID: String
     }
 
-    /// What is outlined. Where contours of one plane lie in each other, even and odd decide what is inside.
+    /// An outlined region. Where contours of one plane are nested, the even-odd rule decides what is inside.
     public struct Region: Sendable {
         /// ROINumber.
         public var number: Int
@@ -16,7 +16,7 @@ public struct DICOMStructureSet: Sendable {
         public var description: String
         public var color: DICOMDisplayColor?
         public var code: DICOMCode?
-        /// What it is for the treatment, e.g. "ORGAN" or "GTV"; often empty.
+        /// The role of the region in treatment planning, e.g. "ORGAN" or "GTV"; often empty.
         public var interpretedType: String
         public var frameOfReferenceUID: String
         public var contours: [Contour]
@@ -27,13 +27,13 @@ public struct DICOMStructureSet: Sendable {
     public var frameOfReferenceUID: String
     /// The series it was drawn on; empty when the object names none.
     public var referencedSeriesUID: String
-    /// The SOPInstanceUIDs of all images that are referred to, in the order of the object, each once.
+    /// The SOPInstanceUIDs of all referenced images, in the order of the object, without repetition.
     public var referencedImageUIDs: [String]
     public var regions: [Region]
-    /// Contours that were left out and why, and other facts worth a line in a report.
+    /// Contours that were omitted and why, and other remarks for a report.
     public var notes: [String]
 
-    /// Images the contours refer to that are not among those which are there.
+    /// Images that the contours refer to but that are not among the given ones.
     public func missingImages(among instanceUIDs: Set<String>) -> [String] {
         referencedImageUIDs.filter { !instanceUIDs.contains($0) }
     }

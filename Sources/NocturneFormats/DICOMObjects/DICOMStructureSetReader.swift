@@ -7,12 +7,12 @@ public import NocturneSystem
 public enum DICOMStructureSetReader {
     /// Reads regions with their closed planar contours (CLOSED_PLANAR and CLOSEDPLANAR_XOR).
     ///
-    /// Points and open contours have no inside: they are noted and left out, and so are contours of fewer than three
-    /// points or of coordinates that are not whole points. No image is looked at.
+    /// Points and open contours have no inside: they are noted and omitted, and so are contours with fewer than three
+    /// points or with coordinates that do not form complete points. No image is read.
     ///
-    /// Safe for hostile files: coordinates are counted as they are read.
+    /// Safe for hostile files: coordinates are counted while they are read.
     /// - Throws: ``DICOMReadError``.
-    /// - Complexity: 24 bytes a point, and the file's own bytes while it is read.
+    /// - Complexity: 24 bytes per point, plus the file's own bytes while it is read.
     public static func read(
         path: String,
         limits: DICOMObjectLimits = DICOMObjectLimits(),
@@ -54,7 +54,7 @@ public enum DICOMStructureSetReader {
         )
     }
 
-    /// Contours that are not read, by the reason.
+    /// Counts of contours that were omitted, by reason.
     struct LeftOut {
         private var counts: [(reason: String, count: Int)] = []
 
@@ -72,7 +72,7 @@ public enum DICOMStructureSetReader {
     }
 }
 
-/// An open structure set. One thread at a time.
+/// An open structure set. To be used by one thread at a time.
 struct StructureFile: ~Copyable {
     let file: OpaquePointer
     let path: String
@@ -127,7 +127,7 @@ struct StructureFile: ~Copyable {
         return (region, facts.contours)
     }
 
-    /// Nil for what has no inside; the reason is then counted.
+    /// Nil for a contour without an inside; the reason is then counted.
     func contour(
         _ index: Int,
         of region: Int,
@@ -153,7 +153,7 @@ struct StructureFile: ~Copyable {
         var points: [SIMD3<Double>] = []
         points.reserveCapacity(facts.count / 3)
         for place in stride(from: 0, to: facts.count, by: 3) {
-            // LPS to RAS; adding zero makes -0 a plain 0.
+            // LPS to RAS; adding zero converts -0 to 0.
             let point = SIMD3(-numbers[place], -numbers[place + 1], numbers[place + 2]) + SIMD3<Double>.zero
             if points.last != point { points.append(point) }
         }

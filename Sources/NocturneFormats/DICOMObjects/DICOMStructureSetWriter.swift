@@ -6,7 +6,7 @@ public import NocturneSystem
 
 /// A region to be written: closed contours on the slices of the grid.
 public struct DICOMContouredRegion: Sendable {
-    /// A closed polygon on slice `slice`; the last point is joined to the first.
+    /// A closed polygon on slice `slice`; the last point is connected to the first.
     public struct Contour: Sendable {
         public var slice: Int
         /// In indices: (column, row), pixel centres at whole numbers.
@@ -21,7 +21,8 @@ public struct DICOMContouredRegion: Sendable {
     public var name: String
     public var color: DICOMDisplayColor
     public var code: DICOMCode?
-    /// Holes are joined to what they lie in by a channel of no width, as the standard has it for CLOSED_PLANAR.
+    /// Holes are connected to the surrounding contour by a channel of zero width, as the standard specifies for
+    /// CLOSED_PLANAR.
     public var contours: [Contour]
 
     public init(name: String, color: DICOMDisplayColor, code: DICOMCode? = nil, contours: [Contour]) {
@@ -35,19 +36,19 @@ public struct DICOMContouredRegion: Sendable {
 /// Writes contours as a DICOM structure set (RTSTRUCT).
 ///
 /// Every contour refers to the source image of its slice, and all source images are listed. Patient, study, UIDs and
-/// dates: as ``DICOMSegmentationWriter``. Coordinates have four digits after the point. The object is written with
-/// implicit representations, which alone hold contours of more than 64 KiB.
+/// dates are handled as in ``DICOMSegmentationWriter``. Coordinates have four decimal places. The object is written
+/// with implicit value representations, the only ones that can store contours of more than 64 KiB.
 public enum DICOMStructureSetWriter {
     /// Writes the regions that have contours.
     ///
     /// - Parameters:
     ///   - geometry: the grid of the sources: i = column, j = row, k = slice, RAS+ mm.
     ///   - sources: one for each k.
-    ///   - fingerprint: of source, model and options: what the UIDs are made of.
-    ///   - path: is replaced when it exists.
+    ///   - fingerprint: of source, model and options: the UIDs are derived from it.
+    ///   - path: replaced if it exists.
     /// - Returns: whether there was a region with contours; otherwise no file was written.
     /// - Throws: ``DICOMWriteError``.
-    /// - Complexity: about 60 bytes of memory and 25 of file for each point. The headers of all sources are read.
+    /// - Complexity: about 60 bytes of memory and 25 bytes of file per point. The headers of all sources are read.
     @discardableResult
     public static func write(
         _ regions: [DICOMContouredRegion],

@@ -2,8 +2,8 @@ internal import CDCMTK
 internal import CDICOMParser
 public import NocturneSystem
 
-/// Why a segmentation or a structure set was not written. The path is that of the source image at fault, otherwise of the
-/// file that was to be written.
+/// Why a segmentation or a structure set was not written. The path is that of the source image that caused the error,
+/// or else that of the file to be written.
 public typealias DICOMWriteError = FileFormatError<DICOMWriteErrorCode>
 
 /// The kind of a ``DICOMWriteError``. New kinds may be added.
@@ -14,22 +14,22 @@ public struct DICOMWriteErrorCode: RawRepresentable, Hashable, Sendable, CustomS
 
     /// A source image cannot be read again.
     public static let sourceNotReadable = DICOMWriteErrorCode(rawValue: "sourceNotReadable")
-    /// A source image has no UID that something could refer to.
+    /// A source image has no UID to refer to.
     public static let missingElement = DICOMWriteErrorCode(rawValue: "missingElement")
-    /// The source images are not of one study and one frame of reference.
+    /// The source images do not all belong to one study and one frame of reference.
     public static let sourcesDiffer = DICOMWriteErrorCode(rawValue: "sourcesDiffer")
-    /// The voxels do not lie on the source images.
+    /// The voxels are not on the grid of the source images.
     public static let gridDiffers = DICOMWriteErrorCode(rawValue: "gridDiffers")
-    /// More than one object may hold.
+    /// The data exceeds the capacity of one object.
     public static let tooLarge = DICOMWriteErrorCode(rawValue: "tooLarge")
-    /// The system does not write the file.
+    /// The system cannot write the file.
     public static let notWritten = DICOMWriteErrorCode(rawValue: "notWritten")
-    /// A fault of the writer itself.
+    /// An error of the writer itself.
     public static let internalFault = DICOMWriteErrorCode(rawValue: "internalFault")
 }
 
 extension DICOMWriteError {
-    /// The shim's code and words.
+    /// Creates an error from the shim's code and message.
     init(_ code: Int32, _ error: cdicom_error, path: String) {
         let kind: DICOMWriteErrorCode =
             switch Int(code) {
@@ -46,9 +46,9 @@ extension DICOMWriteError {
     }
 }
 
-/// The text in a C character array, fit for a line of a report.
+/// The text in a C character array, suitable for one line of a report.
 ///
-/// Bytes that are not UTF-8 are taken for Latin-1; control characters are dropped.
+/// Bytes that are not UTF-8 are read as Latin-1; control characters are removed.
 func shimText<Characters>(_ field: Characters) -> String {
     withUnsafeBytes(of: field) { bytes in
         let used = bytes.prefix { $0 != 0 }

@@ -1,31 +1,31 @@
 internal import CDCMTK
 internal import NocturneCore
 
-/// The even grid that the planes of a segmentation's frames make, and the slice of each frame.
+/// The even grid formed by the planes of a segmentation's frames, and the slice of each frame.
 ///
-/// Frames come in any order, several share a plane, and planes without frames are simply missing: the step is the
-/// stated one, or else the smallest distance between two planes, and all others must be whole multiples of it.
+/// Frames may be in any order, several may share a plane, and planes without frames may be missing: the step is the
+/// stated one, or else the smallest distance between two planes, and all other distances must be whole multiples of it.
 struct FrameGrid {
     let geometry: VolumeGeometry
-    /// Of each frame.
+    /// The slice of each frame.
     let slices: [Int]
-    /// Whether the frames lie on one slice, whose thickness is stated and not measured. False on a grid that was asked for.
+    /// Whether the frames are on one slice, whose thickness is stated and not measured. False for a requested grid.
     let isSingleSlice: Bool
 
-    /// The pixels of all frames.
+    /// The pixel geometry of all frames.
     private struct Pixels {
         let columns: Int
         let rows: Int
         /// Unit vectors along a row and down a column, LPS+.
         let row: SIMD3<Double>
         let column: SIMD3<Double>
-        /// mm from column to column and from row to row.
+        /// Distance in mm from column to column and from row to row.
         let size: SIMD2<Double>
-        /// Of the first pixel of each frame, LPS+.
+        /// Position of the first pixel of each frame, LPS+.
         let positions: [SIMD3<Double>]
     }
 
-    /// - Parameter wanted: the grid to lie on; nil for the smallest that holds all frames.
+    /// - Parameter wanted: the required grid; nil for the smallest grid that holds all frames.
     init(
         of frames: [cdcmtk_segmentation_frame],
         columns: Int,
@@ -119,7 +119,7 @@ struct FrameGrid {
                     detail: "frame \(index + 1) is shifted sideways by \(figure(length(off))) mm against the others"
                 )
             }
-            // Frames of one plane may lie apart by more than an absurdly small step that is stated.
+            // Frames of one plane may be further apart than an implausibly small stated step.
             slices.append(Int(min(max(k, 0), Double(planes.count - 1))))
         }
         let lps = Affine(
@@ -166,7 +166,7 @@ struct FrameGrid {
             && abs(frame.pixel_spacing.1 - first.pixel_spacing.1) <= 1e-4 * first.pixel_spacing.1
     }
 
-    /// The even planes that hold all heights.
+    /// The even planes that include all heights.
     private static func planes(
         at heights: [Double],
         stated: Double,
@@ -191,8 +191,8 @@ struct FrameGrid {
         guard span / smallest < 1e6 else {
             throw DICOMReadError(.spacingNotUniform, path: path, detail: "frames lie \(figure(smallest)) mm apart")
         }
-        // The whole span over its number of steps is more precise than one rounded gap. Where planes are sparse, the
-        // smallest gap may itself be several steps: the stated spacing tells, if it fits.
+        // The total distance divided by the number of steps is more precise than a single rounded gap. Where planes are
+        // sparse, the smallest gap may itself be several steps: the stated spacing is used if it fits.
         var candidates = [smallest]
         if stated > 0, stated < 1.1 * smallest, smallest / stated < 64 { candidates.insert(stated, at: 0) }
         for candidate in candidates {
@@ -215,7 +215,7 @@ struct FrameGrid {
         )
     }
 
-    /// The slice of each position on a grid, which must have these pixels.
+    /// The slice of each position on a grid, which must have the same pixels.
     private static func slices(
         of pixels: Pixels,
         on grid: VolumeGeometry,

@@ -3,7 +3,7 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// Label volumes that are filled with segments, a new one wherever a segment meets others.
+/// Label volumes that are filled with segments; a new volume is added where segments overlap.
 struct MaskVolumes {
     let geometry: VolumeGeometry
     let limits: DICOMObjectLimits
@@ -24,7 +24,7 @@ struct MaskVolumes {
 
     var count: Int { volumes.count }
 
-    /// The volumes, which are empty of this afterwards.
+    /// Returns the volumes and removes them from this value.
     mutating func frozen() -> [LabelVolume] {
         let geometry = geometry
         let made = volumes.map { box in
@@ -90,7 +90,7 @@ struct MaskVolumes {
         }
     }
 
-    // MARK: A frame for each segment and slice
+    // MARK: One frame per segment and slice
 
     mutating func readSegments(
         of file: borrowing SegmentationFile,
@@ -115,7 +115,7 @@ struct MaskVolumes {
         if volumes.isEmpty { try add() }
         let pixels = geometry.shape.sliceCount
         var values = [UInt16](repeating: 0, count: pixels)
-        // From half on; of a bit, that is 1.
+        // From half of the maximum on; for bits, this is 1.
         let threshold: UInt16 =
             file.kind == .binary ? 1 : UInt16(max((min(max(Int(file.facts.maximum_fraction), 1), 255) + 1) / 2, 1))
         for index in segments.indices {

@@ -4,7 +4,7 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// An object that is being built by the shim. Frees it at the end.
+/// An object that the shim is building. Freed at the end of its lifetime.
 struct ObjectBuilder: ~Copyable {
     enum Kind: String { case segmentation, structureSet }
 
@@ -36,7 +36,8 @@ struct ObjectBuilder: ~Copyable {
         plan.orientation = (row.x, row.y, row.z, column.x, column.y, column.z)
         plan.pixel_spacing = (spacing.y, spacing.x)
         plan.slice_step = spacing.z
-        // What ``SliceStack`` lets pass: a tenth of a step or of a pixel, or a few hundredths of a millimetre.
+        // The tolerance that ``SliceStack`` allows: a tenth of a step or of a pixel, or a few hundredths of a
+        // millimetre.
         plan.tolerance = max(0.15 * spacing.max(), 0.1)
         let texts = [
             DICOMUID.derived(from: fingerprint, role: "\(kind.rawValue) series"),
@@ -103,7 +104,7 @@ struct ObjectBuilder: ~Copyable {
     }
 }
 
-/// Calls `body` with C strings that live until it returns.
+/// Calls `body` with C strings that stay valid until it returns.
 func withCStrings<Result>(_ texts: [String], _ body: ([UnsafePointer<CChar>]) -> Result) -> Result {
     var bytes: [CChar] = []
     var starts: [Int] = []

@@ -3,7 +3,7 @@ internal import CDICOMParser
 internal import NocturneCore
 import NocturneSystem
 
-/// An open segmentation: facts and frames. One thread at a time.
+/// An open segmentation: header values and frames. To be used by one thread at a time.
 struct SegmentationFile: ~Copyable {
     let file: OpaquePointer
     let path: String
@@ -76,16 +76,16 @@ extension DICOMCode {
 }
 
 extension DICOMReadError.Code {
-    /// A file of another kind than the reader's.
+    /// The file is an object of another type than the reader expects.
     public static let otherObject = DICOMReadError.Code(rawValue: "otherObject")
-    /// More parts than the limits allow.
+    /// The object has more parts than the limits allow.
     public static let overLimit = DICOMReadError.Code(rawValue: "overLimit")
-    /// Voxels that do not lie on the grid they were asked for on.
+    /// The voxels are not on the requested grid.
     public static let gridDiffers = DICOMReadError.Code(rawValue: "gridDiffers")
 }
 
 extension DICOMReadError {
-    /// A code of the shim's for objects beside images, and its words.
+    /// Creates an error from a code of the shim for objects other than images, and its message.
     init(objectCode code: Int32, _ error: cdicom_error, path: String) {
         let kind: Code?
         switch Int(code) {
@@ -103,7 +103,7 @@ extension DICOMReadError {
 }
 
 extension SegmentationFile {
-    /// The frames as the header lists them, and the grid that they lie on.
+    /// The frames as listed in the header, and the grid that contains them.
     /// - Throws: ``DICOMReadError``, also for more voxels than the limits allow.
     func laid(
         on grid: VolumeGeometry?,

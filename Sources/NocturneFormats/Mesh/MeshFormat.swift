@@ -1,25 +1,25 @@
 public import NocturneConcurrency
 public import NocturneCore
 
-/// A file format for surfaces. A new one is one file with a conforming type, and one line in ``MeshFormats/all``.
+/// A file format for surfaces. To add one, add one file with a conforming type and one line in ``MeshFormats/all``.
 public protocol MeshFormat: Sendable {
-    /// The value of `--meshes` that selects it; the name that options and results keep.
+    /// The value of `--meshes` that selects it; also the name stored in options and results.
     var name: String { get }
     /// Without the dot.
     var fileExtension: String { get }
     /// Which surfaces one file holds.
     var layout: MeshLayout { get }
-    /// Whether the files hold the labels' colours.
+    /// Whether the files contain the labels' colours.
     var hasColors: Bool { get }
 
-    /// A writer for the surfaces of one item. Nothing is created before the first surface comes.
+    /// A writer for the surfaces of one item. Nothing is created before the first surface is added.
     /// - Parameter folder: an existing folder.
     func makeWriter(in folder: String, frame: PatientFrame, scope: ComputeScope) -> any MeshWriter
 
     /// Reads one surface of a file.
     ///
-    /// Safe for hostile files: no more memory is taken than the file has bytes for.
-    /// - Parameter label: which of a scene's surfaces; not looked at where every label has its own file.
+    /// Safe for hostile files: memory is allocated only for bytes that the file contains.
+    /// - Parameter label: which of a scene's surfaces; ignored where every label has its own file.
     /// - Throws: ``MeshFileError``.
     func read(_ label: String, at path: String) throws -> MeshFileContents
 }
@@ -28,13 +28,13 @@ public protocol MeshFormat: Sendable {
 public enum MeshLayout: Sendable {
     /// Every label has its own file, named after it.
     case filePerLabel
-    /// One file has the surfaces of all labels, as nodes named after them.
+    /// One file contains the surfaces of all labels, as nodes named after them.
     case scene
 }
 
-/// The surface of one label, on its way to a file.
+/// The surface of one label, to be written to a file.
 public struct LabelSurface: Sendable {
-    /// Names the file, or the node of a scene.
+    /// The name of the file, or of the node in a scene.
     public let name: String
     /// Red, green and blue.
     public let color: SIMD3<UInt8>
@@ -48,9 +48,9 @@ public struct LabelSurface: Sendable {
     }
 }
 
-/// One surface as read.
+/// One surface as read from a file.
 public struct MeshFileContents: Sendable {
-    /// The frame that the file states; nil when it states none.
+    /// The patient coordinate system that the file states; nil when it states none.
     public let frame: PatientFrame?
     /// In RAS+ mm.
     public let mesh: SurfaceMesh

@@ -7,7 +7,7 @@ struct MeshInput: ~Copyable {
     let byteCount: Int
     private let file: FileDescriptor
 
-    /// - Throws: ``MeshFileErrorCode/unreadable`` for what is not an ordinary file, too.
+    /// - Throws: ``MeshFileErrorCode/unreadable``, also for anything that is not a regular file.
     init(_ path: String) throws(MeshFileError) {
         let file = try Self.open(path)
         let status: FileDescriptor.Status
@@ -41,12 +41,12 @@ struct MeshInput: ~Copyable {
 
 extension [UInt8] {
     /// The little-endian value at a byte offset.
-    /// - Precondition: its bytes are there.
+    /// - Precondition: the array contains its bytes.
     func littleEndian<Value: FixedWidthInteger>(at offset: Int, as type: Value.Type = Value.self) -> Value {
         withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Value.self)) }
     }
 
-    /// Three float32 in a row.
+    /// Three consecutive float32 values.
     func vector(at offset: Int) -> SIMD3<Float> {
         SIMD3(
             Float(bitPattern: littleEndian(at: offset)),

@@ -33,7 +33,7 @@ struct MeshOutput: ~Copyable {
 
     mutating func append(_ bytes: [UInt8]) { buffer.append(contentsOf: bytes) }
 
-    /// Writes the buffer when it is full, and looks at the flag then. To be called after each record.
+    /// Writes the buffer when it is full, and then checks the flag. Must be called after each record.
     mutating func spill() throws {
         if buffer.count >= MeshOutput.capacity { try flush() }
     }
@@ -51,7 +51,7 @@ struct MeshOutput: ~Copyable {
 }
 
 extension SurfaceMesh {
-    /// Refuses what no reader could make sense of.
+    /// Refuses a mesh that a reader could not use.
     func checkForWriting(to path: String) throws(MeshFileError) {
         guard triangles.count <= Int(UInt32.max) else {
             throw MeshFileError(.invalidMesh, path: path, "\(triangles.count) triangles are more than a file can hold")
@@ -74,14 +74,14 @@ extension PatientFrame {
     /// The tag that 3D Slicer writes and reads in mesh headers.
     var meshTag: String { self == .lps ? "SPACE=LPS" : "SPACE=RAS" }
 
-    /// A position in RAS+ given in this frame, and the other way round. It turns about z by half a circle, so the
-    /// order of corners stays. Subtracting from zero keeps -0 out of the files.
+    /// Converts a position from RAS+ to this coordinate system, or the other way round. It is a rotation by 180° about
+    /// z, so the order of corners stays. Subtracting from zero avoids -0 in the files.
     func converted(_ position: SIMD3<Float>) -> SIMD3<Float> {
         self == .ras ? position : SIMD3(0 - position.x, 0 - position.y, position.z)
     }
 }
 
-/// A name with only printable ASCII in it, for headers and comments.
+/// The name reduced to printable ASCII, for headers and comments.
 func printableASCII(_ name: String) -> String {
     String(decoding: name.utf8.map { (32..<127).contains($0) ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
 }

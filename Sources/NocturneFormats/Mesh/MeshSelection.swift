@@ -2,7 +2,7 @@
 public struct MeshSelection: RawRepresentable, Hashable, Sendable, Codable, CaseIterable, CustomStringConvertible {
     public let rawValue: String
 
-    /// Nil for what is neither a format's name nor "none".
+    /// Nil if the value is neither a format's name nor "none".
     public init?(rawValue: String) {
         guard rawValue == Self.none.rawValue || MeshFormats.named(rawValue) != nil else { return nil }
         self.rawValue = rawValue

@@ -1,14 +1,14 @@
 public import NocturneConcurrency
 public import NocturneCore
 
-/// Writes the surfaces of one item, one after the other, so that no more than one is in memory.
+/// Writes the surfaces of one item, one after the other, so that at most one is in memory.
 public protocol MeshWriter: AnyObject {
     /// Writes a surface.
     /// - Returns: the name of the file that holds it.
-    /// - Throws: ``MeshFileError``, `CancelledError`. Partial files are left for the caller to remove.
+    /// - Throws: ``MeshFileError``, `CancelledError`. The caller removes partial files.
     func add(_ surface: LabelSurface) throws -> String
 
-    /// Completes the files. To be called once, after the last surface.
+    /// Completes the files. Must be called once, after the last surface.
     func finish() throws
 }
 
@@ -16,7 +16,7 @@ public protocol MeshWriter: AnyObject {
 public protocol LabelMeshFormat: MeshFormat {
     /// Writes one file in millimetres.
     /// - Throws: ``MeshFileError``: `invalidMesh` before anything is written, `cannotWrite` with the system's reason;
-    ///   `CancelledError`. A partial file is left for the caller to remove.
+    ///   `CancelledError`. The caller removes a partial file.
     func write(_ surface: LabelSurface, frame: PatientFrame, to path: String, scope: ComputeScope) throws
 }
 

@@ -1,13 +1,13 @@
 public import NocturneCore
 public import NocturneSystem
 
-/// Reads back what ``OBJWriter`` writes.
+/// Reads the files that ``OBJWriter`` writes.
 public enum OBJReader {
-    /// Vertices and triangles, turned to RAS+, and the frame that the comments name.
+    /// Vertices and triangles, converted to RAS+, and the coordinate system named in the comments.
     ///
-    /// Files with faces of more than three corners, or with indices of texture or normals, are refused.
+    /// Files with faces of more than three corners, or with indices of textures or normals, are refused.
     /// - Throws: ``MeshFileError``, naming the line.
-    /// - Complexity: linear; the file's bytes and the mesh.
+    /// - Complexity: linear; memory for the file's bytes and the mesh.
     public static func read(at path: String) throws(MeshFileError) -> (frame: PatientFrame?, mesh: SurfaceMesh) {
         let bytes = try MeshInput(path).readToEnd()
         var frame: PatientFrame?

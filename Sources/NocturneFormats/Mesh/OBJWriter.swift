@@ -2,14 +2,14 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-/// Writes Wavefront OBJ: text, one line for each vertex and triangle, indices from 1.
+/// Writes Wavefront OBJ: text, one line per vertex and triangle, indices from 1.
 public enum OBJWriter {
-    /// Writes `mesh` in millimetres. The first lines are comments that name frame and unit.
+    /// Writes `mesh` in millimetres. The first lines are comments that name the coordinate system and the unit.
     ///
     /// Numbers have the fewest digits that read back to the same float32, whatever the locale.
     ///
     /// - Throws: ``MeshFileError``, as ``STLWriter/write(_:frame:name:to:scope:)`` does.
-    /// - Complexity: linear; 256 KiB besides the mesh.
+    /// - Complexity: linear; 256 KiB of memory besides the mesh.
     public static func write(
         _ mesh: SurfaceMesh,
         frame: PatientFrame,

@@ -4,7 +4,8 @@ import NocturneSystem
 
 /// Binary PLY (little endian), one file for each label, every vertex in the label's colour.
 ///
-/// Positions are float32 millimetres; the comments `SPACE=LPS` (or `SPACE=RAS`) and `UNIT=mm` state frame and unit.
+/// Positions are float32 millimetres; the comments `SPACE=LPS` (or `SPACE=RAS`) and `UNIT=mm` state coordinate system
+/// and unit.
 public struct PLYFormat: LabelMeshFormat {
     public init() {}
 
@@ -40,7 +41,7 @@ public struct PLYFormat: LabelMeshFormat {
         try output.finish()
     }
 
-    /// Only files with exactly the properties that ``write(_:frame:to:scope:)`` writes are read. The size of the file must
+    /// Reads only files with exactly the properties that ``write(_:frame:to:scope:)`` writes. The size of the file must
     /// agree with its header, which is checked before anything is allocated.
     public func read(_ label: String, at path: String) throws -> MeshFileContents {
         let input = try MeshInput(path)
@@ -68,7 +69,7 @@ public struct PLYFormat: LabelMeshFormat {
         }
         mesh.vertices.reserveCapacity(header.vertexCount)
         for offset in stride(from: 0, to: vertexBytes, by: PLYHeader.vertexBytes) {
-            // Adding zero turns -0 into 0.
+            // Adding zero converts -0 to 0.
             let place = (header.frame ?? .lps).converted(vertices.vector(at: offset)) + SIMD3<Float>(repeating: 0)
             guard place.isFinite else { throw MeshFileError(.invalidMesh, path: path, "a corner is not finite") }
             mesh.vertices.append(place)
@@ -95,15 +96,15 @@ extension MeshSelection {
     public static let ply = MeshSelection(PLYFormat())
 }
 
-/// The text before the binary data.
+/// The text header before the binary data.
 private struct PLYHeader {
     let frame: PatientFrame?
     let vertexCount: Int
     let faceCount: Int
 
-    /// A position and a colour.
+    /// Bytes of a position and a colour.
     static let vertexBytes = 15
-    /// A count and three indices.
+    /// Bytes of a count and three indices.
     static let faceBytes = 13
 
     private static let largest = 1024
@@ -126,7 +127,7 @@ private struct PLYHeader {
             + "element face \(faceCount)\nproperty list uchar int vertex_indices\n"
     }
 
-    /// Reads the header, and finds where the data begins.
+    /// Reads the header and determines where the data begins.
     static func read(_ input: borrowing MeshInput) throws(MeshFileError) -> (header: PLYHeader, dataOffset: Int) {
         let path = input.path
         let bytes = try input.read(count: largest, at: 0)
@@ -135,7 +136,7 @@ private struct PLYHeader {
                 ? MeshFileError(.truncated, path: path, "the header ends after \(bytes.count) bytes")
                 : MeshFileError(.wrongFormat, path: path, "is not a PLY file")
         }
-        // Latin-1: one character a byte.
+        // Latin-1: one character per byte.
         let text = String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
         guard let tail = text.unicodeScalars.firstRange(of: end.unicodeScalars) else {
             throw MeshFileError(.truncated, path: path, "the header does not end within \(bytes.count) bytes")

@@ -1,26 +1,26 @@
 public import NocturneCore
 public import NocturneSystem
 
-/// A binary STL file as read.
+/// The contents of a binary STL file.
 public struct STLContents: Sendable {
     /// The text of the 80 header bytes, up to the first zero.
     public let headerText: String
-    /// The frame that the header names; nil when it names none.
+    /// The coordinate system that the header names; nil when it names none.
     public let frame: PatientFrame?
-    /// The surface in RAS+, with equal corners joined into one vertex, in the order of first appearance.
+    /// The surface in RAS+, with equal corners merged into one vertex, in the order of first appearance.
     public let mesh: SurfaceMesh
-    /// The normals as stored, turned to RAS+, one a triangle.
+    /// The normals as stored, converted to RAS+, one per triangle.
     public let normals: [SIMD3<Float>]
 }
 
 /// Reads binary STL.
 public enum STLReader {
-    /// Reads the file and joins corners that are equal bit for bit (0 and -0 being equal).
+    /// Reads the file and merges corners that are bit-identical (0 and -0 count as equal).
     ///
-    /// - Parameter assuming: the frame when the header names none. LPS is what 3D Slicer assumes.
-    /// - Throws: ``MeshFileError``. The number of triangles must agree with the size of the file exactly, which is
+    /// - Parameter assuming: the coordinate system to use when the header names none. 3D Slicer assumes LPS.
+    /// - Throws: ``MeshFileError``. The number of triangles must agree exactly with the size of the file, which is
     ///   checked before anything is allocated; a corner that is not finite is refused.
-    /// - Complexity: linear; about 100 bytes a triangle.
+    /// - Complexity: linear; about 100 bytes per triangle.
     public static func read(at path: String, assuming: PatientFrame = .lps) throws(MeshFileError) -> STLContents {
         let input = try MeshInput(path)
         let size = input.byteCount
@@ -71,7 +71,7 @@ public enum STLReader {
     }
 }
 
-/// Joins equal corners while triangles come in.
+/// Merges equal corners as triangles are added.
 private struct Welder {
     let frame: PatientFrame
     private(set) var mesh = SurfaceMesh()
@@ -84,7 +84,7 @@ private struct Welder {
     mutating func add(_ records: [UInt8], at offset: Int) -> Bool {
         var corners = SIMD3<UInt32>()
         for corner in 0..<3 {
-            // Adding zero turns -0 into 0.
+            // Adding zero converts -0 to 0.
             let place = frame.converted(records.vector(at: offset + 12 * (corner + 1))) + SIMD3<Float>(repeating: 0)
             guard place.isFinite else { return false }
             let key = SIMD3(place.x.bitPattern, place.y.bitPattern, place.z.bitPattern)

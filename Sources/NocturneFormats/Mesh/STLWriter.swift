@@ -2,17 +2,17 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-/// Writes binary STL: 80 bytes of header, the number of triangles, and 50 bytes for each.
+/// Writes binary STL: 80 bytes of header, the number of triangles, and 50 bytes per triangle.
 public enum STLWriter {
     /// Writes `mesh` in millimetres.
     ///
-    /// The header is `SPACE=LPS UNIT=mm` (or `SPACE=RAS`, as 3D Slicer tags its files) and the name, cut to fit, with
-    /// anything but printable ASCII as `_`. Normals are computed from the corners; a triangle without area has a zero
-    /// normal. LPS negates x and y, a rotation, so corners stay counter-clockwise seen from outside.
+    /// The header is `SPACE=LPS UNIT=mm` (or `SPACE=RAS`, as 3D Slicer tags its files) and the name, shortened to fit,
+    /// with `_` for anything but printable ASCII. Normals are computed from the corners; a triangle without area has a
+    /// zero normal. LPS negates x and y, which is a rotation, so corners stay counter-clockwise seen from outside.
     ///
     /// - Throws: ``MeshFileError``: `invalidMesh` before anything is written, `cannotWrite` with the system's reason;
-    ///   `CancelledError`. A partial file is left for the caller to remove.
-    /// - Complexity: linear; 256 KiB besides the mesh.
+    ///   `CancelledError`. The caller removes a partial file.
+    /// - Complexity: linear; 256 KiB of memory besides the mesh.
     public static func write(
         _ mesh: SurfaceMesh,
         frame: PatientFrame,
@@ -40,7 +40,7 @@ public enum STLWriter {
         try output.finish()
     }
 
-    /// In double: the edges of a fine mesh are short differences of large numbers.
+    /// Computed in double: the edges of a fine mesh are small differences of large numbers.
     private static func normal(_ a: SIMD3<Float>, _ b: SIMD3<Float>, _ c: SIMD3<Float>) -> SIMD3<Float> {
         let origin = SIMD3<Double>(a)
         let across = cross(SIMD3<Double>(b) - origin, SIMD3<Double>(c) - origin)

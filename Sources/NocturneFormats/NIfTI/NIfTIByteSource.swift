@@ -6,14 +6,14 @@ import NocturneSystem
     internal import Glibc
 #endif
 
-/// A file read forwards: as it is, or through gzip when it begins with gzip's two bytes, whatever its name.
+/// A file read sequentially: directly, or through gzip when it starts with gzip's two magic bytes, whatever its name.
 ///
-/// Several gzip members in a row are one stream. Holds 128 KiB of input and zlib's 40 KiB.
+/// Consecutive gzip members form one stream. Holds 128 KiB of input and zlib's 40 KiB.
 final class NIfTIByteSource {
     let path: String
-    /// The size of the file as it lies on disk.
+    /// The size of the file on disk.
     let fileSize: Int
-    /// Bytes handed out so far, after decompression.
+    /// Bytes returned so far, after decompression.
     private(set) var position = 0
     private let file: FileDescriptor
     private let input: UnsafeMutablePointer<UInt8>
@@ -25,7 +25,7 @@ final class NIfTIByteSource {
     private(set) var endsInsideMember = false
 
     private static let inputCapacity = 128 << 10
-    /// The most that deflate can shrink: 1,032 to 1.
+    /// The largest compression ratio of deflate: 1,032 to 1.
     private static let largestRatio = 1032
 
     init(path: String) throws(NIfTIError) {
@@ -56,14 +56,14 @@ final class NIfTIByteSource {
 
     var isCompressed: Bool { inflater != nil }
 
-    /// The most bytes that can come out of the file.
+    /// The maximum number of bytes the file can contain after decompression.
     var largestContent: Int {
         guard isCompressed else { return fileSize }
         let (product, overflow) = fileSize.multipliedReportingOverflow(by: NIfTIByteSource.largestRatio)
         return overflow ? Int.max : product
     }
 
-    /// Fills the buffer as far as the content reaches, and returns how many bytes came.
+    /// Fills the buffer as far as the content allows, and returns the number of bytes read.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(NIfTIError) -> Int {
         guard let base = buffer.baseAddress else { return 0 }
         var filled = 0
@@ -79,7 +79,7 @@ final class NIfTIByteSource {
         return filled
     }
 
-    /// The next `count` bytes, or fewer at the end. The array grows with what is really there.
+    /// The next `count` bytes, or fewer at the end. The array grows only with bytes that exist.
     func read(count: Int) throws(NIfTIError) -> [UInt8] {
         var bytes: [UInt8] = []
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: min(count, 64 << 10), alignment: 16)
@@ -93,13 +93,13 @@ final class NIfTIByteSource {
         return bytes
     }
 
-    /// Passes over the rest of the gzip member, so that zlib compares its checksum; gives up after `limit` bytes.
+    /// Skips the rest of the gzip member, so that zlib compares its checksum; gives up after `limit` bytes.
     func finishMember(limit: Int, _ flag: CancellationFlag) throws {
         guard isCompressed else { return }
         let scratch = UnsafeMutableRawPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { scratch.deallocate() }
         var passed = 0
-        // One more call than there is content: the checksum comes after the last byte.
+        // One more call than the content needs: the checksum follows the last byte.
         while !atMemberEnd, passed <= limit {
             try flag.check()
             let got = try inflateSome(into: scratch, capacity: 64 << 10, crossingMembers: false)
@@ -127,7 +127,7 @@ final class NIfTIByteSource {
         }
     }
 
-    /// Puts more of the file behind what is left of the input; the input stays as it is at the end of the file.
+    /// Appends more of the file to the remaining input; the input stays unchanged at the end of the file.
     private func refill() throws(NIfTIError) {
         let left = inputEnd - inputStart
         if left > 0, inputStart > 0 { memmove(input, input + inputStart, left) }
@@ -194,7 +194,7 @@ final class NIfTIByteSource {
         }
     }
 
-    /// False when no gzip member follows: the end, or foreign bytes that are of no concern.
+    /// False when no gzip member follows: at the end, or before foreign bytes, which are ignored.
     private func beginNextMember() throws(NIfTIError) -> Bool {
         if inputEnd - inputStart < 2 { try refill() }
         guard inputEnd - inputStart >= 2, input[inputStart] == 0x1f, input[inputStart + 1] == 0x8b else { return false }

@@ -3,13 +3,13 @@ public import NocturneSystem
 /// Why a NIfTI file could not be read or written.
 public typealias NIfTIError = FileFormatError<NIfTIErrorCode>
 
-/// The kind of a ``NIfTIError``, worded as a fact.
+/// The kind of a ``NIfTIError``, with a description.
 public enum NIfTIErrorCode: String, Hashable, Sendable, CaseIterable {
-    /// The content is something else.
+    /// The content is not NIfTI.
     case notNIfTI
     /// The file ends before its header, its voxels or its checksum do.
     case truncated
-    /// Complex, RGB, 128-bit and unknown voxel types.
+    /// Complex, RGB, 128-bit and unknown voxel types are not supported.
     case unsupportedDataType
     /// A single slice, or more than one volume.
     case notThreeDimensional
@@ -19,18 +19,18 @@ public enum NIfTIErrorCode: String, Hashable, Sendable, CaseIterable {
     case invalidDimensions
     /// A voxel-to-patient map that is singular or not finite.
     case invalidAffine
-    /// A slope that holds with an intercept that is not finite.
+    /// A scaling is stated whose intercept is not finite.
     case invalidScaling
-    /// The voxels would begin inside the header, or at no place at all.
+    /// The stated start of the voxels is inside the header or is not a valid offset.
     case invalidDataOffset
     /// The gzip stream is damaged, or its checksum disagrees.
     case corruptCompression
     /// A voxel of a label map is not an integer in 0...65535.
     case notLabels
-    /// The system would not open or read the file.
+    /// The system could not open or read the file.
     case unreadable
-    /// The system would not open or write the file.
+    /// The system could not open or write the file.
     case cannotWrite
-    /// No memory for the voxels.
+    /// There is not enough memory for the voxels.
     case outOfMemory
 }

@@ -23,7 +23,7 @@ public enum NIfTIDataType: Int, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What the codes that Nocturne does not read stand for.
+    /// The names of the type codes that Nocturne does not read.
     static func name(ofCode code: Int) -> String {
         if let known = NIfTIDataType(rawValue: code) { return "\(known)" }
         return switch code {
@@ -50,11 +50,11 @@ public enum NIfTIByteOrder: String, Hashable, Sendable, CaseIterable {
     case big
 }
 
-/// A block of foreign content that travels with the header.
+/// A block of foreign content stored with the header.
 public struct NIfTIExtension: Hashable, Sendable {
-    /// Who may read it: 4 AFNI, 6 comment, 30 Caret and Connectome Workbench.
+    /// The program that defines the content: 4 AFNI, 6 comment, 30 Caret and Connectome Workbench.
     public let code: Int
-    /// The content, with the zeros that fill it to a multiple of 16.
+    /// The content, including the zeros that pad it to a multiple of 16.
     public let bytes: [UInt8]
 
     public init(code: Int, bytes: [UInt8]) {
@@ -63,25 +63,25 @@ public struct NIfTIExtension: Hashable, Sendable {
     }
 }
 
-/// What the header of a three-dimensional NIfTI file says, checked: its shape, spacing, affine and type are usable.
+/// The checked header of a three-dimensional NIfTI file: its shape, spacing, affine and type are usable.
 ///
-/// **Geometry** is taken as nibabel takes it: from the s-form when its code is above 0, else from the q-form when its
+/// **Geometry** is determined as in nibabel: from the s-form when its code is above 0, else from the q-form when its
 /// code is above 0, else from the spacing alone with the first voxel at the origin (NIfTI's method 1). ITK prefers the
-/// q-form in some files that have both; ``formsDisagree`` tells when that matters. Metres and micrometres are turned
-/// into millimetres, also in ``qform`` and ``sform``.
+/// q-form in some files that have both; ``formsDisagree`` is true when that matters. Metres and micrometres are
+/// converted to millimetres, also in ``qform`` and ``sform``.
 public struct NIfTIHeader: Hashable, Sendable {
     public let version: NIfTIVersion
     public let byteOrder: NIfTIByteOrder
     public let dataType: NIfTIDataType
-    /// A value is `stored * scalingSlope + scalingIntercept`. 1 and 0 when the file asks for no scaling.
+    /// A value is `stored * scalingSlope + scalingIntercept`. 1 and 0 when the file specifies no scaling.
     public let scalingSlope: Double
     public let scalingIntercept: Double
     /// Shape (i fastest) and the map from voxel indices to RAS+ millimetres.
     public let geometry: VolumeGeometry
-    /// The field `pixdim` in millimetres along i, j and k, as single precision has it: what ITK, and so nnU-Net, takes for
-    /// the spacing whatever the affine says.
+    /// The field `pixdim` in millimetres along i, j and k, in single precision: ITK, and therefore nnU-Net, uses it as
+    /// the spacing whatever the affine states.
     public let pixelSpacing: SIMD3<Double>
-    /// The fields `cal_min` and `cal_max`: the values to be shown from black to white; nil where they state none.
+    /// The fields `cal_min` and `cal_max`: the values displayed as black and white; nil if they are not set.
     public let displayRange: DisplayRange?
     public let qformCode: Int
     public let sformCode: Int
@@ -96,12 +96,12 @@ public struct NIfTIHeader: Hashable, Sendable {
     /// The free text of the header.
     public let summary: String
     public let extensions: [NIfTIExtension]
-    /// Where the voxels begin in ``dataPath``, counted after decompression.
+    /// The offset of the voxels in ``dataPath``, counted after decompression.
     public let dataOffset: Int
     /// The file that holds the voxels: the file itself, or the image of a pair.
     public let dataPath: String
 
-    /// Values from black to white; `upper` is the larger one.
+    /// The values displayed as black and white; `upper` is the larger one.
     public struct DisplayRange: Hashable, Sendable {
         public let lower: Double
         public let upper: Double
@@ -109,10 +109,10 @@ public struct NIfTIHeader: Hashable, Sendable {
 
     public var shape: VolumeShape { geometry.shape }
 
-    /// The bytes that the voxels take in the file, before compression.
+    /// The size of the voxels in the file, before compression.
     public var storedByteCount: Int { shape.count * dataType.bytesPerVoxel }
 
-    /// Whether values are the stored numbers.
+    /// Whether values differ from the stored numbers.
     public var hasScaling: Bool { scalingSlope != 1 || scalingIntercept != 0 }
 
     /// Whether both forms are given and differ by more than a hundredth of the smallest spacing at some corner.
@@ -123,7 +123,7 @@ public struct NIfTIHeader: Hashable, Sendable {
             .matches(VolumeGeometry(shape: shape, affine: qform), tolerance: smallest / 100)
     }
 
-    /// What a result should say of the header.
+    /// Remarks about the header for the result.
     public var notes: [String] {
         formsDisagree ? ["q-form and s-form disagree; the s-form is used"] : []
     }

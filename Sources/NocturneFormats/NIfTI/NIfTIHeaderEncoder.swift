@@ -1,7 +1,7 @@
 internal import NocturneCore
 import NocturneSystem
 
-/// Writes the header of a single `.nii` file, little-endian: NIfTI-1, or NIfTI-2 when a size needs it.
+/// Writes the header of a single `.nii` file, little-endian: NIfTI-1, or NIfTI-2 when a dimension requires it.
 struct NIfTIHeaderEncoder {
     var geometry: VolumeGeometry
     var dataType: NIfTIDataType
@@ -12,7 +12,7 @@ struct NIfTIHeaderEncoder {
     /// The fixed text of the header.
     static let summary = "Nocturne"
 
-    /// Header, flag and extensions: all that comes before the first voxel.
+    /// Header, flag and extensions: everything before the first voxel.
     func encoded() -> [UInt8] {
         let shape = geometry.shape
         let needsNIfTI2 = max(shape.x, shape.y, shape.z) > Int(Int16.max)
@@ -23,7 +23,7 @@ struct NIfTIHeaderEncoder {
         if layout.version == .nifti1 {
             bytes.put(Int32(348), at: 0)
             bytes.put(Array("n+1\0".utf8), at: layout.magic)
-            // What Analyze wants to see.
+            // The value that Analyze expects.
             bytes.put([UInt8(ascii: "r")], at: 38)
         } else {
             bytes.put(Int32(540), at: 0)
@@ -53,15 +53,15 @@ struct NIfTIHeaderEncoder {
         var quaternion = NIfTIQuaternion(of: affine)
         if layout.version == .nifti1 { quaternion.roundToFloat() }
         let spacing = geometry.spacing
-        // A q-form cannot carry shear, and in float32 not every angle near a half turn: it is left out unless it
+        // A q-form cannot represent shear, and in float32 not every angle near a half turn: it is omitted unless it
         // places every corner where the s-form does.
         let fits = geometry.matches(
             VolumeGeometry(shape: geometry.shape, affine: quaternion.affine),
             tolerance: spacing.min() / 100
         )
         var (qformCode, sformCode) = codes
-        // A grid of spacing alone may stay without a form, as its source was: readers differ in what they make of that,
-        // but each makes the same of both files.
+        // A grid defined by spacing alone may stay without a form, like its source: readers interpret that differently,
+        // but each reader interprets both files in the same way.
         let isPlain = affine == .scaling(spacing)
         if qformCode <= 0, sformCode <= 0, !isPlain { (qformCode, sformCode) = (1, 1) }
         if !fits {
@@ -86,7 +86,7 @@ struct NIfTIHeaderEncoder {
         }
     }
 
-    /// Size, code and content, filled with zeros to a multiple of 16.
+    /// Size, code and content, padded with zeros to a multiple of 16.
     private static func block(_ content: NIfTIExtension) -> [UInt8] {
         let size = (8 + content.bytes.count + 15) / 16 * 16
         var block = [UInt8](repeating: 0, count: size)

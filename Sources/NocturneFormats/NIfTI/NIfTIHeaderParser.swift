@@ -1,7 +1,7 @@
 internal import NocturneCore
 import NocturneSystem
 
-/// Turns the first bytes of a file into a checked ``NIfTIHeader``.
+/// Parses the first bytes of a file into a checked ``NIfTIHeader``.
 struct NIfTIHeaderParser {
     let path: String
     let fields: NIfTIFields
@@ -10,7 +10,7 @@ struct NIfTIHeaderParser {
 
     private var layout: NIfTILayout { fields.layout }
 
-    /// Reads as many bytes as the version asks for, and recognises version, byte order and container.
+    /// Reads as many bytes as the version requires, and recognises version, byte order and container.
     init(reading source: NIfTIByteSource) throws(NIfTIError) {
         path = source.path
         var bytes = try source.read(count: 4)
@@ -70,7 +70,7 @@ struct NIfTIHeaderParser {
         return NIfTIError(.notNIfTI, path: path, "not a NIfTI file: \(shown) in place of its mark")
     }
 
-    /// Where the voxels begin in their file.
+    /// The offset of the voxels in their file.
     func dataOffset() throws(NIfTIError) -> Int {
         let stored: Int?
         if layout.version == .nifti1 {
@@ -83,7 +83,7 @@ struct NIfTIHeaderParser {
             throw NIfTIError(.invalidDataOffset, path: path, "the header gives no usable place for the voxels")
         }
         if !isSingleFile { return stored }
-        // Zero was written by early tools for "right behind the header".
+        // Early tools wrote zero for "directly after the header".
         if stored == 0 { return layout.firstDataOffset }
         guard stored >= layout.firstDataOffset else {
             throw NIfTIError(
@@ -179,7 +179,7 @@ struct NIfTIHeaderParser {
         return shape
     }
 
-    /// Slope 0 asks for no scaling; a slope that is not finite is taken for 0, as the reference library and nibabel do.
+    /// Slope 0 means no scaling; a slope that is not finite is treated as 0, as in the reference library and nibabel.
     private func scaling() throws(NIfTIError) -> (slope: Double, intercept: Double) {
         let slope = fields.real(at: layout.slope)
         let intercept = fields.real(at: layout.intercept)
@@ -246,7 +246,7 @@ struct NIfTIHeaderParser {
         return (chosen, qform.flatMap { $0.isFinite ? $0 : nil }, sform, spacing)
     }
 
-    /// Unknown units are taken for millimetres.
+    /// Unknown units are treated as millimetres.
     private var millimetresPerUnit: Double {
         switch fields.units & 7 {
         case 1: 1000

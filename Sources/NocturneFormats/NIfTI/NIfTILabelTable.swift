@@ -1,6 +1,6 @@
 import NocturneSystem
 
-/// A label's value, name and colour, as they go into the header of a label map.
+/// A label's value, name and colour, as written to the header of a label map.
 public struct NIfTILabel: Hashable, Sendable {
     public var value: UInt16
     public var name: String
@@ -17,7 +17,7 @@ public struct NIfTILabel: Hashable, Sendable {
     }
 }
 
-/// The header extension in which Connectome Workbench keeps label names and colours: code 30, XML.
+/// The header extension in which Connectome Workbench stores label names and colours: code 30, XML.
 ///
 /// Source: the `CaretExtension` of Workbench's NIfTI files, which TotalSegmentator writes too. Colours are 0...1.
 enum NIfTILabelTable {
@@ -53,14 +53,14 @@ enum NIfTILabelTable {
         return text
     }
 
-    /// Three decimals tell all 256 steps apart.
+    /// Three decimals distinguish all 256 levels.
     private static func fraction(_ value: UInt8) -> String {
         let thousandths = (Int(value) * 1000 + 127) / 255
         let digits = String(thousandths % 1000)
         return "\(thousandths / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
     }
 
-    /// Characters that XML 1.0 has no place for become spaces; the mark that ends CDATA is split in two.
+    /// Characters that are invalid in XML 1.0 become spaces; the sequence that ends CDATA is split in two.
     private static func escaped(_ name: String) -> String {
         var clean = String.UnicodeScalarView()
         for scalar in name.unicodeScalars {

@@ -1,6 +1,6 @@
 import NocturneSystem
 
-/// Where the fields of a header are. Source: nifti1.h and nifti2.h of the NIfTI-1 and NIfTI-2 standards.
+/// The offsets of the header fields. Source: nifti1.h and nifti2.h of the NIfTI-1 and NIfTI-2 standards.
 ///
 /// Reals are float32 in NIfTI-1 and float64 in NIfTI-2, dimensions int16 and int64, codes int16 and int32.
 struct NIfTILayout {
@@ -15,7 +15,7 @@ struct NIfTILayout {
     let slope: Int
     let intercept: Int
     let summary: Int
-    /// `cal_max`, and `cal_min` behind it.
+    /// `cal_max`, directly followed by `cal_min`.
     let displayRange: Int
     let qformCode: Int
     let sformCode: Int
@@ -28,7 +28,7 @@ struct NIfTILayout {
 
     static let summaryLength = 80
     static let intentNameLength = 16
-    /// Four bytes after the header, the first of which tells whether extensions follow.
+    /// Four bytes after the header; the first one is nonzero if extensions follow.
     static let extensionFlagLength = 4
 
     static let nifti1 = NIfTILayout(
@@ -83,11 +83,11 @@ struct NIfTILayout {
     var realSize: Int { version == .nifti1 ? 4 : 8 }
     /// Bytes of one dimension.
     var dimensionSize: Int { version == .nifti1 ? 2 : 8 }
-    /// The first place where voxels may begin in a single file.
+    /// The smallest offset of the voxels in a single file.
     var firstDataOffset: Int { headerSize + NIfTILayout.extensionFlagLength }
 }
 
-/// The bytes of a header with its byte order, read field by field.
+/// The bytes of a header and their byte order, read field by field.
 struct NIfTIFields {
     let bytes: [UInt8]
     let layout: NIfTILayout
@@ -110,7 +110,7 @@ struct NIfTIFields {
             : Int(integer(Int64.self, at: layout.dimensions + 8 * index))
     }
 
-    /// A code of the form, intent and units families.
+    /// A code field: form, intent or units.
     func code(at offset: Int) -> Int {
         layout.version == .nifti1 ? Int(integer(Int16.self, at: offset)) : Int(integer(Int32.self, at: offset))
     }

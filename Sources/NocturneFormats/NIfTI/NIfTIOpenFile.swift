@@ -4,13 +4,13 @@ import NocturneSystem
     internal import Glibc
 #endif
 
-/// A NIfTI file whose header is read and checked, standing somewhere before its voxels.
+/// A NIfTI file whose header has been read and checked; the read position is before its voxels.
 struct NIfTIOpenFile {
     let header: NIfTIHeader
     /// The file that holds the voxels.
     let source: NIfTIByteSource
 
-    /// What is kept of all extensions together.
+    /// The maximum size of all extensions that are kept.
     private static let largestExtensions = 1 << 20
 
     init(path: String) throws(NIfTIError) {
@@ -18,7 +18,7 @@ struct NIfTIOpenFile {
         let first = try NIfTIByteSource(path: headerPath)
         let parser = try NIfTIHeaderParser(reading: first)
         let offset = try parser.dataOffset()
-        // Refuses what the fields alone can tell before another byte is read.
+        // Refuses a file that the fields alone show to be invalid before another byte is read.
         _ = try parser.header(extensions: [], dataOffset: offset, dataPath: headerPath)
         let end = parser.isSingleFile ? offset : Int.max
         let extensions = try NIfTIOpenFile.extensions(in: first, of: parser, end: end)
@@ -29,7 +29,7 @@ struct NIfTIOpenFile {
         try checkLength()
     }
 
-    /// Moves the source to the first voxel.
+    /// Advances the source to the first voxel.
     func passOverToVoxels(_ flag: CancellationFlag) throws {
         while source.position < header.dataOffset {
             try flag.check()
@@ -38,7 +38,7 @@ struct NIfTIOpenFile {
         }
     }
 
-    /// The fault of a file that holds only `count` bytes of voxels.
+    /// The error for a file that contains only `count` bytes of voxels.
     func ended(after count: Int) -> NIfTIError {
         NIfTIError(
             .truncated,

@@ -12,7 +12,7 @@ struct NIfTIQuaternion {
     var handedness: Double
     var offset: SIMD3<Double>
 
-    /// What NIfTI-1 keeps of the rotation.
+    /// Rounds the rotation to the precision that NIfTI-1 stores.
     mutating func roundToFloat() { (b, c, d) = (Double(Float(b)), Double(Float(c)), Double(Float(d))) }
 
     /// The map from voxel indices to RAS+.
@@ -21,7 +21,7 @@ struct NIfTIQuaternion {
         let rest = 1 - (b * b + c * c + d * d)
         let a: Double
         if rest < 1e-7 {
-            // A half turn: float32 rounding may push the three parts beyond unit length.
+            // A half turn: float32 rounding may increase the three components beyond unit length.
             let scale = 1 / (b * b + c * c + d * d).squareRoot()
             (b, c, d) = (b * scale, c * scale, d * scale)
             a = 0
@@ -48,7 +48,8 @@ struct NIfTIQuaternion {
         self.offset = offset
     }
 
-    /// The q-form of a map that is a rotation with spacings and perhaps a mirror. Shear is lost: compare ``affine``.
+    /// The q-form of a map that consists of a rotation, spacings and possibly a reflection. Shear is lost: compare
+    /// ``affine``.
     init(of affine: Affine) {
         let spacing = SIMD3(length(affine.columnI), length(affine.columnJ), length(affine.columnK))
         let handedness: Double = affine.determinant < 0 ? -1 : 1
@@ -63,7 +64,7 @@ struct NIfTIQuaternion {
             c = 0.25 * (k.x - i.z) / a
             d = 0.25 * (i.y - j.x) / a
         } else {
-            // Near a half turn: start from the largest part, so that nothing is divided by almost zero.
+            // Near a half turn: start from the largest component, to avoid a division by almost zero.
             let x = max(1 + i.x - (j.y + k.z), 0)
             let y = max(1 + j.y - (i.x + k.z), 0)
             let z = max(1 + k.z - (i.x + j.y), 0)

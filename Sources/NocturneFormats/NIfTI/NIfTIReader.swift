@@ -2,28 +2,28 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// A volume as read from a NIfTI file.
+/// A volume read from a NIfTI file.
 public struct NIfTIVolume: Sendable {
     public let header: NIfTIHeader
     /// Values after scaling.
     public let volume: Volume
-    /// Voxels that are NaN or infinite, kept as they are. A network makes nothing of them.
+    /// Number of voxels that are NaN or infinite; they are kept unchanged. A network cannot process them.
     public let nonFiniteCount: Int
 }
 
-/// Reads NIfTI-1 and NIfTI-2 files: `.nii`, `.hdr` with `.img`, each as it is or through gzip, which is recognised by
+/// Reads NIfTI-1 and NIfTI-2 files: `.nii`, `.hdr` with `.img`, each uncompressed or gzipped, which is recognised by
 /// content. All integer and float types up to 64 bits, both byte orders.
 ///
-/// A file is refused with ``NIfTIError`` when it is no scalar volume (2-D, several volumes, RGB, complex), when its
-/// spacing or affine is unusable, and when it is shorter than its header says; nothing is allocated before that is
-/// known. Bytes behind the voxels are of no concern. How the geometry is chosen: ``NIfTIHeader``.
+/// A file is refused with ``NIfTIError`` when it is not a scalar volume (2-D, several volumes, RGB, complex), when its
+/// spacing or affine is unusable, and when it is shorter than its header states; nothing is allocated before that is
+/// known. Bytes after the voxels are ignored. For the choice of the geometry see ``NIfTIHeader``.
 public enum NIfTIReader {
-    /// Reads the header and its extensions, and checks that the file is long enough to hold the voxels: exactly when
-    /// it is not compressed, by deflate's largest ratio when it is.
+    /// Reads the header and its extensions, and checks that the file is long enough to hold the voxels: exactly for an
+    /// uncompressed file, and by deflate's largest ratio for a compressed one.
     ///
     /// - Parameter path: a `.nii` or `.hdr` file, or the `.img` of a pair; `.gz` may follow.
     /// - Throws: ``NIfTIError``, naming the file and the fact.
-    /// - Complexity: milliseconds; at most 1 MiB of extensions is kept, the rest is passed over.
+    /// - Complexity: milliseconds; at most 1 MiB of extensions is kept, the rest is skipped.
     public static func readHeader(at path: String) throws(NIfTIError) -> NIfTIHeader {
         try NIfTIOpenFile(path: path).header
     }
@@ -51,7 +51,7 @@ public enum NIfTIReader {
 
     /// Reads a label map: any stored type, as long as every value (after scaling) is an integer in 0...65535.
     ///
-    /// - Throws: ``NIfTIError``, with code `notLabels` naming the first voxel that is no label; `CancelledError`.
+    /// - Throws: ``NIfTIError``, with code `notLabels` naming the first voxel that is not a label; `CancelledError`.
     /// - Complexity: one pass on the calling thread; 2 bytes per voxel, and less than 1 MiB besides.
     public static func readLabels(
         at path: String,
@@ -67,10 +67,11 @@ public enum NIfTIReader {
         return (header, LabelVolume(geometry: header.geometry, voxels: voxels))
     }
 
-    /// Passes over a label map without holding it: `body` is given runs of labels in the order of the file, each with the
-    /// place of its first voxel.
+    /// Reads a label map without holding it in memory: `body` is called with runs of labels in the order of the file,
+    /// each with the index of its first voxel.
     ///
-    /// - Throws: ``NIfTIError`` and `CancelledError`, as ``readLabels(at:scope:)`` does; the content of a gzip file is compared with its checksum.
+    /// - Throws: ``NIfTIError`` and `CancelledError`, as ``readLabels(at:scope:)`` does; the content of a gzip file is
+    ///   compared with its checksum.
     /// - Complexity: one pass on the calling thread; less than 1 MiB.
     public static func scanLabels(
         at path: String,
@@ -101,9 +102,9 @@ public enum NIfTIReader {
         )
     }
 
-    /// Bytes converted at a time: in the cache, and a flag looked at every millisecond.
+    /// Bytes converted at a time: small enough for the cache, so that the flag is checked every millisecond.
     private static let chunkBytes = 256 << 10
-    /// How much foreign content behind the voxels is read to reach the checksum of a gzip file.
+    /// The maximum number of bytes after the voxels that are read to reach the checksum of a gzip file.
     private static let largestTail = 64 << 20
 
     /// Streams the stored voxels through `convert` into a new buffer.
@@ -125,7 +126,7 @@ public enum NIfTIReader {
         return buffer.frozen()
     }
 
-    /// Gives the stored voxels to `body`, a chunk at a time, and reads on to the checksum.
+    /// Passes the stored voxels to `body`, a chunk at a time, and continues reading up to the checksum.
     private static func stream(
         _ file: NIfTIOpenFile,
         _ scope: ComputeScope,

@@ -1,4 +1,4 @@
-/// A number as it lies in a NIfTI file.
+/// A number as stored in a NIfTI file.
 protocol NIfTIStoredVoxel: BitwiseCopyable {
     var storedAsFloat: Float { get }
     var storedAsDouble: Double { get }
@@ -35,10 +35,10 @@ extension Double: NIfTIStoredVoxel {
 enum NIfTIVoxelConversion {
     /// Converts a run of stored numbers and returns how many results are NaN or infinite.
     typealias ToFloats = (UnsafeRawPointer, Int, UnsafeMutablePointer<Float>) -> Int
-    /// Converts a run of stored numbers and returns the first that is no label.
+    /// Converts a run of stored numbers and returns the first that is not a label.
     typealias ToLabels = (UnsafeRawPointer, Int, UnsafeMutablePointer<UInt16>) -> (index: Int, value: Double)?
 
-    /// What turns a stored number into a value.
+    /// How a stored number is converted to a value.
     struct Rule {
         let swapped: Bool
         let scaled: Bool
@@ -95,7 +95,7 @@ enum NIfTIVoxelConversion {
         _ target: UnsafeMutablePointer<Float>
     ) -> Int {
         let stored = bytes.assumingMemoryBound(to: Stored.self)
-        // The two questions are asked outside the loops, so that each is vectorised.
+        // Both conditions are tested outside the loops, so that each loop is vectorised.
         switch (rule.swapped, rule.scaled) {
         case (false, false): for i in 0..<count { target[i] = stored[i].storedAsFloat }
         case (true, false): for i in 0..<count { target[i] = stored[i].byteSwapped.storedAsFloat }
@@ -131,7 +131,7 @@ enum NIfTIVoxelConversion {
             }
         }
         if wrong == 0 { return nil }
-        // The loops above do not stop, so that they are vectorised; the first wrong voxel is looked for afterwards.
+        // The loops above do not stop, so that they are vectorised; the first invalid voxel is searched afterwards.
         for i in 0..<count {
             let plain = (rule.swapped ? stored[i].byteSwapped : stored[i]).storedAsDouble
             let value = rule.scaled ? plain * rule.slope + rule.intercept : plain
@@ -140,7 +140,7 @@ enum NIfTIVoxelConversion {
         return nil
     }
 
-    /// Stores `value` and returns 0, or returns 1 when it is no integer in 0...65535.
+    /// Stores `value` and returns 0, or returns 1 when it is not an integer in 0...65535.
     ///
     /// Adding 2⁵² leaves the integer in the low bits of a double, without a conversion that could trap.
     @inline(__always)
@@ -149,7 +149,7 @@ enum NIfTIVoxelConversion {
         let held = value > 0 ? (value < 65535 ? value : 65535) : 0
         let shifted = held + shift
         target.pointee = UInt16(truncatingIfNeeded: shifted.bitPattern)
-        // NaN is equal to nothing.
+        // NaN does not equal anything.
         return shifted - shift == value ? 0 : 1
     }
 }

@@ -4,32 +4,33 @@ import NocturneSystem
 
 /// Writes single `.nii` and `.nii.gz` files, little-endian.
 ///
-/// NIfTI-1, or NIfTI-2 when a size is above 32,767. Slope 1, intercept 0, millimetres, both forms. The same input gives
-/// the same bytes for any number of threads: gzip files carry no time and no name. A file is neither flushed to the
-/// disk nor removed after a fault; the caller does both, and renames.
+/// NIfTI-1, or NIfTI-2 when a dimension is above 32,767. Slope 1, intercept 0, millimetres, both forms. The same input
+/// gives the same bytes for any number of threads: gzip files contain no time and no name. A file is neither flushed to
+/// the disk nor removed after an error; the caller does both, and renames it.
 ///
-/// Memory: at most ``compressionBytes`` besides the input. Compression is Nocturne's own (``CNocturneDeflate``), in
-/// chunks of 1 MiB on all idle threads. There are no levels: against zlib's level 1, which nibabel takes, a CT comes out
-/// 1 to 19 % smaller and a label map a third, for 0.37 and 0.47 of the processor time (256³, Zen 5, see
-/// `Tools/benchmarks/geometry.py`); float32 noise comes out 4 % larger.
+/// Memory: at most ``compressionBytes`` besides the input. Compression uses Nocturne's own compressor
+/// (``CNocturneDeflate``), in chunks of 1 MiB on all idle threads. There are no levels. Compared with zlib's level 1,
+/// which nibabel uses, a CT becomes 1 to 19 % smaller and a label map a third smaller, in 0.37 and 0.47 of the
+/// processor time (256³, Zen 5, see `Tools/benchmarks/geometry.py`); float32 noise becomes 4 % larger.
 public enum NIfTIWriter {
-    /// The most memory that compressing takes, whatever the input and the number of threads.
+    /// The maximum memory for compression, whatever the input and the number of threads.
     public static let compressionBytes = ParallelGzip.workingBytes
 
     /// The intent code of label maps.
     public static let labelIntentCode = 1002
 
     /// Writes a label map: uint8 when no value of `names` or voxel is above 255, else uint16; intent 1002; names and
-    /// colours in a header extension as Connectome Workbench keeps them (code 30).
+    /// colours in a header extension as in Connectome Workbench (code 30).
     ///
     /// - Parameters:
     ///   - names: in any order; written by value. Label 0 is named "???" when it is not among them.
-    ///   - codes: the form codes of the image that was segmented. Nil (a DICOM source) gives 1 and 1
-    ///     (scanner coordinates), and so do two zeros unless the grid is one of spacing alone, which then stays so. The q-form carries rotation and mirroring only: where it would misplace a corner by
-    ///     more than a hundredth of the smallest spacing its code is 0, and the s-form takes its code if it had none.
-    ///   - compressed: whether to write gzip; nil decides by an ending `.gz`, which a temporary name may lack.
-    /// - Throws: ``NIfTIError`` with code `cannotWrite` naming the system's reason, `invalidAffine`, `outOfMemory`;
-    ///   `CancelledError` within a few milliseconds of the flag.
+    ///   - codes: the form codes of the image that was segmented. Nil (a DICOM source) gives 1 and 1 (scanner
+    ///     coordinates), and so do two zeros, unless the grid is defined by spacing alone: then the zeros are kept. The
+    ///     q-form holds rotation and reflection only: where it would misplace a corner by more than a hundredth of the
+    ///     smallest spacing, its code is 0, and the s-form takes over that code if it had none.
+    ///   - compressed: whether to write gzip; nil decides by the extension `.gz`, which a temporary name may lack.
+    /// - Throws: ``NIfTIError`` with code `cannotWrite` and the system's reason, `invalidAffine`, `outOfMemory`;
+    ///   `CancelledError` within a few milliseconds after the flag is raised.
     /// - Complexity: two passes over the voxels, both shared among threads.
     public static func writeLabels(
         _ labels: LabelVolume,
@@ -65,7 +66,7 @@ public enum NIfTIWriter {
         }
     }
 
-    /// Writes an image as float32, or as int16: rounded to the nearest (ties to even), held in range, NaN as 0.
+    /// Writes an image as float32, or as int16: rounded to the nearest (ties to even), clamped to the range, NaN as 0.
     ///
     /// - Parameters:
     ///   - dataType: `.float32` or `.int16`.
@@ -100,9 +101,9 @@ public enum NIfTIWriter {
         }
     }
 
-    /// The nearest integer, the even one of two, held in range; 0 for NaN.
+    /// The nearest integer (ties to even), clamped to the range; 0 for NaN.
     ///
-    /// Adding 3·2²² rounds and leaves the integer in the low bits, where a conversion would not be vectorised.
+    /// Adding 3·2²² rounds and leaves the integer in the low bits; a conversion instruction would not be vectorised.
     @inline(__always)
     private static func rounded(_ value: Float) -> Int16 {
         let held = value > -32768 ? (value < 32767 ? value : 32767) : -32768
@@ -110,7 +111,7 @@ public enum NIfTIWriter {
         return value == value ? Int16(truncatingIfNeeded: bits) : 0
     }
 
-    /// - Parameter fill: puts a range of voxels at the address, as they are stored.
+    /// - Parameter fill: writes a range of voxels to the address in their stored form.
     private static func write(
         _ encoder: NIfTIHeaderEncoder,
         to path: String,
@@ -124,7 +125,7 @@ public enum NIfTIWriter {
         }
         let width = encoder.dataType.bytesPerVoxel
         let fillBytes: @Sendable (Range<Int>, UnsafeMutableRawPointer) -> Void = { bytes, target in
-            // Chunks are whole voxels: their size is a multiple of every width.
+            // Chunks contain whole voxels: their size is a multiple of every width.
             fill(bytes.lowerBound / width..<bytes.upperBound / width, target)
         }
         let count = encoder.geometry.shape.count * width

@@ -3,30 +3,30 @@ internal import CZlib
 internal import NocturneConcurrency
 import NocturneSystem
 
-/// Compresses a long run of voxels into one gzip member on several threads.
+/// Compresses a long sequence of voxels into one gzip member on several threads.
 ///
-/// The content is cut into fixed chunks that are deflated without knowing of each other; every chunk but the last ends
-/// on a byte, with the empty block of a `Z_SYNC_FLUSH`, so they join into one deflate stream, and their checksums are
-/// combined. The cut does not depend on threads, there is no time stamp and no name: the bytes are a function of the
-/// content alone. Source: the method of pigz with `--independent`; the compressor is ``CNocturneDeflate``.
+/// The content is divided into fixed chunks that are deflated independently. Every chunk but the last ends on a byte
+/// boundary, with the empty block of a `Z_SYNC_FLUSH`, so the chunks join into one deflate stream, and their checksums
+/// are combined. The division does not depend on threads, and there is no time stamp and no name: the bytes depend on
+/// the content alone. Source: the method of pigz with `--independent`; the compressor is ``CNocturneDeflate``.
 struct ParallelGzip {
     /// The compressor could not be allocated.
     struct NoMemory: Error {}
 
-    /// Content bytes of a chunk: a few milliseconds of work, and under 0.5 % lost at its ends.
+    /// Content bytes of a chunk: a few milliseconds of work, and under 0.5 % larger output because of the chunk ends.
     static let chunkBytes = 1 << 20
-    /// Chunks being deflated while as many are being written.
+    /// Number of chunks that are deflated while as many are being written.
     private static let waveCount = 6
-    /// Memory at most, for prefixes up to a chunk.
+    /// Maximum memory, for prefixes up to the size of a chunk.
     static let workingBytes =
         2 * waveCount * (chunkBytes + nocturne_deflate_bound(chunkBytes) + nocturne_deflater_bytes())
 
-    /// Writes `prefix` and then `count` bytes, asked for chunk by chunk.
+    /// Writes `prefix` and then `count` bytes, which are requested chunk by chunk.
     ///
     /// - Parameters:
-    ///   - width: bytes of a voxel: 1, 2 or 4.
-    ///   - row: voxels of a row.
-    ///   - fill: puts the bytes of a range of the content at the address; called on several threads.
+    ///   - width: bytes per voxel: 1, 2 or 4.
+    ///   - row: voxels per row.
+    ///   - fill: writes the bytes of a range of the content to the address; called on several threads.
     /// - Throws: `FileSystemError`, `CancelledError`, ``NoMemory``.
     static func write(
         prefix: [UInt8],
@@ -54,7 +54,7 @@ struct ParallelGzip {
         while first < chunks || !ready.isEmpty {
             let wave = waves[0].prefix(min(slotCount, chunks - first))
             let isLastWave = first + wave.count == chunks
-            // The wave before is written by one thread, while the others compress.
+            // One thread writes the previous group of chunks, while the others compress.
             try withUnsafeMutablePointer(to: &output) { output throws(CancelledError) in
                 nonisolated(unsafe) let output = output
                 try withUnsafeMutablePointer(to: &fault) { fault throws(CancelledError) in
@@ -97,9 +97,9 @@ struct ParallelGzip {
     private static func bytes(of value: UInt32) -> [UInt8] { (0..<4).map { UInt8(value >> (8 * $0) & 0xff) } }
 }
 
-/// The buffers and the compressor of one chunk in flight.
+/// The buffers and the compressor of one chunk that is being processed.
 private final class DeflateSlot: @unchecked Sendable {
-    /// How voxels lie in the content.
+    /// The layout of the voxels in the content.
     struct VoxelRows: Sendable {
         var width: Int32
         var bytes: Int
@@ -107,7 +107,7 @@ private final class DeflateSlot: @unchecked Sendable {
         static let none = VoxelRows(width: 1, bytes: 0)
     }
 
-    // Unchecked: a wave gives each slot to exactly one index, and another reads it when the wave is over.
+    // Unchecked: in each group, only one index uses a slot, and it is read by another one after the group is complete.
     let content: UnsafeMutableRawPointer
     var contentCount = 0
     private let compressed: UnsafeMutableRawPointer

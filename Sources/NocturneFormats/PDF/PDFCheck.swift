@@ -1,8 +1,9 @@
 import NocturneSystem
 
-/// Whether a file is a whole PDF by its two ends: no page is drawn.
+/// Checks whether a PDF file is complete by its beginning and end: no page is rendered.
 public enum PDFCheck {
-    /// What is wrong with it; nil when it begins as a PDF, ends as one, and its end points at a table that is there.
+    /// The problem found; nil when the file starts and ends as a PDF and its end points at an existing cross-reference
+    /// table.
     /// - Complexity: a few hundred bytes are read.
     public static func fault(at path: String) -> String? {
         do throws(FileSystemError) {

@@ -3,10 +3,10 @@ public import NocturneSystem
 /// Why a PDF file could not be written.
 public typealias PDFError = FileFormatError<PDFErrorCode>
 
-/// The kind of a ``PDFError``, worded as a fact.
+/// The kind of a ``PDFError``, with a description.
 public enum PDFErrorCode: String, Hashable, Sendable, CaseIterable {
-    /// The library could not draw, for instance for want of memory.
+    /// The library could not draw, for instance for lack of memory.
     case cannotDraw
-    /// The system would not open or write the file.
+    /// The system could not open or write the file.
     case cannotWrite
 }

@@ -1,19 +1,18 @@
 internal import CCairo
 internal import CReportFonts
 
-/// The two fonts that lie in the program, opened once for the whole process.
+/// The two fonts embedded in the program, opened once for the whole process.
 ///
-/// Fonts of the machine are not used: a page has the same bytes wherever it is made, and letters on a machine without
-/// any font.
+/// System fonts are not used: a page has the same bytes on every machine, and text even on a machine without fonts.
 final class PDFFonts: @unchecked Sendable {
     // Unchecked: nothing changes after the initialiser, and cairo locks a face while it uses it.
     let regular: OpaquePointer
     let bold: OpaquePointer
 
-    /// nil when there is no memory for them.
+    /// nil when there is not enough memory for them.
     static let shared: PDFFonts? = PDFFonts()
 
-    /// Cairo keeps fonts it has used, so neither they nor the library are ever freed.
+    /// Cairo keeps references to fonts it has used, so neither they nor the library are ever freed.
     private init?() {
         var library: FT_Library?
         guard FT_Init_FreeType(&library) == 0, let library else { return nil }

@@ -2,7 +2,7 @@ internal import CCairo
 public import NocturneCore
 public import NocturneSystem
 
-/// A colour of 0…1 in sRGB.
+/// An sRGB colour with components in 0…1.
 public struct PDFColor: Hashable, Sendable {
     public let red: Double
     public let green: Double
@@ -32,24 +32,24 @@ public struct PDFRectangle: Hashable, Sendable {
     }
 }
 
-/// A file of one page, drawn with cairo: text in two fonts of its own, areas, lines and pictures.
+/// A one-page PDF file, drawn with cairo: text in two embedded fonts, areas, lines and images.
 ///
-/// Lengths are points from the upper left corner. The bytes depend on what was drawn alone: no time, no font of the machine.
-/// Belongs to one thread. Holds the file in memory until it is written.
+/// Lengths are points from the upper left corner. The bytes depend only on what was drawn: no time stamp and no system
+/// fonts. To be used by one thread. The file is held in memory until it is written.
 public final class PDFPage {
     public let width: Double
     public let height: Double
-    /// Every line that was written, in order: for those who have to know what a page says.
+    /// All lines of text that were drawn, in order, for code that needs the text of a page.
     public private(set) var texts: [String] = []
     private let surface: OpaquePointer?
     private let context: OpaquePointer?
     private let output: Output
 
-    /// The bytes cairo has given so far; it may ask for them until the surface is gone.
+    /// The bytes that cairo has written so far; cairo may access them until the surface is destroyed.
     private final class Output { var bytes: [UInt8] = [] }
 
-    /// An empty page, of A4 unless told otherwise.
-    /// - Parameter title: of the document, as readers show it.
+    /// An empty page, A4 by default.
+    /// - Parameter title: of the document, as PDF readers show it.
     public init(width: Double = 595, height: Double = 842, title: String) {
         self.width = width
         self.height = height
@@ -66,7 +66,7 @@ public final class PDFPage {
             width,
             height
         )
-        // Without a date cairo takes today's.
+        // Without a date cairo uses the current one.
         cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z")
         cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, PDFPage.clean(title))
         context = cairo_create(surface)
@@ -85,7 +85,7 @@ public final class PDFPage {
 
     // MARK: Text
 
-    /// Writes one line with its base line at `y`. Characters the fonts have not got become boxes.
+    /// Writes one line with its baseline at `y`. Characters that the fonts lack become boxes.
     public func text(
         _ text: String,
         x: Double,
@@ -102,7 +102,7 @@ public final class PDFPage {
         cairo_show_text(context, line)
     }
 
-    /// How wide a line of text is.
+    /// The width of a line of text.
     public func width(of text: String, size: Double, isBold: Bool = false) -> Double {
         set(size: size, isBold: isBold)
         var extents = cairo_text_extents_t()
@@ -110,7 +110,7 @@ public final class PDFPage {
         return extents.x_advance
     }
 
-    /// The text in lines no wider than `width`; words that are wider are broken.
+    /// The text in lines no wider than `width`; longer single words are broken.
     public func lines(of text: String, width limit: Double, size: Double, isBold: Bool = false) -> [String] {
         func fits(_ line: String) -> Bool { width(of: line, size: size, isBold: isBold) <= limit }
         var lines: [String] = []
@@ -135,7 +135,7 @@ public final class PDFPage {
         return lines
     }
 
-    /// The text in one line no wider than `width`, with its middle left out where it would be.
+    /// The text in one line no wider than `width`; if necessary, its middle is left out.
     public func shortened(_ text: String, width limit: Double, size: Double, isBold: Bool = false) -> String {
         let characters = Array(PDFPage.clean(text).prefix(2_000))
         func candidate(_ kept: Int) -> String {
@@ -161,12 +161,12 @@ public final class PDFPage {
         cairo_set_font_size(context, size)
     }
 
-    /// What is no character of a line becomes a space: file names may hold anything.
+    /// Characters that cannot be part of a line become spaces: file names may contain anything.
     private static func clean(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
     }
 
-    // MARK: Areas, lines, pictures
+    // MARK: Areas, lines, images
 
     public func fill(_ rectangle: PDFRectangle, _ color: PDFColor) {
         set(color)
@@ -189,7 +189,7 @@ public final class PDFPage {
         cairo_stroke(context)
     }
 
-    /// Fills the area within the corners.
+    /// Fills the polygon with these corners.
     public func fill(polygon corners: [SIMD2<Double>], _ color: PDFColor) {
         guard let first = corners.first else { return }
         set(color)
@@ -205,7 +205,7 @@ public final class PDFPage {
         cairo_fill(context)
     }
 
-    /// Puts a picture into a rectangle, stretched to fill it. It is kept without loss.
+    /// Draws an image into a rectangle, stretched to fill it. It is stored without loss.
     public func image(_ image: RGBImage, in rectangle: PDFRectangle) {
         guard image.width > 0, image.height > 0 else { return }
         let picture = cairo_image_surface_create(CAIRO_FORMAT_RGB24, Int32(image.width), Int32(image.height))
@@ -237,8 +237,8 @@ public final class PDFPage {
 
     // MARK: Writing
 
-    /// Ends the page and writes the file, over any that is there. Nothing can be drawn afterwards. It is not flushed to
-    /// the disk.
+    /// Ends the page and writes the file, replacing an existing one. Nothing can be drawn afterwards. It is not flushed
+    /// to the disk.
     /// - Throws: ``PDFError``.
     public func write(to path: String) throws(PDFError) {
         guard PDFFonts.shared != nil else { throw PDFError(.cannotDraw, path: path, "no memory for the fonts") }

@@ -3,11 +3,11 @@ internal import CZlib
 public import NocturneConcurrency
 import NocturneSystem
 
-/// Writes animated pictures as PNG (ISO/IEC 15948, third edition: the chunks acTL, fcTL and fdAT): 8-bit palette, every
-/// frame whole, shown without end.
+/// Writes animated images as PNG (ISO/IEC 15948, third edition: the chunks acTL, fcTL and fdAT): 8-bit palette,
+/// complete frames, repeated endlessly.
 ///
-/// Programs that know no animation show a picture of its own, the cover, which is not part of it. The same frames have the
-/// same bytes whenever and by however many threads they are written.
+/// Programs that do not support animation show a separate image, the cover, which is not part of the animation. The
+/// same frames give the same bytes at any time and for any number of threads.
 public struct AnimatedPNGWriter: Sendable {
     public let width: Int
     public let height: Int
@@ -26,20 +26,20 @@ public struct AnimatedPNGWriter: Sendable {
 
     private static let framesAtOnce = 8
 
-    /// The most bytes held while writing frames of so many pixels, beside what draws a frame.
+    /// The peak memory in bytes while writing frames of this number of pixels, beside the memory for drawing a frame.
     public static func predictedBytes(pixels: Int) -> Int {
         framesAtOnce * (4 * pixels + nocturne_deflater_bytes() + (1 << 12))
     }
 
-    /// Writes the file, over any that is there. It is not flushed to the disk.
+    /// Writes the file, replacing an existing one. It is not flushed to the disk.
     ///
     /// Frames are drawn and compressed by all threads, eight at a time.
     /// - Parameters:
-    ///   - cover: places in the palette, row by row from the top.
-    ///   - written: is told after every frame how many are in the file.
-    ///   - frame: the same of a frame; called on several threads, for each once and in no order.
-    /// - Throws: ``PNGError``, and ``CancelledError`` when the flag is raised, which is looked at before every frame; what
-    ///   was written of the file until then stays.
+    ///   - cover: palette indices, row by row from the top.
+    ///   - written: called after every frame with the number of frames in the file.
+    ///   - frame: the palette indices of a frame; called on several threads, once for each frame and in no fixed order.
+    /// - Throws: ``PNGError``, and ``CancelledError`` when the flag is raised, which is checked before every frame; the
+    ///   part of the file already written stays.
     public func write(
         to path: String,
         cover: [UInt8],
@@ -77,7 +77,7 @@ public struct AnimatedPNGWriter: Sendable {
         }
     }
 
-    /// What comes before a frame: its size and place, the time it is shown, and that it replaces all there is.
+    /// The chunk before a frame: its size and position, its duration, and that it replaces the whole image.
     private func control(_ sequence: Int) -> [UInt8] {
         func two(_ value: Int) -> [UInt8] { Array(PNGFile.bigEndian(value).suffix(2)) }
         return PNGFile.chunk(
@@ -108,8 +108,8 @@ public struct AnimatedPNGWriter: Sendable {
         return try results.compactMap { try $0?.get() }
     }
 
-    /// A zlib stream of the rows as they are: neighbouring places in a palette need not be neighbouring colours, and rows
-    /// repeat better than their differences.
+    /// A zlib stream of the unfiltered rows: neighbouring palette indices need not be similar colours, and rows repeat
+    /// better than their differences.
     private func packed(_ pixels: [UInt8], for path: String) throws(PNGError) -> [UInt8] {
         var rows: [UInt8] = []
         rows.reserveCapacity((width + 1) * height)

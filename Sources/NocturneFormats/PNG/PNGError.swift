@@ -3,12 +3,13 @@ public import NocturneSystem
 /// Why a PNG file could not be written.
 public typealias PNGError = FileFormatError<PNGErrorCode>
 
-/// The kind of a ``PNGError``, worded as a fact.
+/// The kind of a ``PNGError``, with a description.
 public enum PNGErrorCode: String, Hashable, Sendable, CaseIterable {
-    /// No pixels, more samples than the image's size asks for or fewer, or more of them than one chunk holds.
+    /// The image has no pixels, a number of samples that does not match its size, or more samples than one chunk can
+    /// hold.
     case invalidImage
-    /// No memory for the compressed bytes.
+    /// There is not enough memory for the compressed bytes.
     case outOfMemory
-    /// The system would not open or write the file.
+    /// The system could not open or write the file.
     case cannotWrite
 }

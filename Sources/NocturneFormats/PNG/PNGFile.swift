@@ -1,6 +1,6 @@
 internal import CZlib
 
-/// What every PNG file is made of.
+/// The common parts of PNG files.
 enum PNGFile {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
@@ -11,7 +11,7 @@ enum PNGFile {
         case rgba = 6
     }
 
-    /// The first chunk: 8 bits a sample, the only compression and filter methods, no interlacing.
+    /// The first chunk: 8 bits per sample, the only compression and filter methods, no interlacing.
     static func header(width: Int, height: Int, _ color: Color) -> [UInt8] {
         chunk("IHDR", bigEndian(width) + bigEndian(height) + [8, color.rawValue, 0, 0, 0])
     }
@@ -22,7 +22,7 @@ enum PNGFile {
         return bigEndian(content.count) + typed + bigEndian(Int(crc32(0, typed, uInt(typed.count))))
     }
 
-    /// Four bytes, the highest first.
+    /// Four bytes, most significant first.
     static func bigEndian(_ value: Int) -> [UInt8] {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
     }

@@ -2,16 +2,16 @@ internal import CZlib
 public import NocturneCore
 public import NocturneSystem
 
-/// Writes pictures as PNG (ISO/IEC 15948): 8-bit RGB with or without alpha, not interlaced, one IDAT chunk, no time and no
-/// text, so an image has the same bytes whenever it is written.
+/// Writes images as PNG (ISO/IEC 15948): 8-bit RGB with or without alpha, not interlaced, one IDAT chunk, no time and
+/// no text, so an image always has the same bytes.
 public enum PNGWriter {
-    /// Writes the file, over any that is there. It is not flushed to the disk.
+    /// Writes the file, replacing an existing one. It is not flushed to the disk.
     ///
-    /// Holds the whole picture twice while it is compressed. Does not look at a cancellation flag: for pictures of up to a
-    /// few million pixels, which take a fraction of a second.
-    /// - Parameter alpha: One opacity for each pixel in the order of `image`, 0 clear to 255 opaque; nil for a picture
-    ///   without alpha. Colours are not multiplied by it.
-    /// - Throws: ``PNGError``; what was written of the file until then stays.
+    /// Holds the whole image twice while it is compressed. Does not check a cancellation flag: intended for images of
+    /// up to a few million pixels, which take a fraction of a second.
+    /// - Parameter alpha: One opacity for each pixel in the order of `image`, from 0 (transparent) to 255 (opaque); nil
+    ///   for an image without alpha. Colours are not multiplied by it.
+    /// - Throws: ``PNGError``; the part of the file already written stays.
     public static func write(_ image: RGBImage, alpha: [UInt8]? = nil, to path: String) throws(PNGError) {
         let bytes = try encoded(image, alpha, for: path)
         do {
@@ -44,8 +44,8 @@ public enum PNGWriter {
             + PNGFile.chunk("IDAT", content) + PNGFile.chunk("IEND", [])
     }
 
-    /// Each row with its filter type before it: every sample less the one of the pixel to the left (type 1), which
-    /// suits smooth pictures on an even ground.
+    /// Each row preceded by its filter type: every sample minus that of the pixel to the left (type 1), which suits
+    /// smooth images on a uniform background.
     private static func filteredRows(of samples: [UInt8], width: Int, channels: Int) -> [UInt8] {
         let rowCount = width * channels
         let height = samples.count / rowCount
@@ -83,7 +83,8 @@ public enum PNGWriter {
         var status = Z_OK
         let result = [UInt8](unsafeUninitializedCapacity: capacity) { target, count in
             var length = uLongf(capacity)
-            // Level 3: a picture must cost little beside the work it shows, and is small at any level.
+            // Level 3: writing an image should cost little compared with the work it shows, and it is small at any
+            // level.
             status = compress2(target.baseAddress, &length, bytes, uLong(bytes.count), 3)
             count = status == Z_OK ? Int(length) : 0
         }

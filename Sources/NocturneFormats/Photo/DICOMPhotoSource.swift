@@ -8,10 +8,10 @@ import NocturneSystem
     internal import Glibc
 #endif
 
-/// The first frame of a DICOM object as a picture: colour and palettes as they are, YBR converted, grey through the
-/// header's window or from its least to its largest value.
+/// The first frame of a DICOM object as a picture: colour and palettes unchanged, YBR converted, grey through the
+/// header's window or, without one, scaled from its smallest to its largest value.
 ///
-/// The frame is decoded whole at the start, since that is how DICOM keeps it.
+/// The whole frame is decoded at the start, because DICOM stores it as a unit.
 final class DICOMPhotoSource: PhotoSource {
     let format = PhotoFormat.dicom
     let orientation = 1
@@ -24,8 +24,8 @@ final class DICOMPhotoSource: PhotoSource {
     private var samples: [UInt8] = []
     private var row = 0
 
-    /// The picture of an object whose class is one of pictures: Secondary Capture, and Visible Light without whole slides.
-    /// A slice of a CT is an image too, but nobody's photo.
+    /// The picture of an object whose class is a picture class: Secondary Capture, and Visible Light except whole
+    /// slides. A CT slice is an image too, but not a photo.
     convenience init(photoAt path: String) throws(PhotoError) {
         let object: DICOMObject
         do throws(DICOMReadError) {
@@ -71,7 +71,7 @@ final class DICOMPhotoSource: PhotoSource {
     var pageCount: Int { Int(picture.frames) }
 
     func workingBytes(denominator: Int) -> Int {
-        // The frame as bytes, and as the decoder has it: compressed, and in cells of up to eight bytes.
+        // The frame as bytes, and as the decoder holds it: compressed, and in cells of up to eight bytes.
         let pixels = Int(header.width) * Int(header.height)
         return pixels * (3 + 12 * Int(picture.samples)) + 1 << 20
     }

@@ -1,10 +1,10 @@
 import NocturneSystem
 
-/// The orientation tag of an Exif block, and nothing else of it.
+/// Reads only the orientation tag of an Exif block.
 enum ExifOrientation {
-    /// 1 to 8; nil when the block has none that makes sense. Looks at the first directory alone.
+    /// 1 to 8; nil when the block has no valid value. Reads only the first directory.
     static func find(in block: [UInt8]) -> Int? {
-        // Some writers put the marker's own name in front once more.
+        // Some writers repeat the marker's own name at the start.
         let start = block.starts(with: [0x45, 0x78, 0x69, 0x66, 0, 0]) ? 6 : 0
         guard block.count >= start + 8 else { return nil }
         let isBigEndian: Bool
@@ -21,7 +21,7 @@ enum ExifOrientation {
                 ? bytes.reduce(0) { $0 << 8 | Int($1) }
                 : bytes.reversed().reduce(0) { $0 << 8 | Int($1) }
         }
-        // Offsets have four bytes and counts two, so no sum below overflows.
+        // Offsets have four bytes and counts two, so none of the sums below overflows.
         guard number(at: 2, 2) == 42, let directory = number(at: 4, 4), let count = number(at: directory, 2) else {
             return nil
         }
@@ -29,7 +29,7 @@ enum ExifOrientation {
             let entry = directory + 2 + 12 * index
             guard let tag = number(at: entry, 2), let type = number(at: entry + 2, 2) else { return nil }
             guard tag == 0x0112 else { continue }
-            // A short by the standard; some write a long.
+            // The standard specifies a short; some programs write a long.
             let size = type == 4 ? 4 : 2
             guard type == 3 || type == 4, let value = number(at: entry + 8, size) else { return nil }
             return (1...8).contains(value) ? value : nil
@@ -37,7 +37,7 @@ enum ExifOrientation {
         return nil
     }
 
-    /// The block inside the hexadecimal text that ImageMagick puts into PNG: a name, a length, then the digits.
+    /// The block in the hexadecimal text that ImageMagick writes into PNG: a name, a length, then the digits.
     static func block(fromHexadecimal text: [UInt8]) -> [UInt8] {
         let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true).dropFirst(2)
         var bytes: [UInt8] = []

@@ -1,13 +1,13 @@
 public import NocturneCore
 import NocturneSystem
 
-/// A decoded picture, upright, on white, in 8-bit RGB.
+/// A decoded picture, upright, on a white background, in 8-bit RGB.
 public struct Photo: Sendable {
     public let image: RGBImage
     public let facts: PhotoFacts
 }
 
-/// The kinds of file that are read; told by their first bytes.
+/// The supported file types, recognised by their first bytes.
 public enum PhotoFormat: String, Hashable, Sendable, CaseIterable {
     case jpeg
     case png
@@ -15,7 +15,7 @@ public enum PhotoFormat: String, Hashable, Sendable, CaseIterable {
     case dicom
 }
 
-/// How the file holds its colours.
+/// How the file stores its colours.
 public enum PhotoColourModel: String, Hashable, Sendable, CaseIterable {
     case grey
     case greyAlpha
@@ -27,17 +27,17 @@ public enum PhotoColourModel: String, Hashable, Sendable, CaseIterable {
     case ycck
 }
 
-/// What is known of a picture: from its header, and from decoding it.
+/// Information about a picture, from its header and from decoding it.
 ///
-/// Holds nothing of what a camera writes about people, places or times.
+/// Contains nothing of what a camera stores about people, places or times.
 public struct PhotoFacts: Hashable, Sendable {
     public let format: PhotoFormat
-    /// In pixels, as the file has them.
+    /// In pixels, as stored in the file.
     public let storedWidth: Int
     public let storedHeight: Int
-    /// By the orientation tag of Exif or TIFF, 1 to 8; 1 where there is none that makes sense. It has been applied.
+    /// From the orientation tag of Exif or TIFF, 1 to 8; 1 if there is no valid value. It has been applied.
     public let orientation: Int
-    /// In pixels, of the picture that ``PhotoReader/read(at:limits:flag:)`` gives.
+    /// In pixels, of the picture that ``PhotoReader/read(at:limits:flag:)`` returns.
     public let uprightWidth: Int
     public let uprightHeight: Int
     /// Bits of a stored sample, or of a palette index.
@@ -46,31 +46,31 @@ public struct PhotoFacts: Hashable, Sendable {
     public let hasAlpha: Bool
     /// 1, or n where each pixel of the result stands for n × n stored ones.
     public let scaleDenominator: Int
-    /// More than one in some TIFFs and DICOM objects, of which the first is read.
+    /// More than one in some TIFFs and DICOM objects; only the first is read.
     public let pageCount: Int
-    /// What decoding holds at its peak, the result counted.
+    /// The peak memory in bytes while decoding, including the result.
     public let predictedBytes: Int
     public internal(set) var notes: [PhotoNote]
 
-    /// What ``PhotoReader/readBands(at:limits:flag:part:_:)`` holds at its peak: without the picture, where it need not be
-    /// turned or reduced.
+    /// The peak memory in bytes of ``PhotoReader/readBands(at:limits:flag:part:_:)``: without the whole picture, unless
+    /// it must be rotated or reduced.
     public var predictedBandBytes: Int {
         guard orientation == 1, scaleDenominator == 1 else { return predictedBytes }
         return predictedBytes - 3 * uprightWidth * uprightHeight + 3 * storedWidth * PhotoReader.bandRows
     }
 }
 
-/// Something about a picture that its result should say.
+/// A remark about a picture for its result.
 public enum PhotoNote: Hashable, Sendable, CustomStringConvertible {
     /// A side is shorter than 100 pixels.
     case small(width: Int, height: Int)
     case reduced(denominator: Int)
     case firstOfPages(Int)
-    /// The end marker is missing; no pixel is.
+    /// The end marker is missing; all pixels are present.
     case noEndMarker
-    /// Bytes were skipped that belong to nothing.
+    /// Bytes were skipped that belong to no part of the format.
     case strayBytes
-    /// Something in the file was wrong and could be overcome.
+    /// Something in the file was invalid but could be handled.
     case odd(String)
 
     public var description: String {
@@ -85,13 +85,13 @@ public enum PhotoNote: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a picture may ask for.
+/// The limits for a picture.
 public struct PhotoLimits: Hashable, Sendable {
-    /// Most pixels a file may store.
+    /// Maximum number of pixels stored in a file.
     public var storedPixels: Int
     /// Longest side of the result; larger pictures are reduced to fit.
     public var side: Int
-    /// Most bytes held at a time, the result counted.
+    /// Maximum memory in bytes, including the result.
     public var bytes: Int
 
     public init(storedPixels: Int = 400_000_000, side: Int = 8000, bytes: Int = 1 << 30) {

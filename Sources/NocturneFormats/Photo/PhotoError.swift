@@ -1,21 +1,21 @@
 public import NocturneSystem
 
-/// Why a picture could not be read; the detail is in the decoder's words where it gave any.
+/// Why a picture could not be read; the detail is the decoder's message where it gave one.
 public typealias PhotoError = FileFormatError<PhotoErrorCode>
 
-/// The kind of a ``PhotoError``, worded as a fact.
+/// The kind of a ``PhotoError``, with a description.
 public enum PhotoErrorCode: String, Hashable, Sendable, CaseIterable {
-    /// The system would not open or read the file.
+    /// The system could not open or read the file.
     case cannotOpen
-    /// The system stopped giving bytes in the middle.
+    /// A read error occurred in the middle of the file.
     case cannotRead
-    /// The content is neither JPEG nor PNG nor TIFF, whatever the name says.
+    /// The content is neither JPEG nor PNG nor TIFF, whatever the file name.
     case notAPicture
     /// Refused before anything was allocated: more pixels or bytes than the limits allow.
     case tooLarge
-    /// Broken or cut short.
+    /// Damaged or truncated.
     case corrupt
-    /// A kind of picture that is not decoded.
+    /// A type of picture that is not supported.
     case unsupported
     case outOfMemory
 }

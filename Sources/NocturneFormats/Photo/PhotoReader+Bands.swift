@@ -14,28 +14,29 @@ public struct PhotoPart: Hashable, Sendable {
     }
 }
 
-/// Some rows of a part of a picture, from the left edge of the part, 3 bytes a pixel. Valid during the call only.
+/// Some rows of a part of a picture, starting at the left edge of the part, 3 bytes per pixel. Valid only during the
+/// call.
 public struct PhotoBand: ~Copyable {
-    /// Where the first row begins.
+    /// The start of the first row.
     public let samples: UnsafePointer<UInt8>
-    /// Bytes from row to row.
+    /// Number of bytes from one row to the next.
     public let stride: Int
     /// Rows of the upright picture.
     public let rows: Range<Int>
 }
 
 extension PhotoReader {
-    /// Rows of a band that is decoded and handed on while it is in the cache.
+    /// Rows of a band, which is decoded and passed on while it is in the cache.
     static let bandRows = 16
 
-    /// Decodes a picture and hands on the rows of a part of it, from the top, without keeping the picture.
+    /// Decodes a picture and passes on the rows of a part of it, from the top, without keeping the picture.
     ///
-    /// Pixels are those of ``read(at:limits:flag:)``, and all of the file is decoded as far as it takes to know that
-    /// nothing of it is lost. Of a JPEG only the columns of the part, and a few on either side, become pixels. A picture
-    /// that has to be turned or reduced is decoded whole first, and comes as one band.
+    /// The pixels are those of ``read(at:limits:flag:)``, and the file is decoded as far as necessary to be certain
+    /// that none of it is missing. Of a JPEG only the columns of the part, and a few on either side, are decoded to
+    /// pixels. A picture that must be rotated or reduced is decoded completely first, and passed on as one band.
     ///
-    /// Holds ``PhotoFacts/predictedBandBytes``.
-    /// - Parameter part: chooses the part when the header is read; not empty, and inside the upright picture.
+    /// Needs ``PhotoFacts/predictedBandBytes``.
+    /// - Parameter part: chooses the part once the header is read; not empty, and inside the upright picture.
     /// - Throws: ``PhotoError``, `CancelledError`, and what `part` and `take` throw.
     public static func readBands(
         at path: String,

@@ -11,24 +11,24 @@ public import NocturneSystem
 ///   palette, CMYK, and what the library converts; every compression it was built with.
 /// - DICOM (DCMTK, OpenJPEG): the first frame; RGB, YBR, palette and grey, the last through the header's window.
 ///
-/// Transparent pixels are put on white and grey stands in all three channels. Of samples with more than 8 bits the
-/// highest eight are taken and CMYK is converted by channel × (255 − K) / 255, both as Pillow does; it differs for grey
-/// of 16 bits, which it cuts off at 255. Colour profiles are not applied, as in training code that does not ask for it.
+/// Transparent pixels are placed on white, and grey is copied to all three channels. Of samples with more than 8 bits
+/// the highest eight are used, and CMYK is converted by channel × (255 − K) / 255, both as in Pillow, except for 16-bit
+/// grey, which Pillow clamps to 255. Colour profiles are not applied, as in training code that does not request it.
 ///
-/// A picture with lost or damaged pixels is an error, never half a picture.
+/// A picture with missing or damaged pixels is an error; a partial picture is never returned.
 public enum PhotoReader {
-    /// What the header says and what decoding would take; no pixel is decoded and little allocated.
+    /// Reads the header and predicts the cost of decoding; no pixel is decoded and little is allocated.
     /// - Throws: ``PhotoError``, `tooLarge` included.
     public static func readHeader(at path: String, limits: PhotoLimits = PhotoLimits()) throws(PhotoError) -> PhotoFacts
     {
         try checkedFacts(of: open(path, limits), path: path, limits: limits)
     }
 
-    /// Decodes a picture and turns it upright.
+    /// Decodes a picture and rotates it upright.
     ///
-    /// One whose longer side is above `limits.side` comes reduced by a whole number: JPEG by 2, 4 or 8 in the decoder,
-    /// the rest, and everything else, by the mean of the stored pixels. Looks at the flag every few rows, and between
-    /// the scans of a progressive JPEG. Holds ``PhotoFacts/predictedBytes`` at most.
+    /// A picture whose longer side is above `limits.side` is reduced by an integer factor: JPEG by 2, 4 or 8 in the
+    /// decoder; the remaining factor, and all other formats, by averaging the stored pixels. Checks the flag every few
+    /// rows, and between the scans of a progressive JPEG. Needs at most ``PhotoFacts/predictedBytes``.
     /// - Throws: ``PhotoError``; `tooLarge` before anything is allocated. `CancelledError`.
     public static func read(
         at path: String,
@@ -59,7 +59,7 @@ public enum PhotoReader {
         }
     }
 
-    /// By the first bytes.
+    /// The format, recognised by the first bytes.
     private static func format(of path: String) throws(PhotoError) -> PhotoFormat {
         let kind: FileSystem.Kind
         let head: [UInt8]
@@ -74,7 +74,7 @@ public enum PhotoReader {
         guard kind == .file else { throw PhotoError(.cannotOpen, path: path, "is no regular file") }
         if head.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
         if head.elementsEqual([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .png }
-        // Both byte orders, the classic form and the one with offsets of eight bytes.
+        // Both byte orders, the classic form and the form with offsets of eight bytes.
         let heads: [[UInt8]] = [[0x49, 0x49, 42, 0], [0x4D, 0x4D, 0, 42], [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43]]
         if heads.contains(where: head.starts(with:)) { return .tiff }
         if DICOMScanner.looksLikeDICOM(path) { return .dicom }
@@ -108,7 +108,7 @@ extension PhotoFacts {
         let header = source.header
         let width = Int(header.width)
         let height = Int(header.height)
-        // Whatever the limits say, the sums below stay far from overflowing.
+        // Whatever the limits are, the sums below cannot overflow.
         guard width > 0, height > 0, width <= min(limits.storedPixels, 1 << 40) / height else {
             throw PhotoError(
                 .tooLarge,
@@ -117,7 +117,7 @@ extension PhotoFacts {
             )
         }
         let wanted = (max(width, height) - 1) / max(limits.side, 1) + 1
-        // The next that the decoder can do a part of, or all.
+        // The next factor that the decoder can apply partly or completely.
         let denominator =
             switch source.format {
             case .jpeg where wanted <= 2: wanted

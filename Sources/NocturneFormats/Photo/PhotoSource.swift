@@ -2,26 +2,27 @@ internal import CPhoto
 internal import NocturneConcurrency
 import NocturneSystem
 
-/// An opened picture file of one kind: its header is read, its rows are not.
+/// An open picture file of one type: its header has been read, its rows have not.
 protocol PhotoSource: AnyObject {
     var format: PhotoFormat { get }
     var header: cphoto_header { get }
     /// 1 to 8.
     var orientation: Int { get }
     var pageCount: Int { get }
-    /// Beside the rows asked for, when decoded at 1/`denominator` of the size.
+    /// Memory besides the requested rows, when decoded at 1/`denominator` of the size.
     func workingBytes(denominator: Int) -> Int
-    /// The reduction its decoder does by itself, of the one wanted: a part of it, or 1.
+    /// The reduction that the decoder itself applies for the requested one: a factor of it, or 1.
     func ownDenominator(of wanted: Int) -> Int
     func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code
-    /// After the start: rows need only have these columns. Gives those they will have, the wanted ones among them.
+    /// To be called after the start: only these columns of the rows are needed. Returns the columns that the rows will
+    /// contain, which include the requested ones.
     func keepColumns(_ columns: Range<Int>) -> Range<Int>
-    /// The next rows, 3 bytes a pixel.
+    /// Reads the next rows, 3 bytes per pixel.
     func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code
     var words: String { get }
-    /// The system's number where it refused; 0 otherwise.
+    /// The system's error number of a failed call; 0 otherwise.
     var systemCode: Int32 { get }
-    /// What was odd, once all rows are read.
+    /// Irregularities of the file, once all rows are read.
     var notes: [PhotoNote] { get }
 }
 
@@ -32,8 +33,8 @@ extension PhotoSource {
     func keepColumns(_ columns: Range<Int>) -> Range<Int> { 0..<Int(header.width) }
 }
 
-/// What the C side asks between rows. The context is an unretained ``CancellationFlag`` whose owner keeps it alive while
-/// the decoder is used.
+/// Called by the C code between rows. The context is an unretained ``CancellationFlag``; its owner keeps it allocated
+/// while the decoder is used.
 let photoStop: @convention(c) (UnsafeRawPointer?) -> Int32 = { context in
     guard let context else { return 0 }
     return Unmanaged<CancellationFlag>.fromOpaque(context).takeUnretainedValue().isCancelled ? 1 : 0
@@ -67,7 +68,7 @@ final class JPEGSource: PhotoSource {
     var systemCode: Int32 { cphoto_jpeg_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {
-        // Coefficients of the whole picture when it comes in scans, some rows of every component, the Exif block.
+        // Coefficients of the whole picture if it is stored in scans, some rows of every component, the Exif block.
         Int(header.layered_bytes) + Int(header.width) * 4 * 64 + 1 << 20
     }
 
@@ -122,7 +123,7 @@ final class PNGSource: PhotoSource {
     var systemCode: Int32 { cphoto_png_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {
-        // The library's two rows of up to eight bytes a pixel, one with alpha, and its window.
+        // The library's two rows of up to eight bytes per pixel, one with alpha, and its window.
         Int(header.layered_bytes) + Int(header.width) * 24 + 1 << 20
     }
 

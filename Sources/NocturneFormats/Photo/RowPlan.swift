@@ -2,15 +2,16 @@ internal import CPhoto
 internal import NocturneConcurrency
 import NocturneSystem
 
-/// How decoded rows become the upright picture: in blocks, reduced where that is wanted, each row put where it belongs.
+/// How decoded rows become the upright picture: processed in blocks, reduced if requested, each row copied to its
+/// position.
 struct RowPlan {
-    // Turned, they become pieces of rows of three whole cache lines.
+    // After rotation, they become pieces of rows of three whole cache lines.
     private static let blockRows = 64
 
-    /// The decoder's own size.
+    /// The decoder's own output size.
     private let width: Int
     private let height: Int
-    /// What is left to reduce after the decoder.
+    /// The reduction that remains after the decoder.
     private let factor: Int
     private let orientation: Int
 
@@ -21,7 +22,7 @@ struct RowPlan {
         orientation = facts.orientation
     }
 
-    /// What it holds for a picture of that width.
+    /// The memory for a picture of that width.
     static func bytes(width: Int) -> Int { width * 3 * blockRows * 2 + width * 24 }
 
     private var reducedWidth: Int { (width + factor - 1) / factor }
@@ -42,7 +43,7 @@ struct RowPlan {
             if flag.isCancelled { return CPHOTO_STOPPED }
             let count = min(Self.blockRows, height - row)
             if orientation == 1 {
-                // Rows go where they stay.
+                // Rows are decoded directly to their final position.
                 let code = source.read(count, into: upright + row * width * 3)
                 if code != CPHOTO_OK { return code }
             } else {

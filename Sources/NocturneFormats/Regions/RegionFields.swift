@@ -1,13 +1,13 @@
 import NocturneCore
 import NocturneSystem
 
-/// The fields of one object in a file of regions, with the place for messages.
+/// The fields of one object in a file of regions, with its location for messages.
 struct RegionFields {
     private let fields: [String: JSONTree]
     private let path: String
     private let place: String
     private let region: String?
-    /// mm or voxels: beyond any grid, and far from where squares lose their digits.
+    /// mm or voxels: larger than any grid, and far below the size at which squares lose precision.
     private static let largest = 1e6
     private static let smallest = 1e-3
 

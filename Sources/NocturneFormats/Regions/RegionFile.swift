@@ -4,13 +4,13 @@ import NocturneSystem
 
 /// A file of regions of interest: the JSON of `Samples/Schemas/regions.schema.json`.
 ///
-/// Strict: an unknown key, a missing one, a number out of its range or a shape without extent is an error that names
-/// the region and the field. Limits: ``largestBytes``, ``largestRegionCount``, ``largestPointCount``, ``deepestNesting``.
+/// Strict: an unknown key, a missing one, a number out of range or a shape without extent is an error that names the
+/// region and the field. Limits: ``largestBytes``, ``largestRegionCount``, ``largestPointCount``, ``deepestNesting``.
 public struct RegionFile: Hashable, Sendable {
-    /// A region, and the items it is for.
+    /// A region, and the items to which it applies.
     public struct Entry: Hashable, Sendable {
         public var region: RegionOfInterest
-        /// Patterns of the shell for names of items, or for paths below the input; nil for every item.
+        /// Shell patterns for names of items, or for paths below the input; nil for every item.
         public var items: [String]?
 
         public init(region: RegionOfInterest, items: [String]? = nil) {
@@ -30,7 +30,7 @@ public struct RegionFile: Hashable, Sendable {
     /// - Parameters:
     ///   - bytes: the whole file.
     ///   - path: for messages.
-    /// - Complexity: linear; about 200 bytes of memory for a byte of the file.
+    /// - Complexity: linear; about 200 bytes of memory per byte of the file.
     public init(_ bytes: [UInt8], path: String) throws(RegionFileError) {
         guard bytes.count <= Self.largestBytes else {
             throw RegionFileError(path: path, "has \(bytes.count) bytes, more than \(Self.largestBytes)")
@@ -71,7 +71,7 @@ public struct RegionFile: Hashable, Sendable {
         self.entries = entries
     }
 
-    /// How deep brackets and braces lie in each other.
+    /// The maximum nesting depth of brackets and braces.
     private static func nesting(_ bytes: [UInt8]) -> Int {
         var (depth, deepest) = (0, 0)
         var (isText, isEscaped) = (false, false)
@@ -105,7 +105,7 @@ public struct RegionFile: Hashable, Sendable {
     }
 }
 
-/// JSON as it is.
+/// A JSON value.
 enum JSONTree: Decodable {
     case null
     case truth(Bool)
@@ -116,7 +116,7 @@ enum JSONTree: Decodable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // Numbers are most of a file, and every wrong guess costs an error.
+        // Numbers are most of a file, and every failed attempt costs an error.
         if let number = try? container.decode(Double.self) {
             self = .number(number)
         } else if let text = try? container.decode(String.self) {

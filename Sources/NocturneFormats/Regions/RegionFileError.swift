@@ -1,7 +1,7 @@
 /// Why a file of regions cannot be used. The description names the file, the region and the field.
 public struct RegionFileError: Error, Hashable, Sendable, CustomStringConvertible {
     public let path: String
-    /// Such as `regions[2].radiusMm`; empty for the file as a whole.
+    /// For example `regions[2].radiusMm`; empty for the file as a whole.
     public let field: String
     /// The name of the region, where it has one.
     public let region: String?

@@ -1,17 +1,18 @@
-/// Networks of convolutions by Nocturne's own kernels: deterministic, bounded in memory, no library at run time but
-/// OpenBLAS.
+/// Runs convolutional networks with Nocturne's own kernels: deterministic, with bounded memory, and with OpenBLAS as
+/// the only run-time library.
 public struct BuiltinEngine: InferenceEngine {
     private let limit: InstructionSetLimit
 
-    /// - Parameter environment: where `NOCTURNE_ISA` may name the highest instruction set to use (`baseline`, `avx2`,
-    ///   `avx512`, `avx512-bf16`, `amx`), for comparisons and tests; without it, the best one of this processor is used.
+    /// - Parameter environment: `NOCTURNE_ISA` may name the highest instruction set to use (`baseline`, `avx2`,
+    ///   `avx512`, `avx512-bf16`, `amx`), for comparisons and tests; without it, the best one of this processor is
+    ///   used.
     public init(environment: [String: String] = [:]) {
         limit = InstructionSetLimit(environment: environment)
     }
 
     public var name: String { "builtin" }
 
-    /// What ``load(onnx:precision:)`` takes.
+    /// The precisions that ``load(onnx:precision:)`` accepts.
     public static let precisions: [InferencePrecision] = [.exact, .float32, .bfloat16]
 
     public var precisions: [InferencePrecision] { Self.precisions }
@@ -26,15 +27,15 @@ public struct BuiltinEngine: InferenceEngine {
         }
     }
 
-    /// ONNX operators this engine has, sorted.
+    /// The ONNX operators that this engine supports, sorted.
     public static var operators: [String] { GraphBinder.handlers.keys.sorted() }
 
-    /// Reads and checks a network. Costs twice the file's size in memory for a moment, once afterwards.
+    /// Reads and checks a network. Needs twice the file's size in memory temporarily, once the size afterwards.
     ///
     /// - Parameter precision: `exact` is the plain sum of float32 products in a fixed order. `float32` may use minimal
-    ///   filtering. `bfloat16` rounds operands of
-    ///   convolutions to bfloat16 and sums in float32; a processor without such products multiplies the rounded operands as
-    ///   float32, which ``LoadedNetwork/instructionSet`` says. All but convolutions is float32 in each of them.
+    ///   filtering. `bfloat16` rounds the operands of convolutions to bfloat16 and sums in float32; a processor without
+    ///   bfloat16 products multiplies the rounded operands as float32, which ``LoadedNetwork/instructionSet`` states.
+    ///   All operators other than convolutions are computed in float32 in each case.
     public func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork {
         guard Self.precisions.contains(precision) else {
             throw ModelFormatError.unsupportedPrecision(asked: precision, offered: Self.precisions)

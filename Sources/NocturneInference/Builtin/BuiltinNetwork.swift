@@ -1,9 +1,9 @@
 internal import NocturneCore
 internal import Synchronization
 
-/// A network of the builtin engine. Plans are made once a shape and shared by its sessions.
+/// A network of the builtin engine. One plan is made per shape and shared by its sessions.
 final class BuiltinNetwork: LoadedNetwork {
-    /// Each plan holds a packed copy of the weights, so only the last few are remembered.
+    /// Each plan holds a packed copy of the weights, so only the most recent ones are kept.
     private static let rememberedPlans = 3
 
     private let graph: NetworkGraph
@@ -21,7 +21,8 @@ final class BuiltinNetwork: LoadedNetwork {
     var inputs: [TensorDescription] { graph.inputs }
     var outputs: [TensorDescription] { graph.outputs }
 
-    /// The weights as read, and packed for the plans there are; before there is one, as if there were.
+    /// The weights as read, plus the weights packed for the existing plans; before the first plan, an estimate for one
+    /// plan.
     var weightBytes: Int {
         let constants = graph.constantBytes
         let packed = plans.withLock { $0.reduce(0) { $0 + $1.plan.packedBytes } }
@@ -45,7 +46,7 @@ final class BuiltinNetwork: LoadedNetwork {
     func dropPlans() { plans.withLock { $0.removeAll() } }
 
     private func plan(_ shapes: [String: [Int]]) throws -> ExecutionPlan {
-        // Made under the lock, so that two callers do not pack the same weights.
+        // Computed under the lock, so that two callers do not pack the same weights.
         try plans.withLock { plans in
             if let known = plans.first(where: { $0.shapes == shapes }) { return known.plan }
             let plan = try ExecutionPlan(graph, inputShapes: shapes, arithmetic: arithmetic)

@@ -2,12 +2,12 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// A plan with a workspace.
+/// A plan with its workspace.
 final class BuiltinSession: NetworkSession {
     private let plan: ExecutionPlan
     private let path: String
     private let memory: SessionMemory
-    /// Set to a list, gets the time of every step of the next run.
+    /// If set to a list, receives the time of every step of the next run.
     var stepSeconds: [Double]?
 
     var stepTitles: [String] { plan.steps.map(\.title) }
@@ -59,7 +59,7 @@ final class BuiltinSession: NetworkSession {
                     switch place {
                     case .workspace: UnsafeMutableRawPointer(base + plan.layout.offsets[index])
                     case .constant(let values):
-                        // Read only; the pointer's type is the common one.
+                        // Read only; the pointer has the type shared by inputs and outputs.
                         values.withUnsafeBufferPointer {
                             UnsafeMutableRawPointer(mutating: $0.baseAddress ?? .init(outputs[0]))
                         }

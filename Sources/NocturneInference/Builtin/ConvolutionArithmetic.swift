@@ -1,10 +1,10 @@
 internal import CNocturneKernels
 
-/// What convolutions of a network are to be computed with.
+/// The instructions and the precision used for the convolutions of a network.
 struct ConvolutionArithmetic: Sendable {
     /// NK_CONV_ISA_* with flags.
     let instructions: Int32
-    /// NK_CONV_FLOAT32 and so on.
+    /// One of NK_CONV_FLOAT32 and the other precisions.
     let precision: Int32
 
     init(_ precision: InferencePrecision, limit: InstructionSetLimit) {
@@ -21,7 +21,7 @@ struct ConvolutionArithmetic: Sendable {
         }
     }
 
-    /// The kernels' own name for it.
+    /// The name that the kernels use for it.
     var instructionSet: String {
         nk_conv_instruction_set(instructions, precision).map { String(cString: $0) } ?? "baseline"
     }
@@ -34,8 +34,8 @@ struct InstructionSetLimit: Sendable {
     /// Whether float32 operands are split into two of bfloat16 where matrix tiles are faster.
     let splitsFloat32: Bool
 
-    /// Reads `NOCTURNE_ISA`: `baseline`, `avx2`, `avx512`, `avx512-bf16`, `amx` or, for tests, `amx-model`, the last two
-    /// also with `-split`. Without it, or with another name, there is no limit.
+    /// Reads `NOCTURNE_ISA`: `baseline`, `avx2`, `avx512`, `avx512-bf16`, `amx` or, for tests, `amx-model`; the last
+    /// two also with `-split`. Without it, or with another value, there is no limit.
     init(environment: [String: String]) {
         let name = environment["NOCTURNE_ISA"] ?? ""
         instructions = nk_conv_isa_limited(name)

@@ -4,7 +4,7 @@ import NocturneSystem
 
 /// A layer's packed weights, freed with the last step that uses them.
 final class ConvolutionPlan: @unchecked Sendable {
-    // Unchecked: the kernels promise that a plan does not change after it was made.
+    // Unchecked: the kernels guarantee that a plan does not change after its creation.
     let handle: OpaquePointer
     let chunkCount: Int
     let scratchBytes: Int
@@ -71,11 +71,11 @@ final class ConvolutionPlan: @unchecked Sendable {
     deinit { nk_conv_plan_destroy(handle) }
 }
 
-/// A convolution with what is fused to it: reading several sources with their scale, shift and slope; adding a residual;
-/// the activation; sums for a normalisation that follows.
+/// A convolution with its fused operations: reading several sources with their scale, shift and slope; adding a
+/// residual; the activation; sums for a following normalisation.
 struct ConvolutionStep: Step {
     struct Statistics {
-        /// A row a chunk, for one batch element at a time.
+        /// One row per chunk, for one batch element at a time.
         var chunks: Int
         /// `[batch][2][channels]`.
         var merged: Int
@@ -95,7 +95,7 @@ struct ConvolutionStep: Step {
         sources.flatMap { [$0.stored.buffer] + ($0.affine.map { [$0] } ?? []) } + (residual.map { [$0] } ?? [])
     }
     var writes: [Int] { [output] + (statistics.map { [$0.chunks, $0.merged] } ?? []) }
-    // Slots start on a cache line.
+    // Slots start on a cache line boundary.
     var scratchBytes: Int { (plan.scratchBytes + 63) / 64 * 64 }
     var packedBytes: Int { plan.packedBytes }
     var operations: Double { nk_conv_plan_operations(plan.handle) }

@@ -1,15 +1,15 @@
 internal import NocturneCore
 
-/// A network for one set of input shapes: steps with their packed weights, and where every buffer lies.
+/// A network for one set of input shapes: steps with their packed weights, and the position of every buffer.
 final class ExecutionPlan: Sendable {
     let inputs: [(name: String, shape: [Int])]
     let outputs: [(name: String, shape: [Int])]
     let steps: [any Step]
     let places: [BufferPlace]
     let layout: WorkspacePlanner.Layout
-    /// Scratch bytes a thread.
+    /// Scratch bytes per thread.
     let scratchBytes: Int
-    /// Weights packed for the steps, and constants.
+    /// Bytes of the weights packed for the steps, and of constants.
     let packedBytes: Int
 
     init(_ graph: NetworkGraph, inputShapes: [String: [Int]], arithmetic: ConvolutionArithmetic) throws {

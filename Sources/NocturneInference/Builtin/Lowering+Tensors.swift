@@ -26,7 +26,7 @@ extension Lowering {
                 graph.shapes[value] == shape && !Self.same(source.strides, Extents.strides(shape), shape)
             }
         let strides = isChannelsLast ? Self.channelsLastStrides(shape) : Extents.strides(shape)
-        // Overwriting is safe where each element is read just before it is written in the same place.
+        // Overwriting is safe where each element is read just before it is written at the same position.
         let isShared = sources[0].1.buffer == sources[1].1.buffer
         let free =
             isShared
@@ -79,7 +79,7 @@ extension Lowering {
         if let first = axes.first, let last = axes.last, last - first + 1 == axes.count {
             inner = shape[(last + 1)...].reduce(1, *)
         } else {
-            // The axes are brought behind all others.
+            // The axes are moved behind all others.
             let order = shape.indices.filter { !axes.contains($0) } + axes
             let moved = order.map { shape[$0] }
             let target = Stored(buffer: workspace(floatsOf: moved), strides: Extents.strides(moved))

@@ -2,7 +2,7 @@ internal import CNocturneKernels
 
 /// Operations on channels-last activations.
 extension Lowering {
-    /// Spatial lists as z, y, x.
+    /// Converts lists per spatial axis to z, y, x.
     static func three<Number: BinaryInteger>(_ list: [Number], filler: Number) -> [Int32] {
         ([Number](repeating: filler, count: 3 - list.count) + list).map { Int32(clamping: $0) }
     }
@@ -73,7 +73,8 @@ extension Lowering {
         finish(operation, Piece(stored: source, channels: shape[1], affine: try constant(table), slope: slope))
     }
 
-    /// Leaves a piece to its readers, or applies it in one pass, in place where nobody needs what was there.
+    /// Leaves the operation on a piece to its readers, or applies it in one pass, in place if the old content is not
+    /// needed.
     private mutating func finish(_ operation: Operation, _ piece: Piece) {
         if canStayLazy(operation.output, single: true) {
             settle(operation.output, .lazy([piece]))
@@ -97,7 +98,7 @@ extension Lowering {
     mutating func lowerSum(_ operation: Operation, slope: Float) throws {
         let shape = graph.shapes[operation.output]
         var operands: [Piece] = []
-        // Two tensors in the same layout are added as they lie.
+        // Two tensors in the same layout are added without conversion.
         if case .stored(let a)? = homes[operation.inputs[0]], case .stored(let b)? = homes[operation.inputs[1]],
             Self.same(a.strides, b.strides, shape)
         {

@@ -1,23 +1,26 @@
 internal import NocturneCore
 
-/// Turns the operations of a graph into steps: gives every value a buffer and a layout, and decides what is never stored.
+/// Converts the operations of a graph to steps: assigns a buffer and a layout to every value, and decides which values
+/// are never stored.
 ///
-/// Activations of rank 3 to 5 are kept channels-last where convolutions, pools and the like meet them; operators that
+/// Activations of rank 3 to 5 are kept channels-last for convolutions, pooling and similar operators; operators that
 /// depend on ONNX's order get a conversion first. A normalised value whose readers can apply scale, shift and slope
-/// themselves (convolutions, sums) is never stored, and neither is a concatenation of channels that only convolutions read.
+/// themselves (convolutions, sums) is never stored, and neither is a concatenation of channels that only convolutions
+/// read.
 struct Lowering {
     struct Buffer {
         var place: BufferPlace
         var bytes: Int
     }
 
-    /// A dense tensor: its buffer, and how far apart neighbours along each axis (in ONNX's order) lie.
+    /// A dense tensor: its buffer, and its stride along each axis (in ONNX's order).
     struct Stored {
         var buffer: Int
         var strides: [Int]
     }
 
-    /// Channels of a channels-last tensor, with what readers must apply: leaky(x * scale[c] + shift[c], slope).
+    /// Channels of a channels-last tensor, with the function that readers must apply: leaky(x * scale[c] + shift[c],
+    /// slope).
     struct Piece {
         var stored: Stored
         var channels: Int
@@ -37,15 +40,15 @@ struct Lowering {
     var steps: [any Step] = []
     var buffers: [Buffer] = []
     var homes: [Home?]
-    /// The other layout of a value, where it was needed too.
+    /// The value in the other layout, where that was needed too.
     var copies: [Int: Stored] = [:]
-    /// Merged sums and sums of squares, `[batch][2][channels]` doubles, of values whose maker gathered them.
+    /// Merged sums and sums of squares, `[batch][2][channels]` doubles, of values whose producer computed them.
     var statistics: [Int: Int] = [:]
-    /// Which operations read a value, and as which input.
+    /// The operations that read a value, and the input number.
     private var readers: [[(operation: Int, input: Int)]]
-    /// Readers still to come.
+    /// Number of readers that have not been processed yet.
     private var waiting: [Int]
-    /// Values that a buffer holds, wholly or in part.
+    /// The values that a buffer contains, completely or in part.
     private var tenants: [Int: Set<Int>] = [:]
 
     init(_ graph: BoundGraph, path: String, arithmetic: ConvolutionArithmetic) {
@@ -122,7 +125,7 @@ struct Lowering {
 
     mutating func append(_ step: any Step) { steps.append(step) }
 
-    /// Says where a value is from now on.
+    /// Records where a value is stored from now on.
     mutating func settle(_ value: Int, _ home: Home) {
         homes[value] = home
         switch home {
@@ -132,7 +135,7 @@ struct Lowering {
         }
     }
 
-    /// Whether an operation may write its result over a buffer it reads: nothing later needs the content.
+    /// Whether an operation may write its result over a buffer it reads, because no later operation needs the content.
     func canOverwrite(_ buffer: Int, by operation: Operation) -> Bool {
         guard case .workspace = buffers[buffer].place else { return false }
         return (tenants[buffer] ?? []).allSatisfy { value in
@@ -153,12 +156,12 @@ struct Lowering {
         return strides
     }
 
-    /// Whether two sets of strides lead to the same places.
+    /// Whether two sets of strides lead to the same offsets.
     static func same(_ a: [Int], _ b: [Int], _ shape: [Int]) -> Bool {
         shape.indices.allSatisfy { shape[$0] == 1 || a[$0] == b[$0] }
     }
 
-    /// A value in memory, in whichever layout it has.
+    /// A value in memory, in the layout it has.
     mutating func stored(_ value: Int) throws -> Stored {
         switch homes[value] {
         case .stored(let stored)?: return stored
@@ -191,9 +194,9 @@ struct Lowering {
         return copy
     }
 
-    // MARK: What need not be stored
+    // MARK: Values that need not be stored
 
-    /// Whether all readers of a value can take it in pieces: convolutions and, for a single piece, sums and
+    /// Whether all readers of a value accept it in pieces: convolutions and, for a single piece, sums and
     /// concatenations that are themselves not stored.
     func canStayLazy(_ value: Int, single: Bool) -> Bool {
         guard !graph.outputs.contains(where: { $0.value == value }), !readers[value].isEmpty else { return false }
@@ -210,7 +213,7 @@ struct Lowering {
         }
     }
 
-    /// Whether a normalisation reads a value.
+    /// Whether a normalisation operation reads a value.
     func isNormalised(_ value: Int) -> Bool {
         readers[value].contains { reader in
             if case .normalise = graph.operations[reader.operation].kind { return true }

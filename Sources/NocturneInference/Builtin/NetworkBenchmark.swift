@@ -6,7 +6,7 @@ public import NocturneSystem
     internal import Glibc
 #endif
 
-/// How fast the builtin engine runs a network on this machine.
+/// Measures how fast the builtin engine runs a network on this machine.
 public enum NetworkBenchmark {
     public struct Timings: Sendable, Codable {
         public var engine: String
@@ -14,19 +14,19 @@ public enum NetworkBenchmark {
         public var instructionSet: String
         public var threads: Int
         public var patch: [Int]
-        /// Reading the file, planning, packing weights.
+        /// Time for reading the file, planning, and packing weights.
         public var loadSeconds: Double
-        /// One run each, in order. The first touches the workspace's pages.
+        /// Time of each run, in order. The first run also allocates the workspace's pages.
         public var seconds: [Double]
-        /// Processor time of all threads of the process, for each run: what other work on the machine hardly changes.
+        /// Processor time of all threads of the process for each run; other work on the machine hardly affects it.
         public var processorSeconds: [Double]
         public var bestSeconds: Double
-        /// Floating-point operations of the convolutions, a multiply-add being two.
+        /// Floating-point operations of the convolutions; a multiply-add counts as two.
         public var convolutionOperations: Double
         public var gigaflopsPerSecond: Double
         public var workspaceBytes: Int
         public var weightBytes: Int
-        /// The fastest time of every step, in running order; titles are the graph's.
+        /// The fastest time of every step, in execution order; titles are those of the graph.
         public var steps: [Step]
     }
 
@@ -39,9 +39,9 @@ public enum NetworkBenchmark {
     ///
     /// - Parameters:
     ///   - patch: spatial extents of the first input; its channels are taken from the file, the batch is 1.
-    ///   - precision: what the engine is asked for.
-    ///   - threads: width of the pool that is made for it.
-    ///   - repeats: how many runs; at least one is made.
+    ///   - precision: the precision requested from the engine.
+    ///   - threads: width of the pool that is created for it.
+    ///   - repeats: number of runs; at least one is made.
     ///   - environment: the engine's configuration; see ``BuiltinEngine/init(environment:)``.
     /// - Throws: ``ModelFormatError``, `CancelledError`.
     public static func run(
@@ -107,7 +107,7 @@ public enum NetworkBenchmark {
         )
     }
 
-    /// What was measured over some runs.
+    /// The measurements of several runs.
     private struct Runs {
         private(set) var seconds: [Double] = []
         private(set) var processorSeconds: [Double] = []

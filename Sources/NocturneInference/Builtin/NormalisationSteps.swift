@@ -2,7 +2,7 @@ internal import CNocturneKernels
 internal import NocturneConcurrency
 import NocturneSystem
 
-/// Sums and sums of squares of each channel, over a fixed cut merged in order.
+/// Sums and sums of squares of each channel, over a fixed division that is merged in order.
 struct ChannelSumsStep: Step {
     let source: Int
     let chunks: Int
@@ -43,7 +43,7 @@ struct ChannelSumsStep: Step {
     }
 }
 
-/// From sums to the scale and shift that readers apply.
+/// Converts sums to the scale and shift that readers apply.
 struct NormalisationStep: Step {
     let statistics: Int
     let affine: Int
@@ -82,7 +82,7 @@ struct NormalisationStep: Step {
     }
 }
 
-/// Means over space, from sums.
+/// Spatial means, computed from sums.
 struct MeanStep: Step {
     let statistics: Int
     let target: Int
@@ -200,7 +200,7 @@ struct SumStep: Step {
             var (x, y) = (first, second)
             x.data += begin * channels
             y.data += begin * channels
-            // Rows of one channel are one row of many.
+            // With one channel, consecutive rows can be processed as a single row.
             let isFlat = channels == 1 && x.scale == nil && y.scale == nil
             nk_sum_rows(&x, &y, slope, to + begin * channels, isFlat ? 1 : end - begin, isFlat ? end - begin : channels)
         }

@@ -2,17 +2,17 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// One call of a kernel over a whole tensor, within a plan. Steps are immutable; everything a run changes is in the run.
+/// One call of a kernel over a whole tensor, within a plan. Steps are immutable; all changing data is in the run.
 protocol Step: Sendable {
     /// Buffers whose content the step needs.
     var reads: [Int] { get }
-    /// Buffers the step fills or changes.
+    /// Buffers that the step fills or changes.
     var writes: [Int] { get }
-    /// Scratch memory one thread needs while it works on the step.
+    /// Scratch memory that one thread needs while it works on the step.
     var scratchBytes: Int { get }
     /// Bytes of weights that were packed for the step.
     var packedBytes: Int { get }
-    /// Multiplications and additions, of convolutions.
+    /// Number of multiplications and additions, for convolutions.
     var operations: Double { get }
     var title: String { get }
 
@@ -25,9 +25,9 @@ extension Step {
     var operations: Double { 0 }
 }
 
-/// Where the content of a buffer is.
+/// Where the content of a buffer is stored.
 enum BufferPlace: Sendable {
-    /// In the workspace, which the planner lays out.
+    /// In the workspace, whose layout the planner computes.
     case workspace
     /// Weights and other constants.
     case constant(FrozenVoxels<Float>)
@@ -35,7 +35,7 @@ enum BufferPlace: Sendable {
     case output(Int)
 }
 
-/// What the steps of a run work on. All pointers hold for the time of the run.
+/// The data that the steps of a run work on. All pointers are valid for the duration of the run.
 struct PlanRun: @unchecked Sendable {
     // Unchecked: steps write disjoint parts from each thread, and one step runs at a time.
     let buffers: [UnsafeMutableRawPointer]
@@ -46,7 +46,8 @@ struct PlanRun: @unchecked Sendable {
 
     func doubles(_ buffer: Int) -> UnsafeMutablePointer<Double> { buffers[buffer].assumingMemoryBound(to: Double.self) }
 
-    /// Cuts a loop over `count` elements, each about `cost` floats of memory traffic, into pieces worth a hand-over.
+    /// Divides a loop over `count` elements, each with about `cost` floats of memory traffic, into parts large enough
+    /// to be worth passing to another thread.
     func forEachPart(of count: Int, cost: Int, _ body: @Sendable (Int, Int) -> Void) throws(CancelledError) {
         let stride = max(1, (1 << 16) / max(cost, 1))
         try scope.forEachRange(of: count, by: stride) { body($0.lowerBound, $0.upperBound) }

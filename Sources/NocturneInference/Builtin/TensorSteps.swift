@@ -74,22 +74,22 @@ struct BinaryStep: Step {
     }
 }
 
-/// Axes in the order of memory, with the strides of several tensors over them.
+/// Axes in memory order, with the strides of several tensors over them.
 struct StridedLoop {
     var dims: [Int]
     var strides: [[Int]] = []
-    /// Which axes ``collapse(keep:)`` was told to keep.
+    /// The axes that ``collapse(keep:)`` was asked to keep.
     private(set) var kept: [Bool] = []
 
     init(dims: [Int]) { self.dims = dims }
 
-    /// Axes from the slowest to the fastest.
+    /// Axes ordered from the slowest to the fastest.
     static func order(_ shape: [Int], _ strides: [Int]) -> [Int] {
         shape.indices.sorted { (strides[$0], shape[$0], $1) > (strides[$1], shape[$1], $0) }
     }
 
-    /// Drops axes of extent 1 and joins neighbours that every tensor walks through without a jump. `keep` names axes that
-    /// stay as they are.
+    /// Removes axes of extent 1 and merges neighbours that are contiguous in every tensor. `keep` lists axes that stay
+    /// unchanged.
     mutating func collapse(keep: Set<Int> = []) {
         var joined: [(dim: Int, strides: [Int], fixed: Bool)] = []
         for axis in dims.indices where dims[axis] != 1 || keep.contains(axis) {

@@ -2,7 +2,7 @@ internal import CNocturneKernels
 internal import NocturneConcurrency
 import NocturneSystem
 
-/// Moves elements between strided tensors, by lines and tables.
+/// Moves elements between strided tensors, by lines and index tables.
 struct MoveStep: Step {
     let source: Int
     let target: Int
@@ -53,7 +53,7 @@ struct MoveStep: Step {
         dims = loop.dims
         sourceStrides = loop.strides[0]
         targetStrides = loop.strides[1]
-        // Axes with tables are never joined or dropped, so they come in the same order as before.
+        // Axes with tables are never merged or removed, so they keep their order.
         var remaining = tabled.map { places[order[$0]] }[...]
         tables = loop.kept.map { $0 ? remaining.removeFirst() : nil }
     }
@@ -82,7 +82,7 @@ struct MoveStep: Step {
         }
     }
 
-    /// Pins the tables one after another, and calls the body with all pointers.
+    /// Pins the tables one after another, then calls the body with all pointers.
     private func withTables(
         _ rest: ArraySlice<[Int]?>,
         _ pointers: [UnsafePointer<Int>?],
@@ -120,7 +120,7 @@ struct TransposeStep: Step {
     }
 }
 
-/// Maximum or average of windows.
+/// Maximum or average over windows.
 struct PoolStep: Step {
     let source: Int
     let target: Int

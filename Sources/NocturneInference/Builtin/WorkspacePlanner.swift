@@ -1,6 +1,7 @@
-/// Gives buffers places in one workspace, so that buffers never in use at the same time can share memory.
+/// Assigns buffers to offsets in one workspace, so that buffers that are never in use at the same time can share
+/// memory.
 package enum WorkspacePlanner {
-    /// A buffer, with the first and last step that touches it.
+    /// A buffer, with the first and last step that uses it.
     package struct Span {
         package var bytes: Int
         package var first: Int
@@ -20,10 +21,11 @@ package enum WorkspacePlanner {
 
     package static let alignment = 64
 
-    /// Largest first, each at the lowest place that is free for as long as it is in use.
+    /// Largest first, each at the lowest offset that is free during its whole time of use.
     ///
-    /// The greedy-by-size form of Pisarchyk and Lee, "Efficient memory management for deep neural net inference" (2020).
-    /// - Returns: nil when the sum does not fit an address space.
+    /// The greedy-by-size form of Pisarchyk and Lee, "Efficient memory management for deep neural net inference"
+    /// (2020).
+    /// - Returns: nil when the sum exceeds the address space.
     package static func layout(_ spans: [Span]) -> Layout? {
         var offsets = [Int](repeating: 0, count: spans.count)
         var placed: [Int] = []

@@ -1,26 +1,27 @@
 public import NocturneConcurrency
 import NocturneSystem
 
-/// Something that can run ONNX networks.
+/// An engine that can run ONNX networks.
 public protocol InferenceEngine: Sendable {
-    /// The name for `--engine` and for result files.
+    /// The name used for `--engine` and in result files.
     var name: String { get }
 
-    /// Such as `2026.4.1`; nil for what is part of Nocturne.
+    /// For example `2026.4.1`; nil for an engine that is part of Nocturne.
     var version: String? { get }
 
-    /// What ``load(onnx:precision:)`` takes on this machine.
+    /// The precisions that ``load(onnx:precision:)`` accepts on this machine.
     var precisions: [InferencePrecision] { get }
 
-    /// Whether ``InferencePrecision/exact`` is computed in another way than `float32`.
+    /// Whether ``InferencePrecision/exact`` is computed differently from `float32`.
     var distinguishesExact: Bool { get }
 
-    /// What the engine lacks for a network, as far as that is known without loading it. Completes "the builtin engine …".
+    /// What the engine lacks for a network, as far as that is known without loading it; text that completes "the
+    /// builtin engine …".
     /// - Throws: ``ModelFormatError`` for files that are not networks.
     func lack(for network: String) throws -> String?
 
     /// Reads a network.
-    /// - Throws: ``ModelFormatError``; operators the engine has not got are all named at once.
+    /// - Throws: ``ModelFormatError``; all operators that the engine does not support are named at once.
     func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork
 }
 
@@ -28,7 +29,7 @@ extension InferenceEngine {
     public var version: String? { nil }
     public var distinguishesExact: Bool { false }
 
-    /// Nothing is known before loading.
+    /// By default nothing is known before loading.
     public func lack(for network: String) throws -> String? { nil }
 }
 
@@ -37,35 +38,36 @@ public protocol LoadedNetwork: Sendable {
     var inputs: [TensorDescription] { get }
     var outputs: [TensorDescription] { get }
 
-    /// Bytes of the weights, with the copy packed for the kernels.
+    /// Bytes of the weights, including the copy packed for the kernels.
     var weightBytes: Int { get }
 
-    /// What the kernels were chosen for, such as `avx512`; part of what a result depends on.
+    /// The instruction set for which the kernels were chosen, such as `avx512`; results depend on it.
     var instructionSet: String { get }
 
-    /// Bytes a session of this shape maps: planned activations, and scratch for `width` threads.
+    /// The number of bytes that a session of this shape maps: planned activations, and scratch for `width` threads.
     ///
-    /// The first call for a shape plans it and packs the weights, which sessions of the shape then share.
-    /// - Parameter inputShapes: extents (N, C, …) by input name. An input that is left out takes its shape from the
+    /// The first call for a shape plans it and packs the weights, which the sessions of the shape then share.
+    /// - Parameter inputShapes: extents (N, C, …) by input name. An input that is not listed takes its shape from the
     ///   file, with the batch extent 1 where that is open.
-    /// - Throws: ``ModelFormatError`` when the graph does not fit the shapes.
+    /// - Throws: ``ModelFormatError`` when the graph does not match the shapes.
     func workspaceBytes(inputShapes: [String: [Int]], width: Int) throws -> Int
 
-    /// Shapes of the outputs, by name, for the given inputs. Plans the shape like
+    /// Shapes of the outputs, by name, for the given inputs. Plans the shape in the same way as
     /// ``workspaceBytes(inputShapes:width:)``.
     func outputShapes(inputShapes: [String: [Int]]) throws -> [String: [Int]]
 
-    /// Whether sessions use the memory they are given. An engine that manages its own does not.
+    /// Whether sessions use the memory that is passed to them. An engine that manages its own memory does not.
     var sharesMemory: Bool { get }
 
-    /// Makes a session.
+    /// Creates a session.
     /// - Parameters:
-    ///   - width: threads that will share a run: the ``ComputeScope/width`` of its scope.
-    ///   - memory: where activations go; the same for several sessions, of any networks, that never run at the same time.
-    /// - Throws: ``ModelFormatError``; `AllocationError` when the system has no memory.
+    ///   - width: number of threads that will share a run: the ``ComputeScope/width`` of its scope.
+    ///   - memory: the memory for activations; it may be shared by several sessions, of any networks, that never run at
+    ///     the same time.
+    /// - Throws: ``ModelFormatError``; `AllocationError` when the system has not enough memory.
     func makeSession(inputShapes: [String: [Int]], width: Int, memory: SessionMemory) throws -> any NetworkSession
 
-    /// Forgets plans and packed weights that no session uses; they are made again when needed.
+    /// Frees plans and packed weights that no session uses; they are created again when needed.
     func dropPlans()
 }
 
@@ -81,7 +83,7 @@ extension LoadedNetwork {
         return outputs.first.flatMap { shapes[$0.name] } ?? []
     }
 
-    /// A session with memory of its own.
+    /// A session with its own memory.
     public func makeSession(inputShapes: [String: [Int]], width: Int) throws -> any NetworkSession {
         try makeSession(inputShapes: inputShapes, width: width, memory: SessionMemory())
     }
@@ -98,21 +100,21 @@ extension LoadedNetwork {
     }
 }
 
-/// A network bound to shapes, with a workspace that is reused from run to run. One caller at a time.
+/// A network bound to shapes, with a workspace that is reused from run to run. To be used by one caller at a time.
 ///
-/// Tensors are in ONNX order (N, C, D, H, W), C order, float32. A run looks at the scope's flag between layers and
-/// between chunks of a layer. For a given instruction set its result is the same to the bit for any number of threads.
+/// Tensors are in ONNX order (N, C, D, H, W), C order, float32. A run checks the scope's flag between layers and
+/// between chunks of a layer. For a given instruction set the result is bit-identical for any number of threads.
 public protocol NetworkSession: AnyObject {
     /// Extents by input name.
     var inputShapes: [String: [Int]] { get }
     /// Extents by output name.
     var outputShapes: [String: [Int]] { get }
-    /// Bytes this session has mapped.
+    /// The number of bytes that this session has mapped.
     var workspaceBytes: Int { get }
 
-    /// Runs a network that has one input, and gives its first output.
-    /// - Throws: `CancelledError`; ``ModelFormatError`` when the buffers do not have the shapes' sizes or the network has
-    ///   more inputs.
+    /// Runs a network that has one input, and writes its first output.
+    /// - Throws: `CancelledError`; ``ModelFormatError`` when the buffers do not have the shapes' sizes or the network
+    ///   has more inputs.
     func run(
         input: UnsafeBufferPointer<Float>,
         output: UnsafeMutableBufferPointer<Float>,

@@ -1,18 +1,18 @@
-/// An engine as the registry lists it: what is known of it before it is started.
+/// An entry of the engine registry: what is known of an engine before it is started.
 ///
-/// A new engine is one folder with a conforming type, and one line in ``InferenceEngines/all``.
+/// To add an engine, add one folder with a conforming type, and one line in ``InferenceEngines/all``.
 public protocol InferenceEngineKind: Sendable {
-    /// The value of `--engine` that selects it; the name that results keep.
+    /// The value of `--engine` that selects it; also the name stored in results.
     var name: String { get }
-    /// For people, such as "OpenVINO".
+    /// The display name, such as "OpenVINO".
     var title: String { get }
-    /// Whether it uses software that may be missing on a machine.
+    /// Whether it uses software that may not be installed.
     var needsInstallation: Bool { get }
-    /// How the memory of its sessions is known, for people.
+    /// A description of how the memory of its sessions is determined, for display.
     var memory: String { get }
 
     /// Starts the engine.
-    /// - Parameter environment: of the process, where engines look for their libraries.
-    /// - Throws: why it is not available on this machine.
+    /// - Parameter environment: of the process; engines use it to find their libraries.
+    /// - Throws: the reason why the engine is not available on this machine.
     func make(environment: [String: String]) throws -> any InferenceEngine
 }

@@ -2,7 +2,7 @@
 public struct EngineChoice: RawRepresentable, Hashable, Sendable, Codable, CaseIterable, CustomStringConvertible {
     public let rawValue: String
 
-    /// Nil for what is neither `auto` nor the name of an engine.
+    /// Nil if the value is neither `auto` nor the name of an engine.
     public init?(rawValue: String) {
         guard InferenceEngines.all.names.contains(rawValue) else { return nil }
         self.rawValue = rawValue
@@ -12,7 +12,7 @@ public struct EngineChoice: RawRepresentable, Hashable, Sendable, Codable, CaseI
 
     private init() { rawValue = InferenceEngines.automatic }
 
-    /// The first engine that has everything the networks need.
+    /// The first engine that supports all the networks.
     public static let auto = EngineChoice()
 
     public static var allCases: [EngineChoice] { [.auto] + InferenceEngines.all.kinds.map { EngineChoice($0) } }
@@ -25,7 +25,8 @@ public struct EngineChoice: RawRepresentable, Hashable, Sendable, Codable, CaseI
         return names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
     }
 
-    /// The engine for these networks, among all; see ``InferenceEngines/engine(named:for:precision:environment:)``.
+    /// The engine for these networks, chosen among all; see
+    /// ``InferenceEngines/engine(named:for:precision:environment:)``.
     public static func engine(
         named choice: EngineChoice,
         for networks: [String],

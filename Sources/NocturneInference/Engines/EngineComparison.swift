@@ -2,28 +2,29 @@ public import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// Runs the same patch through every engine and precision, and compares with the builtin engine's exact arithmetic.
+/// Runs the same patch with every engine and precision, and compares the results with the builtin engine's exact
+/// arithmetic.
 public enum EngineComparison {
     /// One engine with one precision.
     public struct Row: Sendable, Codable {
         public var engine: String
         public var precision: InferencePrecision
         public var instructionSet: String
-        /// Largest difference to the reference, by the reference's largest value.
+        /// Largest difference from the reference, divided by the reference's largest value.
         public var maximumRelativeDifference: Double
-        /// Root mean square of the differences, by that of the reference.
+        /// Root mean square of the differences, divided by that of the reference.
         public var rmsRelativeDifference: Double
-        /// Share of voxels whose largest class is the reference's, in percent.
+        /// Percentage of voxels whose largest class is that of the reference.
         public var agreementPercent: Double
         /// Median of the timed runs.
         public var secondsPerPatch: Double
-        /// The reference's seconds by these: above 1 is faster.
+        /// The reference's seconds divided by these: above 1 is faster.
         public var speedRatio: Double
-        /// Weights and workspace.
+        /// Size of weights and workspace.
         public var bytes: Int
     }
 
-    /// What could not be run, and why.
+    /// A configuration that could not be run, and the reason.
     public struct Absence: Sendable, Codable {
         public var engine: String
         public var precision: InferencePrecision?
@@ -34,14 +35,14 @@ public enum EngineComparison {
         public var network: String
         public var inputShape: [Int]
         public var threads: Int
-        /// The first is the reference: the builtin engine's `exact`, or the first that runs when it has not got an
-        /// operator.
+        /// The first is the reference: the builtin engine's `exact`, or the first engine that runs if the builtin
+        /// engine lacks an operator.
         public var rows: [Row]
         public var absent: [Absence]
     }
 
-    /// Runs a network on a smooth random field with noise (from a fixed seed, about as wide as a
-    /// normalised scan), once to warm up and then `repeats` times timed.
+    /// Runs a network on a smooth random field with noise (from a fixed seed, with about the value range of a
+    /// normalised scan), once to warm up and then `repeats` times with timing.
     ///
     /// Memory: one session at a time, and two outputs.
     /// - Parameters:
@@ -124,7 +125,7 @@ public enum EngineComparison {
         var values = [Float](repeating: 0, count: outputShape.reduce(1, *))
         var seconds: [Double] = []
         let clock = ContinuousClock()
-        // The first run pays for touching memory.
+        // The first run includes the time for allocating memory pages.
         for _ in 0...repeats {
             let begin = clock.now
             guard isPlain else {
@@ -143,7 +144,7 @@ public enum EngineComparison {
         return (values, outputShape, sorted[sorted.count / 2], network.weightBytes + session.workspaceBytes)
     }
 
-    /// Sums in double precision, so that a large patch does not lose small differences.
+    /// Uses sums in double precision, so that small differences are not lost in a large patch.
     static func relativeDifferences(_ found: [Float], _ expected: [Float]) -> (maximum: Double, rms: Double) {
         var largest = 0.0
         var largestDifference = 0.0
@@ -151,7 +152,7 @@ public enum EngineComparison {
         var differenceSquares = 0.0
         for (one, other) in zip(found, expected) {
             let difference = Double(one) - Double(other)
-            // A value that is no number differs by all there is.
+            // If a value is NaN, the difference is infinite.
             guard difference.isFinite else { return (.infinity, .infinity) }
             largest = max(largest, abs(Double(other)))
             largestDifference = max(largestDifference, abs(difference))
@@ -162,9 +163,9 @@ public enum EngineComparison {
         return (ratio(largestDifference, largest), ratio(differenceSquares, squares).squareRoot())
     }
 
-    /// The share of places whose largest class (axis 1, the lower of equals) is the same.
+    /// The fraction of positions whose largest class (axis 1, the lower one on a tie) is the same.
     static func agreement(_ found: [Float], _ expected: [Float], shape: [Int]) -> Double {
-        // Without an axis of classes, as in an attention map, there are only signs.
+        // Without an axis of classes, as in an attention map, only signs can be compared.
         guard shape.count == 2 || shape.count > 3, shape[1] > 1 else {
             return found == expected ? 1 : signAgreement(found, expected)
         }
@@ -186,13 +187,14 @@ public enum EngineComparison {
         return Double(same) / Double(max(places * shape[0], 1))
     }
 
-    /// For a single class: whether it is above zero.
+    /// For a single class: compares whether values are above zero.
     private static func signAgreement(_ found: [Float], _ expected: [Float]) -> Double {
         let same = zip(found, expected).reduce(0) { $0 + (($1.0 > 0) == ($1.1 > 0) ? 1 : 0) }
         return Double(same) / Double(max(expected.count, 1))
     }
 
-    /// Values of mean 0 and deviation about 1: three quarters waves of a few voxels to tens, one quarter noise.
+    /// Values with mean 0 and a deviation of about 1: three quarters waves of a few to some tens of voxels, one quarter
+    /// noise.
     static func smoothPatch(_ shape: [Int]) -> [Float] {
         let spatial = Array(shape.dropFirst(2))
         let count = shape.reduce(1, *)

@@ -1,6 +1,6 @@
-/// The engines for `--engine`, and the choice among them.
+/// The engines for `--engine`, and the selection among them.
 public struct InferenceEngines: Sendable {
-    /// In the order in which `auto` asks them.
+    /// In the order in which `auto` tries them.
     public let kinds: [any InferenceEngineKind]
 
     public init(_ kinds: [any InferenceEngineKind]) { self.kinds = kinds }
@@ -20,15 +20,16 @@ public struct InferenceEngines: Sendable {
 
     /// The engine for these networks.
     ///
-    /// `auto` takes the first that is available, offers the precision, and has everything the networks need. It reads
-    /// every network once (the file's size in memory for a moment); a named engine is not asked, which loading does.
+    /// `auto` selects the first engine that is available, offers the precision, and supports all the networks. It reads
+    /// every network once (which temporarily needs the file's size in memory). An engine selected by name is not
+    /// checked in advance: unsupported operators are reported when the network is loaded.
     /// - Parameters:
     ///   - name: one of ``names``.
     ///   - networks: paths of ONNX files.
-    ///   - precision: what they are to be run with.
+    ///   - precision: the precision to run them with.
     ///   - environment: where engines look for their libraries; see ``OpenVINOEngine/init(environment:)``.
-    /// - Throws: ``EngineChoiceError`` when `auto` finds none, or there is no engine of this name; what the engine throws
-    ///   when it is not available; ``ModelFormatError`` for files that are not networks.
+    /// - Throws: ``EngineChoiceError`` when `auto` finds none, or there is no engine of this name; the engine's own
+    ///   error when it is not available; ``ModelFormatError`` for files that are not networks.
     public func engine(
         named name: String,
         for networks: [String],
@@ -71,12 +72,12 @@ public struct InferenceEngines: Sendable {
 
 /// No engine can run the networks.
 public enum EngineChoiceError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Why one engine is not the one.
+    /// Why one engine was not chosen.
     public struct Refusal: Sendable, Equatable {
         public let engine: String
-        /// The network that it cannot run, where it is a single one.
+        /// The network that it cannot run, if it is a single one.
         public let network: String?
-        /// Completes "the builtin engine …".
+        /// Text that completes "the builtin engine …".
         public let reason: String
 
         public init(engine: String, network: String? = nil, reason: String) {

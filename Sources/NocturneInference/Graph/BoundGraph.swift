@@ -1,15 +1,16 @@
-/// A graph bound to input shapes: every extent is known, everything that could be calculated from constants was.
+/// A graph bound to input shapes: all extents are known, and everything that depends only on constants has been
+/// computed.
 ///
-/// Values are numbered; ``Operation``s are in running order and each makes one value.
+/// Values are numbered; ``Operation``s are in execution order and each produces one value.
 struct BoundGraph: Sendable {
     var shapes: [[Int]] = []
-    /// Values that are known: operands of operations other than their weights.
+    /// Values that are known: operands of operations other than weights.
     var constants: [Int: ConstantTensor] = [:]
     var operations: [Operation] = []
     var inputs: [(name: String, value: Int)] = []
     var outputs: [(name: String, value: Int)] = []
 
-    /// How many operations read each value, outputs of the graph counting as one more.
+    /// The number of operations that read each value; an output of the graph counts as one more.
     var readerCounts: [Int] {
         var counts = [Int](repeating: 0, count: shapes.count)
         for operation in operations { for input in operation.inputs { counts[input] += 1 } }
@@ -20,23 +21,23 @@ struct BoundGraph: Sendable {
 
 struct Operation: Sendable {
     enum Kind: Sendable {
-        /// Inputs: x, and what is added to the result when there is a second.
+        /// Inputs: x, and, if there is a second one, the value that is added to the result.
         case convolution(ConvolutionParameters)
         case normalise(NormalisationParameters)
         /// y = leaky(x * scale[c] + shift[c]).
         case channelAffine(scale: [Float], shift: [Float], slope: Float)
-        /// y = leaky(a + b), both of the output's shape.
+        /// y = leaky(a + b), both with the shape of the output.
         case sum(slope: Float)
         case unary(UnaryFunction)
         case binary(BinaryFunction)
         case concatenate(axis: Int)
         case pool(PoolParameters)
-        /// Means over all axes but the first two, which stay with extent 1.
+        /// Means over all axes but the first two; the other axes keep extent 1.
         case channelMeans
         case reduce(kind: Int32, axes: [Int])
         case interpolate([InterpolationAxis])
         case move(MoveParameters)
-        /// The same elements in C order under another shape.
+        /// The same elements in C order with another shape.
         case reshape
         case softmax(axis: Int, logarithm: Bool)
         case matrixProduct(MatrixProductParameters)
@@ -45,12 +46,12 @@ struct Operation: Sendable {
     var kind: Kind
     var inputs: [Int]
     var output: Int
-    /// For messages.
+    /// Used in messages.
     var title: String
 }
 
 struct ConvolutionParameters: Sendable {
-    /// As ONNX has them: [cout][cin / groups][kernel], transposed [cin][cout / groups][kernel].
+    /// In ONNX's layout: [cout][cin / groups][kernel], transposed [cin][cout / groups][kernel].
     var weights: [Float]
     var bias: [Float]?
     /// Per spatial axis.
@@ -89,18 +90,18 @@ struct PoolParameters: Sendable {
     var kernel: [Int]
     var stride: [Int]
     var padBefore: [Int]
-    /// Input extent with padding on both sides.
+    /// Input extent including padding on both sides.
     var padded: [Int]
     var dilation: [Int]
-    /// 0 maximum, 1 average over what lies inside, 2 average over the padding too.
+    /// 0 maximum, 1 average over the elements inside the input, 2 average over the padding too.
     var mode: Int32
 }
 
-/// Where each output index of an axis lies between two input indices.
+/// For each output index of an axis, the two input indices between which it is interpolated.
 struct InterpolationAxis: Sendable {
     var low: [Int32]
     var high: [Int32]
-    /// Of `high`.
+    /// The weight of `high`.
     var weight: [Float]
 }
 
@@ -113,13 +114,13 @@ struct MoveParameters: Sendable {
     }
 
     struct Axis: Sendable {
-        /// Which input axis this output axis walks along; nil repeats.
+        /// The input axis that this output axis traverses; nil for repetition.
         var input: Int?
         var map: Map
     }
 
     var axes: [Axis]
-    /// Indices of input axes that no output axis walks along.
+    /// Indices of input axes that no output axis traverses.
     var fixed: [Int: Int] = [:]
     var fill: Float = 0
 
@@ -128,7 +129,7 @@ struct MoveParameters: Sendable {
     }
 }
 
-/// C = alpha * A B + beta * D over the last two axes; the axes before are broadcast.
+/// C = alpha * A B + beta * D over the last two axes; the preceding axes are broadcast.
 struct MatrixProductParameters: Sendable {
     var transposeA = false
     var transposeB = false

@@ -2,7 +2,7 @@
     internal import Glibc
 #endif
 
-/// The functions of one and two numbers. Integer arithmetic wraps: the numbers come from a file.
+/// The functions of one and two operands. Integer arithmetic wraps, because the numbers come from a file.
 extension ConstantEvaluator {
     func compare<Number: Comparable>(_ x: Number, _ y: Number) -> Bool {
         switch node.op {
@@ -78,7 +78,7 @@ extension ConstantEvaluator {
         return ConstantTensor(shape: tensor.shape, floats: list)
     }
 
-    /// The product of all elements, which is how exporters count voxels.
+    /// The product of all elements, which exporters use to count voxels.
     func product() throws(ModelFormatError) -> [ConstantTensor]? {
         guard let tensor = inputs.first ?? nil, let values = tensor.integers, tensor.shape.count <= 1 else {
             return nil

@@ -1,15 +1,16 @@
-/// Calculates a node all of whose inputs are known: the small arithmetic on shapes and indices that exporters leave in a
+/// Evaluates a node all of whose inputs are known: the small arithmetic on shapes and indices that exporters leave in a
 /// graph, and weights that are sliced, transposed or scaled before use.
 struct ConstantEvaluator {
     let graph: NetworkGraph
     let node: NetworkGraph.Node
-    /// nil where an optional input is left out.
+    /// nil where an optional input is omitted.
     let inputs: [ConstantTensor?]
 
-    /// The most elements of a result; larger ones are left to run time, where they are planned for, or refused.
+    /// The maximum number of elements of a result; larger ones are computed at run time, where they are planned for or
+    /// refused.
     let largestCount: Int
 
-    /// The outputs; nil when the node is better calculated at run time.
+    /// The outputs; nil when the node should rather be computed at run time.
     func evaluate() throws(ModelFormatError) -> [ConstantTensor]? {
         switch node.op {
         case "Constant": return [try constant()]
@@ -35,7 +36,7 @@ struct ConstantEvaluator {
     }
 
     static func shapeTensor(_ shape: [Int], _ node: NetworkGraph.Node) -> ConstantTensor {
-        // Clamped as the format says, for any numbers in the file.
+        // Clamped as the format specifies, for any numbers in the file.
         func bound(_ value: Int) -> Int {
             min(max(value < 0 ? max(value, -shape.count) + shape.count : value, 0), shape.count)
         }
@@ -91,7 +92,7 @@ struct ConstantEvaluator {
         return [ConstantTensor(shape: [list.count], integers: list)]
     }
 
-    /// Element types are float32 and int64 here, whatever width the file asks for.
+    /// Element types are float32 and int64 here, whatever width the file specifies.
     private func cast(_ tensor: ConstantTensor, to type: Int) -> ConstantTensor {
         let type = ONNXElementType(attribute: type)
         let toFloat = type?.isFloat == true

@@ -1,6 +1,6 @@
 /// A tensor whose elements are known when the network is loaded: weights, shapes, indices.
 ///
-/// ONNX's many element types are kept as two: float32 and int64 (booleans are 0 and 1).
+/// ONNX's many element types are reduced to two: float32 and int64 (booleans are 0 and 1).
 struct ConstantTensor: Sendable {
     enum Elements: Sendable {
         case floats([Float])
@@ -44,7 +44,7 @@ struct ConstantTensor: Sendable {
         }
     }
 
-    /// The elements as integers; nil when they are not.
+    /// The elements as integers; nil when they are floats.
     var integers: [Int]? {
         if case .integers(let values) = elements { return values.map(Int.init) }
         return nil
@@ -57,7 +57,7 @@ struct ConstantTensor: Sendable {
         }
     }
 
-    /// The elements at the given places, in a new shape.
+    /// The elements at the given offsets, with a new shape.
     func gathered(shape: [Int], from places: [Int]) -> ConstantTensor {
         switch elements {
         case .floats(let values): ConstantTensor(shape: shape, floats: places.map { values[$0] })
@@ -68,8 +68,8 @@ struct ConstantTensor: Sendable {
 
 /// Extents and strides, in elements.
 enum Extents {
-    /// The product; nil when it does not fit, and when that of the extents beside a zero would not: strides are
-    /// products of some of them.
+    /// The product of the extents; nil when it overflows, or when the product of the nonzero extents would overflow:
+    /// strides are products of some of them.
     static func count(_ shape: [Int]) -> Int? {
         var product = 1
         for extent in shape {
@@ -103,7 +103,7 @@ enum Extents {
         return shape
     }
 
-    /// Strides that read an operand as if it had `shape`: zero along the axes that repeat.
+    /// Strides that read an operand as if it had `shape`: zero along repeated axes.
     static func broadcastStrides(_ operand: [Int], _ strides: [Int], to shape: [Int]) -> [Int] {
         let missing = shape.count - operand.count
         return shape.indices.map { axis in

@@ -117,7 +117,8 @@ extension GraphBinder {
         values[output] = .runtime(result)
     }
 
-    /// Arithmetic with one constant a channel becomes y = x * scale[c] + shift[c], which fuses with its neighbours.
+    /// Arithmetic with one constant per channel becomes y = x * scale[c] + shift[c], which can be fused with its
+    /// neighbours.
     private mutating func channelAffine(_ node: NetworkGraph.Node, _ kind: Int) throws(ModelFormatError) -> Bool {
         let (first, second) = (try value(node, 0), try value(node, 1))
         let x: Int

@@ -1,4 +1,4 @@
-/// Operators that move elements: nothing is calculated.
+/// Operators that only move elements, without arithmetic.
 extension GraphBinder {
     static let movementHandlers: [String: Handler] = [
         "Transpose": { binder, node throws(ModelFormatError) in
@@ -30,10 +30,10 @@ extension GraphBinder {
         "Concat": { binder, node throws(ModelFormatError) in try binder.concatenate(node) },
     ]
 
-    /// Longest axis that may have a table of places.
+    /// Maximum length of an axis with an index table.
     static let largestTable = 1 << 22
 
-    /// Moves a constant at once, anything else at run time.
+    /// Moves a constant at once, other values at run time.
     mutating func move(
         _ node: NetworkGraph.Node,
         _ parameters: MoveParameters,
@@ -100,7 +100,7 @@ extension GraphBinder {
             guard step != 0, abs(max(step, -Int.max)) <= Self.largestExtent else {
                 throw failure(node, "a step of \(step)")
             }
-            // Numbers from the end are negative; beyond the ends is the ends.
+            // Negative numbers count from the end; numbers beyond the ends are clamped to them.
             func place(_ value: Int, _ low: Int, _ high: Int) -> Int {
                 let counted = value < 0 ? max(value, -extent - 1) + extent : value
                 return min(max(counted, low), high)

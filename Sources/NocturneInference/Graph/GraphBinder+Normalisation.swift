@@ -15,7 +15,7 @@ extension GraphBinder {
             guard groups > 0, shape[1] % groups == 0 else {
                 throw binder.failure(node, "\(groups) groups of \(shape[1]) channels")
             }
-            // Up to operator set 20 there is one scale and shift a group.
+            // Up to operator set 20 there is one scale and shift per group.
             let scale = try binder.constant(node, 1)
             try binder.normalise(node, x, groups: groups, perGroup: scale?.count == groups && groups != shape[1])
         },
@@ -95,7 +95,7 @@ extension GraphBinder {
             try emit(.softmax(axis: axis, logarithm: logarithm), [x], shape: shape, node: node)
             return
         }
-        // Before operator set 13 all axes from the given one on are one.
+        // Before operator set 13 all axes from the given one on are treated as one.
         let flat = [shape[..<axis].reduce(1, *), shape[axis...].reduce(1, *)]
         let matrix = try append(.reshape, [x], shape: flat, node: node)
         let done = try append(.softmax(axis: 1, logarithm: logarithm), [matrix], shape: flat, node: node)

@@ -40,7 +40,7 @@ extension GraphBinder {
         let (a, b) = (try operand(node, 0), try operand(node, 1))
         let (first, second) = (bound.shapes[a], bound.shapes[b])
         guard !first.isEmpty, !second.isEmpty else { throw failure(node, "a scalar operand") }
-        // A vector is a matrix of one row, or of one column, for the time of the product.
+        // For the product, a vector is treated as a matrix of one row or of one column.
         let left = first.count == 1 ? [1] + first : first
         let right = second.count == 1 ? second + [1] : second
         guard left[left.count - 1] == right[right.count - 2],

@@ -1,4 +1,4 @@
-/// Resize and its predecessor Upsample: nearest and linear, with ONNX's ways of placing one grid on the other.
+/// Resize and its predecessor Upsample: nearest and linear, with ONNX's ways of aligning one grid with the other.
 extension GraphBinder {
     mutating func resize(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         let x = try operand(node, 0)
@@ -41,7 +41,7 @@ extension GraphBinder {
         try emit(.interpolate(axes), [x], shape: output, node: node)
     }
 
-    /// The output's shape, and the scale of each axis as the coordinates want it.
+    /// The output's shape, and the scale of each axis as used for the coordinates.
     private func target(_ node: NetworkGraph.Node, _ shape: [Int]) throws(ModelFormatError) -> ([Int], [Double]) {
         let isOld = node.op == "Upsample" || graph.opset < 11
         var scales = try constant(node, isOld ? 1 : 2)?.floats.map(Double.init)
@@ -77,7 +77,7 @@ extension GraphBinder {
     }
 }
 
-/// How the places of an output lie on its input.
+/// How the positions of an output map to its input.
 private struct ResizeGrid {
     let input: [Int]
     let output: [Int]
@@ -87,12 +87,12 @@ private struct ResizeGrid {
     /// ONNX's `nearest_mode`.
     let rounding: String
 
-    /// For messages about modes that are not known.
+    /// For messages about unknown modes.
     var names: String { place(0, 0) == nil ? "coordinates \(coordinates)" : "nearest_mode \(rounding)" }
 
     func isKept(_ axis: Int) -> Bool { output[axis] == input[axis] && scales[axis] == 1 }
 
-    /// The place on the input; nil for unknown coordinates.
+    /// The position on the input; nil for unknown coordinates.
     private func place(_ index: Int, _ axis: Int) -> Double? {
         let (to, from, scale) = (Double(output[axis]), Double(input[axis]), scales[axis])
         switch coordinates {
@@ -107,7 +107,7 @@ private struct ResizeGrid {
         }
     }
 
-    /// For each place of the output that of the input; nil for unknown modes.
+    /// The input position for each output position; nil for unknown modes.
     func nearest(_ axis: Int) -> [Int]? {
         var table: [Int] = []
         for index in 0..<output[axis] {
@@ -127,7 +127,7 @@ private struct ResizeGrid {
         }
     }
 
-    /// The two neighbours of each place and the weight of the upper; nil for unknown coordinates.
+    /// The two neighbours of each position and the weight of the upper one; nil for unknown coordinates.
     func linear(_ axis: Int) -> InterpolationAxis? {
         var result = InterpolationAxis(low: [], high: [], weight: [])
         for index in 0..<output[axis] {

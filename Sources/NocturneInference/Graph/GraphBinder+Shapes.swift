@@ -1,4 +1,4 @@
-/// Operators that give another shape to the same elements.
+/// Operators that give the same elements another shape.
 extension GraphBinder {
     static let shapeHandlers: [String: Handler] = [
         "Constant": { binder, node throws(ModelFormatError) in
@@ -68,7 +68,7 @@ extension GraphBinder {
         }
     }
 
-    /// Fills in the 0 (as before) and -1 (what is left) of a wanted shape.
+    /// Replaces the 0 (unchanged extent) and -1 (remaining extent) of a requested shape.
     private func resolve(_ wanted: [Int], of shape: [Int], _ node: NetworkGraph.Node) throws(ModelFormatError) -> [Int]
     {
         guard wanted.count <= 8 else { throw failure(node, "a shape of rank \(wanted.count)") }

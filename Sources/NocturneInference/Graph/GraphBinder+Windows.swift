@@ -22,7 +22,7 @@ extension GraphBinder {
         var after: [Int]
     }
 
-    /// A list attribute of `count` numbers within the bounds.
+    /// A list attribute of `count` numbers within the limits.
     private func list(
         _ node: NetworkGraph.Node,
         _ key: String,
@@ -81,7 +81,7 @@ extension GraphBinder {
         }
         let groups = node.integer("group", 1)
         guard groups >= 1, groups <= 1 << 20 else { throw failure(node, "\(groups) groups") }
-        // Each use is packed anew.
+        // The weights are packed again for each use.
         try spend(weights.count, title: node.title)
         return (weights, try constant(node, 2)?.floats, groups)
     }
@@ -194,7 +194,7 @@ extension GraphBinder {
             let free = space[axis] + window.before[axis] + window.after[axis] - reach
             guard free >= 0 else { throw failure(node, "the kernel is larger than the input \(shape)") }
             var extent = (up ? (free + window.stride[axis] - 1) / window.stride[axis] : free / window.stride[axis]) + 1
-            // A window that starts beyond the input and its padding before would hold nothing.
+            // A window that starts beyond the input and the padding before it would be empty.
             if up, (extent - 1) * window.stride[axis] >= space[axis] + window.before[axis] { extent -= 1 }
             extents.append(extent)
         }

@@ -1,6 +1,6 @@
 internal import CNocturneKernels
 
-/// Turns a graph into a ``BoundGraph``: runs through the nodes once, calculates what depends on constants alone (shapes,
+/// Converts a graph to a ``BoundGraph``: processes each node once, computes what depends only on constants (shapes,
 /// indices, folded weights), and translates the rest.
 struct GraphBinder {
     enum Value {
@@ -10,7 +10,7 @@ struct GraphBinder {
 
     typealias Handler = @Sendable (inout GraphBinder, NetworkGraph.Node) throws(ModelFormatError) -> Void
 
-    /// Every operator there is, by ONNX name.
+    /// All supported operators, by ONNX name.
     static let handlers: [String: Handler] = {
         var all: [String: Handler] = [:]
         for group in [
@@ -22,24 +22,25 @@ struct GraphBinder {
         return all
     }()
 
-    /// No tensor has more elements: nothing a network of sensible size needs, and every product of extents is safe.
+    /// The maximum number of elements of a tensor: more than any realistic network needs, and small enough that
+    /// products of extents cannot overflow.
     static let largestCount = 1 << 36
-    /// No axis is longer, so that 32 bits hold every index.
+    /// The maximum extent of an axis, so that 32 bits can hold every index.
     static let largestExtent = 1 << 30
 
     let graph: NetworkGraph
     var bound = BoundGraph()
     var values: [String: Value] = [:]
-    /// Elements of constants and tables that may still be made: a few bytes of a file can ask for any number.
+    /// The remaining number of elements for constants and tables: a few bytes of a file can request any number.
     private(set) var allowance: Int
 
     init(_ graph: NetworkGraph) {
         self.graph = graph
-        // Weights are converted, sliced and turned, each a few times at most; shapes and indices are small.
+        // Weights are converted, sliced and transposed, each at most a few times; shapes and indices are small.
         allowance = (1 << 24) + 4 * graph.constants.values.reduce(0) { $0 + $1.count }
     }
 
-    /// Operators, and forms of operators as far as attributes tell, that are not offered; sorted.
+    /// Unsupported operators, and unsupported forms of operators as far as attributes show it; sorted.
     static func unsupportedOperators(_ graph: NetworkGraph) -> [String] {
         var found: Set<String> = []
         for node in graph.nodes {
@@ -135,12 +136,12 @@ struct GraphBinder {
         try handler(&self, node)
     }
 
-    /// Whose results are the elements of an input.
+    /// Operators whose results are the elements of an input.
     private static let sharing: Set<String> = ["Constant", "Identity", "Dropout"]
 
-    // MARK: What handlers use
+    // MARK: Helpers for handlers
 
-    /// Counts elements of constants and tables that are about to be made.
+    /// Counts elements of constants and tables that are about to be created.
     mutating func spend(_ count: Int, title: String) throws(ModelFormatError) {
         guard count <= allowance else {
             throw .shapeMismatch(
@@ -155,7 +156,7 @@ struct GraphBinder {
         .shapeMismatch(network: graph.path, reason: "\(node.title): \(reason)")
     }
 
-    /// The form of an operator that is not offered.
+    /// The error for an unsupported form of an operator.
     func unsupported(_ node: NetworkGraph.Node, _ form: String) -> ModelFormatError {
         .unsupportedOperators(["\(node.op) (\(form))"])
     }
@@ -174,7 +175,7 @@ struct GraphBinder {
         }
     }
 
-    /// An input that must be known when the network is bound; nil when it is left out.
+    /// An input that must be known when the network is bound; nil when it is omitted.
     func constant(_ node: NetworkGraph.Node, _ index: Int) throws(ModelFormatError) -> ConstantTensor? {
         guard node.hasInput(index) else { return nil }
         guard case .constant(let tensor) = try value(node, index) else {
@@ -183,14 +184,14 @@ struct GraphBinder {
         return tensor
     }
 
-    /// A constant list of integers; nil when it is left out.
+    /// A constant list of integers; nil when it is omitted.
     func integers(_ node: NetworkGraph.Node, _ index: Int) throws(ModelFormatError) -> [Int]? {
         guard let tensor = try constant(node, index) else { return nil }
         guard let integers = tensor.integers else { throw failure(node, "input \(index) is not of integers") }
         return integers
     }
 
-    /// The value's number, making one for a constant.
+    /// The value's number; for a constant a number is created.
     mutating func materialised(_ value: Value, title: String) throws(ModelFormatError) -> Int {
         switch value {
         case .runtime(let index): return index
@@ -244,7 +245,7 @@ struct GraphBinder {
         return value
     }
 
-    /// An axis that may count from the end.
+    /// Resolves an axis number that may count from the end.
     func axis(_ axis: Int, rank: Int, _ node: NetworkGraph.Node) throws(ModelFormatError) -> Int {
         guard axis >= -rank, axis < rank else { throw failure(node, "axis \(axis) of a tensor of rank \(rank)") }
         return axis < 0 ? axis + rank : axis

@@ -1,17 +1,17 @@
 internal import CNocturneKernels
 
-/// Makes fewer operations of a graph, with the same result up to rounding.
+/// Reduces the number of operations of a graph, with the same result up to rounding.
 ///
 /// - Reshape, InstanceNormalization, Reshape becomes one group normalisation (what PyTorch exports for GroupNorm).
 /// - x * Sigmoid(x) becomes one function; so does x * HardSigmoid(x) of the right slope.
-/// - A scale and shift per channel (BatchNormalization, arithmetic with constants) is folded into the convolution or the
-///   normalisation before it.
+/// - A scale and shift per channel (BatchNormalization, arithmetic with constants) is folded into the convolution or
+///   the normalisation before it.
 /// - A leaky or plain ReLU becomes the slope of the operation before it.
 /// - A sum with a convolution's output is added in the convolution.
 struct GraphFusion {
     private var graph: BoundGraph
     private var readers: [Int]
-    /// The operation that makes each value.
+    /// The operation that produces each value.
     private var makers: [Int?]
     /// Operations that were merged into others.
     private var dead: Set<Int> = []
@@ -46,7 +46,7 @@ struct GraphFusion {
         return result
     }
 
-    /// The live operation that makes a value nobody else reads.
+    /// The remaining operation that produces a value with only one reader.
     private func soleMaker(_ value: Int) -> Int? {
         guard readers[value] == 1, let maker = makers[value], !dead.contains(maker) else { return nil }
         return maker
@@ -63,7 +63,7 @@ struct GraphFusion {
         for input in graph.operations[index].inputs { readers[input] -= 1 }
     }
 
-    /// Puts `kind`, reading `inputs`, in the place of operation `last`; `merged` go.
+    /// Replaces operation `last` by `kind`, which reads `inputs`; the operations `merged` are removed.
     private mutating func replace(_ last: Int, with kind: Operation.Kind, inputs: [Int], title: String) {
         for input in inputs { readers[input] += 1 }
         for input in graph.operations[last].inputs { readers[input] -= 1 }
@@ -72,7 +72,7 @@ struct GraphFusion {
         graph.operations[last].title = title
     }
 
-    // MARK: The patterns; each is given the last operation of it
+    // MARK: The patterns; each receives the last operation of its pattern
 
     private mutating func mergeGroupNormalisation(_ index: Int) {
         let last = graph.operations[index]
@@ -180,7 +180,7 @@ struct GraphFusion {
         }
     }
 
-    /// A normalised value is cheaper to add on its own, while it is being normalised.
+    /// A normalised value is cheaper to add separately, while it is being normalised.
     private func isNormalised(_ value: Int) -> Bool {
         guard let maker = makers[value], !dead.contains(maker) else { return false }
         if case .normalise = graph.operations[maker].kind { return true }

@@ -1,16 +1,16 @@
 import NocturneSystem
 
-/// Why a network file, or a package around one, cannot be used. The text names the file and the fact.
+/// Why a network file, or a package that contains one, cannot be used. The text names the file and the reason.
 public enum ModelFormatError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The file cannot be read at all.
     case unreadable(path: String, reason: String)
-    /// The file is not what it says: truncated, inconsistent, or with sizes that cannot be.
+    /// The content is invalid: truncated, inconsistent, or with impossible sizes.
     case malformed(path: String, reason: String)
-    /// Weights in a second file, which this reader does not follow.
+    /// Weights are stored in a second file, which this reader does not support.
     case externalData(path: String, tensor: String)
-    /// Every operator (or form of one) of the graph that the engine has not got, sorted.
+    /// All operators (or forms of operators) of the graph that the engine does not support, sorted.
     case unsupportedOperators([String])
-    /// The graph does not fit the shape it is to be run with.
+    /// The graph does not match the shape it should be run with.
     case shapeMismatch(network: String, reason: String)
     /// The engine does not offer the precision.
     case unsupportedPrecision(asked: InferencePrecision, offered: [InferencePrecision])

@@ -1,9 +1,9 @@
-/// A graph as the file has it, checked and in an order in which it can be run.
+/// A graph as stored in the file, checked and in an order in which it can be executed.
 struct NetworkGraph: Sendable {
     struct Node: Sendable {
         let name: String
         let op: String
-        /// Names; empty where an optional input is left out.
+        /// Names; empty where an optional input is omitted.
         let inputs: [String]
         let outputs: [String]
         let attributes: [String: Attribute]
@@ -16,7 +16,7 @@ struct NetworkGraph: Sendable {
         case floats([Float])
         case integers([Int])
         case tensor(ConstantTensor)
-        /// Subgraphs, strings and the like, which no operator here takes.
+        /// Subgraphs, strings and other types that no supported operator uses.
         case other
     }
 
@@ -33,7 +33,7 @@ struct NetworkGraph: Sendable {
 }
 
 extension NetworkGraph.Node {
-    /// How messages speak of the node.
+    /// The name of the node in messages.
     var title: String { name.isEmpty ? op : "\(op) '\(name)'" }
 
     func integer(_ key: String, _ fallback: Int) -> Int {
@@ -60,10 +60,11 @@ extension NetworkGraph.Node {
 }
 
 extension NetworkGraph {
-    /// Sorts nodes so that each comes after what it reads; an order that does already is kept, since exporters' orders
-    /// free memory early.
+    /// Sorts nodes so that each follows the nodes it depends on; a valid order is kept, because exporters' orders free
+    /// memory early.
     ///
-    /// - Throws: ``ModelFormatError/malformed(path:reason:)`` for cycles, names read but never made, names made twice.
+    /// - Throws: ``ModelFormatError/malformed(path:reason:)`` for cycles, names read but never defined, names defined
+    ///   twice.
     static func sorted(
         _ nodes: [Node],
         known: Set<String>,

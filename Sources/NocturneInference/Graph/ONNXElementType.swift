@@ -1,4 +1,4 @@
-/// The element types of tensors in ONNX files that are read, with their numbers in `TensorProto.DataType`.
+/// The supported element types of tensors in ONNX files, with their numbers in `TensorProto.DataType`.
 enum ONNXElementType: Int32 {
     case float32 = 1
     case uint8 = 2
@@ -12,7 +12,7 @@ enum ONNXElementType: Int32 {
     case float64 = 11
     case bfloat16 = 16
 
-    /// Whether the values are calculated with as float32.
+    /// Whether computations with these values use float32.
     var isFloat: Bool {
         switch self {
         case .float32, .float16, .float64, .bfloat16: true

@@ -3,12 +3,12 @@ internal import SwiftProtobuf
 
 /// Reads an ONNX file into a ``NetworkGraph``.
 ///
-/// Nothing in the file is believed before it was checked against the bytes that are there: a tensor is only as large as
-/// its data. Weights in other files are refused.
+/// All content is checked against the actual size of the file before it is used: a tensor is only as large as its data.
+/// Weights in other files are refused.
 enum ONNXReader {
-    /// No dimension of a network is larger; products of dimensions are checked for overflow besides.
+    /// The maximum dimension of a network; products of dimensions are also checked for overflow.
     static let largestExtent = 1 << 40
-    /// No network has more; plans take time in the square of them.
+    /// The maximum number of nodes; the time for planning is quadratic in it.
     private static let mostNodes = 50_000
     private static let mostInputs = 1000
 
@@ -45,7 +45,7 @@ enum ONNXReader {
             throw .malformed(path: path, reason: "operator set \(opset) is not one of 7 to 26")
         }
         var graph = model.graph
-        // Taken out of the message one by one, so that weights are in memory twice for a moment only.
+        // Removed from the message one by one, so that weights are in memory twice only briefly.
         model = ONNXModel()
         var constants: [String: ConstantTensor] = [:]
         for index in graph.initializer.indices {
@@ -111,7 +111,7 @@ enum ONNXReader {
     private static func decode(_ node: ONNXNode, path: String) throws(ModelFormatError) -> NetworkGraph.Node {
         var attributes: [String: NetworkGraph.Attribute] = [:]
         for attribute in node.attribute {
-            // The type field came with a later version of the format; 0 means that it must be guessed.
+            // The type field was added in a later version of the format; 0 means that the type must be inferred.
             switch attribute.type {
             case 1: attributes[attribute.name] = .float(attribute.f)
             case 2: attributes[attribute.name] = .integer(Int(attribute.i))

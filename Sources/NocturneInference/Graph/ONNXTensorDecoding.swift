@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension ONNXReader {
-    /// A tensor of the file. Its dimensions must multiply to exactly the elements that are there.
+    /// A tensor of the file. The product of its dimensions must equal the number of stored elements.
     static func decode(_ tensor: ONNXTensor, path: String) throws(ModelFormatError) -> ConstantTensor {
         guard tensor.dataLocation == 0, tensor.externalData.isEmpty else {
             throw .externalData(path: path, tensor: tensor.name)
@@ -30,7 +30,7 @@ extension ONNXReader {
         }
     }
 
-    /// IEEE half precision, without the `Float16` type, which not every processor's tool chain has.
+    /// Converts IEEE half precision without the `Float16` type, which is not available on every processor.
     private static func float(half: UInt16) -> Float {
         let sign = UInt32(half & 0x8000) << 16
         let exponent = UInt32(half >> 10) & 31
@@ -45,7 +45,7 @@ extension ONNXReader {
     }
 }
 
-/// The elements of a tensor, as raw bytes or in the list for their type; no more and no fewer than its shape has.
+/// The elements of a tensor, as raw bytes or in the list for their type; exactly as many as its shape requires.
 private struct ONNXElements {
     let shape: [Int]
     private let count: Int
@@ -74,13 +74,13 @@ private struct ONNXElements {
         tensor.rawData.isEmpty ? try checked(list) : try words(Element.self)
     }
 
-    /// 16-bit patterns, which the list has as int32.
+    /// 16-bit patterns, which the list stores as int32.
     func halves() throws(ModelFormatError) -> [UInt16] {
         tensor.rawData.isEmpty
             ? try checked(tensor.int32Data).map { UInt16(truncatingIfNeeded: $0) } : try words(UInt16.self)
     }
 
-    /// Integers of up to 32 bits, which the list has as int32.
+    /// Integers of up to 32 bits, which the list stores as int32.
     func integers<Word: FixedWidthInteger & BitwiseCopyable>(_ type: Word.Type) throws(ModelFormatError) -> [Int64] {
         tensor.rawData.isEmpty ? try checked(tensor.int32Data).map(Int64.init) : try words(type).map { Int64($0) }
     }

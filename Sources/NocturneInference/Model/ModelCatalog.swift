@@ -4,11 +4,11 @@ public import NocturneSystem
 
 /// Why a model was not found.
 public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
-    /// Nothing of that name; `available` are the ids that are there, `searched` the folders that were looked at.
+    /// No package has that name; `available` lists the ids found, `searched` the folders that were searched.
     case notFound(name: String, available: [String], searched: [String])
     /// Several packages of one search folder have that name.
     case ambiguous(name: String, folders: [String])
-    /// The package is there but broken.
+    /// The package exists but is invalid.
     case broken(ModelPackageError)
 
     public var description: String {
@@ -26,16 +26,16 @@ public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
 
 /// The model packages on a search path.
 public struct ModelCatalog: Sendable {
-    /// A folder with a `model.json`, and what became of it.
+    /// A folder with a `model.json`, and the result of loading it.
     public struct Entry: Sendable {
         public let folder: String
         public let package: Result<ModelPackage, ModelPackageError>
 
-        /// The last part of the folder's path.
+        /// The last component of the folder's path.
         public var folderName: String { (folder as NSString).lastPathComponent }
     }
 
-    /// Folders that hold package folders, the first one first.
+    /// Folders that contain package folders, in the order in which they are searched.
     public let searchPath: [String]
     /// Checks the task of a package and the task's section.
     private let validate: @Sendable (ModelPackage) throws(ModelPackageError) -> Void
@@ -50,7 +50,7 @@ public struct ModelCatalog: Sendable {
     }
 
     /// The search path from the explicit folders, then `NOCTURNE_MODELS` (separated by colons), then `nocturne/models`
-    /// in the XDG data home. Folders named twice are taken once.
+    /// in the XDG data home. Folders that are listed twice are used once.
     public init(
         explicitFolders: [String] = [],
         environment: [String: String],
@@ -58,7 +58,7 @@ public struct ModelCatalog: Sendable {
     ) {
         var folders = explicitFolders
         folders += (environment["NOCTURNE_MODELS"] ?? "").split(separator: ":").map(String.init)
-        // The XDG specification says that a relative path is to be ignored.
+        // The XDG specification requires that a relative path is ignored.
         if let home = environment["XDG_DATA_HOME"], home.hasPrefix("/") {
             folders.append(home + "/nocturne/models")
         } else if let home = environment["HOME"], home.hasPrefix("/") {
@@ -68,10 +68,10 @@ public struct ModelCatalog: Sendable {
         self.init(searchPath: folders.filter { !$0.isEmpty && seen.insert($0).inserted }, validate: validate)
     }
 
-    /// Every package, broken ones too, in the order of the search path and of names within a folder.
+    /// All packages, including invalid ones, in the order of the search path and of names within a folder.
     ///
-    /// A folder of the search path that is itself a package counts as one. Missing folders are passed over. Digests are
-    /// not verified unless asked for. Blocks.
+    /// A folder of the search path that is itself a package counts as one. Missing folders are skipped. Digests are
+    /// verified only on request. Blocks.
     public func entries(
         verifyDigests: Bool = false,
         flag: CancellationFlag = CancellationFlag()
@@ -79,10 +79,10 @@ public struct ModelCatalog: Sendable {
         searchPath.flatMap(candidates).map { entry($0, verifyDigests, flag) }
     }
 
-    /// The package a user means: a folder's path, or the id or folder name of a package on the search path.
+    /// The package that a user specified: a folder's path, or the id or folder name of a package on the search path.
     ///
-    /// Anything with a slash is a path, and so is the name of a folder that holds a `model.json`. Otherwise the first
-    /// folder of the search path that has the name wins. Blocks.
+    /// A text with a slash is a path, and so is the name of a folder that contains a `model.json`. Otherwise the first
+    /// folder of the search path that has the name is used. Blocks.
     public func resolve(
         nameOrPath: String,
         verifyDigests: Bool = true,

@@ -1,5 +1,5 @@
-/// What `model.json` has in common for all tasks, before anything is checked but types. Unknown keys are ignored, and so
-/// are the sections of tasks, which ``ModelPackage/section(_:as:)`` decodes.
+/// The part of `model.json` common to all tasks, of which only the types have been checked. Unknown keys are ignored,
+/// and so are the sections of tasks, which ``ModelPackage/section(_:as:)`` decodes.
 package struct ModelDocument: Decodable {
     struct File: Decodable {
         let path: String
@@ -46,12 +46,12 @@ package struct ModelDocument: Decodable {
     let labels: [Label]?
 }
 
-/// Read before the rest, so that a newer schema is named as such and not as a missing key.
+/// Read before the rest, so that a newer schema is reported as such and not as a missing key.
 struct ModelSchemaVersion: Decodable {
     let schemaVersion: WholeNumber
 }
 
-/// An integer whose refusal names its key: for 1.5 the decoder of Foundation names none.
+/// An integer whose decoding error names its key: for 1.5 Foundation's decoder names none.
 package struct WholeNumber: Decodable {
     package let value: Int
 

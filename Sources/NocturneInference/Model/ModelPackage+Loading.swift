@@ -3,16 +3,16 @@ import NocturneConcurrency
 public import NocturneSystem
 
 extension ModelPackage {
-    /// The name of the description in a package folder.
+    /// The name of the description file in a package folder.
     public static let documentName = "model.json"
 
-    /// The version of `model.json` that is read.
+    /// The supported version of `model.json`.
     public static let schemaVersion = 2
 
-    /// Reads `model.json` of a folder and checks everything it says, then the sizes and digests of the files it names.
+    /// Reads `model.json` of a folder and checks all its values, then the sizes and digests of the files it lists.
     ///
-    /// The networks are not parsed. Unknown keys are passed over. Reads all files once when digests are verified (about
-    /// 1 GB a second), with a buffer of 1 MiB; blocks, so call it on a ``BlockingPool``.
+    /// The networks are not parsed. Unknown keys are ignored. Reads all files once when digests are verified (about 1
+    /// GB per second), with a buffer of 1 MiB; blocks, so call it on a ``BlockingPool``.
     /// - Parameters:
     ///   - folder: The package folder.
     ///   - verifyDigests: Without it, sizes are checked but contents are not read.
@@ -64,10 +64,10 @@ extension ModelPackage {
         return package
     }
 
-    /// Checks values of this package's `model.json`.
+    /// Checks for the values of this package's `model.json`.
     package var validation: ModelValidation { ModelValidation(file: folder + "/" + Self.documentName) }
 
-    /// The section of a task, decoded; its values are still to be checked.
+    /// The section of a task, decoded; its values have not been checked yet.
     package func section<Section: Decodable>(
         _ name: String,
         as type: Section.Type
@@ -80,7 +80,7 @@ extension ModelPackage {
         return section
     }
 
-    /// The most bytes a description may have: far above any, far below what would fill the memory.
+    /// The maximum size of a description: far more than needed, and far too small to fill the memory.
     private static let largestDocument = 16 << 20
 
     private static func document(at file: String) throws(ModelPackageError) -> [UInt8] {
@@ -96,7 +96,7 @@ extension ModelPackage {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size)
         try read(file, flag: CancellationFlag()) { block in
-            // The file may have grown since it was measured.
+            // The file may have grown since its size was read.
             if bytes.count + block.count <= largestDocument { bytes.append(contentsOf: block) }
         }
         return bytes
@@ -142,7 +142,7 @@ extension ModelPackage {
                 found: String(cString: strerror(errno))
             )
         }
-        // A pipe or device could block for ever.
+        // A pipe or device could block indefinitely.
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw ModelPackageError(
                 code: .unreadableFile,
@@ -236,7 +236,7 @@ extension ModelPackage {
         }
     }
 
-    /// `labels[2].value`; nil for the whole document.
+    /// The path of a key, such as `labels[2].value`; nil for the whole document.
     private static func keyPath(_ path: [any CodingKey]) -> String? {
         if path.isEmpty { return nil }
         return path.reduce("") { text, key in
@@ -249,7 +249,7 @@ extension ModelPackage {
 /// The key of `userInfo` under which a ``SectionOfDocument`` finds its name.
 private let sectionName = CodingUserInfoKey(rawValue: "section").unsafelyUnwrapped
 
-/// A document of which one section is decoded, so that errors name the section too.
+/// A document of which one section is decoded, so that errors include the section's name.
 private struct SectionOfDocument<Section: Decodable>: Decodable {
     let section: Section?
 

@@ -1,11 +1,12 @@
 package import Foundation
 public import NocturneSystem
 
-/// A folder with `model.json` and the networks it names, read and checked by ``load(folder:verifyDigests:flag:validate:)``.
+/// A folder with `model.json` and the networks it lists, read and checked by
+/// ``load(folder:verifyDigests:flag:validate:)``.
 public struct ModelPackage: Sendable {
     /// The folder it was loaded from, as given.
     public let folder: String
-    /// SHA-256 of the bytes of `model.json`, which hold the digests of all other files: the identity of the package.
+    /// SHA-256 of the bytes of `model.json`, which contain the digests of all other files: the identity of the package.
     public let digest: ContentDigest
     /// Safe as a file name.
     public let id: String
@@ -13,7 +14,7 @@ public struct ModelPackage: Sendable {
     public let description: String
     public let version: String
     public let licence: String
-    /// What kind of work the model does: the name of the recipe that runs it.
+    /// The task of the model: the name of the recipe that runs it.
     public let task: String
     /// At least one.
     public let files: [ModelFile]
@@ -23,13 +24,13 @@ public struct ModelPackage: Sendable {
     public let channels: [ModelChannel]
     /// In the order of `model.json`; at least one for volumes.
     public let labels: [ModelLabel]
-    /// `model.json` as it was read: the task's section is decoded by the recipe, as ``ModelSettings``.
+    /// `model.json` as it was read: the recipe decodes the task's section, as ``ModelSettings``.
     package let document: Data
 
-    /// Where a file of the package lies.
+    /// The path of a file of the package.
     public func path(of file: String) -> String { folder + "/" + file }
 
-    /// The bytes of all files together: what loading the networks reads.
+    /// The total size of all files, which is what loading the networks reads.
     public var totalFileBytes: Int { files.reduce(0) { $0 + $1.bytes } }
 
     public func label(named name: String) -> ModelLabel? { labels.first { $0.name == name } }
@@ -67,7 +68,7 @@ public struct ModelPackage: Sendable {
     }
 }
 
-/// The checked content of a task's section in `model.json`. It belongs to the recipe of the task.
+/// The checked content of a task's section in `model.json`. It is defined by the recipe of the task.
 public protocol ModelSettings: Sendable {
     /// Decodes and checks the section.
     init(_ package: ModelPackage) throws(ModelPackageError)
@@ -101,21 +102,21 @@ public struct ModelChannel: Hashable, Sendable {
     }
 }
 
-/// What is done to the intensities of a channel before the network sees them. The schemes are nnU-Net's.
+/// The normalisation of the intensities of a channel before they are passed to the network. The schemes are nnU-Net's.
 public enum IntensityNormalization: Hashable, Sendable {
     /// Clip to the bounds, subtract the mean, divide by the deviation. Bounds ascend, the deviation is above 0.
     case ct(lowerBound: Float, upperBound: Float, mean: Float, standardDeviation: Float)
-    /// Subtract the image's mean, divide by its deviation: of the voxels that are not 0 in all channels when the mask is
-    /// used, leaving the others as they are.
+    /// Subtract the image's mean, divide by its deviation. With the mask, both are computed over the voxels that are
+    /// not 0 in all channels, and the other voxels stay unchanged.
     case zScore(usesMask: Bool)
     /// Map the image's smallest value to 0 and its largest to 1.
     case rescale01
-    /// Divide by 255; other values than 0...255 are refused.
+    /// Divide by 255; values outside 0...255 are refused.
     case rgb01
     case none
 }
 
-/// A structure the network finds.
+/// A structure that the network segments.
 public struct ModelLabel: Hashable, Sendable {
     /// The value in label maps, and the network's class index. Never 0, which is background.
     public let value: UInt16
@@ -161,7 +162,7 @@ public struct LabelColor: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a label means in a coding scheme, for instance SNOMED CT ("SCT").
+/// The code of a label in a coding scheme, for instance SNOMED CT ("SCT").
 public struct LabelCode: Hashable, Sendable {
     public let scheme: String
     public let value: String

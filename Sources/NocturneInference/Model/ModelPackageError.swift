@@ -2,34 +2,34 @@ import NocturneSystem
 
 /// Why a model package is refused: which file, which key in it, what was expected and what was found.
 public struct ModelPackageError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of fault. More may come.
+    /// The kind of error. New kinds may be added.
     public enum Code: String, Hashable, Sendable {
-        /// A file is not there or cannot be read.
+        /// A file does not exist or cannot be read.
         case unreadableFile
         /// `model.json` is not JSON.
         case notJSON
-        /// A schema version this program does not know.
+        /// A schema version that this program does not support.
         case unknownSchemaVersion
         case missingKey
         case wrongType
-        /// A number or text outside of what is allowed.
+        /// A number or text outside the allowed values.
         case invalidValue
         /// A path that leaves the package folder.
         case unsafePath
-        /// Something that has to be unique is there twice.
+        /// A value that must be unique occurs twice.
         case duplicate
-        /// A name that is not among the labels or files.
+        /// A name that is not one of the labels or files.
         case unknownName
         case wrongSize
         case wrongDigest
-        /// Loading was stopped from outside.
+        /// Loading was cancelled.
         case cancelled
     }
 
     public let code: Code
-    /// The file at fault, as a path.
+    /// The path of the file that caused the error.
     public let file: String
-    /// The place in `model.json`, for instance `labels[2].value`; nil when the fault is not in a key.
+    /// The key in `model.json`, for instance `labels[2].value`; nil when the error does not concern a key.
     public let key: String?
     public let expected: String
     public let found: String

@@ -1,6 +1,6 @@
 import NocturneSystem
 
-/// Turns the content of `model.json` into checked values, and refuses it at the first fault.
+/// Converts the content of `model.json` to checked values, and throws at the first error.
 package struct ModelValidation {
     /// The path of `model.json`, for errors.
     package let file: String
@@ -11,7 +11,7 @@ package struct ModelValidation {
         expected: String,
         found: some Any
     ) -> ModelPackageError {
-        // Found text may be anything and of any length.
+        // The text found in the file may have any content and length.
         let text = "\(found)".isEmpty ? "an empty text" : "\(found)"
         let shown = text.count > 80 ? text.prefix(80) + "…" : text[...]
         return ModelPackageError(code: code, file: file, key: key, expected: expected, found: String(shown))
@@ -21,7 +21,7 @@ package struct ModelValidation {
         refuse(.invalidValue, key, expected: expected, found: found)
     }
 
-    /// No list but those of labels and classes is longer: many are gone through once for every entry.
+    /// The maximum length of all lists except those of labels and classes: many are searched once for every entry.
     private static let longestList = 1000
 
     package func checkLength(_ count: Int, key: String) throws(ModelPackageError) {
@@ -135,7 +135,7 @@ package struct ModelValidation {
                 throw refuse(.duplicate, "\(key).value", expected: "every value once", found: "\(value) twice")
             }
             try checkName(label.name, key: "\(key).name")
-            // Meshes are named after labels, and folders get copied to disks that ignore case.
+            // Meshes are named after labels, and folders may be copied to disks that ignore case.
             guard names.insert(label.name.lowercased()).inserted else {
                 throw refuse(.duplicate, "\(key).name", expected: "every name once", found: "\(label.name) twice")
             }
@@ -158,7 +158,7 @@ package struct ModelValidation {
         }
     }
 
-    /// Whether a name can be a file's on every system.
+    /// Whether a name is a valid file name on every system.
     package static func isSafeName(_ name: String) -> Bool {
         let bytes = name.utf8
         guard (1...100).contains(bytes.count), bytes.first != UInt8(ascii: ".") else { return false }
@@ -172,7 +172,7 @@ package struct ModelValidation {
         }
     }
 
-    /// Whether a path is relative and has no part that climbs.
+    /// Whether a path is relative and has no component that leads to a parent folder.
     static func staysInside(_ path: String) -> Bool {
         guard !path.isEmpty, path.utf8.count <= 1024, !path.utf8.contains(0), !path.utf8.contains(UInt8(ascii: "\\"))
         else { return false }

@@ -1,17 +1,18 @@
-/// Forms of operators whose values from OpenVINO were seen to be others than ONNX Runtime's, the builtin engine's and
-/// the standard's (2024.6 and 2026.4). A network with one is refused: a wrong label map is worse than none.
+/// Forms of operators for which OpenVINO was observed to return other values than ONNX Runtime, the builtin engine and
+/// the standard (2024.6 and 2026.4). A network that contains one is refused: a wrong label map is worse than none.
 enum OpenVINODifferences {
     static func forms(in graph: NetworkGraph) -> [String] {
         var found: Set<String> = []
         for node in graph.nodes {
             switch node.op {
             case "ConvTranspose":
-                // The padding that follows from the shape is put on the other side.
+                // The padding implied by the shape is added on the other side.
                 if let shape = node.integers("output_shape"), !shape.isEmpty {
                     found.insert("ConvTranspose (output_shape)")
                 }
             case "Softmax", "LogSoftmax", "Hardmax":
-                // Before operator set 13 all axes from this one on are one; only the last alone is the same since.
+                // Before operator set 13 all axes from this one on are treated as one; only for the last axis alone is
+                // the meaning unchanged.
                 if graph.opset < 13, node.integer("axis", 1) != -1 {
                     found.insert("\(node.op) (operator set \(graph.opset), axis \(node.integer("axis", 1)))")
                 }
@@ -22,9 +23,9 @@ enum OpenVINODifferences {
         return found.sorted()
     }
 
-    /// OpenVINO leaves the caller's buffer of such an output as it was.
+    /// OpenVINO leaves the caller's buffer of such an output unchanged.
     private static func outputsAnInput(_ graph: NetworkGraph) -> Bool {
-        // In running order, so that chains are followed.
+        // In execution order, so that chains are followed.
         var unchanged = Set(graph.inputs.map(\.name))
         for node in graph.nodes where ["Identity", "Dropout"].contains(node.op) {
             if let input = node.inputs.first, unchanged.contains(input), let output = node.outputs.first {

@@ -1,10 +1,10 @@
-/// Why OpenVINO cannot be used, or what it failed at. Networks that it does not take are ``ModelFormatError``s.
+/// Why OpenVINO cannot be used, or which step failed. Networks that it does not accept cause ``ModelFormatError``s.
 public enum OpenVINOError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// No library was found in any of the places.
+    /// No library was found in any of the locations.
     case notFound(lookedIn: [String])
-    /// There is a library, and it cannot be loaded or lacks something.
+    /// There is a library, but it cannot be loaded or lacks a required function.
     case unusableLibrary(path: String, reason: String)
-    /// Forms of operators with which OpenVINO gives other values than ONNX asks for, sorted.
+    /// Forms of operators for which OpenVINO returns other values than ONNX specifies, sorted.
     case differs(network: String, forms: [String])
     /// A step with a network failed; the message is OpenVINO's own.
     case failed(network: String, step: String, message: String)
@@ -21,7 +21,7 @@ public enum OpenVINOError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// OpenVINO's message on one line, without the places in its source that it names first.
+    /// OpenVINO's message on one line, without the source code locations at its start.
     static func condensed(_ message: String) -> String {
         let lines = message.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("Exception from ") }
         let words = lines.joined(separator: " ").split(whereSeparator: \.isWhitespace).joined(separator: " ")

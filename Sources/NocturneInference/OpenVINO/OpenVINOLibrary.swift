@@ -2,21 +2,21 @@ internal import COpenVINO
 import NocturneSystem
 internal import Synchronization
 
-/// The library of one path, loaded once a process and never unloaded: its threads live as long as the process.
+/// The library of one path, loaded once per process and never unloaded, because its threads run until the process ends.
 final class OpenVINOLibrary: @unchecked Sendable {
-    // Unchecked: the table of functions and the core are made in init; OpenVINO's core may be used from any thread.
+    // Unchecked: the function table and the core are created in init; OpenVINO's core may be used from any thread.
     let path: String
-    /// Such as `2026.4.1`.
+    /// For example `2026.4.1`.
     let version: String
-    /// What the processor's plugin knows: keys that compiling may be given.
+    /// The properties supported by the processor plugin: keys that can be passed to compilation.
     let properties: Set<String>
-    /// Such as `FP32` and `BF16`: what this processor calculates with.
+    /// The precisions that this processor supports, such as `FP32` and `BF16`.
     let capabilities: Set<String>
     let table: OpaquePointer
     let core: UnsafeMutableRawPointer
 
     private static let loaded = Mutex<[String: OpenVINOLibrary]>([:])
-    /// Held while a network is compiled, so that the growth of memory is that network's.
+    /// Held while a network is compiled, so that the growth of memory is caused by that network only.
     static let compiling = Mutex<Void>(())
 
     static func shared(_ path: String) throws(OpenVINOError) -> OpenVINOLibrary {
@@ -52,7 +52,7 @@ final class OpenVINOLibrary: @unchecked Sendable {
         }
     }
 
-    /// What OpenVINO says of a failure that just happened.
+    /// OpenVINO's message for the error that just occurred.
     func message(_ status: Int32) -> String { Self.message(table, status) }
 
     private static func message(_ table: OpaquePointer, _ status: Int32) -> String {
@@ -61,7 +61,7 @@ final class OpenVINOLibrary: @unchecked Sendable {
         return OpenVINOError.condensed(text(buffer))
     }
 
-    /// The release before the build number: all of it for a person, enough to tell results apart.
+    /// The release without the build number: complete for display, and sufficient to distinguish results.
     private static func versionNumber(_ table: OpaquePointer) -> String {
         var buffer = [CChar](repeating: 0, count: 256)
         guard covino_version(table, &buffer, buffer.count) == 0 else { return "unknown" }
@@ -79,7 +79,7 @@ final class OpenVINOLibrary: @unchecked Sendable {
     }
 }
 
-/// Calls `body` with C strings that live as long as the call.
+/// Calls `body` with C strings that are valid for the duration of the call.
 func withCStrings<R>(_ strings: [String], _ body: ([UnsafePointer<CChar>?]) throws -> R) rethrows -> R {
     var bytes: [CChar] = []
     var starts: [Int] = []

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Finds the library by looking into folders; nothing is run and nothing loaded.
+/// Finds the library by searching folders; no code is executed or loaded.
 struct OpenVINOLocator {
-    /// A folder or file to look at, and how it is spoken of.
+    /// A folder or file to search, and its description for messages.
     struct Place {
         var title: String
         var folders: [String]
@@ -12,11 +12,11 @@ struct OpenVINOLocator {
 
     let environment: [String: String]
 
-    /// The path of `libopenvino_c.so` with whatever version is there; the newest when there are several.
+    /// The path of `libopenvino_c.so` in any installed version; the newest one if there are several.
     ///
-    /// `NOCTURNE_OPENVINO` alone is looked at when it is set: a person who names a place wants no other.
-    /// - Throws: ``OpenVINOError/notFound(lookedIn:)``, ``OpenVINOError/unusableLibrary(path:reason:)`` when the place
-    ///   that was named has none.
+    /// If `NOCTURNE_OPENVINO` is set, only that location is searched: a user who names a location wants no other.
+    /// - Throws: ``OpenVINOError/notFound(lookedIn:)``, ``OpenVINOError/unusableLibrary(path:reason:)`` when the named
+    ///   location has none.
     func find() throws(OpenVINOError) -> String {
         if let named = environment["NOCTURNE_OPENVINO"], !named.isEmpty {
             var isFolder: ObjCBool = false
@@ -52,19 +52,19 @@ struct OpenVINOLocator {
         return places
     }
 
-    /// Where `Tools/install-openvino` puts it.
+    /// The folder into which `Tools/install-openvino` installs it.
     private var dataFolder: String? {
         if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return data + "/nocturne/openvino" }
         return environment["HOME"].map { $0 + "/.local/share/nocturne/openvino" }
     }
 
-    /// The folders of packages of the first python3 on the path, and the user's own.
+    /// The package folders of the first python3 on the path, and the user's own package folder.
     private var pythonPackages: [String] {
         var roots: [String] = []
         let path = (environment["PATH"] ?? "").split(separator: ":").map(String.init)
         let programs = path.filter { FileManager.default.isExecutableFile(atPath: $0 + "/python3") }
         if let folder = programs.first {
-            // Not resolved: the python3 of a virtual environment is a link that leads out of it.
+            // Links are not resolved: the python3 of a virtual environment is a link to a location outside it.
             let prefix = (folder as NSString).deletingLastPathComponent
             roots += [prefix + "/lib", prefix + "/lib64"]
             if folder == "/usr/bin" || folder == "/bin" { roots.insert("/usr/local/lib", at: 0) }
@@ -86,7 +86,7 @@ struct OpenVINOLocator {
             + intel.flatMap { ["/opt/intel/\($0)/runtime/lib/intel64", "/opt/intel/\($0)/runtime/lib/aarch64"] }
     }
 
-    /// The newest library in a folder, whatever its suffix: wheels have `.so.2641` only, packages `.so` too.
+    /// The newest library in a folder, whatever its suffix: wheels contain only `.so.2641`, packages also `.so`.
     static func library(in folder: String) -> String? {
         let found = names(in: folder).filter { $0 == libraryName || $0.hasPrefix(libraryName + ".") }
         return found.sorted(by: isNewer).first.map { folder + "/" + $0 }

@@ -1,13 +1,13 @@
 internal import COpenVINO
 internal import NocturneConcurrency
 
-/// A network as OpenVINO read it, before it is compiled. One owner at a time.
+/// A network as read by OpenVINO, before it is compiled. Used by one owner at a time.
 final class OpenVINOModel {
     private let library: OpenVINOLibrary
     private let path: String
     private let pointer: UnsafeMutableRawPointer
 
-    /// - Throws: ``ModelFormatError/malformed(path:reason:)`` with OpenVINO's reason: damage, or operators it lacks.
+    /// - Throws: ``ModelFormatError/malformed(path:reason:)`` with OpenVINO's reason: damage, or unsupported operators.
     init(_ library: OpenVINOLibrary, path: String) throws(ModelFormatError) {
         var model: UnsafeMutableRawPointer?
         let status = covino_read(library.table, library.core, path, &model)
@@ -41,7 +41,7 @@ final class OpenVINOModel {
             guard port.is_float32 != 0 else {
                 throw .malformed(path: path, reason: "'\(name)' is not of float32; nothing else is taken")
             }
-            // An open number of axes and no axes at all are both told as [].
+            // An unknown number of axes and zero axes are both reported as [].
             let extents = withUnsafeBytes(of: port.extents) { bytes in
                 Array(bytes.bindMemory(to: Int64.self).prefix(Int(max(port.rank, 0))))
             }
@@ -50,7 +50,7 @@ final class OpenVINOModel {
         return descriptions
     }
 
-    /// Fixes every input's shape, and gives the outputs' shapes that follow, under these names.
+    /// Fixes the shapes of all inputs, and returns the resulting shapes of the outputs, under these names.
     /// - Throws: ``ModelFormatError/shapeMismatch(network:reason:)``
     func reshape(
         _ shapes: [(name: String, shape: [Int])],
@@ -86,12 +86,12 @@ final class OpenVINOModel {
             ("INFERENCE_NUM_THREADS", "\(max(width, 1))"),
             ("NUM_STREAMS", "1"),
             ("INFERENCE_PRECISION_HINT", precision == .bfloat16 ? "bf16" : "f32"),
-            // Nothing may be lowered behind the precision's back.
+            // OpenVINO must not reduce the precision by itself.
             ("EXECUTION_MODE_HINT", precision == .bfloat16 ? "PERFORMANCE" : "ACCURACY"),
-            // Nocturne's own threads, and other processes, are to move freely.
+            // Nocturne's own threads, and other processes, should be scheduled freely.
             ("ENABLE_CPU_PINNING", "NO"),
         ]
-        // Versions differ in what they know, and refuse what they do not.
+        // Versions differ in the properties they support, and refuse unknown ones.
         let known = wanted.filter { library.properties.isEmpty || library.properties.contains($0.0) }
         var compiled: UnsafeMutableRawPointer?
         let status = withCStrings(known.map(\.0) + known.map(\.1)) { texts in

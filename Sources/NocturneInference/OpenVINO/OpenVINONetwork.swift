@@ -2,7 +2,7 @@ internal import COpenVINO
 internal import NocturneConcurrency
 internal import Synchronization
 
-/// A network of OpenVINO. It is read anew for every shape, since binding one cannot be undone.
+/// A network of OpenVINO. It is read again for every shape, because setting a shape cannot be undone.
 final class OpenVINONetwork: LoadedNetwork {
     private static let rememberedPlans = 3
 
@@ -13,7 +13,7 @@ final class OpenVINONetwork: LoadedNetwork {
 
     let inputs: [TensorDescription]
     let outputs: [TensorDescription]
-    /// The file's size. What OpenVINO makes of the weights is part of a session's bytes.
+    /// The file's size. Memory that OpenVINO allocates for the weights is part of a session's bytes.
     let weightBytes: Int
     let instructionSet: String
     let path: String
@@ -35,8 +35,8 @@ final class OpenVINONetwork: LoadedNetwork {
         guard !outputs.isEmpty else { throw ModelFormatError.malformed(path: path, reason: "the graph has no output") }
     }
 
-    /// The graph as Nocturne's own reader has it, which refuses damaged files before OpenVINO sees them; nil when
-    /// weights lie in other files, which only OpenVINO follows.
+    /// The graph as read by Nocturne's own reader, which refuses damaged files before OpenVINO reads them; nil when
+    /// weights are stored in other files, which only OpenVINO supports.
     private static func graph(_ path: String) throws -> NetworkGraph? {
         do {
             let graph = try ONNXReader.read(path)
@@ -48,17 +48,18 @@ final class OpenVINONetwork: LoadedNetwork {
         }
     }
 
-    /// A value that goes through nodes that do nothing has several names, of which OpenVINO tells any; the order of
-    /// inputs and outputs is the file's.
+    /// A value that passes through nodes without effect has several names, of which OpenVINO reports any one; the order
+    /// of inputs and outputs is that of the file.
     private static func named(_ found: [TensorDescription], as known: [TensorDescription]?) -> [TensorDescription] {
         guard let known, known.count == found.count else { return found }
         return zip(found, known).map { TensorDescription(name: $1.name, shape: $0.shape) }
     }
 
-    /// OpenVINO does not tell, so it is measured: by how much the process's writable private memory, touched or not,
-    /// grew over reading and compiling, an eighth more, and what inputs and outputs take. Too much rather than too
-    /// little: the first use in a process includes OpenVINO's own 60 to 130 MB, and threads that allocate at the same
-    /// time count too (only memory freed meanwhile counts against it). The width is that of the threads' scratch.
+    /// OpenVINO does not report it, so it is measured: the growth of the process's writable private memory, whether
+    /// accessed or not, during reading and compiling, plus one eighth, plus the memory for inputs and outputs. The
+    /// estimate is rather too high than too low: the first use in a process includes 60 to 130 MB of OpenVINO's own,
+    /// and allocations by other threads at the same time are included too (only memory freed in the meantime reduces
+    /// it). The width determines the threads' scratch memory.
     func workspaceBytes(inputShapes: [String: [Int]], width: Int) throws -> Int {
         try plan(inputShapes, width: width).bytes
     }
@@ -85,10 +86,10 @@ final class OpenVINONetwork: LoadedNetwork {
     func plan(_ given: [String: [Int]], width: Int) throws -> OpenVINOPlan {
         let shapes = try boundInputs(given)
         let key = Key(shapes: TensorBinding.shapes(shapes), width: max(width, 1))
-        // Made under the lock, so that two callers do not compile the same network.
+        // Computed under the lock, so that two callers do not compile the same network.
         return try plans.withLock { plans in
             if let known = plans.first(where: { $0.key == key }) { return known.plan }
-            // First, so that the memory can be used again.
+            // Removed first, so that the memory can be reused.
             if plans.count >= Self.rememberedPlans { plans.removeFirst() }
             let plan = try OpenVINOPlan(
                 library,
@@ -103,7 +104,7 @@ final class OpenVINONetwork: LoadedNetwork {
         }
     }
 
-    /// Every input with its shape, in the file's order.
+    /// All inputs with their shapes, in the file's order.
     private func boundInputs(_ given: [String: [Int]]) throws(ModelFormatError) -> [(name: String, shape: [Int])] {
         for name in given.keys.sorted() where !inputs.contains(where: { $0.name == name }) {
             throw .shapeMismatch(network: path, reason: "there is no input '\(name)'")
@@ -137,7 +138,7 @@ final class OpenVINONetwork: LoadedNetwork {
     }
 }
 
-/// A network compiled for shapes and a number of threads. Requests of the same plan take turns.
+/// A network compiled for shapes and a number of threads. Requests of the same plan run one after the other.
 final class OpenVINOPlan: @unchecked Sendable {
     // Unchecked: OpenVINO's compiled networks may be used from any thread.
     let inputs: [(name: String, shape: [Int])]
@@ -169,8 +170,8 @@ final class OpenVINOPlan: @unchecked Sendable {
         self.width = width
         compiled = made.compiled
         outputs = made.outputs
-        // A request's own inputs and outputs come on top; the share is for heap that was there already and is used
-        // again.
+        // A request's own inputs and outputs are added; the extra eighth covers heap memory that already existed and is
+        // reused.
         bytes = made.growth + made.growth / 8 + elements * MemoryLayout<Float>.stride
     }
 

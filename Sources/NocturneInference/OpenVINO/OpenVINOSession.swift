@@ -2,10 +2,10 @@ internal import COpenVINO
 internal import NocturneConcurrency
 import NocturneSystem
 
-/// A request of a compiled network. It follows the width of the scope it is run with: another one than it was made for
-/// compiles the network for that, which costs up to a second once.
+/// A request of a compiled network. It adapts to the width of the scope it is run with: for another width than before,
+/// the network is compiled again, which takes up to a second once.
 final class OpenVINOSession: NetworkSession {
-    /// How long a cancellation may go unseen, and how long it takes a wait to look again.
+    /// The maximum delay before a cancellation is noticed, and the timeout of a single wait.
     private static let sliceMilliseconds: Int64 = 20
 
     private let network: OpenVINONetwork
@@ -41,7 +41,7 @@ final class OpenVINOSession: NetworkSession {
         try binding.run(inputs) { try run(inputs: $0, outputs: $1, scope: scope) }
     }
 
-    /// The pointers are only used until this returns.
+    /// The pointers are only used until this function returns.
     private func run(
         inputs: [UnsafePointer<Float>],
         outputs: [UnsafeMutablePointer<Float>],
@@ -50,7 +50,7 @@ final class OpenVINOSession: NetworkSession {
         try scope.check()
         if scope.width != plan.width { try adopt(network.plan(inputShapes, width: scope.width)) }
         for (index, (pointer, port)) in zip(inputs, plan.inputs).enumerated() {
-            // Read only; the pointer's type is the common one.
+            // Read only; the pointer has the type shared by inputs and outputs.
             try bind(UnsafeMutablePointer(mutating: pointer), port, index, ofOutputs: false)
         }
         for (index, (pointer, port)) in zip(outputs, plan.outputs).enumerated() {
@@ -61,7 +61,7 @@ final class OpenVINOSession: NetworkSession {
         while status == COVINO_NOT_READY.status {
             if scope.flag.isCancelled {
                 _ = covino_cancel(library.table, request)
-                // The buffers are in use until it has stopped: after the layer at hand.
+                // The buffers are in use until it has stopped, after the current layer.
                 status = covino_wait(library.table, request)
                 break
             }

@@ -2,13 +2,13 @@ internal import NocturneCore
 
 /// Binds the tensors of one run to the inputs and outputs of a network, in the network's order.
 ///
-/// Engines give the pointers to their kernels or libraries; how tensors are checked, copied and named is here.
+/// Engines pass the pointers to their kernels or libraries; this type checks, copies and names the tensors.
 struct TensorBinding {
     typealias Port = (name: String, shape: [Int])
     /// The pointers are valid during the call only.
     typealias Run = (_ inputs: [UnsafePointer<Float>], _ outputs: [UnsafeMutablePointer<Float>]) throws -> Void
 
-    /// The path, for errors.
+    /// The path, used in errors.
     let network: String
     let inputs: [Port]
     let outputs: [Port]
@@ -16,7 +16,7 @@ struct TensorBinding {
     var inputShapes: [String: [Int]] { Self.shapes(inputs) }
     var outputShapes: [String: [Int]] { Self.shapes(outputs) }
 
-    /// Runs a network that has one input, and fills its first output.
+    /// Runs a network that has one input, and writes its first output.
     /// - Throws: ``ModelFormatError`` when the buffers do not have the sizes of the shapes; `AllocationError`.
     func run(
         input: UnsafeBufferPointer<Float>,
@@ -29,7 +29,7 @@ struct TensorBinding {
         try check(input.count, inputs[0], "input")
         try check(output.count, outputs[0], "output")
         guard let from = input.baseAddress, let to = output.baseAddress else { throw mismatch("an empty buffer") }
-        // Outputs that nobody asked for need a place all the same; OpenVINO remembers the last one it was given.
+        // Outputs that were not requested need memory too; OpenVINO keeps using the last buffer it was given.
         var others: [VoxelBuffer<Float>.Box] = []
         for other in outputs.dropFirst() { others.append(try .init(count: other.shape.reduce(1, *))) }
         try withExtendedLifetime(others) { try body([from], [to] + others.map(\.pointer)) }

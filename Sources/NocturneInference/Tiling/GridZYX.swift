@@ -1,6 +1,6 @@
 public import NocturneCore
 
-/// Sizes or indices in the networks' axis order: z outermost, x fastest. Read backwards it is ``VolumeShape``.
+/// Sizes or indices in the networks' axis order: z outermost, x fastest; ``VolumeShape`` has the reverse order.
 public struct GridZYX: Hashable, Sendable, Codable, CustomStringConvertible {
     public var z: Int
     public var y: Int

@@ -4,17 +4,17 @@ public import NocturneCore
     internal import Glibc
 #endif
 
-/// How much each voxel of a tile counts where tiles overlap: nnU-Net's Gaussian of width patch / 8, 10 at the centre.
+/// The weight of each voxel of a tile where tiles overlap: nnU-Net's Gaussian of width patch / 8, 10 at the centre.
 ///
-/// Along an axis of length t the centre is voxel t div 2, so for even t the first voxel is one step further out than
-/// the last. Products are float64, then rounded to float32. Nocturne blends with these values: unlike nnU-Net's float16
-/// they are exact to 24 bits at the borders of a tile too, and sums of them cannot drown a logit. No weight is ever 0:
-/// zeros, should there be any, become the smallest weight that is none.
+/// Along an axis of length t the centre is voxel t div 2, so for even t the first voxel is one step further from the
+/// centre than the last. Products are computed in float64, then rounded to float32. Nocturne blends with these values:
+/// unlike nnU-Net's float16 values they are exact to 24 bits at the borders of a tile too, and their sums cannot
+/// suppress a logit by rounding. No weight is ever 0: zeros, if any occur, are replaced by the smallest nonzero weight.
 public struct ImportanceMap: Sendable {
     /// How weights, and the sums of ``RollingAccumulator``, are rounded.
     public enum Precision: Hashable, Sendable, Codable {
         case single
-        /// Rounded once more to float16, zeros lifted to the smallest nonzero one: the values of nnU-Net itself.
+        /// Rounded again to float16, with zeros replaced by the smallest nonzero weight: the values of nnU-Net itself.
         case half
     }
 
@@ -24,7 +24,7 @@ public struct ImportanceMap: Sendable {
     public let weights: FrozenVoxels<Float>
 
     /// - Throws: ``AllocationError``.
-    /// - Complexity: 4 bytes a voxel of the patch.
+    /// - Complexity: 4 bytes per voxel of the patch.
     public init(patch: GridZYX, precision: Precision = .single) throws {
         self.patch = patch
         self.precision = precision

@@ -1,16 +1,17 @@
 internal import CNocturneKernels
 
-/// Test-time augmentation by mirroring: which flips a tile is run with, and the mean of the results.
+/// Test-time augmentation by mirroring: the flips with which a tile is run, and the mean of the results.
 ///
 /// For each of ``flips`` in order: ``flip(_:channels:patch:along:into:)``, run the network, and
 /// ``accumulate(_:channels:patch:flippedAlong:into:)``; then ``finish(_:)``. float32 throughout and always in this
-/// order, as nnU-Net on a CPU.
+/// order, as in nnU-Net on a CPU.
 public struct MirrorPasses: Hashable, Sendable {
-    /// The axes of every pass (0 = z, 1 = y, 2 = x): none first, then one, two, three of them, in lexicographic order.
+    /// The axes of every pass (0 = z, 1 = y, 2 = x): first no axis, then one, two, three of them, in lexicographic
+    /// order.
     public let flips: [[Int]]
 
-    /// - Parameter axes: the axes a network was trained to be mirrored along; empty for a single plain pass.
-    ///   Others than 0, 1 and 2 and repetitions are ignored.
+    /// - Parameter axes: the axes along which a network was trained to be mirrored; empty for a single plain pass.
+    ///   Values other than 0, 1 and 2 and repetitions are ignored.
     public init(axes: [Int]) {
         let axes = Set(axes).intersection([0, 1, 2]).sorted()
         let subsets = (0..<1 << axes.count).map { bits in
@@ -21,7 +22,7 @@ public struct MirrorPasses: Hashable, Sendable {
 
     public var count: Int { flips.count }
 
-    /// Writes `tile` (`[channel][z][y][x]`) mirrored along `axes`. The buffers must not be the same.
+    /// Writes `tile` (`[channel][z][y][x]`) mirrored along `axes`. The two buffers must be different.
     public static func flip(
         _ tile: UnsafeBufferPointer<Float>,
         channels: Int,
@@ -34,7 +35,7 @@ public struct MirrorPasses: Hashable, Sendable {
         add(tile, channels: channels, patch: patch, flippedAlong: axes, to: result)
     }
 
-    /// Adds an output that was made from a flipped tile to the sum, flipped back. `sum` starts as zeros.
+    /// Adds an output computed from a flipped tile to the sum, flipped back. `sum` must initially be zero.
     public static func accumulate(
         _ output: UnsafeBufferPointer<Float>,
         channels: Int,

@@ -3,33 +3,34 @@ public import NocturneConcurrency
 internal import NocturneCore
 public import NocturneSystem
 
-/// Blends the tiles of a sliding window, holding no more planes than a patch is deep.
+/// Blends the tiles of a sliding window, holding at most as many planes as a patch is deep.
 ///
-/// For every row of a ``TilePlan``: ``add(_:tile:scope:)`` all of its tiles in order, then ``finishRow(scope:)`` and
-/// take the finished planes with ``withPlane(_:_:)`` before the next row begins. Planes come in ascending z, each
-/// `[class][y][x]` of the image, without the padding: what the labeler of native slices takes.
+/// For every row of a ``TilePlan``: call ``add(_:tile:scope:)`` for all of its tiles in order, then
+/// ``finishRow(scope:)``, and read the finished planes with ``withPlane(_:_:)`` before the next row begins. Planes are
+/// returned in ascending z, each `[class][y][x]` of the image, without the padding: the form that the labeler of native
+/// slices accepts.
 ///
-/// Every voxel's sum is made in tile order in float32, product first, whatever the number of threads, and no other
-/// voxel has a part in it: an accumulator that begins at plane p hands out the same bits from p on as one that began at
+/// Every voxel's sum is computed in tile order in float32, product first, whatever the number of threads, and does not
+/// depend on other voxels: an accumulator that starts at plane p returns the same bits from p on as one that started at
 /// 0.
 ///
 /// With a map of half precision every sum and quotient is rounded to float16, which is nnU-Net's arithmetic on a CPU:
-/// for comparisons with it. At the borders of the image, where one tile alone counts and with little weight, that
-/// rounds logits to as little as whole numbers, so float32 is the better choice for everything else.
+/// for comparisons with it. At the borders of the image, where only one tile contributes and with little weight, that
+/// can round logits to whole numbers, so float32 is the better choice for everything else.
 public struct RollingAccumulator: ~Copyable {
     public let plan: TilePlan
     public let classes: Int
     public let map: ImportanceMap
-    /// The tile that has to be added next; `plan.tileCount` when all were.
+    /// The tile that must be added next; `plan.tileCount` after the last one.
     public private(set) var nextTile: Int
     /// Planes of the image below this one are finished.
     public private(set) var finishedPlanes: Int
-    /// Logits that were NaN or infinite, in all finished planes. Anything but 0 means that the result is worthless.
+    /// Logits that were NaN or infinite, in all finished planes. With any value but 0 the result is invalid.
     public private(set) var nonFiniteCount = 0
 
-    /// Plane p of the image lies in slot p % depth: `[class][y][x]`.
+    /// Plane p of the image is in slot p % depth: `[class][y][x]`.
     private var sums: VoxelBuffer<Float>
-    /// Sums of weights, likewise: `[y][x]`.
+    /// Sums of weights in the same slots: `[y][x]`.
     private var weights: VoxelBuffer<Float>
     private let depth: Int
     /// Finished planes whose slots still hold them.
@@ -38,7 +39,8 @@ public struct RollingAccumulator: ~Copyable {
     /// - Parameters:
     ///   - plane: the first plane that is not known yet. Tiles begin with the row
     ///     ``TilePlan/firstRow(neededForPlanesFrom:)``.
-    ///   - folder: where a file holds the sums, of which no more than a tile's part stays in memory; nil for memory.
+    ///   - folder: the folder of a file for the sums, of which only the part of one tile stays in memory; nil for
+    ///     memory.
     /// - Throws: ``AllocationError``.
     public init(
         plan: TilePlan,
@@ -64,14 +66,14 @@ public struct RollingAccumulator: ~Copyable {
         self.weights = weights
     }
 
-    /// Bytes an accumulator holds: 4 (classes + 1) for every voxel of a patch-deep part of the image.
+    /// Bytes that an accumulator holds: 4 (classes + 1) for every voxel of a patch-deep part of the image.
     public static func predictedBytes(plan: TilePlan, classes: Int) -> Int {
         let window = GridZYX(min(plan.patch.z, plan.imageShape.z), plan.imageShape.y, plan.imageShape.x)
         return (classes + 1) * window.count * MemoryLayout<Float>.stride
     }
 
-    /// Bytes of it in memory at a time when the sums lie in a file: those of a tile, or of the planes that are finished
-    /// together; rows of a tile share pages with their neighbours.
+    /// The part of them that is in memory at a time when the sums are in a file: that of a tile, or of the planes that
+    /// are finished together; rows of a tile share pages with their neighbours.
     public static func predictedBytesInFile(plan: TilePlan, classes: Int) -> Int {
         let float = MemoryLayout<Float>.stride
         let page = 4096
@@ -79,7 +81,7 @@ public struct RollingAccumulator: ~Copyable {
         let planes = min(plan.patch.z, plan.imageShape.z)
         let rows = min(plan.patch.y, plan.imageShape.y)
         let row = min(plan.patch.x, plan.imageShape.x) * float
-        // Of a plane, a tile touches a part of every row; where rows are short these lie on the same pages.
+        // A tile accesses a part of every row of a plane; where rows are short these parts are on the same pages.
         let part = min(rows * (row + page), rows * plan.imageShape.x * float + page)
         let tile = planes * part
         let weights = planes * area
@@ -87,16 +89,16 @@ public struct RollingAccumulator: ~Copyable {
         return min(resident, predictedBytes(plan: plan, classes: classes))
     }
 
-    /// How many planes are touched before their pages are let go.
+    /// The number of planes accessed before their pages are released.
     private static func planesAtOnce(area: Int, classes: Int) -> Int { max(1, (32 << 20) / max(1, area * classes)) }
 
     /// Adds the logits of tile ``nextTile``.
     ///
     /// - Parameters:
     ///   - logits: `[class][z][y][x]` of the patch, as ONNX networks give them.
-    ///   - tile: its number, to be sure.
-    /// - Throws: ``CancelledError``, after which the accumulator is of no more use.
-    /// - Complexity: one multiplication and addition a value, in parallel by planes.
+    ///   - tile: its number, to check the order.
+    /// - Throws: ``CancelledError``, after which the accumulator can no longer be used.
+    /// - Complexity: one multiplication and addition per value, in parallel by planes.
     public mutating func add(_ logits: UnsafeBufferPointer<Float>, tile: Int, scope: ComputeScope)
         throws(CancelledError)
     {
@@ -119,7 +121,7 @@ public struct RollingAccumulator: ~Copyable {
         let map = map
         guard let logits = logits.baseAddress else { return }
         let source = ParallelReader(logits)
-        // Every plane has a slot of its own.
+        // Every plane has its own slot.
         try sums.withParallelBuffer { sums throws(CancelledError) in
             try weights.withParallelBuffer { weights throws(CancelledError) in
                 try scope.forEach(target.planes.count) { index in
@@ -139,10 +141,10 @@ public struct RollingAccumulator: ~Copyable {
         sums.releasePages()
     }
 
-    /// Divides the planes that no later tile touches by their weights.
+    /// Divides the planes to which no later tile contributes by their weights.
     ///
-    /// - Returns: the planes that became finished, to be taken with ``withPlane(_:_:)``. Empty at times after resuming.
-    /// - Throws: ``CancelledError``, after which the accumulator is of no more use.
+    /// - Returns: the planes that became finished, to be read with ``withPlane(_:_:)``. May be empty after resuming.
+    /// - Throws: ``CancelledError``, after which the accumulator can no longer be used.
     public mutating func finishRow(scope: ComputeScope) throws(CancelledError) -> Range<Int> {
         precondition(nextTile > 0 && nextTile % plan.tilesInRow == 0, "a row is finished when all its tiles were added")
         try clearHandedOut(scope: scope)
@@ -181,7 +183,7 @@ public struct RollingAccumulator: ~Copyable {
     }
 
     /// A plane of the range ``finishRow(scope:)`` returned last: logits `[class][y][x]`.
-    /// They go when the next tile is added.
+    /// They are overwritten when the next tile is added.
     public borrowing func withPlane<R, E: Error>(
         _ plane: Int,
         _ body: (UnsafeBufferPointer<Float>) throws(E) -> R
@@ -205,7 +207,7 @@ public struct RollingAccumulator: ~Copyable {
         }
     }
 
-    /// As many planes as may be touched before their pages are let go.
+    /// Groups of planes that are accessed together before their pages are released.
     private func parts(of planes: Range<Int>) -> [Range<Int>] {
         let area = plan.imageShape.y * plan.imageShape.x * MemoryLayout<Float>.stride
         let step = RollingAccumulator.planesAtOnce(area: area, classes: classes)
@@ -229,7 +231,7 @@ public struct RollingAccumulator: ~Copyable {
     }
 }
 
-/// The part of a tile that lies in the image, and where it goes in the window.
+/// The part of a tile inside the image, and its position in the window.
 private struct TileTarget: Sendable {
     let plan: TilePlan
     /// The tile's first voxel in the image; negative in the padding.

@@ -1,6 +1,6 @@
 internal import NocturneCore
 
-/// Why an image cannot be cut into tiles.
+/// Why an image cannot be divided into tiles.
 public enum TilePlanError: Error, Hashable, Sendable, CustomStringConvertible {
     case imageShape(GridZYX)
     case patchShape(GridZYX)
@@ -19,17 +19,17 @@ public enum TilePlanError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Where the tiles of a sliding window lie: nnU-Net's, to the voxel.
+/// The positions of the tiles of a sliding window, identical to nnU-Net's for every voxel.
 ///
 /// Axis order is (z, y, x). Tiles are numbered with z outermost and x innermost, so that planes are completed from z =
-/// 0 on. Numbers of planes count in the **image**; starts of tiles count in the **padded** image, whose content begins
-/// at ``padding``.
+/// 0 on. Plane numbers refer to the **image**; starts of tiles refer to the **padded** image, whose content begins at
+/// ``padding``.
 public struct TilePlan: Hashable, Sendable {
     public let imageShape: GridZYX
     public let patch: GridZYX
-    /// Distance of neighbouring tiles as a part of the patch.
+    /// Distance between neighbouring tiles as a fraction of the patch.
     public let step: Double
-    /// The image, widened to the patch along axes that are shorter; content in the centre, the odd voxel at the end.
+    /// The image, widened to the patch along axes that are shorter; content in the centre, an odd voxel at the end.
     public let paddedShape: GridZYX
     /// Zeros before the content along each axis.
     public let padding: GridZYX
@@ -55,7 +55,7 @@ public struct TilePlan: Hashable, Sendable {
         var starts: [[Int]] = []
         var tiles = 1
         for axis in 0..<3 {
-            // Slices of one voxel cannot overlap: each is taken once.
+            // Patches of one voxel along this axis cannot overlap: each slice is used once.
             let along = try Self.starts(image: padded[axis], patch: patch[axis], step: patch[axis] == 1 ? 1 : step)
             tiles *= along.count
             guard tiles <= Self.mostTiles else { throw .tooManyTiles }
@@ -72,7 +72,7 @@ public struct TilePlan: Hashable, Sendable {
     }
 
     private static let mostTiles = 100_000_000
-    /// Along one axis: their table is made before anything else is known of the volume.
+    /// The maximum number of starts along one axis: their table is created before anything else is known of the volume.
     private static let mostStarts = 1_000_000
 
     /// Starts along one axis: `k = ceil((n - t) / (t * s)) + 1` of them, the i-th at
@@ -87,7 +87,7 @@ public struct TilePlan: Hashable, Sendable {
 
     public var tilesInRow: Int { yStarts.count * xStarts.count }
     public var tileCount: Int { zStarts.count * tilesInRow }
-    /// Rows are the tiles of one z start.
+    /// A row consists of the tiles with one z start.
     public var rowCount: Int { zStarts.count }
 
     /// The tiles of a row.
@@ -101,25 +101,25 @@ public struct TilePlan: Hashable, Sendable {
         return GridZYX(zStarts[tile / tilesInRow], yStarts[inRow / xStarts.count], xStarts[inRow % xStarts.count])
     }
 
-    /// How many planes of the image, from the first on, no later row touches.
+    /// The number of planes of the image, from the first on, to which no later row contributes.
     public func completedPlanes(afterRow row: Int) -> Int {
         guard row + 1 < rowCount else { return imageShape.z }
         return min(max(zStarts[row + 1] - padding.z, 0), imageShape.z)
     }
 
-    /// The first row that has a part in plane `plane` of the image or in a later one: where to start again when all
+    /// The first row that contributes to plane `plane` of the image or to a later one: the row to resume from when all
     /// planes before it are known. ``rowCount`` when all planes are known.
     public func firstRow(neededForPlanesFrom plane: Int) -> Int {
         guard plane < imageShape.z else { return rowCount }
         return zStarts.firstIndex { $0 + patch.z > plane + padding.z } ?? rowCount
     }
 
-    /// Cuts a tile out of an image; zeros beyond its borders.
+    /// Copies a tile out of an image, with zeros beyond its borders.
     ///
     /// - Parameters:
     ///   - image: `[channel][z][y][x]` of ``imageShape``, normalised.
     ///   - tile: `[channel][z][y][x]` of ``patch``, written completely.
-    /// - Complexity: one write a voxel of the tile.
+    /// - Complexity: one write per voxel of the tile.
     public func cut(
         tile index: Int,
         from image: UnsafeBufferPointer<Float>,
@@ -130,7 +130,7 @@ public struct TilePlan: Hashable, Sendable {
         precondition(tile.count == channels * patch.count, "the tile does not fill its shape")
         guard let source = image.baseAddress, let target = tile.baseAddress else { return }
         let start = start(ofTile: index)
-        // The part of the tile's axes that lies in the image.
+        // The part of the tile along an axis that is inside the image.
         func inside(_ axis: Int) -> Range<Int> {
             let lower = padding[axis] - start[axis]
             return min(max(lower, 0), patch[axis])..<max(min(lower + imageShape[axis], patch[axis]), 0)

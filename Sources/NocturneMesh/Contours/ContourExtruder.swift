@@ -2,18 +2,20 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// Makes closed surfaces of stacks of closed contours.
+/// Builds closed surfaces from stacks of closed contours.
 public enum ContourExtruder {
-    /// A surface, and what it was not made of.
+    /// A surface, and the contours that were not used.
     public struct Result: Sendable {
-        /// RAS+ mm. Each plane's slab is closed by itself; where slabs meet, their caps lie on each other.
+        /// RAS+ mm. The slab of each plane is closed separately; where slabs meet, their caps coincide.
         public var mesh: SurfaceMesh
-        /// Contours that are bent, not parallel to the others, or in a plane with more than ``mostCorners`` corners or
-        /// 4,096 separate outlines.
+        /// Contours that are not planar, not parallel to the others, or in a plane with more than ``mostCorners``
+        /// corners or 4,096 separate outlines.
         public var leftOut: Int
-        /// Planes whose contours cross themselves so that their caps do not have the area of even and odd.
+        /// Planes whose contours cross themselves, so that the area of their caps differs from that of the even-odd
+        /// rule.
         public var crossedPlanes: Int
-        /// In mm³: areas by even and odd times thicknesses; overlapping parts of crossed planes are counted as capped.
+        /// In mm³: areas by the even-odd rule times thicknesses; overlapping parts of crossed planes count as they are
+        /// capped.
         public var volume: Double
 
         public init(mesh: SurfaceMesh = SurfaceMesh(), leftOut: Int = 0, crossedPlanes: Int = 0, volume: Double = 0) {
@@ -24,18 +26,19 @@ public enum ContourExtruder {
         }
     }
 
-    /// Extrudes every contour by half the distance to the neighbouring plane to both sides.
+    /// Extrudes every contour by half the distance to the neighbouring plane on both sides.
     ///
-    /// Contours of one plane are combined by even and odd: a contour in another is a hole, and channels of no width are
-    /// closed. A gap wider than one and a half usual steps stays open: to its side the slab gets half a usual step. Every
-    /// edge of a slab is shared by two triangles in opposite directions; where contours cross, by more, as many one way
-    /// as the other. Planes may lie obliquely.
+    /// Contours of one plane are combined by the even-odd rule: a contour inside another is a hole, and channels of
+    /// zero width are closed. A gap wider than one and a half usual steps stays open: on that side the slab gets half a
+    /// usual step. Every edge of a slab is shared by two triangles in opposite directions; where contours cross, by
+    /// more, with equal numbers in both directions. Planes may be oblique.
     /// - Parameters:
     ///   - contours: closed polygons, RAS+ mm.
     ///   - thickness: in mm, for contours that all lie in one plane.
-    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is looked at every plane and every few
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is checked for every plane and every few
     ///   thousand corners.
-    /// - Complexity: the square of the corners of a plane where they are many and bent; planes in parallel.
+    /// - Complexity: quadratic in the corners of a plane where they are many and the contour is not convex; planes are
+    ///   processed in parallel.
     public static func surface(
         of contours: [[SIMD3<Double>]],
         thickness: Double = 1,
@@ -62,10 +65,10 @@ public enum ContourExtruder {
         return result
     }
 
-    /// Corners of a plane: the caps take the square of their number.
+    /// Maximum number of corners of a plane: the time for the caps is quadratic in it.
     public static let mostCorners = 1 << 16
 
-    /// In the axes of the planes.
+    /// In the coordinates of the planes.
     private struct Slab: Sendable {
         var vertices: [SIMD3<Double>] = []
         var triangles: [SIMD3<UInt32>] = []

@@ -5,18 +5,19 @@ import NocturneSystem
     internal import Glibc
 #endif
 
-/// The outlines of a plane as simple loops: outer ones counter-clockwise, holes clockwise, each with the loop around it.
+/// The outlines of a plane as simple loops: outer loops counter-clockwise, holes clockwise, each hole with its
+/// enclosing loop.
 ///
-/// Edges that are gone through an even number of times bound nothing and are taken out; what is left is cut at corners
-/// it comes through twice. Even and odd then decide which loop is a hole.
+/// Edges that occur an even number of times bound no area and are removed; the remaining outline is split at corners
+/// that occur twice. The even-odd rule then determines which loops are holes.
 struct LoopSet {
-    /// Each loop has its own.
+    /// Each loop has its own points.
     private(set) var points: [SIMD2<Double>] = []
     /// Indices of points, in order.
     private(set) var loops: [[Int]] = []
-    /// For a hole, the loop it lies in; nil for an outer loop.
+    /// For a hole, the loop that encloses it; nil for an outer loop.
     private(set) var surroundings: [Int?] = []
-    /// Whether there are more loops than are sorted into each other; there are none then.
+    /// Whether there are more loops than can be assigned to each other; `loops` is then empty.
     private(set) var isTooMany = false
 
     static let mostLoops = 4096
@@ -24,7 +25,7 @@ struct LoopSet {
     init(of contours: [[SIMD2<Double>]], flag: CancellationFlag) {
         var corners: [SIMD2<Double>] = []
         var places: [SIMD2<Double>: Int] = [:]
-        // Undirected: contours come in either sense.
+        // Undirected: contours may run in either direction.
         var parities: [SIMD2<Int>: Bool] = [:]
         var order: [SIMD2<Int>] = []
         for contour in contours {
@@ -64,10 +65,10 @@ struct LoopSet {
         orient(flag)
     }
 
-    /// Follows every edge once, and cuts off a loop whenever a corner comes again.
+    /// Follows every edge once, and splits off a loop whenever a corner occurs again.
     ///
-    /// An even number of edges meets in every corner. Whoever comes by one leaves by its neighbour in the order of
-    /// angles, so that loops touch at most.
+    /// An even number of edges meets in every corner. A path that arrives by one edge leaves by its neighbour in the
+    /// order of angles, so that loops touch but never cross there.
     private static func loops(of neighbours: [[Int]], flag: CancellationFlag) -> [[Int]] {
         var isUsed = neighbours.map { [Bool](repeating: false, count: $0.count) }
         var loops: [[Int]] = []
@@ -130,7 +131,7 @@ struct LoopSet {
             }
         }
         for index in loops.indices {
-            // Where loops cross, a hole may lie in holes alone: it is then taken for an outer loop.
+            // Where loops cross, a hole may be enclosed by holes only: it is then treated as an outer loop.
             let parent = around[index].filter { around[$0].count % 2 == 0 }.min { abs(areas[$0]) < abs(areas[$1]) }
             if around[index].count % 2 == 1 { surroundings[index] = parent }
             if (areas[index] < 0) != (surroundings[index] != nil) { loops[index].reverse() }
@@ -146,7 +147,7 @@ struct LoopSet {
         let a = points[loop[(tip + loop.count - 1) % loop.count]]
         let v = points[loop[tip]]
         let b = points[loop[(tip + 1) % loop.count]]
-        // The corner inside the triangle that is furthest from its base; then the way to it is free.
+        // The corner inside the triangle that is furthest from its base; the line to it is then unobstructed.
         var best: SIMD2<Double>?
         var furthest = 0.0
         let turn = PolygonCap.turn(a, v, b)

@@ -1,15 +1,15 @@
 internal import NocturneConcurrency
 import NocturneSystem
 
-/// Triangles over the inside of loops: ears are cut off after every hole was joined to the loop around it.
+/// Triangulates the inside of loops by ear clipping, after every hole was joined to its enclosing loop.
 ///
-/// Whatever the loops look like, every edge of a loop has one triangle to its left, and every edge inside as many on
-/// one side as on the other: a surface made of it is closed. Only loops that cross give triangles which overlap.
+/// Whatever the loops look like, every edge of a loop has one triangle to its left, and every inner edge has equally
+/// many on both sides: a surface built from it is closed. Only crossing loops produce triangles that overlap.
 enum PolygonCap {
     struct Cap {
-        /// Of the points of the loops, counter-clockwise.
+        /// Indices of the points of the loops, counter-clockwise.
         var triangles: [SIMD3<UInt32>] = []
-        /// By the loops' own directions.
+        /// Signed by the direction of the loops.
         var area = 0.0
         var isCrossed = false
     }
@@ -41,7 +41,7 @@ enum PolygonCap {
         return u.x * v.y - u.y * v.x
     }
 
-    /// Whether `q` lies in a triangle of direction `sign`, its border included.
+    /// Whether `q` lies in a triangle of orientation `sign`, including its border.
     static func isInside(
         _ q: SIMD2<Double>,
         _ a: SIMD2<Double>,
@@ -55,7 +55,7 @@ enum PolygonCap {
 
     // MARK: Holes
 
-    /// One ring of a loop and its holes: from the leftmost corner of each hole a bridge leads left.
+    /// Joins a loop and its holes into one ring: a bridge leads from the leftmost corner of each hole to the left.
     ///
     /// Method: D. Eberly, "Triangulation by Ear Clipping" (2002).
     private static func joined(_ loop: [Int], _ holes: [[Int]], _ points: [SIMD2<Double>]) -> [Int] {
@@ -78,9 +78,10 @@ enum PolygonCap {
         return ring
     }
 
-    /// A corner of the ring that can be reached from `from` in a straight line.
+    /// A corner of the ring that is visible from `from`.
     private static func visibleCorner(from m: SIMD2<Double>, in ring: [Int], _ points: [SIMD2<Double>]) -> Int {
-        // The nearest edge to the left, at the height of the corner. The ring's inside is to its right: it runs down.
+        // The nearest edge to the left at the height of the corner. The ring's inside is to the right of it, so it runs
+        // downwards.
         var nearest = -Double.infinity
         var place = 0
         for index in ring.indices {
@@ -97,8 +98,8 @@ enum PolygonCap {
         guard nearest > -.infinity else { return 0 }
         let hit = SIMD2(nearest, m.y)
         let candidate = points[ring[place]]
-        // Corners in the triangle between hide it, and bridges make corners that are there twice: the one at the
-        // flattest angle is seen, then the nearest, then the one that opens widest.
+        // Corners in the triangle between may hide it, and bridges create duplicate corners. The corner at the flattest
+        // angle is visible; on a tie, the nearest one; then the one with the widest opening.
         var best = place
         var rank = (tangent: Double.infinity, distance: Double.infinity, closeness: 3)
         let sign = turn(m, hit, candidate)
@@ -118,7 +119,7 @@ enum PolygonCap {
         return best
     }
 
-    /// How a corner looks at a point: 0 when it lies within the angle inside the ring, 1 on its border, 2 outside.
+    /// The position of a point relative to the angle of a corner inside the ring: 0 inside, 1 on its border, 2 outside.
     private static func closeness(
         towards m: SIMD2<Double>,
         _ ring: [Int],
@@ -138,8 +139,8 @@ enum PolygonCap {
 
     // MARK: Ears
 
-    /// Cuts triangles off a ring until nothing is left.
-    /// - Returns: the area of the triangles, each as positive.
+    /// Clips triangles off a ring until nothing is left.
+    /// - Returns: the sum of the triangle areas, each counted as positive.
     private static func cutEars(
         _ ring: [Int],
         _ points: [SIMD2<Double>],
@@ -157,14 +158,14 @@ enum PolygonCap {
             if flag.isCancelled { return covered }
             let (a, b, c) = (point(previous[here]), point(here), point(next[here]))
             let area = turn(a, b, c)
-            // When no ear is left, since loops cross or touch, the corner at hand is taken as it is.
+            // If no ear is left, because loops cross or touch, the current corner is clipped regardless.
             var isEar = area >= 0
-            // A corner in a straight line, or a spike, can go wherever it is.
+            // A corner on a straight line, or a spike, can always be removed.
             if area > 0, refused <= left {
                 var other = next[next[here]]
                 while other != previous[here] {
                     let q = point(other)
-                    // A convex corner is never alone inside.
+                    // If a convex corner is inside, a reflex one is too: only reflex corners need a test.
                     if q != a, q != b, q != c, turn(point(previous[other]), q, point(next[other])) <= 0,
                         isInside(q, a, b, c, 1)
                     {
@@ -180,7 +181,7 @@ enum PolygonCap {
                 continue
             }
             let corners = (ring[previous[here]], ring[here], ring[next[here]])
-            // The two ways of a bridge cancel each other.
+            // The two directions of a bridge cancel each other.
             if corners.0 != corners.1, corners.1 != corners.2, corners.2 != corners.0 {
                 triangles.append(SIMD3(UInt32(corners.0), UInt32(corners.1), UInt32(corners.2)))
             }
@@ -189,7 +190,7 @@ enum PolygonCap {
             previous[next[here]] = previous[here]
             left -= 1
             refused = 0
-            // Further on, so that triangles do not all share a corner.
+            // Continue two corners further, so that the triangles do not all share one corner.
             here = next[next[here]]
         }
         return covered

@@ -1,17 +1,18 @@
-/// The triangles of a cell of eight voxels, for each of the 256 ways its corners can be inside or outside.
+/// The triangles of a cell of eight voxels, for each of the 256 combinations of corners inside and outside.
 ///
-/// Marching cubes (Lorensen and Cline, 1987) with one rule for ambiguous faces: **inside corners that face each other
-/// across a diagonal are kept apart**, in every cell alike. So the inside connects through faces only, and two cells
-/// always agree about the face between them: the surface has no cracks. The table is derived, not typed in:
-/// 1. On each face, every run of inside corners is cut off by one directed segment. A cut edge of the cube has one
-///    segment coming in and one going out, so the segments close to loops.
-/// 2. Each loop is filled with triangles whose inner edges never join two vertices of one face. An edge on a face could
-///    be met again from the neighbouring cell; an edge in the cell's inside belongs to it alone. Hence every edge of
-///    the surface is shared by exactly two triangles, and the triangles about a vertex form one fan.
+/// Marching cubes (Lorensen and Cline, 1987) with one rule for ambiguous faces: **inside corners that are diagonal
+/// neighbours on a face are separated**, in every cell alike. So the inside is connected only through faces, and two
+/// cells always agree about the face between them: the surface has no cracks. The table is computed, not written by
+/// hand:
+/// 1. On each face, every run of inside corners is separated by one directed segment. Each cut edge of the cube is the
+///    end of one segment and the start of another, so the segments form closed loops.
+/// 2. Each loop is filled with triangles whose inner edges never connect two vertices of one face. An edge on a face
+///    could also occur in the neighbouring cell; an edge inside the cell belongs to this cell only. Hence every edge of
+///    the surface is shared by exactly two triangles, and the triangles around a vertex form one fan.
 ///
-/// Corner `c` has offsets i = c & 1, j = c >> 1 & 1, k = c >> 2 & 1. Bit `c` of a case says that corner `c` is inside.
+/// Corner `c` has offsets i = c & 1, j = c >> 1 & 1, k = c >> 2 & 1. Bit `c` of a case is set if corner `c` is inside.
 struct CubeTable: Sendable {
-    /// An edge of the cube: the axis it runs along and the corner it starts from.
+    /// An edge of the cube: its axis and its starting corner.
     struct Edge: Sendable {
         let axis: Int
         let corner: Int
@@ -21,23 +22,23 @@ struct CubeTable: Sendable {
 
     /// The 12 edges, by axis and then by starting corner.
     let edges: [Edge]
-    /// Three edge numbers a triangle, counter-clockwise seen from outside when i, j, k are right-handed.
+    /// Three edge numbers per triangle, counter-clockwise seen from outside when i, j, k are right-handed.
     let corners: [UInt8]
     /// Where each case starts in `corners`; 257 numbers.
     let starts: [Int32]
 
-    /// How many points lie on the edges that start at the cell's lower end along i: 0 or 1 each.
+    /// The number of points on the edges that start at the cell's lower end along i: 0 or 1 each.
     struct Passed: Sendable {
         /// On the edges along i, by (j, k): 00, 10, 01, 11.
         let alongI: SIMD4<UInt32>
-        /// On those along j with k = 0 and 1, and those along k with j = 0 and 1.
+        /// On the edges along j with k = 0 and 1, and on those along k with j = 0 and 1.
         let alongJK: SIMD4<UInt32>
     }
 
     /// For each case.
     let passed: [Passed]
 
-    /// The most triangles that a case makes for each of its cut edges. Four cells share an edge.
+    /// The maximum number of triangles of a case per cut edge. Four cells share an edge.
     var mostTrianglesPerCut: Double {
         (1..<255).map { inside in
             let used = corners[Int(starts[inside])..<Int(starts[inside + 1])]
@@ -76,7 +77,7 @@ struct CubeTable: Sendable {
     }
 }
 
-/// Step 1: the closed loops that the surface draws on the faces of the cube.
+/// Step 1: the closed loops where the surface intersects the faces of the cube.
 private struct LoopFinder {
     private let numberOfEdge: [Int: Int]
     /// The corners of each face, counter-clockwise seen from outside the cube.
@@ -101,7 +102,7 @@ private struct LoopFinder {
         for face in faces {
             let isInside = face.map { inside >> $0 & 1 == 1 }
             for position in 0..<4 where isInside[position] && !isInside[(position + 1) % 4] {
-                // Here a run of inside corners ends; go back to where it began.
+                // A run of inside corners ends here; go back to its start.
                 var first = position
                 while isInside[(first + 3) % 4] { first = (first + 3) % 4 }
                 let leaving = edge(face[position], face[(position + 1) % 4])
@@ -134,7 +135,7 @@ private struct LoopFinder {
 /// Step 2: triangles that fill a loop.
 private struct LoopFiller {
     private let middles: [SIMD3<Double>]
-    /// Which of the six faces each edge lies on, as bits.
+    /// The faces (of six) that contain each edge, as bits.
     private let facesOfEdge: [Int]
 
     init(edges: [CubeTable.Edge]) {
@@ -148,7 +149,8 @@ private struct LoopFiller {
         }
     }
 
-    /// Of all triangulations without an inner edge on a face, the one of least area; the first found on a tie.
+    /// The triangulation with the smallest area among those without an inner edge on a face; on a tie the first one
+    /// found.
     func triangles(of loop: [Int]) -> [[Int]] {
         guard let best = fill(loop, 0, loop.count - 1) else {
             preconditionFailure("a loop of the cube table cannot be filled: \(loop)")
@@ -156,7 +158,7 @@ private struct LoopFiller {
         return best.triangles
     }
 
-    /// Fills the part of the loop between two of its vertices, on the side of the higher numbers between them.
+    /// Fills the part of the loop between two of its vertices, on the side of the higher indices between them.
     private func fill(_ loop: [Int], _ from: Int, _ to: Int) -> (area: Double, triangles: [[Int]])? {
         if to - from < 2 { return (0, []) }
         var best: (area: Double, triangles: [[Int]])?
@@ -169,7 +171,7 @@ private struct LoopFiller {
         return best
     }
 
-    /// Neighbours in the loop are joined already; others may be when no face holds both.
+    /// Neighbours in the loop are already connected; others may be connected if no face contains both.
     private func mayJoin(_ loop: [Int], _ a: Int, _ b: Int) -> Bool {
         b - a == 1 || b - a == loop.count - 1 || facesOfEdge[loop[a]] & facesOfEdge[loop[b]] == 0
     }

@@ -2,17 +2,17 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// How many voxel faces lie between each label and everything else, the border of the volume included.
+/// The number of voxel faces between each label and everything else, including the border of the volume.
 ///
-/// A surface has exactly one point a face, so this is the size of every surface before any is made. Time: one look at
-/// every voxel, at the speed of memory where neighbours are equal. Memory: 512 KiB a thread.
+/// A surface has exactly one point per face, so this is the size of every surface before any is extracted. Time: one
+/// read of every voxel, at memory speed where neighbours are equal. Memory: 512 KiB per thread.
 struct FaceCount: Sendable {
     private(set) var faces: [Int]
 
-    /// - Throws: ``CancelledError`` when the flag is raised; it is looked at every slice.
+    /// - Throws: ``CancelledError`` when the flag is raised; it is checked for every slice.
     init(of labels: LabelVolume, scope: ComputeScope) throws(CancelledError) {
         let shape = labels.geometry.shape
-        // A few parts, because each keeps a table; the sums are whole numbers, so their order is of no matter.
+        // Only a few parts, because each keeps a table; the sums are integers, so their order does not matter.
         let parts = max(1, min(scope.width, shape.z))
         var tables = [Int](repeating: 0, count: parts << 16)
         try tables.withParallelBuffer { tables throws(CancelledError) in

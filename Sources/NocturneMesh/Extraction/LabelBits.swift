@@ -2,17 +2,18 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// The box around a label as one bit a node: set inside the label. A layer of outside lies around the box, which closes
-/// surfaces at the border of the volume. Row after row along i, each row from a word of its own.
+/// The box around a label with one bit per node: set inside the label. A layer outside the label surrounds the box,
+/// which closes surfaces at the border of the volume. Stored row after row along i; each row starts at a new 64-bit
+/// word.
 struct LabelBits: Sendable {
     let box: LabelBox
-    /// Nodes along i, j and k: the box and two more.
+    /// Number of nodes along i, j and k: the size of the box plus two.
     let nodes: SIMD3<Int>
     let wordsPerRow: Int
     let words: [UInt64]
 
-    /// Time: one look at the voxels of the box.
-    /// - Throws: ``CancelledError`` when the flag is raised; it is looked at every slice.
+    /// Time: one read of the voxels of the box.
+    /// - Throws: ``CancelledError`` when the flag is raised; it is checked for every slice.
     init(
         of value: UInt16,
         in voxels: ParallelReader<UInt16>,
@@ -43,7 +44,7 @@ struct LabelBits: Sendable {
 
     private static func wordsPerRow(_ box: LabelBox) -> Int { (box.size.x + 2 + 63) / 64 }
 
-    /// The bytes that the bits of a box take.
+    /// The number of bytes for the bits of a box.
     static func byteCount(_ box: LabelBox) -> Int { wordsPerRow(box) * (box.size.y + 2) * (box.size.z + 2) * 8 }
 
     /// One row: voxel 0 becomes bit 1.
@@ -79,7 +80,7 @@ struct LabelBits: Sendable {
             carried = bits >> 63
             word += 1
         }
-        // Only after 64 voxels, and then the layer of outside has a word there.
+        // Needed only after 64 voxels; the outer layer then has a word there.
         if carried != 0 { target[word] = carried }
     }
 }

@@ -2,7 +2,7 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// The box of voxels around one label, both ends inclusive.
+/// The bounding box of one label, both ends inclusive.
 struct LabelBox: Sendable {
     var lower = SIMD3<Int>(repeating: Int.max)
     var upper = SIMD3<Int>(repeating: Int.min)
@@ -10,7 +10,7 @@ struct LabelBox: Sendable {
     var isEmpty: Bool { upper.x < lower.x }
     var size: SIMD3<Int> { upper &- lower &+ SIMD3(1, 1, 1) }
 
-    /// Searches all voxels, at the speed of memory in rows without the label.
+    /// Searches all voxels, at memory speed in rows without the label.
     static func around(
         _ value: UInt16,
         in voxels: ParallelReader<UInt16>,
@@ -34,7 +34,7 @@ struct LabelBox: Sendable {
     }
 
     private mutating func add(row: Int, of value: UInt16, in line: UnsafePointer<UInt16>, _ shape: VolumeShape) {
-        // From both ends, so that nothing between them is looked at.
+        // Searched from both ends, so that nothing between them is read.
         var block = 0
         while block < shape.x, !Self.isAny(of: value, in: line + block, min(Self.block, shape.x - block)) {
             block += Self.block
@@ -53,10 +53,10 @@ struct LabelBox: Sendable {
         upper = pointwiseMax(upper, SIMD3(last, j, k))
     }
 
-    /// Voxels looked at together.
+    /// Number of voxels compared together.
     private static let block = 64
 
-    /// Without a branch a voxel.
+    /// Without a branch per voxel.
     @inline(__always)
     private static func isAny(of value: UInt16, in line: UnsafePointer<UInt16>, _ count: Int) -> Bool {
         var found: UInt16 = 0

@@ -4,31 +4,31 @@ import NocturneSystem
 
 /// The boundary between the voxels of a label and all others, before any smoothing.
 struct RawSurface: Sendable {
-    /// In mm from the centre of the voxel at `origin`: middles of the lines between an inside and an outside voxel.
+    /// In mm from the centre of the voxel at `origin`: midpoints of the lines between an inside and an outside voxel.
     var points: [SIMD3<Double>] = []
     /// Counter-clockwise seen from outside.
     var triangles: [SIMD3<UInt32>] = []
-    /// Twice the volume, in voxels, that each point accounts for: see ``ComponentVolumes``.
+    /// Twice the volume, in voxels, assigned to each point: see ``ComponentVolumes``.
     var doubledVolumes: [Int32] = []
-    /// The voxel from which the points count.
+    /// The voxel that is the origin of the points.
     var origin = SIMD3<Int>(0, 0, 0)
 }
 
-/// Looks the cells around one label up in the ``CubeTable``.
+/// Extracts the surface of one label with the ``CubeTable``.
 ///
-/// A cell of eight nodes holds a piece of the surface when its bits are neither all set nor all clear, which 64 cells of
-/// a row show at a time. The lines between an inside and an outside node, one point each, are numbered row by row: first
-/// along i, then j, then k. So one pass counts the points and triangles of every slice, and a second one, in which
-/// slices do not wait for each other, writes them to their places. In it a point's number comes from counters that run
-/// along with the cells of a row, since every cell beside a cut line is looked at: no cell asks another one. Source of
-/// the idea to count first: Schroeder, Maynard and Geveci, "Flying edges: a high-performance scalable isocontouring
-/// algorithm", LDAV 2015.
+/// A cell of eight nodes contains a part of the surface when its bits are neither all set nor all clear, which is
+/// tested for 64 cells of a row at a time. The lines between an inside and an outside node, with one point each, are
+/// numbered row by row: first along i, then j, then k. One pass counts the points and triangles of every slice, and a
+/// second one, in which slices are independent, writes them to their positions. In the second pass the number of a
+/// point comes from counters that advance with the cells of a row, because every cell beside a cut line is processed:
+/// no cell depends on another one. Source of the idea to count first: Schroeder, Maynard and Geveci, "Flying edges: a
+/// high-performance scalable isocontouring algorithm", LDAV 2015.
 ///
-/// Memory besides the surface: a bit a voxel of the box, 12 bytes a row.
+/// Memory besides the surface: one bit per voxel of the box, 12 bytes per row.
 struct MarchingCubes: Sendable {
     private let bits: LabelBits
     private let affine: Affine
-    /// Whether triangles are turned round, for grids that are left-handed.
+    /// Whether the orientation of triangles is reversed, for left-handed grids.
     private let isMirrored: Bool
 
     private struct SliceCounts {
@@ -36,13 +36,13 @@ struct MarchingCubes: Sendable {
         var triangles = 0
     }
 
-    /// - Throws: ``CancelledError`` when the flag is raised; it is looked at every slice.
+    /// - Throws: ``CancelledError`` when the flag is raised; it is checked for every slice.
     static func surface(bits: LabelBits, affine: Affine, scope: ComputeScope) throws(CancelledError) -> RawSurface {
         try MarchingCubes(bits: bits, affine: affine, isMirrored: affine.determinant < 0).surface(scope)
     }
 
     private func surface(_ scope: ComputeScope) throws(CancelledError) -> RawSurface {
-        // The last slice of nodes is outside: nothing starts in it.
+        // All nodes of the last slice are outside: nothing starts in it.
         let slices = bits.nodes.z - 1
         var firstOfRow = [FirstPoints](repeating: .zero, count: bits.nodes.y * bits.nodes.z)
         var counts = [SliceCounts](repeating: SliceCounts(), count: slices)
@@ -82,8 +82,8 @@ struct MarchingCubes: Sendable {
         return surface
     }
 
-    /// The points that start in a slice of nodes and the triangles of the cells above it. The rows' first points are
-    /// left counted from the beginning of the slice.
+    /// The points that start in a slice of nodes and the triangles of the cells above it. The first points of the rows
+    /// are left relative to the start of the slice.
     private func count(slice: Int, firstOfRow: UnsafeMutablePointer<FirstPoints>) -> SliceCounts {
         var counts = SliceCounts()
         let table = CubeTable.shared
@@ -104,7 +104,7 @@ struct MarchingCubes: Sendable {
         return counts
     }
 
-    /// Writes the points of a slice of nodes: of each row those along i, then along j, then along k.
+    /// Writes the points of a slice of nodes: for each row those along i, then along j, then along k.
     private func writePoints(
         of slice: Int,
         to points: UnsafeMutablePointer<SIMD3<Double>>,
@@ -142,7 +142,7 @@ struct MarchingCubes: Sendable {
         let table = CubeTable.shared
         let (second, third) = isMirrored ? (2, 1) : (1, 2)
         var next = target
-        // The numbers of the points on the cell's 12 edges, in the table's order.
+        // The point numbers on the cell's 12 edges, in the table's order.
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 12) { numbers in
             let numbers = numbers.baseAddress!
             for row in 0..<bits.nodes.y - 1 {
@@ -150,7 +150,7 @@ struct MarchingCubes: Sendable {
                 let rows = (
                     firstOfRow[at], firstOfRow[at + 1], firstOfRow[at + bits.nodes.y], firstOfRow[at + bits.nodes.y + 1]
                 )
-                // The next point along i of the cell's four rows, along j of two and along k of two.
+                // The next point along i for the cell's four rows, along j for two and along k for two.
                 var alongI = SIMD4(rows.0.x, rows.1.x, rows.2.x, rows.3.x)
                 var alongJK = SIMD4(rows.0.y, rows.2.y, rows.0.z, rows.1.z)
                 forEachCell(slice, row) { _, inside in
@@ -183,12 +183,12 @@ struct MarchingCubes: Sendable {
         bits.words.withUnsafeBufferPointer { $0[(slice * bits.nodes.y + row) * bits.wordsPerRow + word] }
     }
 
-    /// A word shifted by one node, with the bit that comes in from the next.
+    /// A word shifted by one node, with the carry bit from the next word.
     private func shifted(_ slice: Int, _ row: Int, _ word: Int) -> UInt64 {
         self[slice, row, word] >> 1 | (word + 1 < bits.wordsPerRow ? self[slice, row, word + 1] << 63 : 0)
     }
 
-    /// Which nodes of a row differ from the next one along an axis.
+    /// The nodes of a row that differ from the next one along an axis.
     private func cuts(_ axis: Int, _ slice: Int, _ row: Int, _ word: Int) -> UInt64 {
         let here = self[slice, row, word]
         switch axis {
@@ -228,7 +228,7 @@ struct MarchingCubes: Sendable {
 /// The first points of a row along i, j and k.
 private typealias FirstPoints = SIMD4<UInt32>
 
-/// An array that is written before it is read.
+/// An array whose elements are uninitialized; each must be written before it is read.
 func uninitialized<Element: BitwiseCopyable>(_ count: Int) -> [Element] {
     Array(unsafeUninitializedCapacity: count) { $1 = count }
 }

@@ -1,11 +1,11 @@
 public import NocturneCore
 
-/// What can be said of a triangle surface: size, shape, and whether it is closed.
+/// The measures of a triangle surface: size, shape, and whether it is closed.
 ///
-/// Time and memory are linear: about 30 bytes a triangle while measuring. Triangles that name a vertex which does not
-/// exist are left out of all sums, and make the surface not closed.
+/// Time and memory are linear: about 30 bytes per triangle while measuring. Triangles that refer to a vertex that does
+/// not exist are omitted from all sums, and the surface then counts as not closed.
 public struct MeshMeasures: Hashable, Sendable {
-    /// The enclosed volume in mm³: positive when the corners run counter-clockwise seen from outside.
+    /// The enclosed volume in mm³: positive when the corners are counter-clockwise seen from outside.
     public let signedVolume: Double
     /// The area in mm².
     public let area: Double
@@ -29,7 +29,7 @@ public struct MeshMeasures: Hashable, Sendable {
         eulerCharacteristic = edges.usedVertices - edges.edges + triangles.count
         isClosedManifold = !triangles.isEmpty && triangles.count == mesh.triangles.count && edges.everyEdgeHasItsTwin
 
-        // About the first vertex, so that a small surface far from the origin loses no digits.
+        // Relative to the first vertex, so that a small surface far from the origin loses no precision.
         let origin = mesh.vertices.first.map { SIMD3<Double>($0) } ?? .zero
         var sixfoldVolume = 0.0
         var doubledArea = 0.0
@@ -45,7 +45,7 @@ public struct MeshMeasures: Hashable, Sendable {
     }
 }
 
-/// Counts the edges of triangles and looks for the twin of each.
+/// Counts the edges of triangles and searches for the opposite edge of each.
 private struct EdgeCensus {
     private(set) var usedVertices = 0
     private(set) var edges = 0
@@ -60,8 +60,8 @@ private struct EdgeCensus {
             if starts[vertex + 1] > 0 { usedVertices += 1 }
             starts[vertex + 1] += starts[vertex]
         }
-        // A vertex has as many edges in as out, one of each for every corner, so the lists share their starts. Each
-        // pass walks through the lists of the one before in ascending order, which leaves its own lists sorted.
+        // A vertex has as many incoming as outgoing edges, one of each per corner, so the lists share their start
+        // offsets. Each pass reads the lists of the previous one in ascending order, which leaves its own lists sorted.
         let unsorted = Self.lists(starts) { add in
             for triangle in triangles {
                 for corner in 0..<3 { add(triangle[(corner + 1) % 3], triangle[corner]) }
@@ -74,7 +74,7 @@ private struct EdgeCensus {
         }
     }
 
-    /// Fills one list a vertex with what `walk` adds.
+    /// Fills one list per vertex with the values that `walk` adds.
     private static func lists(
         _ starts: [Int],
         _ walk: (_ add: (_ vertex: UInt32, _ element: UInt32) -> Void) -> Void
@@ -94,7 +94,8 @@ private struct EdgeCensus {
         }
     }
 
-    /// Merges where a vertex's edges go to and come from: on a closed surface both lists are one, without repeats.
+    /// Compares the ends of a vertex's outgoing and incoming edges: on a closed surface both lists are equal, without
+    /// repeats.
     private mutating func compare(_ out: ArraySlice<UInt32>, _ back: ArraySlice<UInt32>, _ vertex: Int) {
         var (a, b) = (out.startIndex, back.startIndex)
         while a < out.endIndex || b < back.endIndex {
@@ -103,7 +104,7 @@ private struct EdgeCensus {
             while a < out.endIndex, out[a] == other { (a, leaving) = (a + 1, leaving + 1) }
             while b < back.endIndex, back[b] == other { (b, arriving) = (b + 1, arriving + 1) }
             if leaving != 1 || arriving != 1 || Int(other) == vertex { everyEdgeHasItsTwin = false }
-            // Each edge is met at both ends: counted at the smaller.
+            // Each edge is found at both ends; it is counted at the smaller one.
             if Int(other) > vertex { edges += 1 }
         }
     }

@@ -5,23 +5,23 @@ import NocturneSystem
 /// Gives every closed shell of a surface the volume of the voxels it encloses, by moving its vertices along their
 /// normals.
 ///
-/// **The volume wanted.** By the divergence theorem the volume inside a boundary of voxel faces is the sum over the
+/// **The target volume.** By the divergence theorem the volume inside a boundary of voxel faces is the sum over the
 /// faces across i of ±i times their area. Each such face holds one vertex of the surface, so summing over a shell's
 /// vertices gives its own voxel volume exactly: negative for the wall of a cavity, and the shells of a label add up to
 /// its voxels.
 ///
-/// **The move.** With every vertex p moved to p + t·n, the enclosed volume is a cubic in t; Newton's method finds the
-/// root next to 0. An offset keeps a long thin shape as long as it is and only makes it as thick as its voxels say,
-/// which scaling about the centroid would not.
+/// **The displacement.** If every vertex p is moved to p + t·n, the enclosed volume is a cubic in t; Newton's method
+/// finds the root closest to 0. An offset preserves the length of a long thin shape and only restores the thickness of
+/// its voxels, which scaling about the centroid would not.
 struct ComponentVolumes {
-    /// Of the enclosed volume in powers of the offset t, times 6.
+    /// The enclosed volume as a polynomial in the offset t, times 6.
     private struct Cubic {
         var c0 = 0.0
         var c1 = 0.0
         var c2 = 0.0
         var c3 = 0.0
 
-        /// The t next to 0 where the cubic is `target`; nil when Newton's method does not arrive.
+        /// The t closest to 0 where the cubic equals `target`; nil when Newton's method does not converge.
         func offset(reaching target: Double) -> Double? {
             var t = 0.0
             for _ in 0..<60 {
@@ -56,12 +56,12 @@ struct ComponentVolumes {
         self.triangles = triangles
         self.shellOf = shellOf
         self.sizes = sizes
-        // The sums are whole numbers, hence exact; rounding begins here.
+        // The sums are integers, hence exact; rounding starts here.
         self.targets = targets.map { $0 / 2 * voxelVolume }
     }
 
-    /// Moves `points` (in mm, about a near origin). Extra memory: 32 bytes a vertex.
-    /// - Throws: ``CancelledError`` when the flag is raised; it is looked at between the passes over the triangles.
+    /// Moves `points` (in mm, relative to a nearby origin). Extra memory: 32 bytes per vertex.
+    /// - Throws: ``CancelledError`` when the flag is raised; it is checked between the passes over the triangles.
     func restore(_ points: inout [SIMD3<Double>], scope: ComputeScope) throws(CancelledError) {
         var centres = [SIMD3<Double>](repeating: .zero, count: targets.count)
         for (vertex, shell) in shellOf.enumerated() { centres[Int(shell)] += points[vertex] }
@@ -73,7 +73,7 @@ struct ComponentVolumes {
         try scope.check()
 
         let offsets = cubics.indices.map { cubics[$0].offset(reaching: 6 * targets[$0]) }
-        // A shell too crumpled for an offset is scaled instead.
+        // A shell too irregular for an offset is scaled instead.
         let scales = cubics.indices.map { shell -> Double in
             let ratio = 6 * targets[shell] / cubics[shell].c0
             return offsets[shell] == nil && ratio.isFinite && ratio > 0 ? Self.cubeRoot(ratio) : 1
@@ -97,7 +97,7 @@ struct ComponentVolumes {
         for triangle in triangles {
             let (u, v, w) = (Int(triangle.x), Int(triangle.y), Int(triangle.z))
             let shell = Int(shellOf[u])
-            // About the shell's own centre, so that small shells far from the origin lose no digits.
+            // Relative to the shell's own centre, so that small shells far from the origin lose no precision.
             let (a, b, c) = (points[u] - centres[shell], points[v] - centres[shell], points[w] - centres[shell])
             let (na, nb, nc) = (normals[u], normals[v], normals[w])
             let bc = cross(b, c)
@@ -132,7 +132,7 @@ struct ComponentVolumes {
             }
         }
         var count = 0
-        // A root is the first vertex of its shell, so its number is there before it is asked for.
+        // A root is the first vertex of its shell, so its number is assigned before it is used.
         for vertex in parents.indices {
             if parents[vertex] == UInt32(vertex) {
                 parents[vertex] = UInt32(count)
@@ -144,7 +144,7 @@ struct ComponentVolumes {
         return (parents, count)
     }
 
-    /// Area-weighted, of length 1; zero where the triangles about a vertex cancel out.
+    /// Area-weighted, of length 1; zero where the triangles around a vertex cancel out.
     private static func unitNormals(
         _ points: [SIMD3<Double>],
         _ triangles: [SIMD3<UInt32>]
@@ -165,7 +165,7 @@ struct ComponentVolumes {
     }
 
     private static func cubeRoot(_ x: Double) -> Double {
-        // Newton from above converges for every positive number, and needs no mathematical library.
+        // Newton's method from above converges for every positive number, and needs no mathematical library.
         var root = max(x, 1)
         for _ in 0..<200 {
             let next = (2 * root + x / (root * root)) / 3

@@ -5,11 +5,11 @@ import NocturneSystem
 /// Smooths a closed surface with the λ|μ filter of G. Taubin, "A signal processing approach to fair surface design"
 /// (SIGGRAPH 1995): a step towards the mean of the neighbours, then a slightly longer one away from it.
 ///
-/// All neighbours weigh the same, so the filter commutes with the map from indices to millimetres: what it does to a
-/// shape does not depend on how the grid lies. Every vertex is computed from the step before, so threads share a step
-/// and the result is the same for any number of them. Extra memory: 32 bytes a vertex.
+/// All neighbours have the same weight, so the filter commutes with the map from indices to millimetres: its effect on
+/// a shape does not depend on the orientation of the grid. Every vertex is computed from the previous step, so threads
+/// can share a step and the result is the same for any number of them. Extra memory: 32 bytes per vertex.
 enum TaubinSmoother {
-    /// - Throws: ``CancelledError`` when the flag is raised; it is looked at many times a round.
+    /// - Throws: ``CancelledError`` when the flag is raised; it is checked many times per round.
     static func smooth(
         _ points: inout [SIMD3<Double>],
         _ neighbours: VertexNeighbours,

@@ -1,11 +1,11 @@
-/// The vertices that share an edge with each vertex of a closed surface: 4 bytes an edge end and 4 a vertex.
+/// The vertices that share an edge with each vertex of a closed surface: 4 bytes per edge end and 4 per vertex.
 struct VertexNeighbours: Sendable {
-    /// Where each vertex's neighbours start in `neighbours`, and their number at the end.
+    /// The start of each vertex's neighbours in `neighbours`, and the total number at the end.
     let starts: [UInt32]
     let neighbours: [UInt32]
 
-    /// On a closed surface every edge leaves each of its ends in exactly one triangle, so going once round each
-    /// triangle gives every neighbour once.
+    /// On a closed surface every edge leaves each of its ends in exactly one triangle, so one traversal of each
+    /// triangle finds every neighbour once.
     init(vertexCount: Int, triangles: [SIMD3<UInt32>]) {
         var starts = [UInt32](repeating: 0, count: vertexCount + 1)
         for triangle in triangles {

@@ -3,15 +3,15 @@ import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// How a classifier wants its picture, step by step as its training did it: the square in the middle, resized as Pillow
-/// does, colour constancy, and each channel's samples /255 less a mean and over a deviation.
+/// The preprocessing a classifier needs, step by step as in its training: the square in the middle of the picture,
+/// resized as Pillow does it, colour constancy, and for each channel (sample / 255 − mean) / deviation.
 ///
-/// `Tools/lib/nocturne_tools/photo_reference.py` is the same in Python.
+/// `Tools/lib/nocturne_tools/photo_reference.py` implements the same in Python.
 public struct PhotoPreprocessing: Hashable, Sendable {
-    /// Side of the picture the model takes, in pixels.
+    /// Side of the picture that the model takes, in pixels.
     public let size: Int
     public let usesColourConstancy: Bool
-    /// Of red, green and blue in 0…1. Those of ImageNet unless given.
+    /// Of red, green and blue in 0…1. Defaults to those of ImageNet.
     public let mean: SIMD3<Double>
     public let deviation: SIMD3<Double>
 
@@ -27,24 +27,24 @@ public struct PhotoPreprocessing: Hashable, Sendable {
         self.deviation = deviation
     }
 
-    /// What a model is given, and how it came about.
+    /// The input of a model, and how it was computed.
     public struct Prepared: Sendable {
         /// Red, green and blue planes one after the other ([3][size][size]), rows from the top, pixels from the left.
         public let values: [Float]
         public let size: Int
-        /// The part of the upright picture that `values` show.
+        /// The part of the upright picture that `values` contain.
         public let part: PixelRectangle
-        /// The same part in the model's size before colours were touched.
+        /// The same part in the model's size, before the colours were changed.
         public let picture: RGBImage
-        /// nil where colour constancy was not asked for.
+        /// nil where colour constancy was not requested.
         public let colourConstancy: ShadesOfGray?
     }
 
     /// Prepares an upright picture.
     ///
-    /// Costs about a nanosecond per pixel of the square and two per pixel of the result; 12 bytes per pixel of the
-    /// result and those of ``PillowResize``.
-    /// - Throws: ``NumericsError`` for a picture without pixels, or a size, mean or deviation that cannot be used;
+    /// Takes about a nanosecond per pixel of the square and two per pixel of the result; needs 12 bytes per pixel of
+    /// the result plus the memory of ``PillowResize``.
+    /// - Throws: ``NumericsError`` for a picture without pixels, or an invalid size, mean or deviation;
     ///   `CancelledError`.
     public func prepare(_ image: RGBImage, flag: CancellationFlag = CancellationFlag()) throws -> Prepared {
         try check()
@@ -53,7 +53,7 @@ public struct PhotoPreprocessing: Hashable, Sendable {
         return try prepare(resized: picture, part: part)
     }
 
-    /// The resizing of ``prepare(_:flag:)`` for the centre square of a picture that comes some rows at a time.
+    /// The resizing of ``prepare(_:flag:)`` for the centre square of a picture that is delivered some rows at a time.
     /// - Throws: ``NumericsError``
     public func rowResize(part: PixelRectangle) throws -> PillowRowResize {
         try check()
@@ -71,7 +71,7 @@ public struct PhotoPreprocessing: Hashable, Sendable {
     /// The steps after the resizing.
     /// - Parameters:
     ///   - picture: `size` × `size` pixels.
-    ///   - part: of the upright picture, which it shows.
+    ///   - part: the part of the upright picture that it shows.
     /// - Throws: ``NumericsError``
     public func prepare(resized picture: RGBImage, part: PixelRectangle) throws -> Prepared {
         try check()
@@ -90,14 +90,14 @@ public struct PhotoPreprocessing: Hashable, Sendable {
         return Prepared(values: values, size: size, part: part, picture: picture, colourConstancy: constancy)
     }
 
-    /// The most bytes ``prepare(_:flag:)`` holds beside the picture of that size, its result counted.
+    /// The peak memory in bytes of ``prepare(_:flag:)`` beside the picture of that size, including the result.
     public func predictedBytes(width: Int, height: Int) -> Int {
         let side = min(width, height)
         let taps = 2 * max(side / max(size, 1), 1) + 16
         return 3 * size * side + 15 * size * size + size * taps * 24 + 3 * side
     }
 
-    /// The final value of each of the 256 levels, red's first.
+    /// The final value for each of the 256 levels, red first.
     private func valuesByLevel(gains: SIMD3<Double>) -> [Float] {
         (0..<768).map { index in
             let channel = index / 256

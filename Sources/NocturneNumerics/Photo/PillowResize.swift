@@ -3,15 +3,15 @@ import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// Resizing as Pillow's `Image.resize` does it, bit for bit.
+/// Resizing identical to Pillow's `Image.resize`, bit for bit.
 ///
-/// Method: Pillow's Resample.c. A triangle filter as wide as two source pixels, wider where the picture shrinks, so that
-/// nothing is skipped; first along rows, then along columns, with a rounding to bytes between; weights are whole numbers
-/// in units of 2⁻²².
+/// Method: Pillow's Resample.c. A triangle filter two source pixels wide, wider where the picture shrinks, so that no
+/// pixel is skipped. It is applied first along rows, then along columns, with rounding to bytes in between; weights are
+/// integers in units of 2⁻²².
 public enum PillowResize {
-    /// The picture, or a part of it as if it had been cropped first, in another size.
+    /// Resizes the picture, or a part of it as if it had been cropped first.
     ///
-    /// Costs about a nanosecond per source pixel, and 3 bytes × `width` × source rows beside the result.
+    /// Takes about a nanosecond per source pixel, and needs 3 bytes × `width` × source rows beside the result.
     /// - Throws: ``NumericsError`` for a size without pixels or a part outside; `CancelledError`.
     public static func bilinear(
         _ image: RGBImage,
@@ -30,7 +30,7 @@ public enum PillowResize {
         }
         var middle = RGBImage(width: width, height: part.height)
         try resizeRows(of: image, part: part, into: &middle, flag: flag)
-        // Pillow leaves out a pass that changes nothing; so does this, and it would not change anything either.
+        // Pillow omits a pass that changes nothing; so does this code.
         if height == part.height { return middle }
         var result = RGBImage(width: width, height: height)
         try mixRows(of: middle, into: &result, flag: flag)
@@ -47,7 +47,7 @@ public enum PillowResize {
         let rowBytes = part.width * 3
         let taps = PillowTaps(from: part.width, to: width)
         let grouped = GroupedTaps(taps)
-        // The kernel reads whole groups of weights, some of them 0 and beyond the last column.
+        // The kernel reads whole groups of weights, including zero weights beyond the last column.
         var padded = [UInt8](repeating: 0, count: rowBytes + grouped.groups * 12 + 6)
         for row in 0..<part.height {
             if row % 64 == 0 { try flag.check() }
@@ -91,12 +91,12 @@ public enum PillowResize {
     }
 }
 
-/// Which source pixels make each pixel of a line, and with what weight in units of 2⁻²².
+/// The source pixels that contribute to each pixel of a line, and their weights in units of 2⁻²².
 struct PillowTaps {
-    /// First source pixel, and number of them, of each pixel.
+    /// First source pixel, and number of source pixels, for each pixel.
     private(set) var starts: [Int32] = []
     private(set) var counts: [Int32] = []
-    /// `stride` for each pixel, 0 after its own.
+    /// `stride` weights for each pixel, 0 after its own ones.
     private(set) var weights: [Int32]
     let stride: Int
 
@@ -108,7 +108,7 @@ struct PillowTaps {
         var line = [Double](repeating: 0, count: stride)
         for place in 0..<target {
             let centre = (Double(place) + 0.5) * scale
-            // Conversions cut towards zero, as in C.
+            // Conversions truncate towards zero, as in C.
             let first = max(Int(centre - support + 0.5), 0)
             let count = min(Int(centre + support + 0.5), source) - first
             var sum = 0.0
@@ -127,14 +127,14 @@ struct PillowTaps {
     }
 }
 
-/// The same weights as the row kernel wants them: cut in two, in groups of four pixels.
+/// The same weights in the layout of the row kernel: split in two, in groups of four pixels.
 struct GroupedTaps {
-    /// Groups of each pixel.
+    /// Number of groups per pixel.
     let groups: Int
     private(set) var weights: [Int16]
 
     init(_ taps: PillowTaps) {
-        // The stride of the plain taps counts more than any pixel has.
+        // The stride of the plain taps is larger than the tap count of any pixel.
         groups = (Int(taps.counts.max() ?? 1) + 3) / 4
         let group = Int(PHOTO_GROUP)
         weights = [Int16](repeating: 0, count: taps.starts.count * groups * group)

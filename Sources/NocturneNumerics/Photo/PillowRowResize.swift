@@ -3,9 +3,9 @@ import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// ``PillowResize`` for a picture that comes some rows at a time and is never held whole: the same bytes.
+/// ``PillowResize`` for a picture that is delivered some rows at a time and never held completely: the same bytes.
 ///
-/// Holds 3 bytes × `width` × source rows, and its result.
+/// Needs 3 bytes × `width` × source rows, plus the result.
 public struct PillowRowResize {
     private let sourceWidth: Int
     private let taps: PillowTaps
@@ -13,7 +13,7 @@ public struct PillowRowResize {
     private let height: Int
     private var middle: RGBImage
     private var filled = 0
-    /// Room for one row: the kernel reads whole groups of weights, some of them 0 and beyond the last column.
+    /// Space for one row: the kernel reads whole groups of weights, including zero weights beyond the last column.
     private var padded: [UInt8]
 
     /// - Throws: ``NumericsError`` for a size without pixels, or one that is too large.
@@ -30,7 +30,7 @@ public struct PillowRowResize {
         padded = [UInt8](repeating: 0, count: sourceWidth * 3 + grouped.groups * 12 + 6)
     }
 
-    /// The next rows, `stride` bytes apart, 3 bytes a pixel. Rows beyond the picture are left out.
+    /// Adds the next rows, `stride` bytes apart, 3 bytes per pixel. Rows beyond the picture are ignored.
     public mutating func add(_ rows: UnsafePointer<UInt8>, stride: Int, count: Int) {
         let width = middle.width
         let taken = min(count, middle.height - filled)
@@ -43,7 +43,7 @@ public struct PillowRowResize {
                     continue
                 }
                 padded.withUnsafeMutableBufferPointer { line in
-                    // What follows is the next row, but for the last ones.
+                    // The bytes after a row belong to the next row, except for the last rows.
                     if (count - 1 - row) * stride < line.count - sourceWidth * 3 {
                         line.baseAddress!.update(from: source, count: sourceWidth * 3)
                         source = UnsafePointer(line.baseAddress!)
@@ -55,7 +55,7 @@ public struct PillowRowResize {
         filled += max(taken, 0)
     }
 
-    /// The resized picture, once all rows are there.
+    /// The resized picture, once all rows were added.
     /// - Throws: ``NumericsError`` when rows are missing; `CancelledError`.
     public consuming func finish(flag: CancellationFlag = CancellationFlag()) throws -> RGBImage {
         guard filled == middle.height else {

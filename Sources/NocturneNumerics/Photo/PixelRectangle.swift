@@ -12,8 +12,8 @@ public struct PixelRectangle: Hashable, Sendable, CustomStringConvertible {
         self.height = height
     }
 
-    /// The largest square in the middle of a picture, where torchvision's CenterCrop of the shorter side puts it:
-    /// half of what is left over goes before it, an odd half rounded to the even number.
+    /// The largest square in the middle of a picture, at the position of torchvision's CenterCrop of the shorter side:
+    /// half of the remaining length precedes it, and an odd half is rounded to the even number.
     public static func centreSquare(width: Int, height: Int) -> PixelRectangle {
         let side = min(width, height)
         func margin(_ length: Int) -> Int { Int((Double(length - side) / 2).rounded(.toNearestOrEven)) }
@@ -24,7 +24,7 @@ public struct PixelRectangle: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether it has pixels and all of them are in a picture of that size.
     func fits(width pictureWidth: Int, height pictureHeight: Int) -> Bool {
-        // Differences, since sums of any two numbers may not be representable.
+        // Differences are used, because sums of arbitrary numbers may overflow.
         x >= 0 && y >= 0 && width > 0 && height > 0 && x <= pictureWidth && y <= pictureHeight
             && width <= pictureWidth - x && height <= pictureHeight - y
     }

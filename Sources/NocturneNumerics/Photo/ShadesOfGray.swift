@@ -5,25 +5,25 @@ public import NocturneCore
     internal import Glibc
 #endif
 
-/// Colour constancy by Shades of Gray: the light's colour is taken from the picture and divided out.
+/// Colour constancy by Shades of Gray: the light's colour is estimated from the picture and divided out.
 ///
-/// Method: Finlayson and Trezzi 2004 with the Minkowski norm p = 6, as it is usual for dermoscopy. The norm of a channel
+/// Method: Finlayson and Trezzi 2004 with the Minkowski norm p = 6, as is usual for dermoscopy. The norm of a channel
 /// is the sixth root of the mean of its samples' sixth powers; grey is the mean of the three norms; each channel is
 /// multiplied by grey over its norm and clamped to 0…255.
 public struct ShadesOfGray: Hashable, Sendable {
-    /// Why a picture was left as it is.
+    /// Why a picture was left unchanged.
     public enum Exemption: String, Hashable, Sendable, CaseIterable {
-        /// No channel spreads over more than two levels: its colour says nothing of the light.
+        /// No channel varies by more than two levels: its colour contains no information about the light.
         case flat
-        /// Every norm is below eight levels: what would be scaled is noise.
+        /// Every norm is below eight levels: scaling would only amplify noise.
         case nearBlack
     }
 
-    /// What red, green and blue are multiplied by; 1 for a picture that is left as it is.
+    /// The factors of red, green and blue; 1 for a picture that is left unchanged.
     public let gains: SIMD3<Double>
     public let exemption: Exemption?
 
-    /// Measures a picture. One pass that counts samples, about a nanosecond a pixel.
+    /// Measures a picture in one pass that counts samples, about a nanosecond per pixel.
     public init(measuring image: RGBImage) {
         var counts = [UInt32](repeating: 0, count: 768)
         image.samples.withUnsafeBufferPointer { photo_histogram($0.baseAddress, $0.count / 3, &counts) }
@@ -52,7 +52,7 @@ public struct ShadesOfGray: Hashable, Sendable {
         } else {
             exemption = nil
         }
-        // A channel that is all but empty has a norm near 0; its few samples must not be blown up without bound.
+        // A nearly empty channel has a norm near 0; its few samples must not be amplified without limit.
         let divisors = norms.replacing(with: 1, where: norms .< 1)
         gains = exemption == nil ? SIMD3(repeating: norms.sum() / 3) / divisors : SIMD3(repeating: 1)
     }

@@ -3,16 +3,16 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneSystem
 
-/// Where lines of sight along one canonical axis first meet a label.
+/// The positions where lines of sight along one canonical axis first meet a label.
 ///
-/// Only the box of the labels is read. Rows are read as they are stored, so it costs about as much as reading them.
+/// Only the box of the labels is read. Rows are read in storage order, so the cost is about that of reading them.
 struct FirstLabels {
-    /// The canonical axis that is looked along.
+    /// The canonical axis of the viewing direction.
     let axis: Int
-    /// The canonical box that was looked through.
+    /// The canonical box that was searched.
     let box: VoxelBox
-    /// By the lower, then the higher of the two other canonical axes, beginning at the box: the canonical index along
-    /// ``axis`` of the first voxel with a label; -1 where there is none.
+    /// Ordered by the lower, then the higher of the two other canonical axes, starting at the box: the canonical index
+    /// along ``axis`` of the first voxel with a label; -1 if there is none.
     private let depths: [Int32]
     private let width: Int
 
@@ -25,8 +25,8 @@ struct FirstLabels {
 
     /// - Parameters:
     ///   - grid: its box is that of the labels.
-    ///   - fromEnd: whether the eye is at the axis' end (right, front, head) instead of its beginning.
-    /// - Throws: ``CancelledError``; the flag is looked at every row of lines.
+    ///   - fromEnd: whether the viewer is at the axis' end (right, front, head) instead of its beginning.
+    /// - Throws: ``CancelledError``; the flag is checked for every row of lines.
     init(
         of labels: LabelVolume,
         _ grid: SlicedGrid,
@@ -39,7 +39,7 @@ struct FirstLabels {
         let reversed = grid.orientation.reversed
         let stored = StoredBox(labels.geometry.shape, grid, along: grid.orientation.source[axis])
         let found = try stored.depths(of: labels, isBackward: fromEnd != reversed[axis], scope: scope)
-        // To canonical axes and indices.
+        // Converts to canonical axes and indices.
         let others = [0, 1, 2].filter { $0 != axis }
         let counts = others.map { grid.box.upper[$0] - grid.box.lower[$0] }
         let places = others.indices.map { which in
@@ -62,10 +62,10 @@ private struct StoredBox: Sendable {
     let shape: VolumeShape
     let lower: SIMD3<Int>
     let size: SIMD3<Int>
-    /// The stored axis that is looked along.
+    /// The stored axis of the viewing direction.
     let along: Int
 
-    /// The lower of the two other stored axes, which runs fastest among the depths, and the higher.
+    /// The lower of the two other stored axes, which varies fastest among the depths, and the higher one.
     var fast: Int { along == 0 ? 1 : 0 }
     var slow: Int { along == 2 ? 1 : 2 }
 

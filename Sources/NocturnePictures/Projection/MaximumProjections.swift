@@ -6,11 +6,11 @@ import Synchronization
 
 /// The largest voxel of every line of a volume along each of its three stored axes.
 ///
-/// One pass: every voxel is read once, a plane at a time, by all threads. Threads keep a plane of their own for what lies
-/// behind one another in different planes. Maxima do not depend on an order, so the result is the same for any number of
-/// threads. Voxels that are not numbers are passed over; a line of nothing else is minus infinity.
+/// In one pass, every voxel is read once, a plane at a time, by all threads. Each thread keeps its own plane for maxima
+/// across different planes. Maxima do not depend on an order, so the result is the same for any number of threads. NaN
+/// voxels are ignored; a line with only NaN voxels is minus infinity.
 struct MaximumProjections {
-    /// By the stored axis that is looked along; what remains has the lower of the other two axes fastest.
+    /// Indexed by the stored projection axis; in each map the lower of the other two axes varies fastest.
     let maps: [[Float]]
 
     /// The bytes of the result and of the threads' planes.
@@ -18,7 +18,7 @@ struct MaximumProjections {
         (shape.x * shape.y * (max(1, threads) + 1) + shape.x * shape.z + shape.y * shape.z) * 4
     }
 
-    /// - Throws: ``CancelledError``; the flag is looked at about every million voxels.
+    /// - Throws: ``CancelledError``; the flag is checked about every million voxels.
     init(of volume: Volume, scope: ComputeScope) throws(CancelledError) {
         let shape = volume.geometry.shape
         let nothing = -Float.infinity

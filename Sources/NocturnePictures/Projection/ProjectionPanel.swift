@@ -1,6 +1,6 @@
 import NocturneCore
 
-/// One maximum-intensity projection with the silhouettes of the labels, as they hide one another.
+/// One maximum-intensity projection with the silhouettes of the labels; nearer labels hide farther ones.
 struct ProjectionPanel {
     private let columns: [Sample]
     private let rows: [Sample]
@@ -16,8 +16,8 @@ struct ProjectionPanel {
         self.down = down
     }
 
-    /// The projection at the picture's pixels, row by row: the largest of the voxels that a pixel touches, or between
-    /// voxels where these are larger than pixels.
+    /// The projection at the image's pixels, row by row: the largest of the voxels that a pixel overlaps, interpolated
+    /// where voxels are larger than pixels.
     func values(of projections: MaximumProjections) -> [Float] {
         let (source, reversed) = (grid.orientation.source, grid.orientation.reversed)
         let map = projections.maps[source[3 - across - down]]
@@ -28,7 +28,7 @@ struct ProjectionPanel {
         }
         let columnPlaces = places(across, stride: isFast ? 1 : grid.axes[down].count)
         let rowPlaces = places(down, stride: isFast ? grid.axes[across].count : 1)
-        // Across first, one row of voxels after another; then down.
+        // First across, one row of voxels after another; then down.
         var lines: [Float] = []
         lines.reserveCapacity(rowPlaces.count * columns.count)
         for row in rowPlaces {
@@ -50,7 +50,7 @@ struct ProjectionPanel {
         return largest
     }
 
-    /// The label that is met first at the pixels' centres, row by row.
+    /// The first label along the line of sight at each pixel's centre, row by row.
     func labels(of labels: LabelVolume, _ first: FirstLabels) -> [UInt16] {
         let box = first.box
         let through = grid.axes[first.axis].offsets

@@ -1,12 +1,12 @@
 import NocturneConcurrency
 import NocturneCore
 
-/// The labels of a grid as a smooth field: 1 inside of any label, 0 outside, between them quadratic B-splines.
+/// The labels of a grid as a smooth field: 1 inside any label, 0 outside, with quadratic B-splines in between.
 ///
-/// Coordinates are canonical voxel indices (R, A, S), whole numbers at the centres of voxels. Outside the volume there
-/// are no labels.
+/// Coordinates are canonical voxel indices (R, A, S); integers are the centres of voxels. There are no labels outside
+/// the volume.
 struct LabelField {
-    /// Where a surface is: low enough that a single voxel still has one (its field reaches 0.42).
+    /// The level of the surface: low enough that a single voxel still has one (its field reaches 0.42).
     static let surface = 0.4
 
     private let voxels: ParallelReader<UInt16>
@@ -16,18 +16,19 @@ struct LabelField {
     private let taps: [[Int]]
     private let reach: SIMD3<Double>
 
-    /// The voxels must stay as long as the field is used.
+    /// The voxels must stay allocated as long as the field is used.
     init(_ voxels: ParallelReader<UInt16>, _ grid: SlicedGrid) {
         self.voxels = voxels
         origin = grid.origin
         offsets = grid.axes.map(\.offsets)
         let spacing = SIMD3(grid.axes[0].spacing, grid.axes[1].spacing, grid.axes[2].spacing)
         self.spacing = spacing
-        // Slopes are taken over three voxels to every side, over up to six where those are 5 mm, and over a voxel and a half
-        // of the thickest: less would show the steps between voxels and slices. At most seven along an axis are looked at.
+        // Gradients are computed over the largest of three distances on every side: three voxels; six voxels, but at
+        // most 5 mm; one and a half times the largest spacing. Smaller distances would show the steps between voxels
+        // and slices. At most seven voxels along an axis are read.
         let radius = max(3 * spacing.min(), min(6 * spacing.min(), 5), 1.5 * spacing.max())
         taps = (0..<3).map { axis in
-            // No volume is a million voxels long, whatever its spacings say.
+            // No volume is a million voxels long, whatever its spacings state.
             let most = max(1, Int(min((radius / spacing[axis]).rounded(), 1e6)))
             let step = (most + 2) / 3
             return Array(stride(from: -(most / step) * step, through: most, by: step))
@@ -39,7 +40,7 @@ struct LabelField {
         )
     }
 
-    /// The weights of the voxel that is nearest and of its two neighbours along an axis.
+    /// The weights of the nearest voxel and of its two neighbours along an axis.
     static func weights(_ place: Double) -> (nearest: Int, weights: SIMD3<Double>) {
         let nearest = Int((place + 0.5).rounded(.down))
         let t = place - Double(nearest)
@@ -50,7 +51,7 @@ struct LabelField {
         offsets[axis].indices.contains(index) ? offsets[axis][index] : nil
     }
 
-    /// The column of nine voxels around a line along A, and their weights; voxels outside the volume are left out.
+    /// The column of nine voxels around a line along A, and their weights; voxels outside the volume are omitted.
     func column(x: Double, z: Double) -> [(offset: Int, weight: Double)] {
         let (i, across) = Self.weights(x)
         let (k, down) = Self.weights(z)
@@ -66,7 +67,7 @@ struct LabelField {
         return column
     }
 
-    /// The field of a column at the whole index `y`.
+    /// The field of a column at the integer index `y`.
     @inline(__always)
     func sum(_ column: [(offset: Int, weight: Double)], y: Int) -> Double {
         guard let row = offset(1, y) else { return 0 }
@@ -75,9 +76,9 @@ struct LabelField {
         return sum
     }
 
-    /// Out of the labels, in mm: against the slope of their smoothed field. Of length 1.
+    /// The outward direction of the labels, in mm: opposite to the gradient of their smoothed field. Of length 1.
     func normal(at place: SIMD3<Double>) -> SIMD3<Double> {
-        // Along each axis: storage offsets of the voxels looked at, their distance in mm, their weight.
+        // Along each axis: storage offsets of the voxels read, their distances in mm, their weights.
         var lines: (Line, Line, Line) = (Line(), Line(), Line())
         fill(&lines.0, axis: 0, place.x)
         fill(&lines.1, axis: 1, place.y)
@@ -97,7 +98,8 @@ struct LabelField {
                 slope.z += weight * lines.1.weights[b] * lines.2.moments[c]
             }
         }
-        // A neighbourhood that reaches further along one axis pulls slopes towards it, by the variance of its weights.
+        // A neighbourhood that extends further along one axis biases gradients towards it, by the variance of its
+        // weights.
         return SurfaceLight.unit(-slope / SIMD3(lines.0.variance, lines.1.variance, lines.2.variance))
     }
 
@@ -108,7 +110,7 @@ struct LabelField {
         var weights = SIMD8<Double>()
         /// Weights times distances.
         var moments = SIMD8<Double>()
-        /// Of the distances, also of those outside the volume, in mm².
+        /// Variance of the distances, including those outside the volume, in mm².
         var variance = 0.0
     }
 
@@ -130,7 +132,7 @@ struct LabelField {
         line.variance = squares / total
     }
 
-    /// The label of most weight around a place; 0 where there is none. Of equal ones the smallest.
+    /// The label with the largest weight around a position; 0 where there is none. On a tie, the smallest label.
     func label(at place: SIMD3<Double>) -> UInt16 {
         let (i, x) = Self.weights(place.x)
         let (j, y) = Self.weights(place.y)

@@ -1,6 +1,6 @@
 import NocturneCore
 
-/// How a surface looks in the light: Phong's model, with one lamp over the viewer's left shoulder.
+/// Shading of a surface: Phong's model, with one light source above the viewer's left shoulder.
 ///
 /// Directions are along R, A and S; the viewer is in front of the patient.
 struct SurfaceLight {
@@ -9,17 +9,17 @@ struct SurfaceLight {
     static let ambient = 0.22
     static let diffuse = 0.78
     static let specular = 0.25
-    /// How much darker the far end of the labels is than the near one.
+    /// How much darker the farthest part of the labels is than the nearest.
     static let haze = 0.3
 
     /// - Parameters:
-    ///   - normal: of length 1, out of the surface.
-    ///   - depth: 0 at the near end of what is drawn, 1 at the far end.
+    ///   - normal: of length 1, pointing out of the surface.
+    ///   - depth: 0 at the nearest part of the scene, 1 at the farthest.
     /// - Returns: red, green and blue, 0...255.
     static func shaded(_ color: SIMD3<Double>, normal: SIMD3<Double>, depth: Double) -> SIMD3<Double> {
         let facing = max(0, dot(normal, lamp))
         let mirrored = max(0, dot(normal, unit(lamp + viewer)))
-        // To the power of 32.
+        // Raised to the power of 32.
         let glow = (0..<5).reduce(mirrored) { value, _ in value * value } * specular
         let lit = (color * (ambient + diffuse * facing) + SIMD3(repeating: 255 * glow)) * (1 - haze * depth)
         return lit.clamped(lowerBound: .zero, upperBound: SIMD3(repeating: 255))

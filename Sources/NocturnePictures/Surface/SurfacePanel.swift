@@ -2,27 +2,27 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneSystem
 
-/// A shaded view of all labels from the front, orthographic, cast straight into the label map: it needs no meshes and
-/// no memory but its own pixels.
+/// A shaded orthographic view of all labels from the front, ray-cast directly into the label map: it needs no meshes
+/// and no memory except its own pixels.
 ///
-/// Each pixel is the mean of four rays. A ray begins where the voxels around it first have a label
-/// (``FirstLabels``) and stops where the smooth field of the labels does; the normal is the field's slope over a wider
-/// neighbourhood, so that neither voxels nor thick slices show as steps.
+/// Each pixel is the mean of four rays. A ray starts where the voxels around it first have a label (``FirstLabels``)
+/// and stops at the surface of the smooth label field; the normal is the gradient of the field over a wider
+/// neighbourhood, so that neither voxels nor thick slices appear as steps.
 struct SurfacePanel {
     private static let raysPerSide = 2
-    /// What a label without a colour is drawn in.
+    /// The colour of a label without a colour of its own.
     private static let plain = SIMD3<Double>(repeating: 190)
 
     let width: Int
     let height: Int
     private let grid: SlicedGrid
     private let colors: [UInt16: SIMD3<UInt8>]
-    /// Of the upper left corner of the picture, in canonical indices: R, and S.
+    /// The upper left corner of the image, in canonical indices: R, and S.
     private let corner: SIMD2<Double>
-    /// Voxels a ray.
+    /// The distance between rays, in voxels.
     private let step: SIMD2<Double>
 
-    /// The box of the labels, and a voxel and a half around it, as large as fits in `width` and `height` pixels.
+    /// The box of the labels with a margin of one and a half voxels, as large as fits in `width` and `height` pixels.
     init(_ grid: SlicedGrid, colors: [UInt16: SIMD3<UInt8>], width: Int, height: Int, largestVoxel: Double) {
         self.grid = grid
         self.colors = colors
@@ -37,14 +37,14 @@ struct SurfacePanel {
         )
         self.width = max(1, Int((columns * across.spacing * scale).rounded()))
         self.height = max(1, Int((rows * down.spacing * scale).rounded()))
-        // Images begin at the right and at the head; half a voxel beyond the last centre.
+        // Images start at the right and at the head, half a voxel beyond the last centre.
         corner = SIMD2(Double(grid.box.upper.x) - 0.5 + around, Double(grid.box.upper.z) - 0.5 + around)
         step = SIMD2(columns / Double(self.width), rows / Double(self.height)) / Double(Self.raysPerSide)
     }
 
     /// Red, green and blue, row by row.
-    /// - Parameter first: looking along A from its end.
-    /// - Throws: ``CancelledError``; the flag is looked at every row.
+    /// - Parameter first: computed along A from its end.
+    /// - Throws: ``CancelledError``; the flag is checked for every row.
     func pixels(of labels: LabelVolume, _ first: FirstLabels, scope: ComputeScope) throws(CancelledError) -> [UInt8] {
         var pixels = [UInt8](repeating: 0, count: width * height * 3)
         try labels.voxels.withParallelReader { voxels throws(CancelledError) in
@@ -82,7 +82,7 @@ struct SurfacePanel {
         return sum / Double(rays * rays)
     }
 
-    /// Where the ray meets the surface: the index along A, from the front; nil where it passes.
+    /// The position where the ray meets the surface: the index along A, from the front; nil if it misses.
     private func hit(x: Double, z: Double, _ field: LabelField, _ first: FirstLabels) -> Double? {
         let (i, k) = (Int((x + 0.5).rounded(.down)), Int((z + 0.5).rounded(.down)))
         var near = Int.min
@@ -97,7 +97,7 @@ struct SurfacePanel {
         }
         guard near >= far else { return nil }
         let column = field.column(x: x, z: z)
-        // Around each whole index the field is a parabola of three sums.
+        // Around each integer index the field is a parabola given by three sums.
         var (before, here) = (0.0, field.sum(column, y: near + 1))
         var edge = (before + here) / 2
         for y in stride(from: near + 1, through: far - 2, by: -1) {
@@ -111,7 +111,7 @@ struct SurfacePanel {
         return nil
     }
 
-    /// What share of the way from one value to the next the surface is.
+    /// The position of the surface between two values, as a fraction of their distance.
     private static func crossing(_ from: Double, _ to: Double) -> Double {
         to > from ? min(max((LabelField.surface - from) / (to - from), 0), 1) : 0
     }

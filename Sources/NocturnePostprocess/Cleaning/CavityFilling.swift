@@ -2,15 +2,15 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// Finds background that one label encloses, and gives it that label.
+/// Finds background that is enclosed by one label, and assigns that label to it.
 ///
 /// One search over the background inside the common bounding box of the labels serves all of them: background that
-/// reaches the box's border has a neighbour outside every label, so it is nobody's cavity, and two cavities never touch
-/// through a face, so filling one does not change another.
+/// reaches the box's border has a neighbour outside every label, so it is not a cavity of any label. Two cavities never
+/// touch through a face, so filling one does not change another.
 enum CavityFilling {
     typealias Sum = (cavities: Int, voxels: Int)
 
-    /// What lies around a background component.
+    /// What surrounds a background component.
     private enum Surroundings: Equatable {
         case unseen
         case one(UInt16)

@@ -4,17 +4,18 @@ import NocturneSystem
 
 /// The union of several labels as one mask, and its components, from the components of the labels.
 ///
-/// A component of a label lies in one component of every mask that holds the label, so a mask needs no second look at
-/// the voxels: the runs of its labels are joined where they touch in a row, and searched again. Time is linear in the
-/// runs of the label map; extra memory: 20 bytes a run of the mask, 4 bytes a row and 4 bytes a run of the map.
+/// Each component of a label lies in one component of every mask that contains the label, so a mask does not require
+/// reading the voxels again: the runs of its labels are merged where they touch in a row, and components are searched
+/// again. Time is linear in the runs of the label map; extra memory: 20 bytes per run of the mask, 4 bytes per row and
+/// 4 bytes per run of the map.
 struct JointMask {
     private let found: ConnectedComponents
     private let runs: LabelRuns
-    /// Which run of the mask each run of the label map went into; `none` for those outside it.
+    /// The run of the mask that contains each run of the label map; `none` for runs outside it.
     private let maskRun: [UInt32]
     private static let none = UInt32.max
 
-    /// - Parameter selected: which components of `found` are in the mask.
+    /// - Parameter selected: whether each component of `found` is in the mask.
     init(of found: ConnectedComponents, where selected: [Bool]) {
         var runs: [LabelRun] = []
         var rowStart: [UInt32] = [0]
@@ -39,7 +40,8 @@ struct JointMask {
         self.maskRun = maskRun
     }
 
-    /// Strikes from `kept` what lies in components of the mask smaller than its largest; all of the largest size stay.
+    /// Clears in `kept` the components that lie in a component of the mask smaller than its largest; on a tie all of
+    /// the largest size are kept.
     func keepLargest(
         _ kept: inout [Bool],
         connectivity: Connectivity,

@@ -3,10 +3,10 @@ public import NocturneCore
 public import NocturneSystem
 
 extension LabelCleaner {
-    /// The most bytes that ``apply(_:to:geometry:scope:)`` takes besides the labels, from a fast look at every voxel.
+    /// The peak memory in bytes of ``apply(_:to:geometry:scope:)`` besides the labels, from a fast read of every voxel.
     ///
-    /// Proportional to the runs along i of the labels that the rules name; specks cost the most. Extra memory: 4 bytes a
-    /// row.
+    /// Proportional to the number of runs along i of the labels that the rules name; scattered single voxels need the
+    /// most. Extra memory: 4 bytes per row.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised.
     public static func workingBytes(
         of rules: PostprocessRules,
@@ -27,26 +27,26 @@ extension LabelCleaner {
         }
         let runs = counts.reduce(0) { $0 + Int($1) }
         let rows = counts.count
-        // What is known of the components, and which of them are kept and which are looked at.
+        // Data of the components, and which of them are kept and which are examined.
         let found = ConnectedComponents.bytes(runs: runs, rows: rows) + 2 * runs
         var more = 0
         if rules.keepLargest.contains(where: { Set($0).subtracting([0]).count > 1 }) {
-            // The mask's runs in an array that grows, where they came from, their components and sizes.
+            // The mask's runs in a growing array, their origins, their components and sizes.
             more = runs * (24 + 4 + 4 + 8) + 4 * rows
         }
         if !rules.fillHoles.isEmpty {
-            // A row has at most one run of background more than runs of labels, named or not, and of those that
-            // were removed; what lies around one is 4 bytes.
+            // A row has at most one background run more than label runs, named or not, including those that were
+            // removed; the data about the surroundings of a run takes 4 bytes.
             let all = try ConnectedComponents.everyRun(in: labels, shape, scope) + rows
             more = max(more, ConnectedComponents.bytes(runs: all, rows: rows) + 4 * all)
         }
         return found + more
     }
 
-    /// Follows the rules like ``apply(_:to:geometry:scope:)``, with the same result, in less memory where it must.
+    /// Applies the rules like ``apply(_:to:geometry:scope:)``, with the same result, in less memory if necessary.
     ///
-    /// When all at once would take more than `bytes`, each rule for each label or group is followed by itself. That is
-    /// slower by a look at the voxels for each, and takes what the largest of them takes:
+    /// When all rules together would need more than `bytes`, each rule is applied separately for each label or group.
+    /// That is slower by one read of the voxels for each, and needs the memory of the largest of them:
     /// ``leastWorkingBytes(of:for:shape:scope:)``.
     public static func apply(
         _ rules: PostprocessRules,
@@ -61,7 +61,7 @@ extension LabelCleaner {
         var report: [UInt16: LabelCleaning] = [:]
         for step in singleSteps(of: rules) {
             for entry in try apply(step, to: &labels, geometry: geometry, scope: scope) {
-                // The first step that names a label finds it as it was.
+                // The first step that names a label processes it unchanged.
                 var sum =
                     report[entry.value] ?? LabelCleaning(value: entry.value, componentsFound: entry.componentsFound)
                 sum.componentsRemoved += entry.componentsRemoved
@@ -74,7 +74,7 @@ extension LabelCleaner {
         return report.values.sorted { $0.value < $1.value }
     }
 
-    /// The most bytes that ``apply(_:to:geometry:within:scope:)`` takes when it is given none.
+    /// The peak memory in bytes of ``apply(_:to:geometry:within:scope:)`` when its limit is 0.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised.
     public static func leastWorkingBytes(
         of rules: PostprocessRules,
@@ -89,7 +89,7 @@ extension LabelCleaner {
         return most
     }
 
-    /// The rules one by one, in the order in which they are followed.
+    /// The rules one by one, in the order in which they are applied.
     private static func singleSteps(of rules: PostprocessRules) -> [PostprocessRules] {
         let minimum = rules.minimumVolumeMm3.sorted { $0.key < $1.key }.map {
             PostprocessRules(minimumVolumeMm3: [$0.key: $0.value], connectivity: rules.connectivity)
@@ -105,7 +105,7 @@ extension LabelCleaner {
 }
 
 extension ConnectedComponents {
-    /// How many runs of any label there are.
+    /// The total number of runs of all labels.
     fileprivate static func everyRun(
         in labels: borrowing VoxelBuffer<UInt16>,
         _ shape: VolumeShape,

@@ -5,21 +5,22 @@ public import NocturneSystem
 /// Cleans label maps in place: small components, all but the largest component, cavities.
 ///
 /// Time and extra memory are those of ``ConnectedComponents``, twice when cavities are filled or a group of labels is
-/// looked at together. The result does not depend on the number of threads.
+/// processed together. The result does not depend on the number of threads.
 public enum LabelCleaner {
-    /// Follows the rules in this order: minimum volume, keep largest, fill holes.
+    /// Applies the rules in this order: minimum volume, keep largest, fill holes.
     ///
-    /// So the largest component goes too when it is below the minimum. The groups of ``PostprocessRules/keepLargest``
-    /// follow one another, each looking at what those before it left. Voxels that are removed become background before
-    /// cavities are looked for: a speck in a cavity is filled over once it was removed.
+    /// Therefore the largest component is removed too when it is below the minimum. The groups of
+    /// ``PostprocessRules/keepLargest`` are applied one after another, each to the result of the previous ones. Removed
+    /// voxels become background before cavities are searched: a small component inside a cavity is filled after its
+    /// removal.
     ///
-    /// With nothing but groups and ``Connectivity/corners`` this is nnU-Net's
+    /// With only groups and ``Connectivity/corners`` this is nnU-Net's
     /// `remove_all_but_largest_component_from_segmentation`, applied in the order of its list.
     /// - Parameters:
     ///   - labels: `geometry.shape.count` labels, i fastest; changed in place.
     ///   - geometry: gives the volume of a voxel.
-    /// - Returns: what was done, one element for every label the rules name but 0, ascending.
-    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; the labels may then be half cleaned.
+    /// - Returns: what was done, one element for every label that the rules name except 0, ascending.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; the labels may then be partly cleaned.
     public static func apply(
         _ rules: PostprocessRules,
         to labels: inout VoxelBuffer<UInt16>,
@@ -70,7 +71,7 @@ public enum LabelCleaner {
         return report
     }
 
-    /// Keeps the largest component of each group of labels taken together; of equally large ones, all.
+    /// Keeps the largest component of each group of labels taken together; on a tie, all of them.
     @discardableResult
     public static func keepLargest(
         _ groups: [[UInt16]],
@@ -83,7 +84,8 @@ public enum LabelCleaner {
         return try apply(rules, to: &labels, geometry: geometry, scope: scope)
     }
 
-    /// Removes the components of each label that are below its minimum, in mm³. One of exactly the minimum stays.
+    /// Removes the components of each label that are below its minimum, in mm³. A component of exactly the minimum
+    /// stays.
     @discardableResult
     public static func removeSmall(
         below minimumVolumeMm3: [UInt16: Double],
@@ -98,10 +100,10 @@ public enum LabelCleaner {
 
     /// Fills the cavities of each label.
     ///
-    /// A cavity is a component of background voxels joined through faces that does not reach the border of the volume
-    /// and whose face neighbours all have that one label. A cavity that other labels also border, or in which another
-    /// label lies, stays as it is: no label is ever overwritten. In a volume one voxel thin every voxel is at the
-    /// border, and nothing is filled.
+    /// A cavity is a component of background voxels connected through faces that does not reach the border of the
+    /// volume and whose face neighbours all have that one label. A cavity that borders on other labels too, or that
+    /// contains another label, stays unchanged: no label is ever overwritten. In a volume one voxel thin every voxel is
+    /// at the border, and nothing is filled.
     @discardableResult
     public static func fillHoles(
         of values: [UInt16],
@@ -112,13 +114,13 @@ public enum LabelCleaner {
         try apply(PostprocessRules(fillHoles: values), to: &labels, geometry: geometry, scope: scope)
     }
 
-    /// Which components are not below the minimum volume of their label.
+    /// The components that are not below the minimum volume of their label.
     private static func largeEnough(
         _ components: [ConnectedComponents.Component],
         _ rules: PostprocessRules,
         voxelVolume: Double
     ) -> [Bool] {
-        // A hair's breadth, so that ten voxels of 0.1 mm³ are not below 1 mm³.
+        // A small tolerance, so that ten voxels of 0.1 mm³ are not below 1 mm³.
         let slack = 1 - 1e-9
         return components.map { component in
             guard let minimum = rules.minimumVolumeMm3[component.value] else { return true }
@@ -126,7 +128,7 @@ public enum LabelCleaner {
         }
     }
 
-    /// Strikes what lies in the smaller components of the mask that some labels make together.
+    /// Clears the components that lie in the smaller components of the joint mask of several labels.
     private static func keepLargest(
         _ group: Set<UInt16>,
         _ kept: inout [Bool],
@@ -139,7 +141,7 @@ public enum LabelCleaner {
         if group.count > 1 {
             try JointMask(of: found, where: isMember).keepLargest(&kept, connectivity: connectivity, scope: scope)
         } else {
-            // Components of the one label are those of the mask.
+            // With only one label, its components are those of the mask.
             var largest = 0
             for (component, isMember) in zip(found.components, isMember) where isMember {
                 largest = max(largest, component.voxelCount)
@@ -150,7 +152,7 @@ public enum LabelCleaner {
         }
     }
 
-    /// The box around what is left of some labels; nil when nothing is.
+    /// The bounding box of the remaining voxels of some labels; nil when there are none.
     private static func box(of values: Set<UInt16>, in found: ConnectedComponents, kept: [Bool]) -> VoxelBox? {
         var box: VoxelBox?
         let wanted = found.components.indices.map { kept[$0] && values.contains(found.components[$0].value) }

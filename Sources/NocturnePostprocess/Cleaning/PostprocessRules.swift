@@ -1,14 +1,14 @@
-/// What a model package asks to be cleaned in its label maps. Rules for label 0, the background, are passed over.
+/// The postprocessing that a model package requests for its label maps. Rules for label 0, the background, are ignored.
 public struct PostprocessRules: Hashable, Sendable, Codable {
-    /// Groups of labels, followed in this order. The labels of a group are one mask: of its components, found
-    /// whatever the labels in them are, only the largest is kept, and on a tie all that are as large. So `[[1], [2]]`
+    /// Groups of labels, applied in this order. The labels of a group form one mask: only the largest of its
+    /// components, determined regardless of the labels in them, is kept, and on a tie all of that size. So `[[1], [2]]`
     /// keeps one component of each label, and `[[1, 2]]` one component of both together.
     public var keepLargest: [[UInt16]]
     /// Labels whose cavities are filled.
     public var fillHoles: [UInt16]
-    /// Labels of which components below so many mm³ are removed.
+    /// Labels of which components below this volume in mm³ are removed.
     public var minimumVolumeMm3: [UInt16: Double]
-    /// What counts as one component. nnU-Net's own postprocessing takes ``Connectivity/corners``.
+    /// The neighbourhood that defines a component. nnU-Net's own postprocessing uses ``Connectivity/corners``.
     public var connectivity: Connectivity
 
     public init(
@@ -25,7 +25,7 @@ public struct PostprocessRules: Hashable, Sendable, Codable {
 
     public var isEmpty: Bool { labels.isEmpty }
 
-    /// The labels that any rule names, ascending, each once.
+    /// The labels that any rule names, ascending, without repetition.
     public var labels: [UInt16] {
         Set(keepLargest.joined()).union(fillHoles).union(minimumVolumeMm3.keys).subtracting([0]).sorted()
     }
@@ -33,8 +33,8 @@ public struct PostprocessRules: Hashable, Sendable, Codable {
 
 /// What cleaning did to one label.
 ///
-/// A component here is one of this label alone, also where a rule looks at several labels together: it then goes or
-/// stays whole, with the component of the joint mask that it lies in.
+/// A component here belongs to this label alone, also where a rule treats several labels together: it is then removed
+/// or kept as a whole, with the component of the joint mask that contains it.
 public struct LabelCleaning: Hashable, Sendable, Codable {
     public var value: UInt16
     /// Components before anything was removed.

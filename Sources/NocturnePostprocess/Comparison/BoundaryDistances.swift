@@ -5,15 +5,16 @@ import NocturneSystem
 /// Distances between the boundaries of one label in two maps.
 ///
 /// The exact Euclidean distance transform of Felzenszwalb and Huttenlocher (Distance Transforms of Sampled Functions,
-/// 2012), axis by axis with a spacing for each. What is kept for a voxel is not a distance but the place of the nearest
-/// boundary voxel of its slice (4 bytes), so distances come out of whole steps and round once. The last axis is worked on
-/// in planes that go as soon as the distances at the other mask's boundary are taken.
+/// 2012), axis by axis with a separate spacing for each. For each voxel, the position of the nearest boundary voxel of
+/// its slice (4 bytes) is stored instead of a distance, so distances are computed from integer steps and rounded only
+/// once. The last axis is processed in planes that are freed as soon as the distances at the other mask's boundary are
+/// computed.
 struct BoundaryDistances {
     let value: UInt16
-    /// Holds both masks.
+    /// Contains both masks.
     let box: VoxelBox
     let spacing: SIMD3<Double>
-    /// The most boundary voxels of both masks together.
+    /// The maximum number of boundary voxels of both masks together.
     let limit: Int
 
     private static let none = UInt32.max
@@ -39,7 +40,7 @@ struct BoundaryDistances {
 
     private func sum(of values: [Double]) -> Double { values.reduce(0, +) }
 
-    /// Of sorted values, between ranks as NumPy interpolates.
+    /// The percentile of sorted values, interpolated between ranks as in NumPy.
     private func percentile95(of sorted: [Double]) -> Double {
         let place = 0.95 * Double(sorted.count - 1)
         let low = Int(place)
@@ -47,7 +48,7 @@ struct BoundaryDistances {
         return sorted[low] + (sorted[high] - sorted[low]) * (place - Double(low))
     }
 
-    /// Of every boundary voxel of `from` to the nearest one of `to`, sorted.
+    /// Distances from every boundary voxel of `from` to the nearest one of `to`, sorted.
     private func distances(
         from: BoundaryMask,
         _ counts: [Int],
@@ -56,7 +57,7 @@ struct BoundaryDistances {
         _ scope: ComputeScope
     ) throws -> [Double] {
         let size = box.shape
-        // Where the distances of each plane across j go.
+        // The offset of the distances of each plane across j.
         var starts = [0]
         for count in counts { starts.append(starts[starts.count - 1] + count) }
         let places = starts
@@ -95,7 +96,7 @@ struct BoundaryDistances {
         }
     }
 
-    /// The nearest of the slice, by its index in the slice, from those of its rows.
+    /// The nearest boundary voxel of the slice, by its index in the slice, from those of its rows.
     private func nearestInSlice(_ slice: UnsafeMutablePointer<UInt32>) {
         let (width, height) = (box.shape.x, box.shape.y)
         var envelope = LowerEnvelope(count: height, spacing: spacing.y)
@@ -151,12 +152,12 @@ struct BoundaryDistances {
     }
 }
 
-/// The lowest of several parabolas of one width, at every place of a line.
+/// The lowest of several parabolas of the same width, at every position of a line.
 struct LowerEnvelope {
     private let square: Double
     private var vertices: [Int]
     private var heights: [Double]
-    /// Where each one begins to be the lowest, in steps.
+    /// The position from which each one is the lowest, in steps.
     private var begins: [Double]
     private var used = 0
 
@@ -171,7 +172,7 @@ struct LowerEnvelope {
 
     mutating func clear() { used = 0 }
 
-    /// - Parameter vertex: beyond all those added before.
+    /// - Parameter vertex: larger than all vertices added before.
     mutating func add(_ vertex: Int, height: Double) {
         var begin = -Double.infinity
         while used > 0 {
@@ -187,7 +188,7 @@ struct LowerEnvelope {
         used += 1
     }
 
-    /// Calls `body` with each place, in rising order, and the vertex that is lowest there.
+    /// Calls `body` with each position, in ascending order, and the vertex that is lowest there.
     func forEach(_ places: some Sequence<Int>, _ body: (Int, Int) -> Void) {
         var lowest = 0
         for place in places {

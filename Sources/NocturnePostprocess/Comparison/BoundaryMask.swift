@@ -2,13 +2,13 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneSystem
 
-/// A label's voxels within a box that holds all of them, and which of them are at the boundary.
+/// A label's voxels within a box that contains all of them, and which of them are on the boundary.
 struct BoundaryMask: Sendable {
     let labels: LabelVolume
     let value: UInt16
     let box: VoxelBox
 
-    /// Whether the voxel (counted from the box's corner) has the label and one of its six neighbours has not.
+    /// Whether the voxel (relative to the box's corner) has the label and one of its six neighbours does not.
     func isBoundary(_ i: Int, _ j: Int, _ k: Int) -> Bool {
         labels.voxels.withUnsafeBufferPointer { voxels in
             let shape = labels.geometry.shape

@@ -4,21 +4,22 @@ import NocturneSystem
 
 /// Compares two label maps on one grid.
 ///
-/// The boundary of a mask is its voxels with a neighbour across one of six faces that is not in it; beyond the volume
-/// nothing is. Distances are exact, from centre to centre in mm. As in DeepMind's surface-distance, each direction has
-/// its own percentile and the larger one counts; unlike there, every boundary voxel weighs the same, where that package
-/// weighs them by an estimate of their surface. Percentiles are interpolated linearly between ranks, as NumPy does.
+/// The boundary of a mask consists of its voxels with a neighbour across one of six faces that is not in the mask;
+/// voxels outside the volume count as not in it. Distances are exact, from centre to centre in mm. As in DeepMind's
+/// surface-distance, each direction has its own percentile and the larger one counts; unlike there, every boundary
+/// voxel has the same weight, where that package weights them by an estimate of their surface. Percentiles are
+/// interpolated linearly between ranks, as in NumPy.
 public enum LabelComparer {
     /// Compares all `values`, one after the other.
     ///
     /// Time: one pass over both maps, then for every label a few passes over the joint bounding box of its two masks.
-    /// Extra memory: at most ``predictedBytes(of:boundaryLimit:threads:)``. The result is bit-identical for any number of
-    /// threads.
+    /// Extra memory: at most ``predictedBytes(of:boundaryLimit:threads:)``. The result is bit-identical for any
+    /// number of threads.
     /// - Parameters:
-    ///   - boundaryLimit: the most boundary voxels of both masks together; a label with more gets its Dice, and a problem
-    ///     in place of distances.
+    ///   - boundaryLimit: the maximum number of boundary voxels of both masks together; a label with more gets its
+    ///     Dice, and a problem instead of distances.
     /// - Throws: `CancelledError` when the flag of `scope` is raised; `AllocationError`.
-    /// - Precondition: both maps have one shape.
+    /// - Precondition: both maps have the same shape.
     public static func compare(
         labels: LabelVolume,
         reference: LabelVolume,
@@ -60,7 +61,7 @@ public enum LabelComparer {
         return result
     }
 
-    /// 4 bytes a voxel of the whole grid, 8 for every boundary voxel, and a plane for every thread.
+    /// 4 bytes per voxel of the whole grid, 8 per boundary voxel, and one plane per thread.
     public static func predictedBytes(of shape: VolumeShape, boundaryLimit: Int, threads: Int) -> Int {
         let plane = shape.x * shape.z * 8 + max(shape.x, shape.y, shape.z) * 64
         return shape.count * 4 + boundaryLimit * 8 + threads * plane + (1 << 20)
@@ -73,7 +74,7 @@ public enum LabelComparer {
         }
     }
 
-    /// The voxels on which both agree, for every value.
+    /// For every value, the number of voxels on which both agree.
     private static func sharedCounts(
         _ labels: LabelVolume,
         _ reference: LabelVolume,

@@ -1,10 +1,10 @@
-/// How far the surfaces of two masks are apart, in mm.
+/// The distances between the surfaces of two masks, in mm.
 public struct SurfaceDistances: Hashable, Sendable, Codable {
-    /// The mean over the boundary voxels of both masks, each with its distance to the other's nearest.
+    /// The mean over the boundary voxels of both masks of the distance to the nearest one of the other mask.
     public var mean: Double
     /// The larger of the two directions' 95th percentiles.
     public var hausdorff95: Double
-    /// The largest distance of all.
+    /// The largest distance.
     public var hausdorff: Double
 
     public init(mean: Double, hausdorff95: Double, hausdorff: Double) {
@@ -14,13 +14,13 @@ public struct SurfaceDistances: Hashable, Sendable, Codable {
     }
 }
 
-/// How well a label agrees with a reference.
+/// The agreement of a label with a reference.
 public struct LabelComparison: Hashable, Sendable {
     public var value: UInt16
     public var voxelCount: Int
     public var referenceVoxelCount: Int
     public var sharedVoxelCount: Int
-    /// Nil where ``dice`` is nil, where one of the two has no voxel, or for a reason in ``problem``.
+    /// Nil where ``dice`` is nil, where one of the two has no voxel, or for the reason in ``problem``.
     public var distances: SurfaceDistances?
     public var problem: String?
 

@@ -2,13 +2,13 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// The connected components of a label map. Voxels connect only to neighbours of the same value; 0 is not looked at.
+/// The connected components of a label map. Voxels connect only to neighbours of the same value; 0 is ignored.
 ///
 /// Components are numbered from 0 in the order of their first voxels in storage order (i fastest), for any number of
-/// threads. Time is linear in the voxels, at the speed of memory where rows are empty; the rest is linear in the runs.
-/// Extra memory: 16 bytes a run of equal voxels along i, 4 bytes a row, 24 bytes a component.
+/// threads. Time is linear in the voxels, at memory speed where rows are empty; the rest is linear in the runs. Extra
+/// memory: 16 bytes per run of equal voxels along i, 4 bytes per row, 24 bytes per component.
 public struct ConnectedComponents: Sendable {
-    /// What is known of one component.
+    /// One component.
     public struct Component: Hashable, Sendable {
         /// The label.
         public let value: UInt16
@@ -25,7 +25,7 @@ public struct ConnectedComponents: Sendable {
     ///
     /// - Parameters:
     ///   - labels: the label map, i fastest.
-    ///   - value: the only label to look at; nil for all. 0 finds the components of the background.
+    ///   - value: the only label to search; nil for all. 0 finds the components of the background.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised.
     public init(
         of labels: LabelVolume,
@@ -40,7 +40,7 @@ public struct ConnectedComponents: Sendable {
         }
     }
 
-    /// The same for voxels that are still being worked on: `shape.count` labels, i fastest.
+    /// The same for voxels that are still being modified: `shape.count` labels, i fastest.
     public init(
         of labels: borrowing VoxelBuffer<UInt16>,
         shape: VolumeShape,
@@ -55,7 +55,7 @@ public struct ConnectedComponents: Sendable {
         }
     }
 
-    /// Looks at a region only; what touches its border may go on outside.
+    /// Searches only a region; components that touch its border may continue outside.
     init(
         _ voxels: UnsafeBufferPointer<UInt16>,
         _ shape: VolumeShape,
@@ -98,14 +98,14 @@ public struct ConnectedComponents: Sendable {
         self.componentOfRun = ofRun
     }
 
-    /// The most bytes that so many runs in so many rows take while components are found and afterwards.
+    /// The peak memory in bytes for this number of runs and rows, while components are searched and afterwards.
     ///
-    /// A run is 12 bytes and 4 for its component, a row 12 at first, and there are no more components than runs.
+    /// A run needs 12 bytes and 4 for its component, a row 12 at first, and there are no more components than runs.
     static func bytes(runs: Int, rows: Int) -> Int { runs * (16 + MemoryLayout<Component>.stride) + rows * 12 }
 
-    /// The most bytes that finding the components of all labels takes, from a fast look at every voxel.
+    /// The peak memory in bytes for finding the components of all labels, from a fast read of every voxel.
     ///
-    /// Extra memory: 4 bytes a row.
+    /// Extra memory: 4 bytes per row.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised.
     public static func workingBytes(of labels: LabelVolume, scope: ComputeScope) throws(CancelledError) -> Int {
         let shape = labels.geometry.shape
@@ -121,10 +121,10 @@ public struct ConnectedComponents: Sendable {
         return bytes(runs: counts.reduce(0) { $0 + Int($1) }, rows: counts.count)
     }
 
-    /// The components painted out: 0 where no component is, else the component's number plus 1.
+    /// The components as a volume: 0 for voxels without a component, else the component's number plus 1.
     ///
-    /// Memory: 4 bytes a voxel.
-    /// - Throws: ``AllocationError`` when the system gives no memory, ``CancelledError`` when the flag is raised.
+    /// Memory: 4 bytes per voxel.
+    /// - Throws: ``AllocationError`` when the system has not enough memory, ``CancelledError`` when the flag is raised.
     public func painted(scope: ComputeScope = .serial()) throws -> VoxelBuffer<UInt32> {
         var target = try VoxelBuffer<UInt32>(count: runs.shape.count)
         try target.withParallelBuffer { painting throws(CancelledError) in

@@ -7,7 +7,7 @@ public enum Connectivity: Int, Sendable, Codable, CaseIterable {
     /// All 26: a face, an edge or a corner.
     case corners = 26
 
-    /// How many voxels two runs may miss each other by along i and still touch, for rows one step apart along j or k.
+    /// The gap in voxels along i across which two runs still touch, for rows one step apart along j or k.
     var reachInNextRow: Int { self == .faces ? 0 : 1 }
 
     /// The same for rows one step apart along both j and k; nil when such rows never touch.

@@ -2,24 +2,25 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// Neighbouring voxels of one value in a row: columns `begin..<end`.
+/// Consecutive voxels of one value in a row: columns `begin..<end`.
 struct LabelRun: Sendable {
     var begin: UInt32
     var end: UInt32
     var value: UInt16
 }
 
-/// The voxels of a region as runs along i, row after row: all that the component search looks at.
+/// The voxels of a region as runs along i, row after row: the input of the component search.
 ///
-/// 12 bytes a run and 4 bytes a row (j, k) of the region. Runs are counted first, so that memory is taken once and each
-/// part of the volume can be written by another thread. Within a row, and from row to row, runs are in storage order.
+/// 12 bytes per run and 4 bytes per row (j, k) of the region. Runs are counted first, so that memory is allocated once
+/// and each part of the volume can be written by another thread. Within a row, and from row to row, runs are in storage
+/// order.
 struct LabelRuns: Sendable {
-    /// Which voxels make runs.
+    /// The voxels that form runs.
     enum Selection: Sendable {
         /// Every voxel that is not 0; a run ends where the value changes.
         case everyLabel
         case value(UInt16)
-        /// Every voxel whose value has true at its place among 65,536; 0 has not.
+        /// Every voxel whose value is marked true in an array of 65,536 entries; 0 is not marked.
         case values([Bool])
 
         static func labels(_ values: some Collection<UInt16>) -> Selection {
@@ -36,7 +37,7 @@ struct LabelRuns: Sendable {
     /// The first run of each row of the region, and the number of runs at the end. Row (j, k) is `row(j, k)`.
     let rowStart: [UInt32]
 
-    /// Runs that are known already.
+    /// Uses runs that already exist.
     init(shape: VolumeShape, region: VoxelBox, runs: [LabelRun], rowStart: [UInt32]) {
         self.shape = shape
         self.region = region
@@ -44,7 +45,7 @@ struct LabelRuns: Sendable {
         self.rowStart = rowStart
     }
 
-    /// - Throws: ``CancelledError`` when the flag is raised; it is looked at about every million voxels.
+    /// - Throws: ``CancelledError`` when the flag is raised; it is checked about every million voxels.
     init(
         in voxels: ParallelReader<UInt16>,
         shape: VolumeShape,
@@ -90,8 +91,8 @@ struct LabelRuns: Sendable {
         self.rowStart = rowStart
     }
 
-    /// How many runs there are in each row of a region.
-    /// - Throws: ``CancelledError`` when the flag is raised; it is looked at about every million voxels.
+    /// The number of runs in each row of a region.
+    /// - Throws: ``CancelledError`` when the flag is raised; it is checked about every million voxels.
     static func counts(
         in voxels: ParallelReader<UInt16>,
         shape: VolumeShape,
@@ -116,7 +117,7 @@ struct LabelRuns: Sendable {
 
     var rowCount: Int { rowStart.count - 1 }
 
-    /// How many rows a thread takes at a time: about a million voxels.
+    /// The number of rows that a thread processes at a time: about a million voxels.
     var rowsAtOnce: Int { Self.rowsAtOnce(region.shape) }
 
     private static func rowsAtOnce(_ size: VolumeShape) -> Int { max(1, (1 << 20) / size.x) }
@@ -143,7 +144,7 @@ struct LabelRuns: Sendable {
         var found = 0
         switch selection {
         case .everyLabel:
-            // Most rows of a label map are empty, and this loop runs at the speed of memory.
+            // Most rows of a label map are empty, and this loop runs at memory speed.
             var any: UInt16 = 0
             for i in 0..<count { any |= line[i] }
             guard any != 0 else { return 0 }

@@ -2,21 +2,21 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// Joins touching runs of one value into components with a union-find over runs.
+/// Merges touching runs of one value into components with a union-find over runs.
 ///
-/// The root of a component is always its first run in storage order (the larger root is hung below the smaller), so the
-/// forest's roots, and the numbers made from them, do not depend on the order in which runs were joined: slabs are
-/// joined by different threads, then the seams between them. Source of the method: Rosenfeld and Pfaltz, "Sequential
+/// The root of a component is always its first run in storage order (the larger root becomes a child of the smaller),
+/// so the roots, and the numbers derived from them, do not depend on the order in which runs were merged: slabs are
+/// merged by different threads, then the seams between them. Source of the method: Rosenfeld and Pfaltz, "Sequential
 /// operations in digital picture processing", J. ACM 13 (1966), over runs as in He, Chao and Suzuki, "A run-based
 /// two-scan labeling algorithm", IEEE Trans. Image Process. 17 (2008).
 struct RunUnion {
     private let runs: LabelRuns
     private let connectivity: Connectivity
 
-    /// The component of every run, numbered from 0 in the order of first voxels, and how many there are.
+    /// The component of every run, numbered from 0 in the order of first voxels, and the number of components.
     ///
-    /// Extra memory: 4 bytes a run.
-    /// - Throws: ``CancelledError`` when the flag is raised; it is looked at every slice.
+    /// Extra memory: 4 bytes per run.
+    /// - Throws: ``CancelledError`` when the flag is raised; it is checked for every slice.
     static func components(
         of runs: LabelRuns,
         connectivity: Connectivity,
@@ -30,7 +30,7 @@ struct RunUnion {
         }
         try scope.check()
         var count = 0
-        // A parent comes before its child, so its number is already there.
+        // A parent precedes its children, so its number is already assigned.
         for run in parents.indices {
             if parents[run] == UInt32(run) {
                 parents[run] = UInt32(count)
@@ -78,7 +78,7 @@ struct RunUnion {
         }
     }
 
-    /// Joins the runs of two rows that come within `reach` columns of each other.
+    /// Merges the runs of two rows that come within `reach` columns of each other.
     private func join(_ rowA: Int, _ rowB: Int, _ reach: Int, _ parents: UnsafeMutablePointer<UInt32>) {
         var a = Int(runs.rowStart[rowA])
         var b = Int(runs.rowStart[rowB])
@@ -94,7 +94,7 @@ struct RunUnion {
                 } else if runB.end < runA.end {
                     b += 1
                 } else {
-                    // Both end here, so each may still reach the other's successor across the corner.
+                    // Both end here, so each may still touch the other's successor across the corner.
                     if b + 1 < endB { joinIfTouching(a, runA, b + 1, runs[b + 1], reach, parents) }
                     a += 1
                 }
@@ -117,7 +117,7 @@ struct RunUnion {
         if rootA < rootB { parents[Int(rootB)] = rootA } else { parents[Int(rootA)] = rootB }
     }
 
-    /// The root, halving the path on the way.
+    /// The root; halves the path on the way.
     private static func root(of run: UInt32, _ parents: UnsafeMutablePointer<UInt32>) -> UInt32 {
         var run = run
         while parents[Int(run)] != run {

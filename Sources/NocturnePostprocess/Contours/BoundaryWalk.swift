@@ -1,13 +1,13 @@
-/// Walks along the edges of pixels, the label always to the left (with i to the right and j up).
+/// Follows the edges of pixels, with the label always to the left (i to the right and j upwards).
 ///
-/// Corners of pixels are named by the pixel whose lowest corner they are. At a corner where two pixels of the label touch
-/// the walk turns left, and so stays with the pixel it came along.
+/// A corner has the indices of the pixel whose lowest corner it is. At a corner where two pixels of the label touch
+/// diagonally, the path turns left, and so stays with the pixel it followed.
 struct BoundaryWalk {
     private var corner: SIMD2<Int>
     private var direction: SIMD2<Int>
     private let start: SIMD2<Int>
     private let startDirection: SIMD2<Int>
-    /// Where the walk was entered from, for a hole.
+    /// The corner from which a hole was entered.
     private let entrance: SIMD2<Int>?
 
     private init(from corner: SIMD2<Int>, along direction: SIMD2<Int>, entrance: SIMD2<Int>? = nil) {
@@ -24,8 +24,8 @@ struct BoundaryWalk {
         static let down = SIMD2(0, -1)
     }
 
-    /// One pixel's edge further.
-    /// - Returns: whether the walk turned at the corner it reached.
+    /// Advances by one pixel edge.
+    /// - Returns: whether the path turned at the corner it reached.
     private mutating func step(in bitmap: PixelBitmap) -> Bool {
         corner &+= direction
         let left = SIMD2(-direction.y, direction.x)
@@ -43,7 +43,7 @@ struct BoundaryWalk {
 
     private var isBack: Bool { corner == start && direction == startDirection }
 
-    /// Whether the pixel ahead on one side of the way is in the label.
+    /// Whether the pixel ahead on one side of the path is in the label.
     private func contains(_ side: SIMD2<Int>, in bitmap: PixelBitmap) -> Bool {
         // The pixel between two unit steps from a corner.
         let i = corner.x + min(direction.x + side.x, 0)
@@ -51,11 +51,11 @@ struct BoundaryWalk {
         return bitmap.contains(i, j)
     }
 
-    /// The polygons of the 4-connected parts, holes joined, corners of pixels as whole numbers.
+    /// The polygons of the 4-connected parts, with holes joined, and pixel corners as integers.
     static func polygons(of bitmap: PixelBitmap) -> [[SIMD2<Int>]] {
         var visited = [Bool](repeating: false, count: bitmap.placeCount)
         var parts: [SIMD2<Int>] = []
-        // By the pixel whose left edge ends where a hole is joined; a run of pixels has one hole at its end.
+        // Keyed by the first pixel of a run, at whose left edge a hole is joined; a run has one hole at its end.
         var holes: [Int: SIMD2<Int>] = [:]
         for j in 0..<bitmap.height {
             for i in 0..<bitmap.width where bitmap.contains(i, j) && !bitmap.contains(i, j - 1) {
@@ -65,7 +65,7 @@ struct BoundaryWalk {
                     parts.append(SIMD2(i, j))
                     continue
                 }
-                // To the left of a hole's leftmost edge is the label; the run it is in begins at an edge of the part's
+                // The label is to the left of a hole's leftmost edge; the run there starts at an edge of the part's
                 // outline or of another hole further left.
                 var run = leftmost.x - 1
                 while bitmap.contains(run - 1, leftmost.y) { run -= 1 }
@@ -75,8 +75,9 @@ struct BoundaryWalk {
         return parts.map { polygon(from: $0, bitmap, holes) }
     }
 
-    /// Goes around once and marks the lower edges it takes.
-    /// - Returns: twice the area, below 0 for a hole, and the lower end of the leftmost edge upwards, lowest first.
+    /// Follows the outline once and marks its lower edges.
+    /// - Returns: twice the area, below 0 for a hole, and the lower end of the leftmost upward edge, the lowest one
+    ///   first.
     private static func survey(
         from corner: SIMD2<Int>,
         _ bitmap: PixelBitmap,
@@ -96,14 +97,14 @@ struct BoundaryWalk {
         return (doubledArea, leftmost)
     }
 
-    /// The outline from `corner`, going into each hole where it is joined and coming back.
+    /// The outline from `corner`, with each hole entered where it is joined and left at the same point.
     private static func polygon(
         from corner: SIMD2<Int>,
         _ bitmap: PixelBitmap,
         _ holes: [Int: SIMD2<Int>]
     ) -> [SIMD2<Int>] {
         var points: [SIMD2<Int>] = [corner]
-        // Holes hang on holes: as deep as a slice has pixels in a row.
+        // Holes can be joined to other holes: the depth is limited by the number of pixels in a row.
         var walks = [BoundaryWalk(from: corner, along: Direction.right)]
         while !walks.isEmpty {
             let last = walks.count - 1
@@ -111,7 +112,8 @@ struct BoundaryWalk {
             let turned = walks[last].step(in: bitmap)
             let here = walks[last].corner
             if walks[last].isBack {
-                // The outline's first corner is there already; a hole's comes again, and then the way back.
+                // The first corner of the outline is already included; that of a hole is repeated, followed by the way
+                // back.
                 if let entrance = walks[last].entrance { points += [here, entrance] }
                 walks.removeLast()
             } else if wentDown, let hole = holes[bitmap.place(here.x, here.y)] {

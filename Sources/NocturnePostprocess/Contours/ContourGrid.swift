@@ -4,14 +4,14 @@ public import NocturneCore
     internal import Glibc
 #endif
 
-/// A grid made from contours alone, for when the images they were drawn on are not there.
+/// A grid derived from contours alone, for cases where the images they were drawn on are not available.
 public enum ContourGrid {
-    /// A grid whose slices are the planes of the contours, with square pixels and a rim of one pixel.
+    /// A grid whose slices are the planes of the contours, with square pixels and a margin of one pixel.
     ///
     /// Missing planes become slices without contours; planes at uneven distances get the smallest distance.
     /// - Parameters:
     ///   - contours: closed polygons in RAS+ mm.
-    ///   - pixel: in mm; made larger where the grid would have more than `limit` voxels.
+    ///   - pixel: in mm; increased where the grid would have more than `limit` voxels.
     ///   - thickness: in mm, for contours that all lie in one plane.
     /// - Returns: the affine to RAS+ mm; nil when no contour has an area, or the grid would be too large at any pixel.
     public static func geometry(

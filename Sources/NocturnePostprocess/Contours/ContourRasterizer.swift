@@ -6,24 +6,24 @@ public import NocturneSystem
     internal import Glibc
 #endif
 
-/// Fills closed contours on a grid, by even and odd.
+/// Fills closed contours on a grid by the even-odd rule.
 public enum ContourRasterizer {
-    /// What became of the contours.
+    /// What was done with the contours.
     public struct Account: Hashable, Sendable {
-        /// Voxels that have the value now.
+        /// Voxels that have the value after filling.
         public var voxelCount = 0
-        /// Of these, voxels that had another value than 0.
+        /// Of these, voxels that had a nonzero different value before.
         public var overwritten = 0
         /// Contours that are not parallel to the slices.
         public var tilted = 0
-        /// Contours that lie between or beyond the slices, further than the tolerance, or nowhere near the grid.
+        /// Contours between or beyond the slices, further away than the tolerance, or far from the grid.
         public var offSlices = 0
-        /// Contours left out since a plane nearer to the slice has contours too.
+        /// Contours omitted because a plane nearer to the slice has contours too.
         public var crowdedOut = 0
 
         public init() {}
 
-        /// The account as lines of a report, each beginning with the name of the region.
+        /// Lines for a report, each starting with the name of the region.
         public func notes(about name: String) -> [String] {
             func line(_ count: Int, _ reason: String) -> String? {
                 count == 0 ? nil : "\(name): \(count) contour\(count == 1 ? "" : "s") left out, \(reason)"
@@ -38,17 +38,19 @@ public enum ContourRasterizer {
         }
     }
 
-    /// Gives voxels whose centre lies inside an odd number of contours of their slice a value.
+    /// Assigns a value to voxels whose centre lies inside an odd number of contours of their slice.
     ///
-    /// A contour belongs to the nearest slice. Where several planes of contours have the same nearest slice, the nearest
-    /// plane alone is taken. A centre on an edge belongs to the inside to its right, so that regions side by side share
-    /// no voxel and leave none out.
+    /// A contour belongs to the nearest slice. Where several planes of contours have the same nearest slice, only the
+    /// nearest plane is used. A centre on an edge belongs to the region to the right of the edge, so that adjacent
+    /// regions share no voxel and leave none out.
     /// - Parameters:
     ///   - contours: closed polygons in RAS+ mm.
-    ///   - voxels: of `geometry`; the rest keeps its values.
-    ///   - tolerance: how far from a slice a contour may lie, in slice steps; 0.5 takes all between the first and last.
-    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is looked at every contour and every slice.
-    /// - Complexity: the rows that each edge crosses, and once the pixels of the slices with contours.
+    ///   - voxels: of `geometry`; voxels outside the contours keep their values.
+    ///   - tolerance: the maximum distance of a contour from a slice, in slice steps; 0.5 includes all contours between
+    ///     the first and the last slice.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is checked for every contour and every
+    ///   slice.
+    /// - Complexity: linear in the rows that each edge crosses, plus once the pixels of the slices with contours.
     public static func fill(
         _ contours: [[SIMD3<Double>]],
         value: UInt16,
@@ -89,7 +91,7 @@ public enum ContourRasterizer {
         return account
     }
 
-    /// What no place of a contour comes near to, in voxels.
+    /// A bound that no valid contour position reaches, in voxels.
     private static let farthest = 1e9
 
     /// The contours of each slice, in indices.
@@ -109,7 +111,7 @@ public enum ContourRasterizer {
         for contour in contours where contour.count >= 3 {
             try scope.check()
             let places = contour.map { inverse($0) }
-            // The differences and products of such places need not be numbers.
+            // For larger values, differences and products could overflow.
             guard places.allSatisfy({ abs($0.x) < farthest && abs($0.y) < farthest && abs($0.z) < farthest }) else {
                 account.offSlices += 1
                 continue
@@ -120,7 +122,7 @@ public enum ContourRasterizer {
                 continue
             }
             let height = (lowest + highest) / 2
-            // A little more than the tolerance, for positions that are rounded texts.
+            // Slightly more than the tolerance, because positions are stored as rounded decimal text.
             guard abs(height - height.rounded()) <= tolerance + 1e-6,
                 (0..<shape.z).contains(Int(height.rounded()))
             else {
@@ -134,7 +136,7 @@ public enum ContourRasterizer {
         var chosen: [Int: [[SIMD2<Double>]]] = [:]
         for (k, placed) in slices {
             let nearest = placed.map { abs($0.height - Double(k)) }.min() ?? 0
-            // Of two planes as near as each other, the lower.
+            // If two planes are equally near, the lower one.
             let plane = placed.map(\.height).filter { abs($0 - Double(k)) <= nearest + 1e-3 }.min() ?? 0
             let kept = placed.filter { abs($0.height - plane) <= 0.02 }
             account.crowdedOut += placed.count - kept.count
@@ -143,7 +145,7 @@ public enum ContourRasterizer {
         return chosen
     }
 
-    /// - Returns: voxels drawn, and those of them that had another value.
+    /// - Returns: the voxels drawn, and those of them that had another value.
     private static func draw(
         _ contours: [[SIMD2<Double>]],
         _ value: UInt16,
@@ -152,7 +154,7 @@ public enum ContourRasterizer {
         height: Int,
         _ flag: CancellationFlag
     ) -> SIMD2<Int> {
-        // Where inside and outside change along a row.
+        // The positions in a row where inside and outside alternate.
         var changes = [Bool](repeating: false, count: height * (width + 1))
         for points in contours {
             if flag.isCancelled { return .zero }
@@ -184,7 +186,8 @@ public enum ContourRasterizer {
         _ height: Int,
         _ changes: inout [Bool]
     ) {
-        // From the lower end, so that an edge gone through both ways crosses at the same place to the last bit.
+        // Computed from the lower end, so that an edge traversed in both directions is crossed at exactly the same
+        // position.
         let (low, high) = one.y <= other.y ? (one, other) : (other, one)
         guard low.y < high.y, high.y > 0, low.y <= Double(height - 1) else { return }
         let first = Int(max(ceil(low.y), 0))

@@ -5,7 +5,7 @@ public import NocturneSystem
 /// A closed polygon on a slice of constant k.
 public struct SliceContour: Hashable, Sendable {
     public var slice: Int
-    /// (i, j) in voxel indices, voxel centres at whole numbers; the last point is joined to the first.
+    /// (i, j) in voxel indices, with voxel centres at integers; the last point is connected to the first.
     public var points: [SIMD2<Double>]
 
     public init(slice: Int, points: [SIMD2<Double>]) {
@@ -14,18 +14,19 @@ public struct SliceContour: Hashable, Sendable {
     }
 }
 
-/// Outlines labels slice by slice.
+/// Traces the outlines of labels slice by slice.
 public enum ContourTracer {
     /// The outlines of labels, along the edges of their pixels.
     ///
     /// Each 4-connected part of a slice is one polygon with corners halfway between voxel centres, so that it has
-    /// exactly the area of its pixels and every rule of filling gives back exactly these. Parts that touch at a corner
-    /// only stay apart. A hole is joined to its surroundings by a channel of no width, gone through in both directions:
-    /// what DICOM wants of CLOSED_PLANAR, right for even-odd and for winding alike.
-    /// - Parameter values: the labels wanted, each once; 0 is never traced.
+    /// exactly the area of its pixels, and every fill rule reproduces exactly these pixels. Parts that touch only at a
+    /// corner stay separate. A hole is connected to its surroundings by a channel of zero width that is traversed in
+    /// both directions: this is what DICOM specifies for CLOSED_PLANAR, and it is correct for the even-odd and the
+    /// winding rule.
+    /// - Parameter values: the requested labels, without repetition; 0 is never traced.
     /// - Returns: for each of `values`, its polygons by slice, then by their first pixel.
-    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is looked at every slice.
-    /// - Complexity: one pass over the voxels, and one over each label's box in each slice. 16 bytes a corner.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is checked for every slice.
+    /// - Complexity: one pass over the voxels, and one over each label's box in each slice. 16 bytes per corner.
     public static func contours(
         of values: [UInt16],
         in labels: LabelVolume,
@@ -91,7 +92,7 @@ public enum ContourTracer {
     }
 }
 
-/// The pixels of one label in its box, with a rim of nothing around.
+/// The pixels of one label in its box, with an empty margin.
 struct PixelBitmap {
     let width: Int
     let height: Int
@@ -103,7 +104,7 @@ struct PixelBitmap {
         pixels = [Bool](repeating: false, count: (width + 2) * (height + 2))
     }
 
-    /// The place of pixel (i, j), both from -1 to the size.
+    /// The index of pixel (i, j), both from -1 to the size.
     func place(_ i: Int, _ j: Int) -> Int { (j + 1) * (width + 2) + i + 1 }
 
     mutating func set(_ i: Int, _ j: Int) { pixels[place(i, j)] = true }

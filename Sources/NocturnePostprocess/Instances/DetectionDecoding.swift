@@ -1,11 +1,11 @@
 import NocturneConcurrency
 public import NocturneSystem
 
-/// An instance that a network gave directly, on the picture's own grid.
+/// An instance returned directly by a network, on the picture's own grid.
 public struct DetectedInstance: Sendable {
     public let mask: RunLengthMask
     public let confidence: Float
-    /// From 0, among the package's classes.
+    /// Index from 0 among the package's classes.
     public let classIndex: Int
 
     public init(mask: RunLengthMask, confidence: Float, classIndex: Int) {
@@ -15,10 +15,10 @@ public struct DetectedInstance: Sendable {
     }
 }
 
-/// The outputs of detection networks, made into masks.
+/// Converts the outputs of detection networks to masks.
 ///
-/// Values that are no numbers make a candidate none, but for masks and prototypes, where they throw. Candidates beyond the
-/// ``candidateLimit`` surest are not looked at, which bounds the time.
+/// A candidate with values that are not finite is ignored; masks and prototypes with such values cause an error. Only
+/// the ``candidateLimit`` candidates with the highest scores are processed, which bounds the time.
 public struct DetectionDecoder: Sendable {
     public let frame: Letterbox
     public let rules: DetectionRules
@@ -30,10 +30,10 @@ public struct DetectionDecoder: Sendable {
         self.rules = rules
     }
 
-    /// A network like YOLO-seg: candidates `[4 + classes + coefficients][candidates]` (middle x and y, width and height in
-    /// pixels of the input, a chance for every class, coefficients), and prototypes `[coefficients][rows][columns]` whose
-    /// weighted sums are the logits of masks over the whole input.
-    /// - Throws: ``InstanceError`` when the sizes do not fit or prototypes are no numbers; `CancelledError`.
+    /// A network like YOLO-seg: candidates `[4 + classes + coefficients][candidates]` (centre x and y, width and height
+    /// in pixels of the input, a probability for every class, coefficients), and prototypes
+    /// `[coefficients][rows][columns]` whose weighted sums are the logits of masks over the whole input.
+    /// - Throws: ``InstanceError`` when the sizes do not match or prototypes are not finite; `CancelledError`.
     public func prototypes(
         candidates: [Float],
         classes: Int,
@@ -87,7 +87,7 @@ public struct DetectionDecoder: Sendable {
                 planeWidth,
                 planeHeight,
                 over: FloatBox(left: 0, top: 0, right: Float(frame.inputWidth), bottom: Float(frame.inputHeight)),
-                // Logits instead of chances: the same border, and no exponential.
+                // Logits instead of probabilities: the same border without an exponential.
                 threshold: Logit.of(rules.maskThreshold),
                 clip: box
             )
@@ -95,9 +95,9 @@ public struct DetectionDecoder: Sendable {
     }
 
     /// A network like Mask R-CNN: boxes `[n][4]` (left, top, right, bottom in pixels of the input), a score and a class
-    /// each (torchvision counts classes from 1: `firstClass`), and a plane of chances each, which covers the box, or the
-    /// whole input where it has the input's size.
-    /// - Throws: ``InstanceError`` when the sizes do not fit or a mask holds no numbers; `CancelledError`.
+    /// for each (torchvision counts classes from 1: `firstClass`), and a plane of probabilities for each, which covers
+    /// the box, or the whole input if it has the input's size.
+    /// - Throws: ``InstanceError`` when the sizes do not match or a mask is not finite; `CancelledError`.
     public func masks(
         boxes: [Float],
         scores: [Float],
@@ -171,7 +171,7 @@ public struct DetectionDecoder: Sendable {
             indices.append(index)
         }
 
-        /// The surest; of equal ones the earlier.
+        /// Keeps the candidates with the highest scores; on a tie, the earlier one.
         mutating func keep(_ limit: Int) {
             guard scores.count > limit else { return }
             let ranked = scores.indices.sorted { (scores[$1], $0) < (scores[$0], $1) }.prefix(limit)

@@ -1,10 +1,11 @@
 import NocturneConcurrency
 import NocturneSystem
 
-/// Joins neighbouring pieces whose contact the boundary map hardly marks: what a spine with a bright band falls into.
+/// Merges neighbouring fragments with a weak boundary between them, such as those into which a spine with a bright band
+/// is split.
 ///
-/// The weakest contact first, and after each step the contacts of the joined piece are added up, so a strong edge further
-/// along keeps two pieces apart. Pieces keep the lowest of their numbers.
+/// The weakest contact is merged first, and after each step the contacts of the merged fragment are added up, so a
+/// strong edge further along keeps two fragments separate. A merged fragment keeps the lowest of the numbers.
 struct FragmentMerging {
     private struct Contact {
         var low: Int32
@@ -17,7 +18,7 @@ struct FragmentMerging {
 
     private var contacts: [Contact] = []
     private var places: [Int64: Int] = [:]
-    /// The contacts of a piece, some of them gone.
+    /// The contacts of a fragment; some of them may have been removed.
     private var around: [[Int]]
     private var targets: [Int32]
 
@@ -48,13 +49,14 @@ struct FragmentMerging {
         }
     }
 
-    /// What each piece becomes, by number. Pieces squared in time, at worst.
+    /// The number of the merged fragment for each fragment number. The time is at worst quadratic in the number of
+    /// fragments.
     mutating func run(below: Float, minimumContact: Int, flag: CancellationFlag) throws(CancelledError) -> [Int32] {
         while let weakest = weakest(below: Double(below), minimumContact) {
             try flag.check()
             join(contacts[weakest].low, contacts[weakest].high)
         }
-        // A piece may have been joined to one that was joined later.
+        // A fragment may have been merged into one that was itself merged later.
         for piece in targets.indices { targets[piece] = targets[Int(targets[piece])] }
         return targets
     }

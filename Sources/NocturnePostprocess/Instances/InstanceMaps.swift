@@ -1,17 +1,17 @@
-/// What a network says of every pixel of a picture: rows from the top, x fastest, values meant to lie in 0...1 (those
-/// outside are taken as the nearer bound).
+/// The output of a network for every pixel of a picture: rows from the top, x fastest, values expected in 0...1 (values
+/// outside are clamped).
 public struct InstanceMaps: Sendable {
     public let width: Int
     public let height: Int
-    /// How likely the pixel belongs to some instance.
+    /// The probability that the pixel belongs to an instance.
     public let foreground: [Float]
-    /// How likely it lies at the edge of one.
+    /// The probability that the pixel is at the edge of an instance.
     public let boundary: [Float]
-    /// How deep inside its instance it lies; nil where the network has no such map.
+    /// The depth of the pixel inside its instance; nil if the network has no such map.
     public let centre: [Float]?
 
-    /// - Throws: ``InstanceError`` when a map has not one value a pixel, there are no pixels or more than 2^26, or a value
-    ///   is no number (NaN or infinite).
+    /// - Throws: ``InstanceError`` when a map has not exactly one value per pixel, there are no pixels or more than
+    ///   2^26, or a value is NaN or infinite.
     public init(
         width: Int,
         height: Int,
@@ -41,14 +41,14 @@ public struct InstanceMaps: Sendable {
     }
 }
 
-/// Why something cannot be taken apart into instances.
+/// Why maps or masks cannot be converted to instances.
 public struct InstanceError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of fault. More may come.
+    /// The kind of error. New kinds may be added.
     public enum Code: String, Hashable, Sendable {
         case wrongSize
         /// NaN or infinity.
         case notANumber
-        /// A run-length encoding that no mask has.
+        /// A run-length encoding that is not valid for a mask.
         case wrongEncoding
     }
 
@@ -61,7 +61,7 @@ public struct InstanceError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// Instances of a picture that do not overlap: 0 is none, instances count from 1.
+/// Instances of a picture that do not overlap: 0 is background, instances count from 1.
 public struct InstanceLabels: Sendable {
     public let width: Int
     public let height: Int
@@ -69,7 +69,7 @@ public struct InstanceLabels: Sendable {
     public let labels: [UInt16]
     /// For every instance, the mean of the foreground map inside it.
     public let confidences: [Float]
-    /// Instances that were found but are more than were asked for: the smallest.
+    /// The number of instances found beyond the requested maximum; the smallest ones were dropped.
     public let dropped: Int
 
     public var count: Int { confidences.count }
@@ -84,27 +84,27 @@ public struct InstanceLabels: Sendable {
     }
 }
 
-/// How maps are taken apart. Areas and lengths are pixels of the maps.
+/// How maps are split into instances. Areas and lengths are in pixels of the maps.
 public struct SplittingRules: Hashable, Sendable {
-    /// From where the foreground map counts, 0...1.
+    /// Threshold of the foreground map, 0...1.
     public var foregroundThreshold: Float
-    /// Below it the foreground map shows what is surely background: that floods too, so that an instance ends where the
-    /// boundary map says, however ragged the foreground is. At most ``foregroundThreshold``; 0 for none, and then the
-    /// foreground map alone bounds the instances.
+    /// Pixels whose foreground value is below this are certain background and flood as well, so that an instance ends
+    /// where the boundary map indicates, even if the foreground is irregular. At most ``foregroundThreshold``; 0
+    /// disables it, and then only the foreground map bounds the instances.
     public var backgroundThreshold: Float
-    /// From where the centre map makes a seed, 0...1; without such a map, foreground less boundary.
+    /// Threshold of the centre map for a seed, 0...1; without such a map, of foreground minus boundary.
     public var seedThreshold: Float
-    /// How much the boundary map raises the landscape beside the centre map's 1.
+    /// The weight of the boundary map in the flooding heights, relative to 1 for the centre map.
     public var boundaryWeight: Float
-    /// Smaller seeds are none.
+    /// Smaller seeds are ignored.
     public var minimumSeedArea: Int
-    /// Smaller instances are none.
+    /// Smaller instances are discarded.
     public var minimumArea: Int
-    /// Neighbours whose contact has a mean boundary below this are one instance, 0...1; 0 joins none.
+    /// Neighbours whose contact has a mean boundary value below this are merged, 0...1; 0 merges none.
     public var mergeBoundary: Float
-    /// Neighbours with fewer contacts (pairs of pixels) are never joined.
+    /// Neighbours with fewer contacts (pairs of pixels) are never merged.
     public var minimumContact: Int
-    /// The largest this many are kept, 1...65535.
+    /// The maximum number of instances, 1...65535; the largest are kept.
     public var maximumInstances: Int
 
     public init(

@@ -1,18 +1,18 @@
 import NocturneConcurrency
 public import NocturneSystem
 
-/// Takes maps apart into instances: seeds from the centre map, a watershed between them, over-split pieces joined again,
-/// specks left out and holes filled.
+/// Splits maps into instances: seeds from the centre map, a watershed between them, over-split fragments merged, small
+/// components removed and holes filled.
 ///
-/// Background is never an instance: what floods from it belongs to none, and pieces whose mean foreground is below the
-/// threshold are none; only holes that one instance encloses become part of it.
-/// One thread, about 20 ns and 26 bytes a pixel, and the flag looked at between steps of a few milliseconds.
+/// Background never becomes an instance: the area flooded from background seeds belongs to none, and fragments whose
+/// mean foreground is below the threshold are discarded. Only holes that are enclosed by one instance become part of
+/// it. Runs on one thread, about 20 ns and 26 bytes per pixel, and checks the flag between steps of a few milliseconds.
 public struct InstanceSplitter: Sendable {
     public let rules: SplittingRules
 
     public init(rules: SplittingRules) { self.rules = rules }
 
-    /// More seeds than this are a sign of noise, not of instances: the largest are used.
+    /// More seeds than this indicate noise, not instances: only the largest are used.
     private static let mostSeeds = 4096
 
     /// Bytes beside the maps.
@@ -76,7 +76,7 @@ public struct InstanceSplitter: Sendable {
         for place in labels.indices where labels[place] == outside { labels[place] = 0 }
     }
 
-    // MARK: Landscape and seeds
+    // MARK: Flooding heights and seeds
 
     /// High at boundaries and far from centres.
     private func heights(of maps: InstanceMaps) -> [UInt8] {
@@ -89,8 +89,8 @@ public struct InstanceSplitter: Sendable {
         }
     }
 
-    /// Large enough components of what is surely inside; and, where background does not flood, the lowest pixel of a piece
-    /// of foreground with no such.
+    /// Sufficiently large components that are certainly inside; and, if background does not flood, the lowest pixel of
+    /// each foreground component without such a seed.
     private func seeds(
         _ maps: InstanceMaps,
         _ isInside: [Bool],
@@ -131,8 +131,8 @@ public struct InstanceSplitter: Sendable {
 
     // MARK: Numbers and holes
 
-    /// Pieces that are large enough and mostly foreground, in the order of their first pixel; of more than are asked for,
-    /// the largest.
+    /// Fragments that are large enough and mostly foreground, in the order of their first pixel; if there are more than
+    /// requested, the largest.
     private func numbered(
         _ labels: [Int32],
         pieces: Int,
@@ -159,7 +159,7 @@ public struct InstanceSplitter: Sendable {
         return (labels.map { numbers[Int($0)] }, kept.count, dropped)
     }
 
-    /// Holes that one instance alone encloses become part of it.
+    /// Holes that are enclosed by only one instance become part of it.
     private func filled(
         _ labels: [UInt16],
         width: Int,
@@ -167,7 +167,7 @@ public struct InstanceSplitter: Sendable {
         flag: CancellationFlag
     ) throws(CancelledError) -> [UInt16] {
         let holes = try PlaneComponents(width: width, height: height, flag: flag) { labels[$0] == 0 }
-        /// The instance around a hole; -1 none yet, 0 several or the picture's edge.
+        /// The instance around a hole; -1 not yet known, 0 several instances or the picture's edge.
         var owners = [Int32](repeating: -1, count: holes.count + 1)
         for place in labels.indices where labels[place] == 0 {
             let hole = Int(holes.labels[place])

@@ -1,12 +1,12 @@
-/// How the network's input came from the picture: scaled into the left upper part of it, the rest padding.
+/// The mapping from the picture to the network's input: scaled into its upper left part, the rest is padding.
 public struct Letterbox: Hashable, Sendable {
     /// The upright picture.
     public let width: Int
     public let height: Int
-    /// The part of the network's input that shows it.
+    /// The size of the part of the network's input that contains the picture.
     public let contentWidth: Int
     public let contentHeight: Int
-    /// The network's input.
+    /// The size of the network's input.
     public let inputWidth: Int
     public let inputHeight: Int
 
@@ -19,11 +19,11 @@ public struct Letterbox: Hashable, Sendable {
         self.inputHeight = inputHeight
     }
 
-    /// Pixels of the picture for one of the input.
+    /// Pixels of the picture per pixel of the input.
     public var scaleX: Double { Double(width) / Double(contentWidth) }
     public var scaleY: Double { Double(height) / Double(contentHeight) }
 
-    /// The whole pixels of the picture that a box of the input touches.
+    /// The whole pixels of the picture that overlap a box of the input.
     func box(_ box: FloatBox) -> PixelBox {
         func held(_ value: Double, _ limit: Int) -> Int { Int(min(max(value, 0), Double(limit))) }
         let left = held((Double(box.left) * scaleX).rounded(.down), width)
@@ -34,18 +34,18 @@ public struct Letterbox: Hashable, Sendable {
     }
 }
 
-/// Thresholds of networks that give instances directly.
+/// Thresholds for networks that return instances directly.
 public struct DetectionRules: Hashable, Sendable {
-    /// Less sure candidates are none.
+    /// Candidates with a lower score are ignored.
     public var scoreThreshold: Float
-    /// Intersection over union above which two boxes show the same thing.
+    /// Intersection over union above which two boxes count as the same object.
     public var boxOverlap: Float
     /// The same for masks.
     public var maskOverlap: Float
-    /// From where a mask's chance counts.
+    /// Threshold of a mask's probability.
     public var maskThreshold: Float
     public var maximumInstances: Int
-    /// Smaller masks, in pixels of the network's input, are none.
+    /// Smaller masks, in pixels of the network's input, are discarded.
     public var minimumArea: Int
 
     public init(

@@ -1,13 +1,14 @@
 public import NocturneConcurrency
 public import NocturneSystem
 
-/// Masks found on a small grid, on the picture's own grid: edges run smoothly between the small grid's pixels.
+/// Upsamples masks from a small grid to the picture's own grid, with smooth edges between the small grid's pixels.
 public enum MaskUpsampling {
     /// The masks of all instances at `width` by `height` pixels, in the order of their labels.
     ///
-    /// Every pixel goes to the label with the largest share of the four small pixels around it (bilinear), so masks do not
-    /// overlap and edges that two instances share stay shared. Where the four agree, whole runs are written at once: the
-    /// time is that of the edges. An instance whose pixels all lose (of one that shrinks) has an empty mask.
+    /// Every pixel gets the label with the largest bilinear weight among the four small pixels around it, so masks do
+    /// not overlap and edges shared by two instances stay shared. Where the four agree, whole runs are written at once:
+    /// the time is proportional to the edges. An instance that loses all its pixels (when it becomes smaller) has an
+    /// empty mask.
     /// - Throws: `CancelledError`.
     public static func masks(
         of labels: InstanceLabels,
@@ -66,7 +67,7 @@ public enum MaskUpsampling {
         change(to: 0, at: height)
     }
 
-    /// The label with the largest share; of equal ones, the one that comes first in reading order.
+    /// The label with the largest weight; on a tie, the one that comes first in reading order.
     private static func largest(_ labels: (UInt16, UInt16, UInt16, UInt16), _ x: Float, _ y: Float) -> UInt16 {
         let shares = ((1 - x) * (1 - y), x * (1 - y), (1 - x) * y, x * y)
         func share(of label: UInt16) -> Float {
@@ -82,11 +83,11 @@ public enum MaskUpsampling {
         return best
     }
 
-    /// The mask of a plane of chances that covers a rectangle of the picture, in the picture's pixels: where it is at least
-    /// `threshold` between its samples (bilinear) and inside `clip`.
+    /// The mask of a plane of probabilities that covers a rectangle of the picture, in the picture's pixels: the pixels
+    /// where the bilinearly interpolated probability is at least `threshold`, inside `clip`.
     /// - Parameters:
     ///   - plane: rows from the top, x fastest; `planeWidth * planeHeight` values.
-    ///   - left, top, right, bottom: the rectangle that the plane covers; it may reach beyond the picture.
+    ///   - left, top, right, bottom: the rectangle that the plane covers; it may extend beyond the picture.
     public static func mask(
         of plane: [Float],
         planeWidth: Int,
@@ -133,12 +134,12 @@ public enum MaskUpsampling {
     }
 }
 
-/// Where the pixels of a line lie between those of another: pixel centres keep their place, the ends repeat.
+/// The positions of the pixels of one line between those of another: pixel centres are aligned, the ends are repeated.
 struct AxisSamples {
     private(set) var first: [Int] = []
     private(set) var second: [Int] = []
     private(set) var weight: [Float] = []
-    /// Pixels in a row that lie between the same two.
+    /// Consecutive pixels that lie between the same two source pixels.
     private(set) var bands: [Range<Int>] = []
 
     init(from source: Int, to target: Int) {

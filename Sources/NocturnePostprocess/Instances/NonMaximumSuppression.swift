@@ -1,12 +1,13 @@
 import NocturneConcurrency
 public import NocturneSystem
 
-/// Of candidates that show the same thing, only the surest stays.
+/// Keeps, of several candidates for the same object, only the one with the highest score.
 public enum NonMaximumSuppression {
-    /// Which boxes stay, surest first; of equal scores, the earlier.
+    /// The boxes that are kept, highest score first; on a tie, the earlier one.
     ///
-    /// A box goes when its intersection over union with a surer one of its class is above `threshold`. Squared in the
-    /// number of candidates at worst, of kept ones times all otherwise.
+    /// A box is removed when its intersection over union with a higher-scored one of its class is above `threshold`.
+    /// The time is at worst quadratic in the number of candidates, otherwise proportional to kept boxes times all
+    /// boxes.
     /// - Throws: `CancelledError`.
     public static func boxes(
         _ boxes: [FloatBox],
@@ -28,7 +29,7 @@ public enum NonMaximumSuppression {
         return kept
     }
 
-    /// The same with the masks themselves, which tells leaning neighbours apart whose boxes are nearly one.
+    /// The same with the masks themselves, which separates tilted neighbours whose boxes are nearly equal.
     /// - Throws: `CancelledError`.
     public static func masks(
         _ masks: [RunLengthMask],
@@ -61,7 +62,7 @@ public enum NonMaximumSuppression {
     }
 }
 
-/// A box of any place and size: left upper and right lower corner.
+/// A box of any position and size: upper left and lower right corner.
 public struct FloatBox: Hashable, Sendable {
     public var left: Float
     public var top: Float
@@ -75,7 +76,7 @@ public struct FloatBox: Hashable, Sendable {
         self.bottom = bottom
     }
 
-    /// 0 for a box that is inside out.
+    /// 0 for a box with reversed sides.
     public var area: Float { max(right - left, 0) * max(bottom - top, 0) }
 
     public func intersectionOverUnion(_ other: FloatBox) -> Float {

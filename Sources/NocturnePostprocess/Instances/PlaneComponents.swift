@@ -1,13 +1,13 @@
 import NocturneConcurrency
 import NocturneSystem
 
-/// Components of a plane that are connected over edges (4 neighbours), numbered from 1 in the order of their first pixel.
+/// Connected components of a plane (4 neighbours), numbered from 1 in the order of their first pixel.
 ///
-/// Two passes with a union of provisional numbers (Rosenfeld and Pfaltz 1966). 4 bytes a pixel, and 4 a provisional
+/// Two passes with a union of provisional numbers (Rosenfeld and Pfaltz 1966). 4 bytes per pixel, and 4 per provisional
 /// number.
 struct PlaneComponents {
     let labels: [Int32]
-    /// Pixels of each; the first entry is what is outside.
+    /// Area of each component in pixels; the first entry is the outside.
     let areas: [Int]
 
     var count: Int { areas.count - 1 }
@@ -44,7 +44,7 @@ struct PlaneComponents {
                 }
             }
         }
-        // A root is the lowest number of its component, given at its first pixel: numbers in order keep that order.
+        // A root is the lowest number of its component, assigned at its first pixel: ascending numbers keep that order.
         var numbers = [Int32](repeating: 0, count: parents.count)
         var count: Int32 = 0
         for label in 1..<max(parents.count, 1) where parents[label] == label {

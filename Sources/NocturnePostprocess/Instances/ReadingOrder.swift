@@ -1,6 +1,6 @@
 import NocturneSystem
 
-/// The order in which a person reads a shelf: row by row from the top, left to right, stacks from the top down.
+/// The order in which a person reads a shelf: row by row from the top, left to right, stacks from top to bottom.
 public struct ReadingOrder: Sendable {
     /// Indices of the boxes, row by row.
     public let rows: [[Int]]
@@ -11,8 +11,8 @@ public struct ReadingOrder: Sendable {
     /// Sorts boxes into rows.
     ///
     /// Two boxes share a row when they overlap by at least half of the lower one's height and are near each other
-    /// (within three widths or heights), or when one lies on the other: so a row may be tilted, and a stack belongs to the
-    /// books beside it. Squared in the number of boxes, of which there are hundreds.
+    /// (within three widths or heights), or when one lies on top of the other: so a row may be tilted, and a stack
+    /// belongs to the books beside it. The time is quadratic in the number of boxes, which is at most some hundreds.
     public init(_ boxes: [PixelBox]) {
         var parents = Array(boxes.indices)
         func root(_ index: Int) -> Int {
@@ -46,14 +46,14 @@ public struct ReadingOrder: Sendable {
         return gap <= 3 * max(a.width, b.width, a.height, b.height)
     }
 
-    /// Whether both lie and one is on the other.
+    /// Whether both boxes are horizontal and one is on top of the other.
     private static func areStacked(_ a: PixelBox, _ b: PixelBox) -> Bool {
         guard a.width > a.height, b.width > b.height else { return false }
         let gap = max(a.rows.lowerBound, b.rows.lowerBound) - min(a.rows.upperBound, b.rows.upperBound)
         return 2 * overlap(a.columns, b.columns) >= min(a.width, b.width) && 2 * gap <= min(a.height, b.height)
     }
 
-    /// Groups that are far apart on the same board: their heights overlap by half of the lower group's.
+    /// Merges groups that are far apart on the same board: their heights overlap by half of the lower group's.
     private static func joined(_ rows: [[Int]], _ boxes: [PixelBox]) -> [[Int]] {
         var rows = rows
         var again = true
@@ -73,7 +73,8 @@ public struct ReadingOrder: Sendable {
         return rows
     }
 
-    /// From the middle top to the middle bottom of a row, which is less than its whole height when it is tilted.
+    /// From the middle of the tops to the middle of the bottoms of a row, which is less than its whole height if it is
+    /// tilted.
     private static func span(_ row: [Int], _ boxes: [PixelBox]) -> Range<Int> {
         let tops = row.map { boxes[$0].y }.sorted()
         let bottoms = row.map { boxes[$0].y + boxes[$0].height }.sorted()
@@ -86,7 +87,7 @@ public struct ReadingOrder: Sendable {
         return span.lowerBound + span.upperBound
     }
 
-    /// Stacks count as one place, and are read from the top.
+    /// A stack counts as one position, and is read from top to bottom.
     private static func leftToRight(_ row: [Int], _ boxes: [PixelBox]) -> [Int] {
         var places: [(columns: Range<Int>, members: [Int])] = []
         let sorted = row.sorted { (boxes[$0].x * 2 + boxes[$0].width, $0) < (boxes[$1].x * 2 + boxes[$1].width, $1) }

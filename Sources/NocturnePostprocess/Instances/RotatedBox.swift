@@ -2,21 +2,22 @@
 public struct RotatedBox: Hashable, Sendable {
     /// In pixels of the picture; (0, 0) is the corner of the first pixel.
     public let centre: SIMD2<Double>
-    /// Extents across and along the spine: `height` is the side that is nearer the vertical once the box stands.
+    /// Extents across and along the spine: `height` is the side that is vertical after rotation to the upright
+    /// position.
     public let width: Double
     public let height: Double
-    /// How far the box is turned clockwise from standing upright, -135...45: what lies has its head on the left, -90.
+    /// The clockwise rotation from the upright position, -135...45; an object lying with its top on the left has -90.
     public let degrees: Double
 
-    /// Top left, top right, bottom right, bottom left of the box once it stands.
+    /// Top left, top right, bottom right, bottom left of the box in its upright position.
     public let corners: [SIMD2<Double>]
 
-    /// The rectangle of least area around a mask's pixels (their whole squares), standing on its shorter side; nil for an
-    /// empty mask.
+    /// The rectangle of least area around a mask's pixels (including their whole squares), upright on its shorter side;
+    /// nil for an empty mask.
     ///
-    /// One side of it lies on a side of the convex hull (Freeman and Shapira 1975). What leans keeps its head; what lies
-    /// (more than 45° from standing) is turned clockwise, so that its left end becomes its head: spines that read from
-    /// head to tail then read as they lie.
+    /// One of its sides lies on a side of the convex hull (Freeman and Shapira 1975). A tilted object keeps its top; a
+    /// lying one (more than 45° from upright) is treated as rotated so that its left end is its top: spines whose text
+    /// runs from top to bottom then read in the lying position.
     public init?(around mask: RunLengthMask) {
         let hull = ConvexHull.of(mask)
         guard hull.count >= 3 else { return nil }
@@ -43,7 +44,7 @@ public struct RotatedBox: Hashable, Sendable {
         let middle = (best.low + best.high) / 2
         let extent = best.high - best.low
         centre = along * middle.x + across * middle.y
-        // Pictures have y downwards: "up" is towards smaller y.
+        // In pictures y increases downwards: "up" is towards smaller y.
         let isSquare = abs(extent.x - extent.y) <= 0.02 * max(extent.x, extent.y)
         let candidates = [(along, extent.x, extent.y), (across, extent.y, extent.x)]
         let long = candidates.max { $0.1 < $1.1 } ?? candidates[0]
@@ -73,7 +74,7 @@ public struct RotatedBox: Hashable, Sendable {
         ]
     }
 
-    /// Which of the two ends is the head: the upper one of what stands, the left one of what lies.
+    /// Which of the two ends is the top: the upper one of an upright object, the left one of a lying object.
     private static func head(of direction: SIMD2<Double>) -> SIMD2<Double> {
         if abs(direction.y) >= abs(direction.x) { return direction.y <= 0 ? direction : -direction }
         return direction.x <= 0 ? direction : -direction
@@ -84,7 +85,7 @@ public struct RotatedBox: Hashable, Sendable {
         Angle.degrees(y: up.x, x: -up.y)
     }
 
-    /// Whole thousandths: the last bits of an angle depend on the library.
+    /// Rounded to thousandths: the last bits of an angle depend on the library.
     private static func rounded(_ value: Double) -> Double {
         let result = (value * 1000).rounded() / 1000
         return result == 0 ? 0 : result
@@ -93,8 +94,8 @@ public struct RotatedBox: Hashable, Sendable {
 
 /// The convex hull of a mask's pixels.
 enum ConvexHull {
-    /// Corners clockwise in the picture (y downwards); empty for an empty mask. Andrew's monotone chain (1979); of every
-    /// column only the first and last pixel matter.
+    /// Corners clockwise in the picture (y downwards); empty for an empty mask. Andrew's monotone chain (1979); of
+    /// every column only the first and last pixel are relevant.
     static func of(_ mask: RunLengthMask) -> [SIMD2<Double>] {
         var columns: [(x: Int, top: Int, bottom: Int)] = []
         mask.forEachRun { x, rows in

@@ -1,9 +1,9 @@
 import NocturneSystem
 
-/// The text that COCO's own tools (pycocotools, `rleToString`) write for a mask.
+/// The text encoding of a mask as written by COCO's own tools (pycocotools, `rleToString`).
 extension RunLengthMask {
-    /// Each count, from the fourth on less the one two before, as groups of five bits with a sign, lowest first, each as a
-    /// character from "0" on; a sixth bit says that another group follows.
+    /// Each count, from the fourth on as the difference from the one two before, as signed groups of five bits, lowest
+    /// first, each as a character starting at "0"; a sixth bit indicates that another group follows.
     public var cocoString: String {
         var text: [UInt8] = []
         for (index, count) in counts.enumerated() {
@@ -21,8 +21,8 @@ extension RunLengthMask {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Reads what ``cocoString`` writes.
-    /// - Throws: ``InstanceError`` for a size or text that no mask has.
+    /// Reads the text written by ``cocoString``.
+    /// - Throws: ``InstanceError`` for an invalid size or text.
     public init(width: Int, height: Int, cocoString: String) throws(InstanceError) {
         guard width > 0, height > 0, width < 1 << 20, height < 1 << 20, width * height <= Int(UInt32.max) else {
             throw InstanceError(.wrongSize, "a mask of \(width)×\(height) pixels")
@@ -50,7 +50,7 @@ extension RunLengthMask {
     }
 
     /// A mask from COCO's uncompressed counts.
-    /// - Throws: ``InstanceError`` when they do not fill the picture.
+    /// - Throws: ``InstanceError`` when the counts do not add up to the picture's size.
     public init(width: Int, height: Int, counts: [Int]) throws(InstanceError) {
         guard width > 0, height > 0, width < 1 << 20, height < 1 << 20, width * height <= Int(UInt32.max) else {
             throw InstanceError(.wrongSize, "a mask of \(width)×\(height) pixels")

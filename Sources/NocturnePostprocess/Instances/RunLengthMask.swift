@@ -1,15 +1,15 @@
-/// A mask over a picture as COCO keeps it: lengths of runs down the columns, left to right, alternately outside and
-/// inside, beginning outside (the first is 0 where the first pixel is inside).
+/// A mask over a picture in COCO's form: lengths of runs down the columns, left to right, alternately outside and
+/// inside, starting outside (the first is 0 where the first pixel is inside).
 ///
-/// 4 bytes a run, so a mask of a large picture takes kilobytes.
+/// 4 bytes per run, so a mask of a large picture takes kilobytes.
 public struct RunLengthMask: Hashable, Sendable {
     public let width: Int
     public let height: Int
-    /// They add up to `width * height`. None but the first is 0.
+    /// They add up to `width * height`. Only the first may be 0.
     public let counts: [UInt32]
 
-    /// Runs of the inside, from the runs' own places.
-    /// - Parameter runs: ranges of `x * height + y`, ascending and apart or touching; none empty.
+    /// A mask from the runs of its inside.
+    /// - Parameter runs: ranges of `x * height + y`, ascending, separate or touching; none empty.
     init(width: Int, height: Int, runs: [Range<Int>]) {
         var counts: [UInt32] = []
         var end = 0
@@ -45,7 +45,7 @@ public struct RunLengthMask: Hashable, Sendable {
         self.init(width: width, height: height, runs: runs)
     }
 
-    /// A rectangle's mask: the part of it that lies in the picture.
+    /// The mask of a rectangle, limited to the part inside the picture.
     public init(width: Int, height: Int, box: PixelBox) {
         let columns = max(box.x, 0)..<max(max(box.x, 0), min(box.x + box.width, width))
         let rows = max(box.y, 0)..<max(max(box.y, 0), min(box.y + box.height, height))
@@ -56,7 +56,7 @@ public struct RunLengthMask: Hashable, Sendable {
         )
     }
 
-    /// Pixels inside.
+    /// The number of pixels inside.
     public var area: Int { stride(from: 1, to: counts.count, by: 2).reduce(0) { $0 + Int(counts[$1]) } }
 
     /// Calls `body` for every run inside a column, left to right and top to bottom.
@@ -88,7 +88,7 @@ public struct RunLengthMask: Hashable, Sendable {
         return PixelBox(x: low.x, y: low.y, width: high.x - low.x + 1, height: high.y - low.y + 1)
     }
 
-    /// Pixels inside both. The masks are of pictures of one size.
+    /// The number of pixels inside both masks, which must belong to pictures of the same size.
     public func overlap(with other: RunLengthMask) -> Int {
         precondition(width == other.width && height == other.height, "masks of one picture have one size")
         var sum = 0
@@ -112,7 +112,7 @@ public struct RunLengthMask: Hashable, Sendable {
     }
 }
 
-/// A box of whole pixels: left upper corner and extents.
+/// A box of whole pixels: upper left corner and extents.
 public struct PixelBox: Hashable, Sendable, Codable {
     public var x: Int
     public var y: Int

@@ -1,16 +1,16 @@
 import NocturneConcurrency
 import NocturneSystem
 
-/// Floods a landscape of 256 heights from seeds: every pixel of the mask goes to the seed whose water reaches it first.
+/// Watershed with 256 heights and given seeds: every pixel of the mask is assigned to the seed that floods it first.
 ///
 /// Meyer's flooding (F. Meyer, "Topographic distance and watershed lines", 1994) over edges (4 neighbours), without
-/// watershed lines: lowest height first, of equal heights the pixel that was reached first, so the result does not depend
-/// on anything but the input. The queue is one list a height, chained through an array: 4 bytes a pixel, whatever the input.
+/// watershed lines: lowest height first, of equal heights the pixel that was reached first, so the result depends only
+/// on the input. The queue is one list per height, linked through an array: 4 bytes per pixel, whatever the input.
 enum SeededWatershed {
     /// - Parameters:
-    ///   - heights: one a pixel, x fastest.
+    ///   - heights: one per pixel, x fastest.
     ///   - labels: seeds above 0; flooded in place.
-    ///   - isInside: the mask; water never leaves it.
+    ///   - isInside: the mask; flooding never leaves it.
     static func flood(
         heights: [UInt8],
         labels: inout [Int32],
@@ -31,7 +31,7 @@ enum SeededWatershed {
                 next[Int(last[height])] = Int32(place)
             }
             last[height] = Int32(place)
-            // Behind a ridge the ground may fall again: what lies lower comes first.
+            // Behind a ridge heights may decrease again: lower pixels are processed first.
             level = min(level, height)
         }
         for place in 0..<count where labels[place] > 0 && isInside[place] { push(place) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the strips of a parallel loop found, read in the order of strips once the loop is over.
+/// The results of the strips of a parallel loop, read in the order of strips once the loop has ended.
 final class StripResults<Value: Sendable>: Sendable {
     private let store: Mutex<[Value?]>
 
@@ -8,6 +8,6 @@ final class StripResults<Value: Sendable>: Sendable {
 
     func set(_ index: Int, _ value: Value) { store.withLock { $0[index] = value } }
 
-    /// Of the strips that were done.
+    /// Of the strips that were completed.
     var values: [Value] { store.withLock { $0.compactMap(\.self) } }
 }

@@ -2,18 +2,19 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneSystem
 
-/// Medians and histograms of several sets of voxels at once, without storing a value.
+/// Medians and histograms of several sets of voxels at once, without storing the values.
 ///
-/// A median is found by its bits: floats are mapped to whole numbers of the same order, and three passes count their
-/// upper 11, middle 11 and lower 10 bits among what the pass before left. So it is exact, the mean of the two middle
-/// values for an even number. Counts are whole, so the result does not depend on threads. Time: four passes over the
-/// voxels for every ``batch`` sets. Memory: under 32 KiB for every set of a batch and every thread.
+/// A median is found bit by bit: floats are mapped to integers of the same order, and three passes count their upper
+/// 11, middle 11 and lower 10 bits among the values that the previous pass left. So it is exact; for an even number of
+/// values it is the mean of the two middle ones. Counts are integers, so the result does not depend on threads. Time:
+/// four passes over the voxels for every ``batch`` sets. Memory: under 32 KiB for every set of a batch and every
+/// thread.
 struct IntensityDistribution {
-    /// How many sets share a pass: 2 MiB a thread.
+    /// The number of sets that share a pass: 2 MiB per thread.
     static let batch = 64
     private static let bits: [UInt32] = [11, 11, 10]
 
-    /// What to look for, and what is known of it: the number of finite values, the smallest and the largest.
+    /// What is requested for a set, and what is known of it: the number of finite values, the smallest and the largest.
     struct Request {
         var count: Int
         var minimum: Double
@@ -33,10 +34,10 @@ struct IntensityDistribution {
     static func predictedBytes(threads: Int) -> Int { (batch + 1) * 32 * 1024 * (threads + 1) }
 
     /// - Parameters:
-    ///   - requests: one for each set; those with no value are answered by nil.
-    ///   - rows: how many rows `runs` can be asked for.
-    ///   - rowsInPart: rows of less than a second's work.
-    ///   - runs: gives the runs of a range of rows.
+    ///   - requests: one for each set; for a set without values the result is nil.
+    ///   - rows: the number of rows that `runs` can return.
+    ///   - rowsInPart: a number of rows that takes less than a second.
+    ///   - runs: returns the runs of a range of rows.
     static func find(
         _ requests: [Request],
         rows: Int,
@@ -52,7 +53,7 @@ struct IntensityDistribution {
         return found
     }
 
-    /// Where a value of some rank lies: the bits known so far, and its rank among the values that share them.
+    /// The search for a value of some rank: the bits known so far, and its rank among the values that share them.
     private struct Search {
         var prefix: UInt32 = 0
         var rank: Int
@@ -115,13 +116,13 @@ struct IntensityDistribution {
         }
     }
 
-    /// What one lane counted.
+    /// The counts of one parallel task.
     private struct Table: Sendable {
         var counts: [UInt32] = []
         var histograms: [IntensityHistogram] = []
     }
 
-    /// Each lane walks every n-th part, so there are as many tables as threads and not as many as parts.
+    /// Each task processes every n-th part, so there are as many tables as threads and not as many as parts.
     private static func tally(
         _ rows: Int,
         _ rowsInPart: Int,
@@ -144,7 +145,7 @@ struct IntensityDistribution {
         return tables
     }
 
-    /// Whole numbers in the order of the floats they come from.
+    /// Integers in the order of the floats they are computed from.
     private static func orderedKey(_ value: Float) -> UInt32 {
         let bits = value.bitPattern
         return bits & 0x8000_0000 == 0 ? bits | 0x8000_0000 : ~bits

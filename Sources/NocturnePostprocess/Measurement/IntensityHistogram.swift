@@ -1,18 +1,18 @@
 import NocturneCore
 
-/// How often values fall into bins of one width, as `numpy.histogram` counts: each bin has its lower edge, the last one
-/// its upper edge too.
+/// The number of values in bins of equal width, counted as in `numpy.histogram`: each bin includes its lower edge, the
+/// last one also its upper edge.
 public struct IntensityHistogram: Hashable, Sendable, Codable {
     /// The lower edge of the first bin.
     public var lower: Double
     /// The upper edge of the last bin.
     public var upper: Double
     public var counts: [Int]
-    /// Values outside, where the edges were given.
+    /// Number of values outside, where the edges were given.
     public var below: Int
     public var above: Int
 
-    /// Bins over a range; a range of one value reaches half a unit to both sides.
+    /// Bins over a range; a range of one value is extended by half a unit on both sides.
     init(bins: Int, over range: ClosedRange<Double>) {
         let isPoint = range.lowerBound == range.upperBound
         lower = range.lowerBound - (isPoint ? 0.5 : 0)
@@ -26,7 +26,7 @@ public struct IntensityHistogram: Hashable, Sendable, Codable {
         self.init(bins: rule.bins, over: rule.range ?? smallest...largest)
     }
 
-    /// The lower edge of a bin; that of the bin behind the last is ``upper``.
+    /// The lower edge of a bin; for the bin after the last it is ``upper``.
     public func edge(_ bin: Int) -> Double {
         bin >= counts.count ? upper : Double(bin) * ((upper - lower) / Double(counts.count)) + lower
     }
@@ -37,10 +37,10 @@ public struct IntensityHistogram: Hashable, Sendable, Codable {
         } else if value > upper {
             above += 1
         } else if upper <= lower {
-            // Half a unit beside a single value of 17 digits is that value.
+            // Half a unit away from a single value of 17 digits is the same number.
             counts[0] += 1
         } else {
-            // The quotient may be off by a rounding; the edges decide.
+            // The quotient may have a rounding error; the edges decide.
             let last = counts.count - 1
             var bin = min(last, Int((value - lower) / (upper - lower) * Double(counts.count)))
             if bin > 0, value < edge(bin) { bin -= 1 }

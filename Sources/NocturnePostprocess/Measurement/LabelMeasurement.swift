@@ -1,18 +1,18 @@
 public import NocturneCore
 
-/// Whether a structure lies wholly in the volume.
+/// Whether a structure is completely inside the volume.
 public enum LabelStatus: String, Hashable, Sendable, Codable, CaseIterable {
     case complete
-    /// A voxel lies in the outermost layer: part of the structure may be outside.
+    /// A voxel is in the outermost layer: part of the structure may be outside.
     case touchesBorder
     /// No voxel has the label. A volume of 0 then means "not found", not "nothing there".
     case absent
 }
 
-/// What the image shows inside a label, in the image's unit (Hounsfield units for CT).
+/// The image intensities inside a label, in the image's unit (Hounsfield units for CT).
 public struct IntensitySummary: Hashable, Sendable, Codable {
     public var mean: Double
-    /// Of the population: divided by the number of voxels.
+    /// Population standard deviation: divided by the number of voxels.
     public var standardDeviation: Double
     public var minimum: Double
     public var maximum: Double
@@ -49,7 +49,7 @@ public struct IntensitySummary: Hashable, Sendable, Codable {
     }
 }
 
-/// The size, place and intensity of one label.
+/// The size, position and intensity of one label.
 public struct LabelMeasurement: Hashable, Sendable, Codable {
     public var value: UInt16
     public var voxelCount: Int
@@ -60,7 +60,7 @@ public struct LabelMeasurement: Hashable, Sendable, Codable {
     public var intensity: IntensitySummary?
     /// The mean of the voxel centres in RAS+ mm; nil when absent.
     public var centroid: SIMD3<Double>?
-    /// In voxel indices, the upper end not belonging to it; nil when absent.
+    /// In voxel indices, with an exclusive upper end; nil when absent.
     public var boundingBox: VoxelBox?
     public var status: LabelStatus
 

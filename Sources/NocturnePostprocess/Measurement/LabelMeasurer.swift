@@ -2,22 +2,22 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// Measures labels: size, place, intensity.
+/// Measures labels: size, position, intensity.
 public enum LabelMeasurer {
-    /// Measures all `values`: size, place and moments in one pass over the voxels and in double precision, medians and
-    /// histograms in three more over the rows that hold labels (for every 64 labels).
+    /// Measures all `values`: size, position and moments in one pass over the voxels and in double precision, medians
+    /// and histograms in three more passes over the rows that contain labels (for every 64 labels).
     ///
-    /// The volume is cut into fixed parts of about a million voxels that threads share; their sums are merged in order,
-    /// so the result is bit-identical for any number of threads. Time is linear in the voxels. Extra memory: 128 KiB,
-    /// under 200 bytes for every label present in each part, and 2 MiB a thread for medians.
+    /// The volume is divided into fixed parts of about a million voxels that threads share; their sums are merged in
+    /// order, so the result is bit-identical for any number of threads. Time is linear in the voxels. Extra memory: 128
+    /// KiB, under 200 bytes for every label present in each part, and 2 MiB per thread for medians.
     /// - Parameters:
     ///   - labels: the label map.
-    ///   - image: intensities on the same grid; nil measures none. Voxels that are not finite count for size and place
-    ///     but not for intensity.
+    ///   - image: intensities on the same grid; with nil, intensity is not measured. Voxels that are not finite count
+    ///     for size and position but not for intensity.
     ///   - values: the labels to measure; 0 measures the background.
     ///   - histogram: its bins; without edges they span each label's own values.
     /// - Returns: one measurement for every element of `values`, in that order.
-    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is looked at about every million voxels.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is checked about every million voxels.
     public static func measure(
         labels: LabelVolume,
         image: Volume?,
@@ -29,7 +29,7 @@ public enum LabelMeasurer {
         precondition(image == nil || image?.geometry.shape == geometry.shape, "image and labels have different shapes")
         let wanted = Array(Set(values)).sorted()
         guard !wanted.isEmpty else { return [] }
-        // The place of each label in `wanted`, or -1.
+        // The index of each label in `wanted`, or -1.
         var places = [Int32](repeating: -1, count: 1 << 16)
         for (place, value) in wanted.enumerated() { places[Int(value)] = Int32(place) }
 

@@ -1,9 +1,9 @@
 import NocturneCore
 
-/// Mean and spread of numbers that arrive in pieces.
+/// Mean and standard deviation of numbers that arrive in parts.
 ///
-/// Each piece is summed in two passes (mean, then squares about it) and merged by the formula of Chan, Golub and
-/// LeVeque (1979), so nothing cancels when the mean is far from 0.
+/// Each part is summed in two passes (mean, then squares about it) and merged by the formula of Chan, Golub and LeVeque
+/// (1979), so there is no cancellation when the mean is far from 0.
 struct IntensityTally: Sendable {
     var count = 0
     var mean = 0.0
@@ -26,7 +26,7 @@ struct IntensityTally: Sendable {
         maximum = max(maximum, other.maximum)
     }
 
-    /// Adds neighbouring voxels. Those that are not finite are left out.
+    /// Adds consecutive voxels. Those that are not finite are ignored.
     mutating func add(_ values: UnsafeBufferPointer<Float>) {
         var piece = IntensityTally()
         var sum = 0.0
@@ -47,7 +47,7 @@ struct IntensityTally: Sendable {
     }
 }
 
-/// What was counted of one label so far. Index sums are whole numbers, so they are exact.
+/// The counts of one label so far. Index sums are integers, so they are exact.
 struct LabelTally: Sendable {
     var count = 0
     var indexSums = SIMD3<Int>(0, 0, 0)

@@ -1,9 +1,9 @@
 import NocturneCore
 
-/// The border of a flat region in the mm of its plane, its centre at the origin.
+/// The border of a flat region in mm in its plane, with its centre at the origin.
 ///
 /// A point up to ``tolerance`` outside counts as inside, so that a voxel centre on the border does not depend on
-/// roundings.
+/// rounding.
 struct FlatOutline: Sendable {
     enum Form: Sendable {
         /// Half axes.
@@ -17,14 +17,14 @@ struct FlatOutline: Sendable {
     static let tolerance = 1e-7
 
     let form: Form
-    /// From the plane's axes to those of the form.
+    /// The rotation from the plane's axes to those of the shape.
     private let cosine: Double
     private let sine: Double
 
     init(_ form: Form, rotation degrees: Double = 0) {
         self.form = form
         let angle = degrees * Double.pi / 180
-        // Quarter turns without a rounding.
+        // Quarter turns without rounding.
         let quarters = degrees / 90
         if quarters == quarters.rounded() {
             let quarter = Int(quarters.truncatingRemainder(dividingBy: 4) + 4) % 4
@@ -51,7 +51,7 @@ struct FlatOutline: Sendable {
         }
     }
 
-    /// Even-odd, or close to an edge.
+    /// Inside by the even-odd rule, or close to an edge.
     private static func isInside(_ p: SIMD2<Double>, _ corners: [SIMD2<Double>]) -> Bool {
         var inside = false
         var a = corners[corners.count - 1]
@@ -68,7 +68,7 @@ struct FlatOutline: Sendable {
         return inside
     }
 
-    /// The smallest and largest scalar product of a point of the region with `direction`.
+    /// The smallest and largest scalar product of `direction` and a point of the region.
     func extent(along direction: SIMD2<Double>) -> ClosedRange<Double> {
         let d = turned(direction)
         switch form {
@@ -101,7 +101,7 @@ struct FlatOutline: Sendable {
         }
     }
 
-    /// Whether two edges that are not neighbours meet. Every pair is looked at: a polygon has 4096 corners at most.
+    /// Whether two edges that are not neighbours intersect. Every pair is tested: a polygon has 4096 corners at most.
     private static func crossesItself(_ corners: [SIMD2<Double>]) -> Bool {
         let count = corners.count
         func side(_ a: SIMD2<Double>, _ b: SIMD2<Double>, _ c: SIMD2<Double>) -> Double {

@@ -1,13 +1,13 @@
-/// What was measured of one region. Nil is "not measured" or "of no meaning for this kind".
+/// The measurements of one region. Nil means "not measured" or "not applicable to this kind".
 public struct RegionMeasurement: Hashable, Sendable {
     public enum Status: String, Hashable, Sendable, CaseIterable {
-        /// The whole region lies in the volume.
+        /// The whole region is in the volume.
         case complete
-        /// A part lies outside, and is not in the intensities.
+        /// A part is outside, and is not included in the intensities.
         case cut
-        /// Nothing of it lies in the volume.
+        /// No part of the region is in the volume.
         case outside
-        /// ``RegionMeasurement/problem`` says why.
+        /// ``RegionMeasurement/problem`` states the reason.
         case notMeasured
     }
 
@@ -23,7 +23,7 @@ public struct RegionMeasurement: Hashable, Sendable {
     public var area: Double?
     /// Of the shape itself, in mm³.
     public var volume: Double?
-    /// The voxels whose centres lie in the shape, or the samples of an oblique plane.
+    /// The number of voxels whose centres are in the shape, or of samples of an oblique plane.
     public var sampleCount: Int?
     /// Samples times the area of one, in mm².
     public var sampledArea: Double?
@@ -32,7 +32,7 @@ public struct RegionMeasurement: Hashable, Sendable {
     /// The grid axis (0 = i) and the slice of a flat region on the grid.
     public var sliceAxis: Int?
     public var sliceIndex: Int?
-    /// The distance of samples on an oblique plane in mm.
+    /// The distance between samples on an oblique plane in mm.
     public var sampleSpacing: Double?
     public var intensity: IntensitySummary?
 

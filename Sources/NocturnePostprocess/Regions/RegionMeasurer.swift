@@ -4,16 +4,16 @@ import NocturneSystem
 
 /// Measures regions of interest on a volume.
 ///
-/// A voxel belongs to a region when its centre lies inside the shape or on its border (up to 1e-7 mm outside). A flat
+/// A voxel belongs to a region when its centre is inside the shape or on its border (up to 1e-7 mm outside). A flat
 /// region on a slice is measured on that slice's own voxels; on any other plane the image is sampled trilinearly, at
-/// whole steps of the stated spacing from the region's centre. Samples beyond the outermost voxel centres are left out.
+/// whole steps of the stated spacing from the region's centre. Samples beyond the outermost voxel centres are omitted.
 public enum RegionMeasurer {
     /// Measures one region, in double precision.
     ///
     /// Time is linear in the voxels of the smallest box around the region on the grid. Extra memory:
     /// ``predictedBytes(of:in:threads:)``. The result is bit-identical for any number of threads.
-    /// - Throws: `CancelledError` when the flag of `scope` is raised, looked at for every row; `AllocationError`. A region
-    ///   that makes no sense on this grid is no error: its status is `notMeasured`.
+    /// - Throws: `CancelledError` when the flag of `scope` is raised, which is checked for every row;
+    ///   `AllocationError`. An invalid region for this grid does not throw: its status is `notMeasured`.
     public static func measure(
         _ region: RegionOfInterest,
         on image: Volume,
@@ -38,8 +38,8 @@ public enum RegionMeasurer {
         return result
     }
 
-    /// What ``measure(_:on:scope:)`` takes besides the image: 4 bytes for every voxel of the smallest box around the
-    /// region, or for every sample, and 4 MiB a thread.
+    /// The memory of ``measure(_:on:scope:)`` besides the image: 4 bytes for every voxel of the smallest box around the
+    /// region, or for every sample, and 4 MiB per thread.
     public static func predictedBytes(of region: RegionOfInterest, in geometry: VolumeGeometry, threads: Int) -> Int {
         guard let placement = (try? RegionPlacer(geometry).place(region)) ?? nil else { return 0 }
         return placement.bytes(in: geometry.shape) + IntensityDistribution.predictedBytes(threads: threads)

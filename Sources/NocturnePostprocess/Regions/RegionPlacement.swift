@@ -10,7 +10,7 @@ enum Trigonometry {
     static func arc(opposite: Double, adjacent: Double) -> Double { atan2(opposite, adjacent) }
 }
 
-/// A region that cannot be laid on a grid, and why.
+/// A region that cannot be placed on a grid, and the reason.
 struct RegionProblem: Error {
     let detail: String
 }
@@ -18,7 +18,7 @@ struct RegionProblem: Error {
 /// A flat region in RAS+ mm.
 struct PlaneFrame: Sendable {
     var center: SIMD3<Double>
-    /// Unit vectors at right angles to each other.
+    /// Perpendicular unit vectors.
     var right: SIMD3<Double>
     var up: SIMD3<Double>
 
@@ -27,9 +27,9 @@ struct PlaneFrame: Sendable {
     }
 }
 
-/// Where the samples of a region are: voxels of the grid, or points of a plane across it.
+/// The positions of a region's samples: voxels of the grid, or points of a plane across it.
 enum RegionPlacement {
-    /// Voxels whose centres lie inside a shape.
+    /// Voxels whose centres are inside a shape.
     struct Grid: Sendable {
         enum Inside: Sendable {
             case sphere(center: SIMD3<Double>, radius: Double)
@@ -40,7 +40,7 @@ enum RegionPlacement {
         }
 
         var inside: Inside
-        /// What the shape spans in voxel indices.
+        /// The extent of the shape in voxel indices.
         var lower: SIMD3<Double>
         var upper: SIMD3<Double>
         /// The slice of a flat region.
@@ -58,7 +58,7 @@ enum RegionPlacement {
             }
         }
 
-        /// The voxels that may be inside; nil for none.
+        /// The voxels that may be inside; nil if there are none.
         func candidates(in shape: VolumeShape) -> VoxelBox? {
             var box = VoxelBox(all: shape)
             for axis in 0..<3 {
@@ -83,13 +83,13 @@ enum RegionPlacement {
 
     /// Points of a plane: whole steps of `spacing` mm from the region's centre along its two axes.
     struct Samples: Sendable {
-        /// More is refused: 64 MiB.
+        /// A larger number is refused: 64 MiB.
         static let largestCount = 1 << 24
 
         var frame: PlaneFrame
         var outline: FlatOutline
         var spacing: Double
-        /// First steps, and the numbers of columns and rows.
+        /// The first steps, and the numbers of columns and rows.
         var first: SIMD2<Int>
         var columns: Int
         var rows: Int
@@ -113,7 +113,7 @@ enum RegionPlacement {
         }
     }
 
-    /// 4 bytes for every sample or every voxel that may be one.
+    /// 4 bytes for every sample or every candidate voxel.
     func bytes(in shape: VolumeShape) -> Int {
         switch self {
         case .samples(let samples): samples.columns * samples.rows * 4

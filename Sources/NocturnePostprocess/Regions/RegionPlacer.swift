@@ -1,6 +1,6 @@
 import NocturneCore
 
-/// Lays regions on one grid.
+/// Places regions on one grid.
 struct RegionPlacer {
     let geometry: VolumeGeometry
     private let inverse: Affine
@@ -136,7 +136,7 @@ struct RegionPlacer {
         _ wanted: Int?,
         _ outline: (PlaneFrame) -> FlatOutline
     ) -> RegionPlacement.Grid {
-        // Half way between two slices the later one is taken.
+        // Half way between two slices the later one is used.
         let nearest = (inverse(center)[axis] + 0.5).rounded(.down)
         let index = wanted ?? Int(max(-1e9, min(1e9, nearest)))
         let others = (0..<3).filter { $0 != axis }
@@ -160,8 +160,8 @@ struct RegionPlacer {
         return .init(inside: .flat(frame, border), lower: lower, upper: upper, slice: (axis, index))
     }
 
-    /// The first axis is `right` laid into the plane, or the x axis of the region's space, or its y axis where the normal
-    /// is within about 26 degrees of x. The second one is the normal times the first.
+    /// The first axis is `right` projected into the plane, or the x axis of the region's space, or its y axis if the
+    /// normal is within about 26 degrees of x. The second one is the cross product of the normal and the first.
     private func frame(
         through center: SIMD3<Double>,
         normal: SIMD3<Double>,
@@ -177,7 +177,7 @@ struct RegionPlacer {
             throw RegionProblem(detail: "the first axis is at right angles to the plane")
         }
         let u = inPlane / length(inPlane)
-        // Two mirrored axes are a half turn, so the product is right in both spaces.
+        // Two reversed axes amount to a half turn, so the product is correct in both spaces.
         return PlaneFrame(
             center: point.map { center - n * dot(center - $0, n) } ?? center,
             right: u,

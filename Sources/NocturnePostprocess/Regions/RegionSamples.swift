@@ -2,14 +2,14 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneSystem
 
-/// The intensities of a region, in the rows of the smallest box around it; not a number where there is no sample.
+/// The intensities of a region, in the rows of the smallest box around it; NaN where there is no sample.
 struct RegionSamples: Sendable {
     private let values: FrozenVoxels<Float>
     private let columns: Int
     private let rows: Int
-    /// Samples in the shape and in the volume.
+    /// Number of samples in the shape and in the volume.
     let count: Int
-    /// Samples in the shape, beyond the outermost voxel centres.
+    /// Number of samples in the shape but beyond the outermost voxel centres.
     let outside: Int
 
     /// The voxels of the grid inside a shape.
@@ -63,7 +63,7 @@ struct RegionSamples: Sendable {
         }
     }
 
-    /// - Parameter fill: writes the samples of a row, and counts those inside and those beyond the volume.
+    /// - Parameter fill: writes the samples of a row, and counts those inside and those outside the volume.
     private init(
         columns: Int,
         rows: Int,
@@ -128,7 +128,7 @@ struct RegionSamples: Sendable {
     }
 }
 
-/// Between voxel centres; nil beyond the outermost ones by more than 1e-9 of a step.
+/// Interpolates between voxel centres; nil more than 1e-9 of a step beyond the outermost ones.
 private func trilinear(_ voxels: UnsafePointer<Float>, _ shape: VolumeShape, _ index: SIMD3<Double>) -> Double? {
     var (base, share) = (SIMD3<Int>(0, 0, 0), SIMD3<Double>.zero)
     for axis in 0..<3 {
@@ -146,7 +146,7 @@ private func trilinear(_ voxels: UnsafePointer<Float>, _ shape: VolumeShape, _ i
             weight *= isFar ? share[axis] : 1 - share[axis]
             if isFar { offset[axis] += 1 }
         }
-        // Also keeps a grid of one slice from being read behind its end.
+        // This also prevents reading beyond the end of a grid of one slice.
         if weight == 0 { continue }
         sum += weight * Double(voxels[shape.offset(offset.x, offset.y, offset.z)])
     }

@@ -9,7 +9,7 @@
 
 namespace cdicom {
 
-/// The bytes of a data set, wherever they are stored. Only what is asked for is read.
+/// The bytes of a data set, wherever they are stored. Only the requested bytes are read.
 class Bytes {
   public:
     virtual ~Bytes() = default;
@@ -19,7 +19,7 @@ class Bytes {
     virtual const uint8_t *view(uint64_t at, size_t count) = 0;
     /// Copies `count` bytes from `at`. False when they do not exist.
     virtual bool copy(uint64_t at, size_t count, void *target) = 0;
-    /// How many bytes there are from `at` on.
+    /// The number of bytes from `at` on.
     virtual uint64_t left(uint64_t at) = 0;
 };
 
@@ -56,16 +56,16 @@ class MemoryBytes : public Bytes {
 /// A raw deflate stream (RFC 1951) in a file. Defined in inflate.cpp.
 class InflateStream;
 
-/// The deflated rest of a file, inflated as far as it is asked for.
+/// The deflated remaining part of a file, inflated as far as requested.
 class InflatedBytes : public Bytes {
   public:
-    /// From byte `start` of the file on.
+    /// Starts at byte `start` of the file.
     InflatedBytes(std::unique_ptr<FileBytes> file, uint64_t start);
     ~InflatedBytes() override;
-    /// Whether more was asked for than any slice needs.
+    /// Whether more was requested than any slice needs.
     bool too_large() const { return too_large_; }
-    /// Inflates the rest. Whether it ends, or is damaged, before the last block: what has been inflated may then be wrong
-    /// in its last bytes, since the stream reads one zero byte behind the end of the file.
+    /// Inflates the remaining part. Returns whether it ends, or is damaged, before the last block: the last bytes that
+    /// were inflated may then be wrong, because the stream reads one zero byte after the end of the file.
     bool is_cut();
 
     bool has(uint64_t at, uint64_t count) override;

@@ -8,16 +8,16 @@
 
 namespace cdicom {
 
-/// The most items that are kept of one sequence: frames, of which a series of images has a tenth of that.
+/// The maximum number of items kept of one sequence, such as frames; a series of images has a tenth of that.
 const size_t most_items = size_t(1) << 18;
 
-/// One value as stored, with what is needed to understand it.
+/// One value as stored, with the information needed to interpret it.
 struct Value {
     char vr[2] = {'U', 'N'};
     bool big = false;
     std::string bytes;
 
-    /// Without the padding of the standard.
+    /// Without the padding defined by the standard.
     std::string text() const;
     /// All of its numbers; empty when one of them is not a finite number.
     std::vector<double> numbers() const;
@@ -30,7 +30,7 @@ struct Node {
 
     const Value *find(uint32_t tag) const;
     std::string text(uint32_t tag) const;
-    /// `count` finite numbers. The element must hold exactly these unless more are allowed.
+    /// Reads `count` finite numbers. The element must contain exactly these unless more are allowed.
     bool numbers(uint32_t tag, double *values, size_t count, bool more_allowed = false) const;
     bool integer(uint32_t tag, int64_t &value) const;
     /// The first item of a sequence.
@@ -47,11 +47,11 @@ struct PixelElement {
     Kind kind = none;
     bool encapsulated = false;
     bool big = false;
-    /// Whether the cells lie in 16-bit words (OW), which matters to cells of 8 bits in big endian.
+    /// Whether the cells are stored in 16-bit words (OW), which matters for cells of 8 bits in big endian.
     bool in_words = false;
-    /// Native: the place, and the length as stated.
+    /// Native: the position, and the length as stated.
     Piece native;
-    /// Encapsulated: the fragments behind the offset table.
+    /// Encapsulated: the fragments after the offset table.
     std::vector<Piece> fragments;
     std::vector<uint64_t> offsets;
     /// The first fragment of each frame, once that is known.
@@ -59,31 +59,31 @@ struct PixelElement {
     std::vector<std::string> notes;
 };
 
-/// What is known of an object without its pixels.
+/// The data of an object without its pixels.
 struct Object {
     Node meta, set;
     PixelElement pixels;
-    /// What holds the bytes that `pixels` points into.
+    /// The source of the bytes that `pixels` refers to.
     std::unique_ptr<Bytes> bytes;
     int64_t file_size = 0;
-    /// As stated; `syntax` is null for one that is not known.
+    /// As stated; `syntax` is null for an unknown one.
     std::string syntax_uid;
     const TransferSyntax *syntax = nullptr;
 };
 
-/// Reads what lies before the pixels, and where they are. The functional groups of frames are kept with `with_frames`,
-/// the fragments of compressed pixels are found without.
+/// Reads everything before the pixels, and locates the pixels. The functional groups of frames are kept with
+/// `with_frames`, the fragments of compressed pixels are located without it.
 ///
-/// CDICOM_NOT_UNDERSTOOD for a file that DCMTK should read; what `object` holds then is of no use but for `file_size`.
+/// Returns CDICOM_NOT_UNDERSTOOD for a file that DCMTK should read; only `file_size` of `object` is then valid.
 cdicom_code read_object(const char *path, bool with_frames, Object &object, cdicom_error *error);
 
-/// The representation of an element that is kept; null for all others.
+/// The representation of an element that is stored; null for all others.
 const char *kept_representation(uint32_t tag);
 
 /// Fills the caller's header from an object.
 void fill_header(const Object &object, cdicom_header &header);
 
-/// The frames of a multi-frame object, to be given to free(); none of any other.
+/// The frames of a multi-frame object, which the caller must pass to free(); none of any other object.
 cdicom_code take_frames(const Node &set, cdicom_frame **frames, size_t *count, cdicom_error *error);
 
 }  // namespace cdicom

@@ -7,7 +7,7 @@
 
 namespace cdicom {
 
-/// How the samples of every frame of an object lie, as its header says.
+/// The layout of the samples of every frame of an object, according to its header.
 struct Layout {
     uint64_t rows = 0, columns = 0, samples = 1, frames = 1;
     unsigned allocated = 0, stored = 0, high = 0;
@@ -18,15 +18,15 @@ struct Layout {
     bool is_halved() const { return photometric == "YBR_FULL_422" || photometric == "YBR_PARTIAL_422"; }
 };
 
-/// The samples of one frame, those of a pixel side by side.
+/// The samples of one frame, with those of a pixel adjacent.
 struct Samples {
     enum Kind { none, u8, u16, u32, i32, f32, f64 };
 
     Kind kind = none;
     uint64_t per_pixel = 1;
-    /// Whether YBR was made RGB by the decoder.
+    /// Whether the decoder has converted YBR to RGB.
     bool is_rgb = false;
-    /// In words of eight bytes, so that cells of any kind are aligned.
+    /// Stored as words of eight bytes, so that cells of any type are aligned.
     std::vector<uint64_t> storage;
 
     template <typename T>
@@ -37,7 +37,7 @@ struct Samples {
     const T *as() const {
         return reinterpret_cast<const T *>(storage.data());
     }
-    /// Room for so many bytes of cells, all zero.
+    /// Allocates this number of bytes for cells, all zero.
     void allocate(Kind kind_of_cells, uint64_t bytes) {
         kind = kind_of_cells;
         storage.assign(static_cast<size_t>(bytes / 8 + 1), 0);
@@ -47,7 +47,7 @@ struct Samples {
 /// The layout that the header states, checked.
 cdicom_code read_layout(const Object &object, Layout &layout, cdicom_error *error);
 
-/// Reads one frame of pixels that are not compressed. Oddities that were overcome go to `notes`.
+/// Reads one frame of uncompressed pixels. Irregularities that could be handled are added to `notes`.
 cdicom_code read_native_frame(Object &object, const Layout &layout, uint32_t frame, Samples &samples,
                               std::vector<std::string> &notes, cdicom_error *error);
 
@@ -55,11 +55,11 @@ cdicom_code read_native_frame(Object &object, const Layout &layout, uint32_t fra
 cdicom_code read_stream(Object &object, const Layout &layout, uint32_t frame, std::vector<uint8_t> &stream,
                         std::vector<std::string> &notes, cdicom_error *error);
 
-/// DCMTK's own RLE decoder takes a stream that ends early for a picture with a blank rest; here that is an error.
+/// DCMTK's own RLE decoder accepts a truncated stream as an image whose remaining part is blank; here it is an error.
 cdicom_code decode_rle(const std::vector<uint8_t> &stream, const Layout &layout, Samples &samples,
                        cdicom_error *error);
 
-/// Adds a note that is not there yet.
+/// Adds a note unless it already exists.
 void note_once(std::vector<std::string> &notes, const std::string &note);
 
 /// A table of a header (modality or palette): the first stored value, and the entries.
@@ -74,10 +74,10 @@ struct Table {
     }
 };
 
-/// False when the table is missing or not usable. `descriptor` and `data` are the tags of its two elements.
+/// False when the table is missing or unusable. `descriptor` and `data` are the tags of its two elements.
 bool read_table(const Node &node, uint32_t descriptor, uint32_t data, bool is_signed, Table &table);
 
-/// A stored value: the stored bits alone, the highest of them the sign.
+/// A stored value: only the stored bits, the highest of which is the sign.
 struct Bits {
     unsigned shift;
     uint32_t mask, sign;

@@ -5,10 +5,10 @@
 
 namespace cdicom {
 
-/// How the pixels of a transfer syntax are compressed, as far as there is a decoder.
+/// The compression of the pixels in a transfer syntax, as far as there is a decoder.
 enum class Compression { none, rle, jpeg, jpeg_ls, jpeg2000, other };
 
-/// What a transfer syntax says of a file (DICOM PS3.5, Annex A; PS3.6, Table A-1).
+/// The properties of a transfer syntax (DICOM PS3.5, Annex A; PS3.6, Table A-1).
 struct TransferSyntax {
     const char *uid;
     bool is_explicit, is_big_endian, is_deflated;
@@ -17,7 +17,7 @@ struct TransferSyntax {
     bool is_encapsulated() const { return compression != Compression::none; }
 };
 
-/// Null for a UID that is not in the table: those that DCMTK 3.6.7 knows.
+/// Null for a UID that is not in the table, which contains those that DCMTK 3.6.7 supports.
 const TransferSyntax *find_syntax(const std::string &uid);
 
 }  // namespace cdicom

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-/// The tags that are read, by their keywords in DICOM PS3.6 (those of Siemens' private elements: by the vendor's
+/// The tags that are read, named by their keywords in DICOM PS3.6 (those of Siemens' private elements: by the vendor's
 /// names).
 namespace cdicom::tag {
 
@@ -41,7 +41,7 @@ constexpr uint32_t MRImageFrameTypeSequence = 0x00189226;
 constexpr uint32_t CTImageFrameTypeSequence = 0x00189329;
 constexpr uint32_t PETFrameAcquisitionSequence = 0x00189732;
 
-// Siemens: the private block of group 0019, and the three that a header of the scanner (CSA) may take in group 0029.
+// Siemens: the private block of group 0019, and the three blocks that a scanner header (CSA) may occupy in group 0029.
 constexpr uint32_t PrivateCreator0019 = 0x00190010;
 constexpr uint32_t SiemensNumberOfImagesInMosaic = 0x0019100A;
 constexpr uint32_t SiemensBValue = 0x0019100C;

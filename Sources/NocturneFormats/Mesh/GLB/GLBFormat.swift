@@ -4,9 +4,10 @@ public import NocturneCore
 /// Binary glTF 2.0: the surfaces of all labels as one coloured scene, `labels.glb`.
 ///
 /// Every label is one node with one mesh and one material, all named after it. Positions are float32 millimetres in the
-/// patient frame, exactly as they are in the other formats; `asset.extras` states `SPACE` and `UNIT`. glTF itself is in metres
-/// with +Y up, +Z to the front and +X to the left: the root node `patient` holds the matrix that turns and scales the
-/// patient frame so, and every viewer applies it. Colours are given as sRGB and stored linear, as glTF wants them.
+/// patient coordinate system, exactly as in the other formats; `asset.extras` states `SPACE` and `UNIT`. glTF itself
+/// uses metres with +Y up, +Z to the front and +X to the left: the matrix of the root node `patient` rotates and scales
+/// the patient coordinates accordingly, and every viewer applies it. Colours are given as sRGB and stored linear, as
+/// glTF requires.
 public struct GLBFormat: MeshFormat {
     public init() {}
 
@@ -37,7 +38,7 @@ enum GLBContainer {
     static let documentChunk: UInt32 = 0x4E4F_534A
     /// "BIN"
     static let binaryChunk: UInt32 = 0x004E_4942
-    /// The header and the head of a chunk.
+    /// The header of the file and the header of one chunk.
     static let headerBytes = 12
     static let chunkHeadBytes = 8
 }

@@ -2,17 +2,17 @@ import Foundation
 import NocturneCore
 import NocturneSystem
 
-/// Reads surfaces from a scene as ``GLBWriter`` writes it; other scenes are refused where they differ.
+/// Reads surfaces from a scene in the form written by ``GLBWriter``; scenes with a different structure are refused.
 ///
-/// Only the document and the surface that is asked for are held in memory, and all lengths are checked against the size
-/// of the file before anything is allocated.
+/// Only the document and the requested surface are held in memory, and all lengths are checked against the size of the
+/// file before anything is allocated.
 struct GLBReader: ~Copyable {
     private let input: MeshInput
     private let document: GLTFDocument
-    /// The place of the binary chunk's content in the file.
+    /// The byte range of the binary chunk's content in the file.
     private let binary: Range<Int>
 
-    /// A document of this size describes some hundred thousand surfaces.
+    /// A document of this size describes several hundred thousand surfaces.
     private static let largestDocument = 64 << 20
 
     init(_ path: String) throws(MeshFileError) {
@@ -61,9 +61,9 @@ struct GLBReader: ~Copyable {
 
     private func invalid(_ detail: String) -> MeshFileError { Self.invalid(input.path, detail) }
 
-    /// The surface of the node with this name, turned to RAS+.
-    /// - Throws: ``MeshFileErrorCode/invalidMesh`` when there is none, or when it is not made of float32 positions and
-    ///   uint32 indices in millimetres.
+    /// The surface of the node with this name, converted to RAS+.
+    /// - Throws: ``MeshFileErrorCode/invalidMesh`` when there is none, or when it does not consist of float32 positions
+    ///   and uint32 indices in millimetres.
     func surface(named name: String) throws(MeshFileError) -> MeshFileContents {
         guard let node = document.nodes.first(where: { $0.name == name && $0.mesh != nil }), let index = node.mesh,
             document.meshes.indices.contains(index), document.meshes[index].primitives.count == 1
@@ -80,7 +80,7 @@ struct GLBReader: ~Copyable {
         var mesh = SurfaceMesh()
         mesh.vertices.reserveCapacity(vertices.count / 12)
         for offset in stride(from: 0, to: vertices.count, by: 12) {
-            // Adding zero turns -0 into 0.
+            // Adding zero converts -0 to 0.
             let place = (frame ?? .lps).converted(vertices.vector(at: offset)) + SIMD3<Float>(repeating: 0)
             guard place.isFinite else { throw invalid("a corner of \(name) is not finite") }
             mesh.vertices.append(place)

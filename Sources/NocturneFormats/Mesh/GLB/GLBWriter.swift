@@ -6,8 +6,8 @@ import NocturneSystem
     internal import Glibc
 #endif
 
-/// Writes a scene surface by surface: the binary chunk goes to a file of its own first, since the document that comes
-/// before it states sizes and bounds that are known only at the end. No more than one surface is in memory.
+/// Writes a scene surface by surface. The binary chunk is first written to a separate file, because the document that
+/// precedes it contains sizes and bounds that are known only at the end. At most one surface is in memory.
 final class GLBWriter: MeshWriter {
     static let fileName = "labels.glb"
 
@@ -19,7 +19,7 @@ final class GLBWriter: MeshWriter {
     private var binaryBytes = 0
     private var parts: [Part] = []
 
-    /// What the document says of a surface.
+    /// The description of a surface in the document.
     private struct Part {
         let name: String
         let color: SIMD3<UInt8>
@@ -102,7 +102,7 @@ final class GLBWriter: MeshWriter {
         FileSystem.remove(binaryPath)
     }
 
-    /// The fields for lengths have 32 bits.
+    /// The length fields have 32 bits.
     private func check(byteCount: Int) throws(MeshFileError) {
         guard byteCount <= Int(UInt32.max) else {
             throw invalid("the scene takes \(byteCount) bytes, more than the 4 GiB of a binary glTF file")
@@ -113,7 +113,7 @@ final class GLBWriter: MeshWriter {
         MeshFileError(.invalidMesh, path: path, "cannot be written: \(detail)")
     }
 
-    /// Two buffer views and accessors a surface: its positions, then its indices.
+    /// Two buffer views and accessors per surface: its positions, then its indices.
     private func document() -> GLTFDocument {
         var document = GLTFDocument()
         document.asset.extras = .init(space: frame.rawValue.uppercased(), unit: "mm")
@@ -164,9 +164,9 @@ final class GLBWriter: MeshWriter {
     }
 }
 
-/// Between the sRGB of label colours and the linear components of materials.
+/// Conversion between the sRGB of label colours and the linear components of materials.
 enum LinearColor {
-    /// Red, green, blue and alpha, to six digits: the same text with every mathematics library.
+    /// Red, green, blue and alpha, rounded to six digits: the same text with every mathematics library.
     static func components(_ color: SIMD3<UInt8>) -> [Double] {
         [color.x, color.y, color.z].map { byte in
             let value = Double(byte) / 255
@@ -175,7 +175,7 @@ enum LinearColor {
         } + [1]
     }
 
-    /// The nearest colour; nil for components that are none.
+    /// The nearest colour; nil for invalid components.
     static func color(_ components: [Double]) -> SIMD3<UInt8>? {
         guard components.count == 4, components.allSatisfy({ (0...1).contains($0) }) else { return nil }
         let bytes = components.prefix(3).map { linear in

@@ -1,9 +1,9 @@
 import NocturneCore
 
-/// The parts of a glTF 2.0 document that Nocturne writes, and reads back.
+/// The parts of a glTF 2.0 document that Nocturne writes and reads.
 struct GLTFDocument: Codable {
     struct Asset: Codable {
-        /// Of the patient frame in which positions are stored.
+        /// States the patient coordinate system of the stored positions.
         struct Extras: Codable {
             var space: String
             var unit: String
@@ -96,8 +96,8 @@ struct GLTFDocument: Codable {
 }
 
 extension PatientFrame {
-    /// From millimetres in this frame to glTF: metres, x to the patient's left, y to the head, z to the front. A rotation
-    /// and a scale, so corners stay counter-clockwise. Column by column.
+    /// From millimetres in this coordinate system to glTF: metres, x to the patient's left, y to the head, z to the
+    /// front. A rotation and a scale, so corners stay counter-clockwise. Column by column.
     var sceneMatrix: [Double] {
         let metres = 0.001
         let (left, front) = self == .lps ? (metres, -metres) : (-metres, metres)
