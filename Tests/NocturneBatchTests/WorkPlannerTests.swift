@@ -68,7 +68,7 @@ struct WorkPlannerTests {
             fingerprint: item.fingerprint.hex,
             state: state,
             reason: nil,
-            crashes: deaths,
+            crashes: crashes,
             notes: []
         )
     }
@@ -103,7 +103,7 @@ struct WorkPlannerTests {
     ) {
         let item = item("k", name: "n")
         let planner = WorkPlanner(retryFailed: retry)
-        let journaled = known(item, before, crashes: deaths)
+        let journaled = known(item, before, crashes: crashes)
         let found = CrashRecoveryStateMachine.requeued([journaled], crash: death).first ?? journaled
         let decision = planner.decide([item], known: ["k": found], foreign: []) { _ in true }[0]
         #expect(decision.entry.state == after)
