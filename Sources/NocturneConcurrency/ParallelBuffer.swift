@@ -8,14 +8,16 @@ package import NocturneSystem
 /// written by at most one body, and no body reads what another one writes. Create it with `withParallelBuffer` around
 /// the loop; never store it.
 @usableFromInline
-package struct ParallelBuffer<Element>: @unchecked Sendable {
+package struct ParallelBuffer<Element: ~Copyable>: @unchecked Sendable {
     // Unchecked: see the three rules above.
     @usableFromInline
     package let base: UnsafeMutablePointer<Element>
 
     @inlinable
     package init(_ base: UnsafeMutablePointer<Element>) { self.base = base }
+}
 
+extension ParallelBuffer {
     @inlinable
     package subscript(index: Int) -> Element {
         get { base[index] }

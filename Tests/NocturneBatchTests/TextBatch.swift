@@ -20,7 +20,7 @@ struct TextBatch {
     /// The same batch in a run of its own.
     func again() -> TextBatch { TextBatch(folder) }
 
-    var output: OutputFolder { OutputFolder(folder("out").path) }
+    var output: OutputFolder { OutputFolder(folder.path + "/out") }
 
     func write(_ name: String, _ text: String) throws {
         try text.write(to: folder("in").appendingPathComponent(name + ".txt"), atomically: true, encoding: .utf8)
@@ -46,7 +46,7 @@ struct TextBatch {
             version: "test",
             models: [],
             options: [:],
-            inputs: [folder("in").path],
+            inputs: [folder.path + "/in"],
             include: [],
             exclude: [],
             modelPaths: []

@@ -20,13 +20,14 @@ struct RunLimits: Codable, Sendable {
     /// Those that an earlier engine of this run has recorded, or new ones.
     /// - Throws: ``JournalError``.
     init(_ options: BatchOptions, _ journal: Journal, time: any TimeSource = SystemTime()) async throws(JournalError) {
-        if options.supervision.previousCrash != nil, options.supervision.supervisor != nil,
-            let recorded = try await journal.value(of: .runLimits), recorded.supervisor == options.supervision.supervisor
+        let current = options.supervision.supervisor
+        if options.supervision.previousCrash != nil, current != nil,
+            let recorded = try await journal.value(of: .runLimits), recorded.supervisor == current
         {
             self = recorded
             return
         }
-        supervisor = options.supervision.supervisor
+        supervisor = current
         memoryBytes = options.resources.memoryBytes ?? MemoryBudget.defaultTotal(MemoryReading.take())
         deadline = options.rules.watch == nil ? options.rules.hours.deadline(after: time.wallClock.seconds) : nil
         if supervisor != nil { try await journal.set(.runLimits, to: self) }

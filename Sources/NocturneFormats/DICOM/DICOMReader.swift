@@ -74,10 +74,8 @@ public enum DICOMReader {
         let runs = SliceRun.runs(of: slices)
         let oddities = Mutex<[String: Set<String>]>([:])
         let fault = Mutex<(slice: Int, error: DICOMReadError)?>(nil)
-        try buffer.withUnsafeMutableBufferPointer { (voxels) throws(CancelledError) in
-            // Safe despite the keyword: each run writes only its own slices, and forEach returns before the pointer
-            // becomes invalid.
-            nonisolated(unsafe) let voxels = voxels
+        // Each run writes its own slices alone.
+        try buffer.withParallelBuffer { (voxels) throws(CancelledError) in
             try scope.forEach(runs.count) { index in
                 let run = runs[index]
                 // Lower slices are still read after an error, so that the reported error does not depend on threads.
@@ -88,7 +86,8 @@ public enum DICOMReader {
                     for slice in run.slices {
                         if scope.flag.isCancelled { return }
                         let place = UnsafeMutableBufferPointer(
-                            rebasing: voxels[k * shape.sliceCount..<(k + 1) * shape.sliceCount]
+                            start: voxels + k * shape.sliceCount,
+                            count: shape.sliceCount
                         )
                         try decoder.read(slice, into: place)
                         k += 1

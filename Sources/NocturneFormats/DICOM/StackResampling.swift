@@ -15,16 +15,16 @@ struct StackResampling {
         let shape = correction.geometry.shape
         let fill = try least(stored, scope: scope)
         var result = try VoxelBuffer<Float>(count: shape.count)
-        try stored.withUnsafeBufferPointer { stored in
-            try result.withUnsafeMutableBufferPointer { result in
-                // Safe despite the keyword: each index writes only its own plane, and forEach returns before the
-                // pointers become invalid.
-                nonisolated(unsafe) let (stored, result) = (stored, result)
+        // Each index writes its own plane alone.
+        try stored.withParallelReader { source in
+            try result.withParallelBuffer { result in
                 try scope.forEach(shape.z) { k in
-                    let plane = UnsafeMutableBufferPointer(
-                        rebasing: result[k * shape.sliceCount..<(k + 1) * shape.sliceCount]
+                    make(
+                        k,
+                        from: UnsafeBufferPointer(start: source.base, count: stored.count),
+                        fill: fill,
+                        into: UnsafeMutableBufferPointer(start: result + k * shape.sliceCount, count: shape.sliceCount)
                     )
-                    make(k, from: stored, fill: fill, into: plane)
                 }
             }
         }
@@ -34,13 +34,9 @@ struct StackResampling {
     /// The smallest value: air in CT, no signal in MR.
     private func least(_ stored: FrozenVoxels<Float>, scope: ComputeScope) throws -> Float {
         let shape = correction.storedShape
-        var leasts = [Float](repeating: .infinity, count: shape.z)
-        try stored.withUnsafeBufferPointer { stored in
-            try leasts.withUnsafeMutableBufferPointer { leasts in
-                nonisolated(unsafe) let (stored, leasts) = (stored, leasts)
-                try scope.forEach(shape.z) { k in
-                    leasts[k] = stored[k * shape.sliceCount..<(k + 1) * shape.sliceCount].min() ?? 0
-                }
+        let leasts = try stored.withParallelReader { stored in
+            try scope.map(shape.z) { k in
+                UnsafeBufferPointer(start: stored + k * shape.sliceCount, count: shape.sliceCount).min() ?? 0
             }
         }
         let least = leasts.min() ?? 0

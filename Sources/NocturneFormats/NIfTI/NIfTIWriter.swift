@@ -183,8 +183,7 @@ public enum NIfTIWriter {
         } catch {
             throw NIfTIError(.outOfMemory, path: path, "\(error)")
         }
-        try largest.withUnsafeMutableBufferPointer { (target) throws(CancelledError) in
-            nonisolated(unsafe) let parts = target
+        try largest.withParallelBuffer { (parts) throws(CancelledError) in
             try scope.forEachRange(of: count, by: stride) { range in
                 var part: UInt16 = 0
                 labels.voxels.withUnsafeBufferPointer { for index in range { part = max(part, $0[index]) } }

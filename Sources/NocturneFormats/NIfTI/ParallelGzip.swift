@@ -56,12 +56,12 @@ struct ParallelGzip {
             let isLastWave = first + wave.count == chunks
             // One thread writes the previous group of chunks, while the others compress.
             try withUnsafeMutablePointer(to: &output) { output throws(CancelledError) in
-                nonisolated(unsafe) let output = output
+                let output = ParallelBuffer(output)
                 try withUnsafeMutablePointer(to: &fault) { fault throws(CancelledError) in
-                    nonisolated(unsafe) let fault = fault
+                    let fault = ParallelBuffer(fault)
                     try scope.forEach(wave.count + 1) { [first, ready] index in
                         if index == 0 {
-                            fault.pointee = write(ready, to: &output.pointee)
+                            fault[0] = write(ready, to: &output.base.pointee)
                         } else if first + index == 1 {
                             wave[0].copy(prefix)
                             wave[0].deflate(VoxelRows.none, isLast: chunks == 1)

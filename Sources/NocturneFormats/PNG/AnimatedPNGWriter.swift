@@ -92,20 +92,16 @@ public struct AnimatedPNGWriter: Sendable {
         _ scope: ComputeScope,
         _ frame: @Sendable (Int) -> [UInt8]
     ) throws -> [[UInt8]] {
-        var results = [Result<[UInt8], PNGError>?](repeating: nil, count: range.count)
-        try results.withUnsafeMutableBufferPointer { results throws(CancelledError) in
-            nonisolated(unsafe) let results = results
-            try scope.forEach(range.count) { place in
-                results[place] = Result { () throws(PNGError) in
-                    let pixels = frame(range.lowerBound + place)
-                    guard pixels.count == width * height else {
-                        throw PNGError(.invalidImage, path: path, "a frame of \(pixels.count) pixels cannot be written")
-                    }
-                    return try packed(pixels, for: path)
+        let results = try scope.map(range.count) { index in
+            Result { () throws(PNGError) in
+                let pixels = frame(range.lowerBound + index)
+                guard pixels.count == width * height else {
+                    throw PNGError(.invalidImage, path: path, "a frame of \(pixels.count) pixels cannot be written")
                 }
+                return try packed(pixels, for: path)
             }
         }
-        return try results.compactMap { try $0?.get() }
+        return try results.map { try $0.get() }
     }
 
     /// A zlib stream of the unfiltered rows: neighbouring palette indices need not be similar colours, and rows repeat

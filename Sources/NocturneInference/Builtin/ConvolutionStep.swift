@@ -114,27 +114,27 @@ struct ConvolutionStep: Step {
                     slope: piece.slope
                 )
             }
-            nonisolated(unsafe) let sources = list
-            nonisolated(unsafe) let added = residual.map { UnsafePointer(run.floats($0) + item * outputCount) }
-            nonisolated(unsafe) let out = run.floats(output) + item * outputCount
-            nonisolated(unsafe) let rows = statistics.map { run.doubles($0.chunks) }
+            let sources = ParallelValue(list)
+            let added = residual.map { ParallelReader(UnsafePointer(run.floats($0) + item * outputCount)) }
+            let out = ParallelBuffer(run.floats(output) + item * outputCount)
+            let rows = statistics.map { ParallelBuffer(run.doubles($0.chunks)) }
             try run.scope.forEach(plan.chunkCount) { chunk in
                 run.scratch.withSlot { scratch in
                     nk_conv_run_chunk(
                         plan.handle,
-                        sources,
-                        Int32(sources.count),
-                        added,
-                        out,
+                        sources.value,
+                        Int32(sources.value.count),
+                        added?.base,
+                        out.base,
                         slope,
-                        rows,
+                        rows?.base,
                         Int32(chunk),
                         scratch
                     )
                 }
             }
             if let statistics, let rows {
-                nk_conv_merge_stats(plan.handle, rows, run.doubles(statistics.merged) + item * 2 * outputShape[1])
+                nk_conv_merge_stats(plan.handle, rows.base, run.doubles(statistics.merged) + item * 2 * outputShape[1])
             }
         }
     }

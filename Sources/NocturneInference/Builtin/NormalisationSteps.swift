@@ -24,20 +24,20 @@ struct ChannelSumsStep: Step {
         let voxels = shape[2...].reduce(1, *)
         let stride = Self.stride(channels)
         for item in 0..<shape[0] {
-            nonisolated(unsafe) let from = run.floats(source) + item * voxels * channels
-            nonisolated(unsafe) let rows = run.doubles(chunks)
+            let from = ParallelBuffer(run.floats(source) + item * voxels * channels)
+            let rows = ParallelBuffer(run.doubles(chunks))
             try run.scope.forEachRange(of: voxels, by: stride) { range in
                 nk_channel_sums(
-                    from + range.lowerBound * channels,
+                    from.base + range.lowerBound * channels,
                     range.count,
                     channels,
-                    rows + range.lowerBound / stride * 2 * channels
+                    rows.base + range.lowerBound / stride * 2 * channels
                 )
             }
             let sums = run.doubles(merged) + item * 2 * channels
             for index in 0..<2 * channels { sums[index] = 0 }
             for chunk in 0..<Self.chunkCount(voxels: voxels, channels: channels) {
-                for index in 0..<2 * channels { sums[index] += rows[chunk * 2 * channels + index] }
+                for index in 0..<2 * channels { sums[index] += rows.base[chunk * 2 * channels + index] }
             }
         }
     }
@@ -125,16 +125,16 @@ struct AffineStep: Step {
         let channels = shape[1]
         let voxels = shape[2...].reduce(1, *)
         for item in 0..<shape[0] {
-            nonisolated(unsafe) let affine = piece.affine.map { run.floats($0) + item * 2 * channels }
-            nonisolated(unsafe) let from = run.floats(piece.stored.buffer) + item * voxels * channels
-            nonisolated(unsafe) let to = run.floats(output) + item * voxels * channels
+            let affine = piece.affine.map { ParallelBuffer(run.floats($0) + item * 2 * channels) }
+            let from = ParallelBuffer(run.floats(piece.stored.buffer) + item * voxels * channels)
+            let to = ParallelBuffer(run.floats(output) + item * voxels * channels)
             try run.forEachPart(of: voxels, cost: channels) { begin, end in
                 nk_affine_rows(
-                    from + begin * channels,
-                    affine,
-                    affine.map { $0 + channels },
+                    from.base + begin * channels,
+                    affine?.base,
+                    affine.map { $0.base + channels },
                     piece.slope,
-                    to + begin * channels,
+                    to.base + begin * channels,
                     end - begin,
                     channels
                 )
@@ -193,16 +193,23 @@ struct SumStep: Step {
                 slope: piece.slope
             )
         }
-        nonisolated(unsafe) let first = operand(a)
-        nonisolated(unsafe) let second = operand(b)
-        nonisolated(unsafe) let to = run.floats(output) + from
+        let first = ParallelValue(operand(a))
+        let second = ParallelValue(operand(b))
+        let to = ParallelBuffer(run.floats(output) + from)
         try run.forEachPart(of: rows, cost: channels) { begin, end in
-            var (x, y) = (first, second)
+            var (x, y) = (first.value, second.value)
             x.data += begin * channels
             y.data += begin * channels
             // With one channel, consecutive rows can be processed as a single row.
             let isFlat = channels == 1 && x.scale == nil && y.scale == nil
-            nk_sum_rows(&x, &y, slope, to + begin * channels, isFlat ? 1 : end - begin, isFlat ? end - begin : channels)
+            nk_sum_rows(
+                &x,
+                &y,
+                slope,
+                to.base + begin * channels,
+                isFlat ? 1 : end - begin,
+                isFlat ? end - begin : channels
+            )
         }
     }
 }

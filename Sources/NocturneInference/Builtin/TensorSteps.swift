@@ -22,10 +22,10 @@ struct UnaryStep: Step {
     var writes: [Int] { [target] }
 
     func run(_ run: PlanRun) throws(CancelledError) {
-        nonisolated(unsafe) let from = run.floats(source)
-        nonisolated(unsafe) let to = run.floats(target)
+        let from = ParallelBuffer(run.floats(source))
+        let to = ParallelBuffer(run.floats(target))
         try run.forEachPart(of: count, cost: 4) { begin, end in
-            nk_unary(function.kind, from + begin, to + begin, end - begin, function.first, function.second)
+            nk_unary(function.kind, from.base + begin, to.base + begin, end - begin, function.first, function.second)
         }
     }
 }
@@ -65,11 +65,11 @@ struct BinaryStep: Step {
     var writes: [Int] { [target] }
 
     func run(_ run: PlanRun) throws(CancelledError) {
-        nonisolated(unsafe) let a = run.floats(buffers[0])
-        nonisolated(unsafe) let b = run.floats(buffers[1])
-        nonisolated(unsafe) let to = run.floats(target)
+        let a = ParallelBuffer(run.floats(buffers[0]))
+        let b = ParallelBuffer(run.floats(buffers[1]))
+        let to = ParallelBuffer(run.floats(target))
         try run.forEachPart(of: dims.reduce(1, *), cost: 2) { begin, end in
-            nk_binary(kind, Int32(dims.count), dims, a, strides[0], b, strides[1], to, begin, end)
+            nk_binary(kind, Int32(dims.count), dims, a.base, strides[0], b.base, strides[1], to.base, begin, end)
         }
     }
 }
@@ -138,12 +138,12 @@ struct RowsStep: Step {
     var writes: [Int] { [target] }
 
     func run(_ run: PlanRun) throws(CancelledError) {
-        nonisolated(unsafe) let from = run.floats(source)
-        nonisolated(unsafe) let to = run.floats(target)
+        let from = ParallelBuffer(run.floats(source))
+        let to = ParallelBuffer(run.floats(target))
         try run.forEachPart(of: outer, cost: 4 * n * inner) { begin, end in
             switch function {
-            case .reduce(let kind): nk_reduce(kind, from, to, n, inner, begin, end)
-            case .softmax(let logarithm): nk_softmax(from, to, n, inner, logarithm ? 1 : 0, begin, end)
+            case .reduce(let kind): nk_reduce(kind, from.base, to.base, n, inner, begin, end)
+            case .softmax(let logarithm): nk_softmax(from.base, to.base, n, inner, logarithm ? 1 : 0, begin, end)
             }
         }
     }
@@ -191,9 +191,9 @@ struct ProductStep: Step {
     var writes: [Int] { [target] }
 
     func run(_ run: PlanRun) throws(CancelledError) {
-        nonisolated(unsafe) let left = run.floats(a)
-        nonisolated(unsafe) let right = run.floats(b)
-        nonisolated(unsafe) let to = run.floats(target)
+        let left = ParallelBuffer(run.floats(a))
+        let right = ParallelBuffer(run.floats(b))
+        let to = ParallelBuffer(run.floats(target))
         let (blockM, blockN) = (128, 256)
         let (rows, columns) = ((m + blockM - 1) / blockM, (n + blockN - 1) / blockN)
         let (lda, ldb) = (parameters.transposeA ? m : k, parameters.transposeB ? k : n)
@@ -207,12 +207,12 @@ struct ProductStep: Step {
                 min(blockN, n - column),
                 k,
                 parameters.alpha,
-                left + start.0 + (parameters.transposeA ? row : row * k),
+                left.base + start.0 + (parameters.transposeA ? row : row * k),
                 lda,
-                right + start.1 + (parameters.transposeB ? column * k : column),
+                right.base + start.1 + (parameters.transposeB ? column * k : column),
                 ldb,
                 0,
-                to + (index / (rows * columns)) * m * n + row * n + column,
+                to.base + (index / (rows * columns)) * m * n + row * n + column,
                 n
             )
         }

@@ -62,17 +62,17 @@ struct MoveStep: Step {
     var writes: [Int] { [target] }
 
     func run(_ run: PlanRun) throws(CancelledError) {
-        nonisolated(unsafe) let from = UnsafePointer(run.floats(source) + sourceOffset)
-        nonisolated(unsafe) let to = run.floats(target) + targetOffset
+        let from = ParallelReader(UnsafePointer(run.floats(source) + sourceOffset))
+        let to = ParallelBuffer(run.floats(target) + targetOffset)
         try run.forEachPart(of: dims.reduce(1, *), cost: 2) { begin, end in
             withTables(tables[...], []) { pointers in
                 nk_move(
                     Int32(dims.count),
                     dims,
-                    from,
+                    from.base,
                     sourceStrides,
                     pointers,
-                    to,
+                    to.base,
                     targetStrides,
                     fill,
                     begin,
@@ -111,10 +111,10 @@ struct TransposeStep: Step {
 
     func run(_ run: PlanRun) throws(CancelledError) {
         for item in 0..<batch {
-            nonisolated(unsafe) let from = run.floats(source) + item * rows * columns
-            nonisolated(unsafe) let to = run.floats(target) + item * rows * columns
+            let from = ParallelBuffer(run.floats(source) + item * rows * columns)
+            let to = ParallelBuffer(run.floats(target) + item * rows * columns)
             try run.forEachPart(of: rows, cost: 2 * columns) { begin, end in
-                nk_transpose(from, to, rows, columns, begin, end)
+                nk_transpose(from.base, to.base, rows, columns, begin, end)
             }
         }
     }
@@ -162,11 +162,11 @@ struct PoolStep: Step {
         let rows = Int(desc.out.0) * Int(desc.out.1)
         let taps = Int(desc.kernel.0) * Int(desc.kernel.1) * Int(desc.kernel.2)
         for item in 0..<batch {
-            nonisolated(unsafe) let from = run.floats(source) + item * inputCount
-            nonisolated(unsafe) let to = run.floats(target) + item * outputCount
+            let from = ParallelBuffer(run.floats(source) + item * inputCount)
+            let to = ParallelBuffer(run.floats(target) + item * outputCount)
             try run.forEachPart(of: rows, cost: Int(desc.out.2) * Int(desc.channels) * (taps + 1)) { begin, end in
                 var desc = desc
-                nk_pool(&desc, from, to, begin, end)
+                nk_pool(&desc, from.base, to.base, begin, end)
             }
         }
     }
@@ -203,8 +203,8 @@ struct InterpolationStep: Step {
             input.reduce(channels) { $0 * Int($1) }, output.reduce(channels) { $0 * Int($1) }
         )
         for item in 0..<batch {
-            nonisolated(unsafe) let from = run.floats(source) + item * inputCount
-            nonisolated(unsafe) let to = run.floats(target) + item * outputCount
+            let from = ParallelBuffer(run.floats(source) + item * inputCount)
+            let to = ParallelBuffer(run.floats(target) + item * outputCount)
             try run.forEachPart(
                 of: Int(output[0]) * Int(output[1]),
                 cost: Int(output[2]) * channels * 9
@@ -220,7 +220,7 @@ struct InterpolationStep: Step {
                                 high: (h0, h1, h2),
                                 weight: (w0, w1, w2)
                             )
-                            nk_interpolate(&desc, from, to, begin, end)
+                            nk_interpolate(&desc, from.base, to.base, begin, end)
                         }
                     }
                 }

@@ -94,9 +94,8 @@ extension ExistingLabels {
         let shape = volumes[0].geometry.shape
         var buffer = try volumes[0].voxels.mutableCopy()
         for volume in volumes.dropFirst() {
-            try volume.voxels.withUnsafeBufferPointer { source in
-                try buffer.withUnsafeMutableBufferPointer { target in
-                    nonisolated(unsafe) let (source, target) = (source, target)
+            try volume.voxels.withParallelReader { source in
+                try buffer.withParallelBuffer { target in
                     try scope.forEach(shape.z) { k in
                         for voxel in k * shape.sliceCount..<(k + 1) * shape.sliceCount where source[voxel] != 0 {
                             target[voxel] = source[voxel]

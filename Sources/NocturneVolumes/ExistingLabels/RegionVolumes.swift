@@ -81,9 +81,8 @@ struct RegionVolumes {
     private func meets(_ box: Box, _ slices: Range<Int>) throws(CancelledError) -> Bool {
         let size = geometry.shape.sliceCount
         let found = Atomic<Bool>(false)
-        try box.buffer.withUnsafeBufferPointer { (target) throws(CancelledError) in
-            try scratch.buffer.withUnsafeBufferPointer { (source) throws(CancelledError) in
-                nonisolated(unsafe) let (target, source) = (target, source)
+        try box.buffer.withParallelReader { (target) throws(CancelledError) in
+            try scratch.buffer.withParallelReader { (source) throws(CancelledError) in
                 try scope.forEach(slices.count) { index in
                     guard !found.load(ordering: .relaxed) else { return }
                     let start = (slices.lowerBound + index) * size
@@ -100,9 +99,8 @@ struct RegionVolumes {
     /// Leaves the scratch empty.
     private func move(into box: Box, _ slices: Range<Int>) throws(CancelledError) {
         let size = geometry.shape.sliceCount
-        try box.buffer.withUnsafeMutableBufferPointer { (target) throws(CancelledError) in
-            try scratch.buffer.withUnsafeMutableBufferPointer { (source) throws(CancelledError) in
-                nonisolated(unsafe) let (target, source) = (target, source)
+        try box.buffer.withParallelBuffer { (target) throws(CancelledError) in
+            try scratch.buffer.withParallelBuffer { (source) throws(CancelledError) in
                 try scope.forEach(slices.count) { index in
                     let start = (slices.lowerBound + index) * size
                     for voxel in start..<start + size where source[voxel] != 0 {

@@ -95,10 +95,9 @@ enum SegmentationReference {
         for (segment, value) in values { table[Int(segment)] = value }
         var overwritten = [Int](repeating: 0, count: shape.z)
         for mask in read.masks {
-            try mask.voxels.withUnsafeBufferPointer { source in
-                try buffer.withUnsafeMutableBufferPointer { target in
-                    try overwritten.withUnsafeMutableBufferPointer { counts in
-                        nonisolated(unsafe) let (source, target, counts) = (source, target, counts)
+            try mask.voxels.withParallelReader { source in
+                try buffer.withParallelBuffer { target in
+                    try overwritten.withParallelBuffer { counts in
                         let table = table
                         try scope.forEach(shape.z) { k in
                             for voxel in k * shape.sliceCount..<(k + 1) * shape.sliceCount {

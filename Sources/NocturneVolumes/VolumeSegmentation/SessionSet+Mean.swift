@@ -26,9 +26,9 @@ extension SessionSet {
         for session in sessions {
             for axes in passes.flips { try add(session, axes, model, scope) }
         }
-        try sum.withUnsafeMutableBufferPointer { sum in
-            nonisolated(unsafe) let sum = sum
-            try scope.forEachRange(of: sum.count, by: 1 << 16) { range in
+        let count = sum.count
+        try sum.withParallelBuffer { sum in
+            try scope.forEachRange(of: count, by: 1 << 16) { range in
                 for index in range { sum[index] /= Float(runs) }
             }
         }
@@ -36,36 +36,34 @@ extension SessionSet {
 
     private func add(_ session: any NetworkSession, _ axes: [Int], _ model: LevelModel, _ scope: ComputeScope) throws {
         let voxels = model.patch.count
-        try input.withUnsafeBufferPointer { input in
-            try flipped.withUnsafeMutableBufferPointer { flipped in
+        try input.withParallelReader { input in
+            try flipped.withParallelBuffer { flipped in
                 // Every channel is written by one body only.
-                nonisolated(unsafe) let (from, to) = (input, flipped)
                 try scope.forEach(model.settings.inputChannels) { channel in
-                    let range = channel * voxels..<(channel + 1) * voxels
                     MirrorPasses.flip(
-                        UnsafeBufferPointer(rebasing: from[range]),
+                        UnsafeBufferPointer(start: input + channel * voxels, count: voxels),
                         channels: 1,
                         patch: model.patch,
                         along: axes,
-                        into: UnsafeMutableBufferPointer(rebasing: to[range])
+                        into: UnsafeMutableBufferPointer(start: flipped + channel * voxels, count: voxels)
                     )
                 }
+            }
+            try flipped.withUnsafeBufferPointer { flipped in
                 try logits.withUnsafeMutableBufferPointer { logits in
-                    try session.run(input: UnsafeBufferPointer(flipped), output: logits, scope: scope)
+                    try session.run(input: flipped, output: logits, scope: scope)
                 }
             }
         }
-        try logits.withUnsafeBufferPointer { logits in
-            try sum.withUnsafeMutableBufferPointer { sum in
-                nonisolated(unsafe) let (from, to) = (logits, sum)
+        try logits.withParallelReader { logits in
+            try sum.withParallelBuffer { sum in
                 try scope.forEach(model.classes) { output in
-                    let range = output * voxels..<(output + 1) * voxels
                     MirrorPasses.accumulate(
-                        UnsafeBufferPointer(rebasing: from[range]),
+                        UnsafeBufferPointer(start: logits + output * voxels, count: voxels),
                         channels: 1,
                         patch: model.patch,
                         flippedAlong: axes,
-                        into: UnsafeMutableBufferPointer(rebasing: to[range])
+                        into: UnsafeMutableBufferPointer(start: sum + output * voxels, count: voxels)
                     )
                 }
             }

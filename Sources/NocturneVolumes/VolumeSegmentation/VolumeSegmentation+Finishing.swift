@@ -93,8 +93,7 @@ extension VolumeSegmentation {
         if options.labels != nil {
             let wanted = Set(wantedLabels(of: model).map(\.value))
             let shape = labels.geometry.shape
-            try buffer.withUnsafeMutableBufferPointer { voxels in
-                nonisolated(unsafe) let voxels = voxels
+            try buffer.withParallelBuffer { voxels in
                 try scope.forEach(shape.z) { k in
                     for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount
                     where voxels[index] != 0 && !wanted.contains(voxels[index]) { voxels[index] = 0 }
