@@ -97,13 +97,13 @@ extern "C" cdicom_code cdcmtk_decoder_read_frame(cdcmtk_decoder *decoder, uint32
                         "rows, columns or bits are not those of the scan: did the file change?");
         }
         if (layout.samples != 1) {
-            return fail(error, CDICOM_UNSUPPORTED_PIXELS, "colour is no volume");
+            return fail(error, CDICOM_UNSUPPORTED_PIXELS, "colour images are not volumes");
         }
         const cdcmtk_rectangle whole = {0, 0, asked->columns, asked->rows};
         const cdcmtk_rectangle area = part ? *part : whole;
         if (area.x < 0 || area.y < 0 || area.width < 1 || area.height < 1 || area.width > asked->columns - area.x
             || area.height > asked->rows - area.y || count != static_cast<size_t>(area.width) * area.height) {
-            return fail(error, CDICOM_UNSUPPORTED_PIXELS, "a part that does not lie in the frame");
+            return fail(error, CDICOM_UNSUPPORTED_PIXELS, "a part outside the frame");
         }
         Table table;
         const cdicom::Node *given = with_table ? decoder->object.set.item(cdicom::tag::ModalityLUTSequence) : nullptr;

@@ -83,11 +83,11 @@ cdicom_code cdcmtk::load(const char *path, DcmFileFormat &file, const DcmTagKey 
     file.transferEnd();
     if (stream.too_deep()) {
         return fail(error, CDICOM_NESTED_TOO_DEEP,
-                    "sequences are nested hundreds of levels deep, which no real object does");
+                    "sequences are nested hundreds of levels deep, more than in any real object");
     }
     if (stream.too_large()) {
         return fail(error, CDICOM_NOT_READABLE,
-                    "the deflated data set swells beyond 256 MiB, which no single slice does");
+                    "the deflated data set exceeds 256 MiB, more than any single slice");
     }
     return condition.good() ? CDICOM_OK : fail(error, CDICOM_NOT_READABLE, condition);
 }

@@ -193,7 +193,8 @@ extern "C" int cdcmtk_object_add_source(cdcmtk_object *object, const char *path,
             }
             if (!(std::sqrt(off) <= object->tolerance)) {
                 return refuse(error, CDCMTK_GRID_DIFFERS,
-                              "the slice lies " + cdcmtk::decimal(std::sqrt(off)) + " mm off its place in the grid");
+                              "the slice lies " + cdcmtk::decimal(std::sqrt(off))
+                                  + " mm away from its position in the grid");
             }
         } else {
             source.position = joined(position, 3);

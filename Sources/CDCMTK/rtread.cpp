@@ -146,7 +146,7 @@ extern "C" int cdcmtk_structure_open(const char *path, size_t most_regions, size
         if (code != CDICOM_OK) return code;
         DcmDataset &set = *made->file.getDataset();
         if (text_in(set, DCM_SOPClassUID) != UID_RTStructureSetStorage && text_in(set, DCM_Modality) != "RTSTRUCT") {
-            return refuse(error, CDCMTK_OTHER_OBJECT, "no structure set: SOPClassUID (0008,0016) says otherwise");
+            return refuse(error, CDCMTK_OTHER_OBJECT, "no structure set: SOPClassUID (0008,0016) is of another class");
         }
         std::memset(facts, 0, sizeof *facts);
         copy(set, DCM_StructureSetLabel, facts->label, sizeof facts->label);
@@ -154,7 +154,7 @@ extern "C" int cdcmtk_structure_open(const char *path, size_t most_regions, size
         made->most_numbers = most_numbers;
         read_references(set, *made, *facts, 1 << 20);
         if (!read_regions(set, *made, most_regions, most_contours)) {
-            return refuse(error, CDCMTK_TOO_MANY, "more regions or contours than are read");
+            return refuse(error, CDCMTK_TOO_MANY, "more regions or contours than supported");
         }
         facts->regions = made->regions.size();
         *structure = made.release();
@@ -212,11 +212,11 @@ extern "C" int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t regi
         const size_t left = structure->most_numbers - structure->numbers_read;
         // Each number has at least a digit and a separator.
         if (length / 2 > left + 1 && length / 17 > left) {
-            return refuse(error, CDCMTK_TOO_MANY, "more coordinates than are read");
+            return refuse(error, CDCMTK_TOO_MANY, "more coordinates than supported");
         }
         if (!parse_numbers(text, length, left, structure->points)) {
             return refuse(error, structure->points.size() >= left ? CDCMTK_TOO_MANY : CDICOM_NOT_READABLE,
-                          "ContourData (3006,0050) is not a list of numbers, or longer than is read");
+                          "ContourData (3006,0050) is not a list of numbers, or too long");
         }
         structure->numbers_read += structure->points.size();
         facts->points = structure->points.data();

@@ -58,7 +58,7 @@ extern "C" int cdcmtk_structure_add_contour(cdcmtk_object *object, uint32_t slic
                                             cdicom_error *error) {
     return cdcmtk::built(error, [=]() -> int {
         if (!object->region || slice >= object->sources.size() || count < 3) {
-            return refuse(error, CDICOM_INTERNAL, "a contour of no region, slice or area");
+            return refuse(error, CDICOM_INTERNAL, "a contour without region, slice or area");
         }
         std::string text;
         for (size_t index = 0; index < 3 * count; index += 1) {

@@ -73,7 +73,7 @@ int fill_facts(cdcmtk_segmentation &made, size_t most_frames, cdcmtk_segmentatio
         return refuse(error, CDCMTK_MISSING_ELEMENT, "NumberOfFrames (0028,0008) is missing or not positive");
     }
     if (uint64_t(stated) > most_frames) {
-        return refuse(error, CDCMTK_TOO_MANY, std::to_string(stated) + " frames, more than are read");
+        return refuse(error, CDCMTK_TOO_MANY, std::to_string(stated) + " frames, more than supported");
     }
     facts.frames = size_t(stated);
     return CDICOM_OK;
@@ -94,8 +94,8 @@ int fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_facts &fact
     });
     if (made.frames.size() != facts.frames) {
         return refuse(error, CDCMTK_MISSING_ELEMENT,
-                      "PerFrameFunctionalGroupsSequence (5200,9230) tells of " + std::to_string(made.frames.size())
-                          + " frames, NumberOfFrames (0028,0008) of " + std::to_string(facts.frames));
+                      "PerFrameFunctionalGroupsSequence (5200,9230) has " + std::to_string(made.frames.size())
+                          + " frames, NumberOfFrames (0028,0008) is " + std::to_string(facts.frames));
     }
     return CDICOM_OK;
 }
@@ -129,7 +129,7 @@ extern "C" int cdcmtk_segmentation_open(const char *path, size_t most_frames, si
             if (!is_too_many) made->segments.push_back(&item);
             return !is_too_many;
         });
-        if (is_too_many) return refuse(error, CDCMTK_TOO_MANY, "more segments than are read");
+        if (is_too_many) return refuse(error, CDCMTK_TOO_MANY, "more segments than supported");
         facts->segments = made->segments.size();
         made->facts = *facts;
         result = cdcmtk::find_frames(*made, error);

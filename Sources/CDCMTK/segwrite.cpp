@@ -27,7 +27,7 @@ extern "C" int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t seg
                                              cdicom_error *error) {
     return cdcmtk::built(error, [=]() -> int {
         if (segment == 0 || segment > object->segments || slice >= object->sources.size()) {
-            return refuse(error, CDICOM_INTERNAL, "a frame of no segment or slice");
+            return refuse(error, CDICOM_INTERNAL, "a frame without segment or slice");
         }
         const ObjectSource &source = object->sources[slice];
         DcmItem &groups = cdcmtk::add_item(object->set(), DCM_PerFrameFunctionalGroupsSequence);

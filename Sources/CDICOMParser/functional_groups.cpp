@@ -98,7 +98,7 @@ cdicom_code cdicom::take_frames(const Node &set, cdicom_frame **frames, size_t *
     if (found == 0) return CDICOM_OK;
     if (found > most_items) {
         return fail(error, CDICOM_NOT_READABLE,
-                    "PerFrameFunctionalGroupsSequence (5200,9230) has more items than are read");
+                    "PerFrameFunctionalGroupsSequence (5200,9230) has more items than supported");
     }
     cdicom_frame *made = static_cast<cdicom_frame *>(std::calloc(found, sizeof(cdicom_frame)));
     if (!made) return fail(error, CDICOM_NO_MEMORY, "no memory");

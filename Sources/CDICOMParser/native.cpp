@@ -38,10 +38,10 @@ cdicom_code check_length(Object &object, const Layout &layout, std::vector<std::
                         + std::to_string(all));
     }
     if (there < stated) {
-        note_once(notes, "the pixel data claims " + std::to_string(stated) + " bytes, the file ends after "
-                             + std::to_string(there) + ", which suffice");
+        note_once(notes, "the stated length of the pixel data is " + std::to_string(stated)
+                             + " bytes, the file ends after " + std::to_string(there) + ", which suffice");
     } else if (there > all + 1) {
-        note_once(notes, std::to_string(there - all) + " bytes behind the last pixel were skipped");
+        note_once(notes, std::to_string(there - all) + " bytes after the last pixel were skipped");
     }
     return CDICOM_OK;
 }

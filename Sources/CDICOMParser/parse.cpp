@@ -27,7 +27,7 @@ void find_fragments(Bytes &bytes, PixelElement &pixels) {
         if (head.tag != tag::Item) break;
         const uint64_t there = std::min<uint64_t>(head.length, bytes.left(at));
         const bool is_cut = there < head.length;
-        if (is_cut) pixels.notes.push_back("the last fragment of the pixel data is cut short");
+        if (is_cut) pixels.notes.push_back("the last fragment of the pixel data is truncated");
         if (is_first) {
             std::vector<uint8_t> table(static_cast<size_t>(std::min<uint64_t>(there, most_kept)));
             if (bytes.copy(at, table.size(), table.data()) && pixels.offsets.empty()) {
@@ -53,7 +53,7 @@ cdicom_code report(Walk::Outcome outcome, cdicom_error *error) {
             return fail(error, CDICOM_NOT_UNDERSTOOD, "the structure of the data set is not understood");
         case Walk::Outcome::too_deep:
             return fail(error, CDICOM_NESTED_TOO_DEEP,
-                        "sequences are nested hundreds of levels deep, which no real object does");
+                        "sequences are nested hundreds of levels deep, more than in any real object");
         case Walk::Outcome::too_much:
             return fail(error, CDICOM_NOT_READABLE,
                         "the header holds more items or bytes than that of any real object");
@@ -94,7 +94,7 @@ cdicom_code cdicom::read_object(const char *path, bool with_frames, Object &obje
     const Walk::Outcome outcome = walk.data_set(at, object.set, object.pixels);
     if (inflated && inflated->too_large()) {
         return fail(error, CDICOM_NOT_READABLE,
-                    "the deflated data set swells beyond 256 MiB, which no single slice does");
+                    "the deflated data set exceeds 256 MiB, more than any single slice");
     }
     if (inflated && inflated->is_cut()) {
         return fail(error, CDICOM_NOT_READABLE, "the file is cut or damaged: its deflated data set has no end");

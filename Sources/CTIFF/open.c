@@ -117,8 +117,8 @@ static cphoto_code choose_way(ctiff_decoder *decoder, ctiff_facts *facts)
     int is_log = decoder->photometric == PHOTOMETRIC_LOGL || decoder->photometric == PHOTOMETRIC_LOGLUV;
     if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID && !is_log) {
         return ctiff_refuse(
-            decoder, CPHOTO_UNSUPPORTED, "samples are %s, which is no photo",
-            format == SAMPLEFORMAT_INT ? "signed numbers" : "not whole numbers");
+            decoder, CPHOTO_UNSUPPORTED, "samples are %s, which is not a photo",
+            format == SAMPLEFORMAT_INT ? "signed numbers" : "not integers");
     }
     int64_t band_rows = 1;
     decoder->way = ctiff_by_scanlines;
@@ -158,7 +158,7 @@ static cphoto_code choose_way(ctiff_decoder *decoder, ctiff_facts *facts)
     // Both factors are below 2^31 and there are at most 32 samples.
     int64_t row_samples = decoder->width * decoder->samples;
     if (decoder->raw_size <= 0 || decoder->raw_size > INT64_MAX / 8 || row_samples > INT64_MAX / 8 / band_rows) {
-        return ctiff_refuse(decoder, CPHOTO_CORRUPT, "strips or tiles of no possible size");
+        return ctiff_refuse(decoder, CPHOTO_CORRUPT, "strips or tiles of impossible size");
     }
     struct stat status;
     int64_t file_size = fstat(TIFFFileno(decoder->tiff), &status) == 0 ? (int64_t)status.st_size : 0;
@@ -230,10 +230,10 @@ cphoto_code ctiff_open(
     }
     decoder->photometric = photometric;
     if (decoder->samples == 0 || decoder->samples > most_samples) {
-        return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "%u samples a pixel", decoder->samples);
+        return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "%u samples per pixel", decoder->samples);
     }
     if (!TIFFIsCODECConfigured(decoder->compression)) {
-        return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "compression %u is not decoded", decoder->compression);
+        return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "compression %u is not supported", decoder->compression);
     }
     read_alpha(decoder);
     header->width = decoder->width;

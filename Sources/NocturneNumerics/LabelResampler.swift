@@ -79,7 +79,7 @@ public struct LabelResampler: Sendable {
             throw NumericsError.count("channels of labels", expected: target.count * values.count, found: result.count)
         }
         guard mask?.view ?? view == view else {
-            throw NumericsError.shape("the mask of the body is of another part of the labels")
+            throw NumericsError.shape("the body mask covers another part of the labels")
         }
         guard !values.isEmpty else { return }
         try labels.withUnsafeBufferPointer { labels in

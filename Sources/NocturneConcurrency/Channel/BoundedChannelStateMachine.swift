@@ -39,7 +39,7 @@ package struct BoundedChannelStateMachine<Element> {
     private var receivers = Deque<ChannelWaiterID>()
 
     package init(itemLimit: Int, byteLimit: Int) {
-        precondition(itemLimit > 0 && byteLimit > 0, "a channel needs room for an element")
+        precondition(itemLimit > 0 && byteLimit > 0, "a channel needs capacity for at least one element")
         self.itemLimit = itemLimit
         self.byteLimit = byteLimit
     }
@@ -60,7 +60,7 @@ package struct BoundedChannelStateMachine<Element> {
     }
 
     package mutating func send(_ element: Element, cost: Int, id: ChannelWaiterID) -> SendAction {
-        precondition(cost >= 0, "an element cannot weigh less than nothing")
+        precondition(cost >= 0, "the cost of an element cannot be negative")
         switch phase {
         case .finished: return .reject(ChannelFinished())
         case .failed(let error): return .reject(error)

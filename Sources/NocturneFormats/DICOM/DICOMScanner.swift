@@ -96,17 +96,17 @@ public enum DICOMScanner {
             case .object(let object):
                 for slice in try object.slices() { slices[DICOMSliceName(slice)] = slice }
             case .fault(let error): throw error
-            case .notDICOM: throw DICOMReadError(.notReadable, path: path, detail: "is no DICOM file any more")
+            case .notDICOM: throw DICOMReadError(.notReadable, path: path, detail: "is no longer a DICOM file")
             }
         }
         var found: [DICOMSlice] = []
         for name in names {
             guard let slice = slices[name] else {
-                throw DICOMReadError(.notReadable, path: name.path, detail: "has not the slice any more that was found")
+                throw DICOMReadError(.notReadable, path: name.path, detail: "no longer contains the slice found before")
             }
             found.append(slice)
         }
-        guard !found.isEmpty else { throw DICOMReadError(.internalFault, path: "", detail: "a series of no slices") }
+        guard !found.isEmpty else { throw DICOMReadError(.internalFault, path: "", detail: "a series without slices") }
         return SeriesTriage.whole(found, corrects: corrects)
     }
 
@@ -227,7 +227,7 @@ public enum DICOMScanner {
             return DICOMReadError(
                 .mediaDirectory,
                 path: object.path,
-                detail: "a DICOMDIR, which only names other files"
+                detail: "a DICOMDIR, which only lists other files"
             )
         }
         if object.sopClassUID.isEmpty, object.modality.isEmpty, object.rows == nil {

@@ -75,7 +75,7 @@ struct DuplicateObjects {
         guard let first = own.first else { return nil }
         let how = own.allSatisfy(\.sameBytes) ? "bytes" : "pixels"
         return
-            "\(own.count) \(own.count == 1 ? "copy was" : "copies were") left out: the same SOPInstanceUID (0008,0018) "
+            "\(own.count) \(own.count == 1 ? "copy was" : "copies were") omitted: the same SOPInstanceUID (0008,0018) "
             + "and the same \(how), e.g. \(Self.tail(first.copy)) and \(Self.tail(first.original))"
     }
 

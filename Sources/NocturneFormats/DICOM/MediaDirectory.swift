@@ -55,10 +55,10 @@ struct MediaDirectory {
 
     /// The description of the directory, for its entry among the rejected files.
     func words(added: Int) -> String {
-        var words = "a DICOMDIR, which only names other files: \(files.count) of them are there"
-        if added > 0 { words += ", \(added) found by it alone" }
-        if missing > 0 { words += "; \(missing) are not" }
-        if outside > 0 { words += "; \(outside) names lead out of its folder and were not followed" }
+        var words = "a DICOMDIR, which only lists other files: \(files.count) of them exist"
+        if added > 0 { words += ", \(added) found only through it" }
+        if missing > 0 { words += "; \(missing) do not" }
+        if outside > 0 { words += "; \(outside) references lead outside its folder and were ignored" }
         return words
     }
 

@@ -206,7 +206,7 @@ enum SeriesTriage {
         throw DICOMReadError(
             .derived,
             path: slice.object.path,
-            detail: "ImageType (0008,0008) says DERIVED and \(word): computed from other images"
+            detail: "ImageType (0008,0008) is DERIVED and \(word): computed from other images"
         )
     }
 }

@@ -43,7 +43,7 @@ final class SliceDecoder {
             throw DICOMReadError(
                 .unsupportedPixels,
                 path: object.path,
-                detail: "rows, columns or bits are missing or not read"
+                detail: "rows, columns or bits are missing or not supported"
             )
         }
         var error = cdicom_error()

@@ -82,7 +82,7 @@ struct SliceStack {
             throw DICOMReadError(
                 fault.code,
                 path: fault.path,
-                detail: "\(fault.detail); beyond repair: \(error.detail)"
+                detail: "\(fault.detail); cannot be corrected: \(error.detail)"
             )
         }
     }
@@ -100,7 +100,7 @@ struct SliceStack {
         }
         if let worst = odd.first {
             let step = stack[worst].height - stack[worst - 1].height
-            let more = odd.count > 1 ? ", and \(odd.count - 1) more such places" : ""
+            let more = odd.count > 1 ? ", and \(odd.count - 1) more such positions" : ""
             let whole = (step / usual).rounded()
             if whole >= 2, abs(step - whole * usual) <= whole * Tolerance.step(usual) {
                 let detail =
@@ -116,7 +116,8 @@ struct SliceStack {
         let step = (stack[stack.count - 1].height - stack[0].height) / Double(stack.count - 1)
         let drifts = stack.indices.map { abs(stack[$0].height - stack[0].height - Double($0) * step) / step }
         guard let most = drifts.max(), most > Tolerance.drift else { return [] }
-        return [(.spacingNotUniform, "slices lie up to \(figure(most)) steps off an even grid of \(figure(step)) mm")]
+        let detail = "slices lie up to \(figure(most)) steps away from an even grid of \(figure(step)) mm"
+        return [(.spacingNotUniform, detail)]
     }
 
     /// A stack whose slices are shifted relative to each other in their plane.
@@ -128,7 +129,7 @@ struct SliceStack {
         let lean = atan2(sideways, along) * 180 / Double.pi
         if lean > Tolerance.leanDegrees, sideways > Tolerance.sideways(pixel) {
             let stated =
-                stack[0].slice.object.gantryTilt.map { "; GantryDetectorTilt (0018,1120) says \(figure($0))°" } ?? ""
+                stack[0].slice.object.gantryTilt.map { "; GantryDetectorTilt (0018,1120) is \(figure($0))°" } ?? ""
             return [(.sheared, "sheared by \(figure(lean))°: the slices are not stacked along their normal\(stated)")]
         }
         let step = whole / Double(stack.count - 1)
@@ -136,7 +137,8 @@ struct SliceStack {
             let off = slice.position - stack[0].position - step * Double(index)
             let shift = length(off - normal * dot(off, normal))
             if shift > Tolerance.sideways(pixel) {
-                return [(.sheared, "slice \(index + 1) is shifted sideways by \(figure(shift)) mm against the others")]
+                let detail = "slice \(index + 1) is shifted sideways by \(figure(shift)) mm relative to the others"
+                return [(.sheared, detail)]
             }
         }
         return []

@@ -51,10 +51,10 @@ public struct StackCorrection: Sendable, Hashable {
     /// A description of the correction, with its figures.
     public var words: String {
         var words: [String] = []
-        if tiltDegrees > 0 { words.append("tilt of \(figure(tiltDegrees))° sheared out") }
+        if tiltDegrees > 0 { words.append("tilt of \(figure(tiltDegrees))° corrected by shearing") }
         if interpolatedPlanes > 0 {
             words.append(
-                "steps of \(figure(shortestStep)) to \(figure(longestStep)) mm made even at "
+                "steps of \(figure(shortestStep)) to \(figure(longestStep)) mm resampled to "
                     + "\(figure(geometry.spacing.z)) mm, \(interpolatedPlanes) planes interpolated"
             )
         }
@@ -78,12 +78,12 @@ public struct StackCorrection: Sendable, Hashable {
         for (index, slice) in stack.enumerated() {
             let off = length(sideways[index] - lean * (slice.height - first.height))
             guard off <= SliceStack.Tolerance.sideways(pixel) else {
-                throw Impossible(detail: "slice \(index + 1) lies \(figure(off)) mm beside the line of the others")
+                throw Impossible(detail: "slice \(index + 1) lies \(figure(off)) mm away from the line of the others")
             }
         }
         let degrees = atan(length(lean)) * 180 / Double.pi
         guard degrees <= Limit.tiltDegrees else {
-            throw Impossible(detail: "it leans by more than \(figure(Limit.tiltDegrees))°")
+            throw Impossible(detail: "it is tilted by more than \(figure(Limit.tiltDegrees))°")
         }
         let isSheared =
             degrees > SliceStack.Tolerance.leanDegrees
@@ -124,7 +124,7 @@ public struct StackCorrection: Sendable, Hashable {
     ) throws(Impossible) -> (shifts: [Double], start: Int, growth: Int) {
         // Also false for NaN.
         guard pixels.allSatisfy({ abs($0) <= Limit.shift }) else {
-            throw Impossible(detail: "its slices lie more than \(figure(Limit.shift)) pixels beside each other")
+            throw Impossible(detail: "its slices lie more than \(figure(Limit.shift)) pixels apart sideways")
         }
         // A hundredth of a pixel is noise and does not justify another column.
         let low = Int(((pixels.min() ?? 0) + 0.01).rounded(.down))

@@ -31,7 +31,7 @@ struct StackFrame {
             throw DICOMReadError(
                 .singleSlice,
                 path: first.object.path,
-                detail: "a single slice: there is no second one to give a step"
+                detail: "a single slice: the slice distance is unknown"
             )
         }
         let normal = Self.unit(cross(row, column))
@@ -79,7 +79,7 @@ struct StackFrame {
                 .positionsInvalid,
                 path: stack[0].slice.object.path,
                 detail: "ImagePositionPatient (0020,0032) gives a step of \(figure(length(step))) mm from slice to "
-                    + "slice, which makes no grid"
+                    + "slice, which does not define a grid"
             )
         }
         return VolumeGeometry(shape: shape, lps: lps)
@@ -114,8 +114,8 @@ struct StackFrame {
             throw DICOMReadError(
                 .pixelSpacingsDiffer,
                 path: first.object.path,
-                detail: "PixelSpacing (0028,0030) is \(spacing.y) × \(spacing.x) mm, which is no size of a pixel: it "
-                    + "has to lie between \(sane.lowerBound) and \(sane.upperBound) mm"
+                detail: "PixelSpacing (0028,0030) is \(spacing.y) × \(spacing.x) mm, which is not a plausible pixel "
+                    + "size: it must be between \(sane.lowerBound) and \(sane.upperBound) mm"
             )
         }
         let orientations = distinctOrientations(slices)

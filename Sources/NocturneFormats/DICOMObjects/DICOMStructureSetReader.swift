@@ -67,7 +67,7 @@ public enum DICOMStructureSetReader {
         }
 
         func notes(about name: String) -> [String] {
-            counts.map { "\(name): \($0.count) contour\($0.count == 1 ? "" : "s") left out, \($0.reason)" }
+            counts.map { "\(name): \($0.count) contour\($0.count == 1 ? "" : "s") omitted, \($0.reason)" }
         }
     }
 }
@@ -143,7 +143,7 @@ struct StructureFile: ~Copyable {
             return nil
         }
         guard facts.count % 3 == 0 else {
-            left.add("with coordinates that are not whole points")
+            left.add("with incomplete coordinates")
             return nil
         }
         guard facts.count >= 9, let numbers = facts.points else {

@@ -124,7 +124,7 @@ extension SegmentationFile {
             throw DICOMReadError(
                 .overLimit,
                 path: path,
-                detail: "\(planes.geometry.shape) voxels are more than are read"
+                detail: "\(planes.geometry.shape) voxels exceed the limit"
             )
         }
         return (frames, planes)

@@ -31,7 +31,7 @@ public enum STLReader {
         let count = Int(start.littleEndian(at: 80, as: UInt32.self))
         let needed = 84 + 50 * count
         if size != needed, start.starts(with: "solid".utf8) {
-            throw MeshFileError(.wrongFormat, path: path, "a text STL, or none at all; only binary STL is read")
+            throw MeshFileError(.wrongFormat, path: path, "not a binary STL file (text STL is not supported)")
         }
         if size < needed {
             throw MeshFileError(
@@ -55,7 +55,7 @@ public enum STLReader {
             let here = min(batch, count - first)
             let records = try input.read(count: 50 * here)
             guard records.count == 50 * here else {
-                throw MeshFileError(.truncated, path: path, "was cut short while it was read")
+                throw MeshFileError(.truncated, path: path, "was truncated while it was read")
             }
             for index in 0..<here {
                 guard welder.add(records, at: 50 * index) else {

@@ -123,7 +123,7 @@ final class NIfTIByteSource {
         switch status.kind {
         case .file: return status.byteCount
         case .folder: throw NIfTIError(.unreadable, path: file.path, "is a folder, not a file")
-        default: throw NIfTIError(.unreadable, path: file.path, "is not an ordinary file")
+        default: throw NIfTIError(.unreadable, path: file.path, "is not a regular file")
         }
     }
 

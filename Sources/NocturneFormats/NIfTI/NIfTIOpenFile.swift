@@ -88,13 +88,13 @@ struct NIfTIOpenFile {
     private static func headerPath(of path: String) throws(NIfTIError) -> String {
         guard let stem = stem(of: path, endings: [".img.gz", ".img"]) else { return path }
         for candidate in [stem + ".hdr", stem + ".hdr.gz", stem + ".HDR"] where exists(candidate) { return candidate }
-        throw NIfTIError(.unreadable, path: path, "the header file \(stem).hdr beside it is missing")
+        throw NIfTIError(.unreadable, path: path, "the header file \(stem).hdr in the same folder is missing")
     }
 
     private static func imagePath(of headerPath: String) throws(NIfTIError) -> String {
         let stem = stem(of: headerPath, endings: [".hdr.gz", ".hdr", ".nii.gz", ".nii"]) ?? headerPath
         for candidate in [stem + ".img", stem + ".img.gz", stem + ".IMG"] where exists(candidate) { return candidate }
-        throw NIfTIError(.unreadable, path: headerPath, "the image file \(stem).img beside it is missing")
+        throw NIfTIError(.unreadable, path: headerPath, "the image file \(stem).img in the same folder is missing")
     }
 
     private static func stem(of path: String, endings: [String]) -> String? {

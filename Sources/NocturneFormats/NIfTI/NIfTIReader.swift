@@ -98,7 +98,7 @@ public enum NIfTIReader {
         return NIfTIError(
             .notLabels,
             path: path,
-            "not a label map: voxel (\(i), \(j), \(k)) is \(value), no integer in 0...65535"
+            "not a label map: voxel (\(i), \(j), \(k)) is \(value), not an integer in 0...65535"
         )
     }
 

@@ -38,7 +38,7 @@ final class DICOMPhotoSource: PhotoSource {
         }
         guard isPhoto, !object.sopClassUID.hasPrefix("1.2.840.10008.5.1.4.1.1.77.1.6") else {
             let name = object.sopClassName.isEmpty ? "a DICOM object" : object.sopClassName
-            throw PhotoError(.notAPicture, path: path, "\(name) is no photo")
+            throw PhotoError(.notAPicture, path: path, "\(name) is not a photo")
         }
         try self.init(path: path)
     }
@@ -107,7 +107,7 @@ final class DICOMPhotoSource: PhotoSource {
         case CDICOM_NOT_OPENED: PhotoError(.cannotOpen, path: path, "cannot be opened: \(words)")
         case CDICOM_NO_MEMORY: PhotoError(.outOfMemory, path: path, "no memory to decode the picture")
         case CDICOM_UNSUPPORTED_PIXELS, CDICOM_NO_PIXEL_DATA, CDICOM_NO_DICTIONARY:
-            PhotoError(.unsupported, path: path, "is not decoded: \(words)")
+            PhotoError(.unsupported, path: path, "is not supported: \(words)")
         default: PhotoError(.corrupt, path: path, "is damaged: \(words)")
         }
     }

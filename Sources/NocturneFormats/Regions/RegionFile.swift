@@ -42,7 +42,7 @@ public struct RegionFile: Hashable, Sendable {
         do {
             tree = try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
         } catch {
-            throw RegionFileError(path: path, "is no JSON: \(Self.reason(error))")
+            throw RegionFileError(path: path, "is not JSON: \(Self.reason(error))")
         }
         let root = try RegionFields(tree, path: path, place: "", region: nil)
         try root.only(["$schema", "schemaVersion", "space", "regions"])

@@ -23,7 +23,7 @@ public struct BuiltinEngine: InferenceEngine {
             let missing = GraphBinder.unsupportedOperators(try ONNXReader.read(network))
             return missing.isEmpty ? nil : "does not have \(missing.joined(separator: ", "))"
         } catch ModelFormatError.externalData {
-            return "does not follow weights into other files"
+            return "does not support weights in other files"
         }
     }
 

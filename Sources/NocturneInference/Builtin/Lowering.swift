@@ -170,7 +170,7 @@ struct Lowering {
             settle(value, .stored(result))
             return result
         case nil:
-            throw ModelFormatError.malformed(path: path, reason: "a value is read before it is made")
+            throw ModelFormatError.malformed(path: path, reason: "a value is read before it is computed")
         }
     }
 

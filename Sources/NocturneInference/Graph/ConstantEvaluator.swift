@@ -69,13 +69,13 @@ struct ConstantEvaluator {
         if case .integers(let list)? = node.attributes["value_ints"] {
             return ConstantTensor(shape: [list.count], integers: list.map(Int64.init))
         }
-        throw failure("a constant without a value this engine knows")
+        throw failure("a constant without a supported value")
     }
 
     private func filled() throws(ModelFormatError) -> [ConstantTensor]? {
         guard let shape = try input(0).integers, shape.count <= 8, let count = Extents.count(shape),
             count <= largestCount
-        else { throw failure("a shape that cannot be") }
+        else { throw failure("an impossible shape") }
         if case .tensor(let tensor)? = node.attributes["value"] {
             guard tensor.count == 1 else { throw failure("a value of \(tensor.count) elements") }
             return [tensor.gathered(shape: shape, from: [Int](repeating: 0, count: count))]
@@ -87,7 +87,7 @@ struct ConstantEvaluator {
         guard let start = try input(0).integers?.first, let limit = try input(1).integers?.first,
             let step = try input(2).integers?.first, step != 0, abs(start) < 1 << 40, abs(limit) < 1 << 40,
             abs(step) < 1 << 40, (limit - start) / step <= largestCount
-        else { throw failure("a range that cannot be") }
+        else { throw failure("an impossible range") }
         let list = stride(from: start, to: limit, by: step).map(Int64.init)
         return [ConstantTensor(shape: [list.count], integers: list)]
     }

@@ -189,7 +189,7 @@ extension GraphBinder {
         for axis in space.indices {
             let reach = window.dilation[axis] * (kernel[axis] - 1) + 1
             guard window.before[axis] >= 0, window.after[axis] >= 0, window.before[axis] < reach else {
-                throw failure(node, "padding that does not go with the kernel")
+                throw failure(node, "padding that does not match the kernel")
             }
             let free = space[axis] + window.before[axis] + window.after[axis] - reach
             guard free >= 0 else { throw failure(node, "the kernel is larger than the input \(shape)") }

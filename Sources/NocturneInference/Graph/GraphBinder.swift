@@ -83,7 +83,7 @@ struct GraphBinder {
         for node in graph.nodes { try binder.bind(node) }
         for output in graph.outputs {
             guard let value = binder.values[output.name] else {
-                throw .malformed(path: graph.path, reason: "nothing makes the output '\(output.name)'")
+                throw .malformed(path: graph.path, reason: "no node produces the output '\(output.name)'")
             }
             binder.bound.outputs.append((output.name, try binder.materialised(value, title: "output '\(output.name)'")))
         }

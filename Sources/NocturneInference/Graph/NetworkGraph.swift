@@ -75,7 +75,7 @@ extension NetworkGraph {
         for (index, node) in nodes.enumerated() {
             for output in node.outputs where !output.isEmpty {
                 if makers.updateValue(index, forKey: output) != nil || known.contains(output) {
-                    throw .malformed(path: path, reason: "the value '\(output)' is made twice")
+                    throw .malformed(path: path, reason: "the value '\(output)' is produced twice")
                 }
             }
         }
@@ -85,7 +85,7 @@ extension NetworkGraph {
         for (index, node) in nodes.enumerated() {
             for input in node.inputs where !input.isEmpty && !known.contains(input) {
                 guard let maker = makers[input] else {
-                    throw .malformed(path: path, reason: "\(node.title) reads '\(input)', which nothing makes")
+                    throw .malformed(path: path, reason: "\(node.title) reads '\(input)', which no node produces")
                 }
                 waiting[index] += 1
                 isSorted = isSorted && maker < index
@@ -93,7 +93,7 @@ extension NetworkGraph {
             }
         }
         for output in outputs where makers[output] == nil && !known.contains(output) {
-            throw .malformed(path: path, reason: "nothing makes the output '\(output)'")
+            throw .malformed(path: path, reason: "no node produces the output '\(output)'")
         }
         if isSorted { return nodes }
         var order: [Int] = []

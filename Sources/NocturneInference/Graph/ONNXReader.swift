@@ -37,7 +37,7 @@ enum ONNXReader {
             throw .malformed(
                 path: path,
                 reason: "\(model.graph.node.count) nodes and \(model.graph.output.count) outputs; "
-                    + "at most \(mostNodes) and \(mostInputs) are taken"
+                    + "at most \(mostNodes) and \(mostInputs) are supported"
             )
         }
         let opset = model.opsetImport.first { $0.domain.isEmpty || $0.domain == "ai.onnx" }?.version ?? 0
@@ -76,7 +76,7 @@ enum ONNXReader {
         -> [TensorDescription]
     {
         guard values.count <= mostInputs else {
-            throw .malformed(path: path, reason: "\(values.count) inputs; at most \(mostInputs) are taken")
+            throw .malformed(path: path, reason: "\(values.count) inputs; at most \(mostInputs) are supported")
         }
         var descriptions: [TensorDescription] = []
         for value in values {
@@ -86,7 +86,8 @@ enum ONNXReader {
             guard value.type.tensorType.elemType == ONNXElementType.float32.rawValue else {
                 throw .malformed(
                     path: path,
-                    reason: "'\(value.name)' has element type \(value.type.tensorType.elemType); only float32 is taken"
+                    reason: "'\(value.name)' has element type \(value.type.tensorType.elemType); "
+                        + "only float32 is supported"
                 )
             }
             var shape: [Int?] = []

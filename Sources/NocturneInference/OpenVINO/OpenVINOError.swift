@@ -12,11 +12,12 @@ public enum OpenVINOError: Error, Sendable, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .notFound(let places):
-            "OpenVINO was not found; it was looked for in \(places.joined(separator: ", ")). "
-                + "Tools/install-openvino puts it in the user's data folder; NOCTURNE_OPENVINO names another place"
+            "OpenVINO was not found; searched: \(places.joined(separator: ", ")). "
+                + "Tools/install-openvino installs it in the user's data folder; "
+                + "NOCTURNE_OPENVINO specifies another location"
         case .unusableLibrary(let path, let reason): "\(path): OpenVINO cannot be used: \(reason)"
         case .differs(let network, let forms):
-            "\(network): OpenVINO gives other values than ONNX asks for with \(forms.joined(separator: ", "))"
+            "\(network): OpenVINO returns other values than ONNX specifies for \(forms.joined(separator: ", "))"
         case .failed(let network, let step, let message): "\(network): OpenVINO failed to \(step): \(message)"
         }
     }

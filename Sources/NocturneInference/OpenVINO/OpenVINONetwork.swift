@@ -182,7 +182,7 @@ final class OpenVINOPlan: @unchecked Sendable {
         var request: UnsafeMutableRawPointer?
         let status = covino_request(library.table, compiled, &request)
         guard status == 0, let request else {
-            throw .failed(network: path, step: "make a request", message: library.message(status))
+            throw .failed(network: path, step: "create a request", message: library.message(status))
         }
         return request
     }

@@ -106,7 +106,7 @@ public struct RollingAccumulator: ~Copyable {
         precondition(logits.count == classes * plan.patch.count, "not the logits of a tile")
         precondition(
             finishedPlanes >= min(plan.completedPlanes(afterRow: plan.row(ofTile: tile) - 1), plan.imageShape.z),
-            "the row before was not finished"
+            "the previous row was not finished"
         )
         try clearHandedOut(scope: scope)
         nextTile += 1
@@ -188,7 +188,7 @@ public struct RollingAccumulator: ~Copyable {
         _ plane: Int,
         _ body: (UnsafeBufferPointer<Float>) throws(E) -> R
     ) throws(E) -> R {
-        precondition(handedOut.contains(plane), "the plane is not finished, or its place was taken")
+        precondition(handedOut.contains(plane), "the plane is not finished, or was overwritten")
         let count = classes * plan.imageShape.y * plan.imageShape.x
         let slot = plane % depth
         defer { sums.releasePages() }

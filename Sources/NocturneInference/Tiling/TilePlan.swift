@@ -9,7 +9,7 @@ public enum TilePlanError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .imageShape(let shape): "an image of \(shape) voxels cannot be cut into tiles"
+        case .imageShape(let shape): "an image of \(shape) voxels cannot be divided into tiles"
         case .patchShape(let shape): "\(shape) is not a usable patch size"
         case .step(let step): "tile step \(step) is not above 0 and at most 1"
         case .tooManyTiles:

@@ -26,11 +26,11 @@ public enum ContourRasterizer {
         /// Lines for a report, each starting with the name of the region.
         public func notes(about name: String) -> [String] {
             func line(_ count: Int, _ reason: String) -> String? {
-                count == 0 ? nil : "\(name): \(count) contour\(count == 1 ? "" : "s") left out, \(reason)"
+                count == 0 ? nil : "\(name): \(count) contour\(count == 1 ? "" : "s") omitted, \(reason)"
             }
             var lines = [
                 line(tilted, "not parallel to the slices"),
-                line(offSlices, "on no slice"),
+                line(offSlices, "not on a slice"),
                 line(crowdedOut, "more planes than slices"),
             ].compactMap { $0 }
             if overwritten > 0 { lines.append("\(name): overwrites \(overwritten) voxels of other regions") }

@@ -82,9 +82,9 @@ struct StructureSetTests {
             #expect(region.contours[1].points == [SIMD3(-1, 2.5, 3), SIMD3(-4, -5, 6), SIMD3(-7, -8.25, 9)])
             #expect(
                 read.notes == [
-                    "ring: 1 contour left out, of type POINT", "ring: 2 contours left out, of type OPEN_PLANAR",
-                    "ring: 2 contours left out, of fewer than three points",
-                    "ring: 1 contour left out, with coordinates that are not whole points",
+                    "ring: 1 contour omitted, of type POINT", "ring: 2 contours omitted, of type OPEN_PLANAR",
+                    "ring: 2 contours omitted, of fewer than three points",
+                    "ring: 1 contour omitted, with incomplete coordinates",
                 ]
             )
         }

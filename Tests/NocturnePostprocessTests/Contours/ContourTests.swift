@@ -221,7 +221,7 @@ struct ContourTests {
             scope: .serial()
         )
         #expect(account.offSlices == 2 && account.tilted == 0 && account.voxelCount == 16)
-        #expect(account.notes(about: "liver") == ["liver: 2 contours left out, on no slice"])
+        #expect(account.notes(about: "liver") == ["liver: 2 contours omitted, not on a slice"])
     }
 
     @Test("the flag stops tracing and filling")

@@ -70,7 +70,7 @@ struct GLBReader: ~Copyable {
         else { throw invalid("has no surface \(name)") }
         let primitive = document.meshes[index].primitives[0]
         guard primitive.mode ?? 4 == 4, let positions = primitive.attributes["POSITION"] else {
-            throw invalid("\(name) is not made of triangles")
+            throw invalid("\(name) does not consist of triangles")
         }
         let extras = document.asset.extras
         let frame = PatientFrame.allCases.first { $0.rawValue.uppercased() == extras?.space }
@@ -94,7 +94,7 @@ struct GLBReader: ~Copyable {
                 corners.littleEndian(at: offset + 8)
             )
             guard triangle.x < limit, triangle.y < limit, triangle.z < limit else {
-                throw invalid("a triangle of \(name) names a vertex that is not there")
+                throw invalid("a triangle of \(name) refers to a missing vertex")
             }
             mesh.triangles.append(triangle)
         }
@@ -130,7 +130,7 @@ struct GLBReader: ~Copyable {
         else { throw invalid("the data of \(name) lies outside the file") }
         let bytes = try input.read(count: length.partialValue, at: binary.lowerBound + offset.partialValue)
         guard bytes.count == length.partialValue else {
-            throw MeshFileError(.truncated, path: input.path, "was cut short while it was read")
+            throw MeshFileError(.truncated, path: input.path, "was truncated while it was read")
         }
         return bytes
     }
