@@ -57,7 +57,7 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
 
     /// Returns part of a lease; the holder keeps the rest.
     /// - Returns: The requests that are granted as a result.
-    package mutating func giveBack(bytes: Int) -> [Request] {
+    package mutating func returnPart(bytes: Int) -> [Request] {
         precondition(bytes >= 0 && bytes <= leased, "more memory was returned than leased")
         leased -= bytes
         return admit()

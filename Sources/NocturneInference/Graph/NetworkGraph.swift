@@ -71,10 +71,10 @@ extension NetworkGraph {
         outputs: [String],
         path: String
     ) throws(ModelFormatError) -> [Node] {
-        var makers: [String: Int] = [:]
+        var producers: [String: Int] = [:]
         for (index, node) in nodes.enumerated() {
             for output in node.outputs where !output.isEmpty {
-                if makers.updateValue(index, forKey: output) != nil || known.contains(output) {
+                if producers.updateValue(index, forKey: output) != nil || known.contains(output) {
                     throw .malformed(path: path, reason: "the value '\(output)' is produced twice")
                 }
             }
@@ -84,15 +84,15 @@ extension NetworkGraph {
         var isSorted = true
         for (index, node) in nodes.enumerated() {
             for input in node.inputs where !input.isEmpty && !known.contains(input) {
-                guard let maker = makers[input] else {
+                guard let producer = producers[input] else {
                     throw .malformed(path: path, reason: "\(node.title) reads '\(input)', which no node produces")
                 }
                 waiting[index] += 1
-                isSorted = isSorted && maker < index
-                readers[maker].append(index)
+                isSorted = isSorted && producer < index
+                readers[producer].append(index)
             }
         }
-        for output in outputs where makers[output] == nil && !known.contains(output) {
+        for output in outputs where producers[output] == nil && !known.contains(output) {
             throw .malformed(path: path, reason: "no node produces the output '\(output)'")
         }
         if isSorted { return nodes }

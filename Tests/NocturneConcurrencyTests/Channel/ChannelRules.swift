@@ -35,11 +35,11 @@ struct ChannelEnd {
 }
 
 extension BoundedChannelStateMachine: ChannelRules where Element == Int {
-    var buffered: [ChannelParcel] { bufferedParcels.map { ChannelParcel(element: $0.element, cost: $0.cost) } }
+    var buffered: [ChannelParcel] { bufferedElements.map { ChannelParcel(element: $0.element, cost: $0.cost) } }
 
     var sendersInLine: [ChannelWaiter] {
         waitingSenders.map {
-            ChannelWaiter(id: $0.id, parcel: ChannelParcel(element: $0.parcel.element, cost: $0.parcel.cost))
+            ChannelWaiter(id: $0.id, parcel: ChannelParcel(element: $0.element.element, cost: $0.element.cost))
         }
     }
 
@@ -94,7 +94,7 @@ struct PlainChannel: ChannelRules {
         if let failure { return .reject(failure) }
         if finished && flaw != .sendsAfterFinish { return .reject(ChannelFinished()) }
         if !receiversInLine.isEmpty && flaw != .receiverWaitsBesideSender {
-            return .handOver(to: receiversInLine.removeFirst())
+            return .deliver(to: receiversInLine.removeFirst())
         }
         let parcel = ChannelParcel(element: element, cost: cost)
         guard sendersInLine.isEmpty || flaw == .smallOvertakesLarge, fits(cost) else {

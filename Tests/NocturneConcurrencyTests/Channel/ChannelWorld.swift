@@ -129,10 +129,10 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
             line.append(Int(id))
             leave(index)
             return open ? nil : "sent into an ended channel"
-        case .handOver(let receiver):
+        case .deliver(let receiver):
             leave(index)
             let good = open && line.isEmpty && wake([receiver], among: senders..<callers.count)
-            return good ? nil : "handed over wrongly"
+            return good ? nil : "delivered wrongly"
         case .wait:
             line.append(Int(id))
             callers[index].place = .waiting
