@@ -54,12 +54,12 @@ struct MediaDirectory {
     }
 
     /// The description of the directory, for its entry among the rejected files.
-    func words(added: Int) -> String {
-        var words = "a DICOMDIR, which only lists other files: \(files.count) of them exist"
-        if added > 0 { words += ", \(added) found only through it" }
-        if missing > 0 { words += "; \(missing) do not" }
-        if outside > 0 { words += "; \(outside) references lead outside its folder and were ignored" }
-        return words
+    func description(added: Int) -> String {
+        var text = "a DICOMDIR, which only lists other files: \(files.count) of them exist"
+        if added > 0 { text += ", \(added) found only through it" }
+        if missing > 0 { text += "; \(missing) do not" }
+        if outside > 0 { text += "; \(outside) references lead outside its folder and were ignored" }
+        return text
     }
 
     /// The components of a file's name below the folder; nil when it is not a valid name.

@@ -31,13 +31,13 @@ struct SliceStack {
         /// A slice compared with an even grid, in steps: small errors of the same sign must not add up.
         static let drift = 0.1
         /// The tilt of the stack. A smaller tilt is stored exactly in the affine.
-        static let leanDegrees = 0.1
+        static let tiltDegrees = 0.1
         /// A slice's sideways position in mm: a tenth of a pixel, or 0.05 mm.
         static func sideways(_ pixel: Double) -> Double { max(0.1 * pixel, 0.05) }
     }
 
     /// A stack that is not a volume in its stored form.
-    struct Fault: Error {
+    struct StackError: Error {
         let error: DICOMReadError
         /// The correction that would make it a volume, if there is one.
         let correction: StackCorrection?
@@ -46,29 +46,29 @@ struct SliceStack {
     /// - Parameters:
     ///   - slices: at least one; each has passed ``ObjectCheck``.
     ///   - corrects: whether a tilted or uneven stack is resampled instead of refused.
-    init(of slices: [DICOMSlice], corrects: Bool = false) throws(Fault) {
+    init(of slices: [DICOMSlice], corrects: Bool = false) throws(StackError) {
         do {
             let frame = try StackFrame(of: slices)
             self.slices = frame.stack.map(\.slice)
-            let faults = Self.stepFaults(frame.stack) + Self.leanFaults(frame)
+            let faults = Self.stepFaults(frame.stack) + Self.tiltFaults(frame)
             guard let worst = faults.first else {
                 geometry = try frame.geometry()
                 correction = nil
                 return
             }
-            let words = faults.map(\.detail).joined(separator: "; also ")
-            let error = DICOMReadError(worst.code, path: slices[0].object.path, detail: words)
+            let detail = faults.map(\.detail).joined(separator: "; also ")
+            let error = DICOMReadError(worst.code, path: slices[0].object.path, detail: detail)
             let possible = try Self.correction(of: frame, against: error)
-            guard corrects else { throw Fault(error: error, correction: possible) }
+            guard corrects else { throw StackError(error: error, correction: possible) }
             geometry = possible.geometry
             correction = possible
         } catch let error as DICOMReadError {
-            throw Fault(error: error, correction: nil)
-        } catch let fault as Fault {
+            throw StackError(error: error, correction: nil)
+        } catch let fault as StackError {
             throw fault
         } catch {
-            let words = DICOMReadError(.internalFault, path: slices[0].object.path, detail: "\(error)")
-            throw Fault(error: words, correction: nil)
+            let internalError = DICOMReadError(.internalFault, path: slices[0].object.path, detail: "\(error)")
+            throw StackError(error: internalError, correction: nil)
         }
     }
 
@@ -93,7 +93,7 @@ struct SliceStack {
     private typealias StackFault = (code: DICOMReadError.Code, detail: String)
 
     /// Steps that differ from the usual step. Slices are counted from 1.
-    private static func stepFaults(_ stack: [StackFrame.Placed]) -> [StackFault] {
+    private static func stepFaults(_ stack: [StackFrame.PositionedSlice]) -> [StackFault] {
         let usual = StackFrame.usualStep(stack)
         let odd = stack.indices.dropFirst().filter {
             abs(stack[$0].height - stack[$0 - 1].height - usual) > Tolerance.step(usual)
@@ -121,16 +121,16 @@ struct SliceStack {
     }
 
     /// A stack whose slices are shifted relative to each other in their plane.
-    private static func leanFaults(_ frame: StackFrame) -> [StackFault] {
+    private static func tiltFaults(_ frame: StackFrame) -> [StackFault] {
         let (stack, normal, pixel) = (frame.stack, frame.normal, min(frame.pixel.x, frame.pixel.y))
         let whole = stack[stack.count - 1].position - stack[0].position
         let along = dot(whole, normal)
         let sideways = length(whole - normal * along)
-        let lean = atan2(sideways, along) * 180 / Double.pi
-        if lean > Tolerance.leanDegrees, sideways > Tolerance.sideways(pixel) {
+        let tilt = atan2(sideways, along) * 180 / Double.pi
+        if tilt > Tolerance.tiltDegrees, sideways > Tolerance.sideways(pixel) {
             let stated =
                 stack[0].slice.object.gantryTilt.map { "; GantryDetectorTilt (0018,1120) is \(figure($0))°" } ?? ""
-            return [(.sheared, "sheared by \(figure(lean))°: the slices are not stacked along their normal\(stated)")]
+            return [(.sheared, "sheared by \(figure(tilt))°: the slices are not stacked along their normal\(stated)")]
         }
         let step = whole / Double(stack.count - 1)
         for (index, slice) in stack.enumerated() {

@@ -80,7 +80,7 @@ public enum PhotoNote: Hashable, Sendable, CustomStringConvertible {
         case .firstOfPages(let count): "the first of \(count) pages was read"
         case .noEndMarker: "the end marker is missing, but all pixels are present"
         case .strayBytes: "unexpected bytes in the file were skipped"
-        case .odd(let words): words
+        case .odd(let text): text
         }
     }
 }

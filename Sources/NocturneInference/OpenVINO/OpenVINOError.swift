@@ -25,8 +25,8 @@ public enum OpenVINOError: Error, Sendable, Equatable, CustomStringConvertible {
     /// OpenVINO's message on one line, without the source code locations at its start.
     static func condensed(_ message: String) -> String {
         let lines = message.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("Exception from ") }
-        let words = lines.joined(separator: " ").split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        guard !words.isEmpty else { return "it gave no reason" }
-        return words.count > 600 ? words.prefix(600) + " …" : words
+        let text = lines.joined(separator: " ").split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        guard !text.isEmpty else { return "it gave no reason" }
+        return text.count > 600 ? text.prefix(600) + " …" : text
     }
 }

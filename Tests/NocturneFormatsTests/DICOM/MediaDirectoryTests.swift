@@ -27,7 +27,7 @@ struct MediaDirectoryTests {
     }
 
     private func words(_ scan: DICOMScan) -> String {
-        scan.setAside.first { $0.reason.code == .mediaDirectory }?.reason.detail ?? ""
+        scan.rejectedFiles.first { $0.reason.code == .mediaDirectory }?.reason.detail ?? ""
     }
 
     @Test("files it names are found, in lower case too, and each once")
@@ -97,7 +97,7 @@ struct MediaDirectoryTests {
             for count in stride(from: 140, to: whole.count, by: 7) {
                 let path = try folder.write(Array(whole.prefix(count)), to: "DICOMDIR").path
                 let scan = try DICOMScanner.scan(paths: [path], scope: .serial())
-                #expect(scan.series.isEmpty && scan.setAside.count == 1)
+                #expect(scan.series.isEmpty && scan.rejectedFiles.count == 1)
             }
         }
     }

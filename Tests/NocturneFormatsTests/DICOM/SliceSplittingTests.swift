@@ -26,7 +26,7 @@ struct SliceSplittingTests {
 
     private func parts(_ slices: [TestSlice]) throws -> [DICOMSeries] {
         try withScan(shuffledFiles(slices)) { scan in
-            #expect(scan.setAside.isEmpty)
+            #expect(scan.rejectedFiles.isEmpty)
             #expect(Set(scan.series.map(\.seriesInstanceUID)).count == 1)
             // Parts that are volumes hold the voxels of one pass, in the order of positions.
             for series in scan.series where series.problem == nil {
