@@ -52,7 +52,7 @@ public struct Preview: Sendable {
     private static let largestSurfaceVoxel = 24.0
     private static let letterScale = 2
     private static let gap = 3
-    private static let letterColor = SIMD3<UInt8>(repeating: 200)
+    private static let labelTextColor = SIMD3<UInt8>(repeating: 200)
     private static var margin: Int { OrientationLetters.height * letterScale + 2 * gap }
 
     /// The peak memory in bytes of ``image(scope:progress:)``: 4 MB for images, the rest for projections.
@@ -181,7 +181,7 @@ public struct Preview: Sendable {
                 x: place.0,
                 y: place.1,
                 scale: Self.letterScale,
-                color: Self.letterColor
+                color: Self.labelTextColor
             )
         }
     }

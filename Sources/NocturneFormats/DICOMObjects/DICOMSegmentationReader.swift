@@ -26,7 +26,7 @@ public enum DICOMSegmentationReader {
     ) throws -> DICOMSegmentation {
         let file = try SegmentationFile(path: path, limits: limits)
         let facts = file.facts
-        let (frames, planes) = try file.laid(on: grid, limits: limits, path: path)
+        let (frames, planes) = try file.placedFrames(on: grid, limits: limits, path: path)
         var segments = try file.segments()
         guard Set(segments.map(\.number)).count == segments.count else {
             throw DICOMReadError(

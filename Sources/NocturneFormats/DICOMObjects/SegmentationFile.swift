@@ -105,7 +105,7 @@ extension DICOMReadError {
 extension SegmentationFile {
     /// The frames as listed in the header, and the grid that contains them.
     /// - Throws: ``DICOMReadError``, also for more voxels than the limits allow.
-    func laid(
+    func placedFrames(
         on grid: VolumeGeometry?,
         limits: DICOMObjectLimits,
         path: String

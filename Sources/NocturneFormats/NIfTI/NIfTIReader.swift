@@ -133,7 +133,7 @@ public enum NIfTIReader {
         _ body: (UnsafeRawPointer, Range<Int>) throws(NIfTIError) -> Void
     ) throws {
         try scope.check()
-        try file.passOverToVoxels(scope.flag)
+        try file.skipToVoxels(scope.flag)
         let count = file.header.shape.count
         let width = file.header.dataType.bytesPerVoxel
         let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: chunkBytes, alignment: 64)

@@ -41,8 +41,8 @@ extension GraphBinder {
         output: Int = 0
     ) throws(ModelFormatError) {
         let value = try value(node, 0)
-        if case .constant(let tensor) = value, let count = Extents.count(shape), count <= allowance {
-            try spend(count, title: node.title)
+        if case .constant(let tensor) = value, let count = Extents.count(shape), count <= remainingElements {
+            try reserveElements(count, title: node.title)
             let strides = Extents.strides(tensor.shape)
             var places = count == 0 ? [] : [parameters.fixed.reduce(0) { $0 + strides[$1.key] * $1.value }]
             for (axis, extent) in zip(parameters.axes, shape) where count > 0 {
@@ -144,7 +144,7 @@ extension GraphBinder {
         guard let indices = try constant(node, 1), let list = indices.integers, list.count <= Self.largestTable else {
             throw failure(node, "indices that are not integers")
         }
-        try spend(list.count, title: node.title)
+        try reserveElements(list.count, title: node.title)
         let places = list.map { $0 < 0 ? max($0, -shape[axis] - 1) + shape[axis] : $0 }
         guard places.allSatisfy({ $0 >= 0 && $0 < shape[axis] }) else {
             throw failure(node, "an index is out of range")
@@ -186,7 +186,7 @@ extension GraphBinder {
             let extent = shape[axis]
             let wide = extent + pads[index] + pads[index + axes.count]
             guard wide > 0, wide <= limit else { throw failure(node, "pads are \(pads.prefix(8))") }
-            try spend(wide, title: node.title)
+            try reserveElements(wide, title: node.title)
             let table = try (0..<wide).map { place throws(ModelFormatError) -> Int in
                 let source = place - pads[index]
                 if source >= 0, source < extent { return source }

@@ -20,7 +20,7 @@ extension GraphBinder {
         guard output.allSatisfy({ $0 > 0 && $0 <= Self.largestTable }) else {
             throw failure(node, "a result of shape \(output)")
         }
-        try spend(output.reduce(0, +), title: node.title)
+        try reserveElements(output.reduce(0, +), title: node.title)
         if mode == "nearest" {
             var parameters = MoveParameters.identity(shape.count)
             for axis in shape.indices where !grid.isKept(axis) {

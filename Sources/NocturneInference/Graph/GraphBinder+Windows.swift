@@ -82,7 +82,7 @@ extension GraphBinder {
         let groups = node.integer("group", 1)
         guard groups >= 1, groups <= 1 << 20 else { throw failure(node, "\(groups) groups") }
         // The weights are packed again for each use.
-        try spend(weights.count, title: node.title)
+        try reserveElements(weights.count, title: node.title)
         return (weights, try constant(node, 2)?.floats, groups)
     }
 

@@ -9,8 +9,8 @@ enum ONNXReader {
     /// The maximum dimension of a network; products of dimensions are also checked for overflow.
     static let largestExtent = 1 << 40
     /// The maximum number of nodes; the time for planning is quadratic in it.
-    private static let mostNodes = 50_000
-    private static let mostInputs = 1000
+    private static let maximumNodeCount = 50_000
+    private static let maximumInputCount = 1000
 
     static func read(_ path: String) throws(ModelFormatError) -> NetworkGraph {
         let bytes: Data
@@ -33,11 +33,11 @@ enum ONNXReader {
         guard model.hasGraph, !model.graph.node.isEmpty || !model.graph.output.isEmpty else {
             throw .malformed(path: path, reason: "there is no graph")
         }
-        guard model.graph.node.count <= mostNodes, model.graph.output.count <= mostInputs else {
+        guard model.graph.node.count <= maximumNodeCount, model.graph.output.count <= maximumInputCount else {
             throw .malformed(
                 path: path,
                 reason: "\(model.graph.node.count) nodes and \(model.graph.output.count) outputs; "
-                    + "at most \(mostNodes) and \(mostInputs) are supported"
+                    + "at most \(maximumNodeCount) and \(maximumInputCount) are supported"
             )
         }
         let opset = model.opsetImport.first { $0.domain.isEmpty || $0.domain == "ai.onnx" }?.version ?? 0
@@ -75,8 +75,8 @@ enum ONNXReader {
     private static func describe(_ values: [ONNXValueInfo], path: String) throws(ModelFormatError)
         -> [TensorDescription]
     {
-        guard values.count <= mostInputs else {
-            throw .malformed(path: path, reason: "\(values.count) inputs; at most \(mostInputs) are supported")
+        guard values.count <= maximumInputCount else {
+            throw .malformed(path: path, reason: "\(values.count) inputs; at most \(maximumInputCount) are supported")
         }
         var descriptions: [TensorDescription] = []
         for value in values {

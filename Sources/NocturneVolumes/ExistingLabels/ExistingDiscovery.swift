@@ -160,7 +160,7 @@ struct ExistingDiscovery {
                 path: path,
                 name: "",
                 geometry: header.geometry,
-                volumes: ExistingSource.volumes(atMost: header.mostVolumes, of: header.geometry.shape),
+                volumes: ExistingSource.volumes(atMost: header.maximumVolumeCount, of: header.geometry.shape),
                 labels: header.segments.count,
                 bytes: FileSystem.size(path) ?? 0,
                 notes: notes

@@ -64,7 +64,7 @@ struct StructureSetTests {
     }
 
     @Test("points and open contours are noted and left out; broken coordinates too")
-    func leftOut() throws {
+    func omitted() throws {
         let contours = [
             ("CLOSED_PLANAR", "0\\0\\5\\1\\0\\5\\1\\1\\5\\0\\0\\5"), ("POINT", "0\\0\\0"),
             ("OPEN_PLANAR", "0\\0\\0\\1\\1\\0\\2\\0\\0"),
