@@ -36,7 +36,7 @@ void each_integer(const Samples &samples, const Layout &layout, const cdcmtk_rec
     }
 }
 
-bool agree(const Layout &layout, const cdcmtk_pixel_layout &asked, bool real) {
+bool matches(const Layout &layout, const cdcmtk_pixel_layout &asked, bool real) {
     const bool sizes = layout.rows == static_cast<uint64_t>(asked.rows)
         && layout.columns == static_cast<uint64_t>(asked.columns);
     return sizes
@@ -92,7 +92,7 @@ extern "C" cdicom_code cdcmtk_decoder_read_frame(cdcmtk_decoder *decoder, uint32
     return cdicom::guarded(error, [=]() -> cdicom_code {
         const Layout &layout = decoder->layout;
         const bool real = decoder->object.pixels.kind != PixelElement::cells;
-        if (!agree(layout, *asked, real)) {
+        if (!matches(layout, *asked, real)) {
             return fail(error, CDICOM_UNSUPPORTED_PIXELS,
                         "rows, columns or bits are not those of the scan: did the file change?");
         }

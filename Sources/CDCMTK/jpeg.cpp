@@ -69,7 +69,7 @@ cdicom_code decode_alone(const std::vector<uint8_t> &stream, const Layout &layou
 
     Uint32 fragment = 0;
     OFString colours;
-    const cdcmtk::DamageWarning warning;
+    const cdcmtk::DamageWarningScope warning;
     condition = data.getUncompressedFrame(&set, 0, fragment, target, static_cast<Uint32>(bytes), colours);
     if (condition.bad()) {
         // DCMTK returns this code for a fragment after the last one.

@@ -17,9 +17,9 @@ const offile_off_t inflated_allowance = offile_off_t(1) << 28;
 ///
 /// The stack itself is measured, at every read. A scan of the file before parsing could be misled by a hostile file,
 /// and would not detect the levels inside a deflated data set.
-class GuardedStream : public DcmInputFileStream {
+class LimitedStream : public DcmInputFileStream {
   public:
-    explicit GuardedStream(const char *path) : DcmInputFileStream(OFFilename(path)), start_(here()) {}
+    explicit LimitedStream(const char *path) : DcmInputFileStream(OFFilename(path)), start_(here()) {}
 
     OFBool good() const override { return !stopped() && DcmInputFileStream::good(); }
 
@@ -74,7 +74,7 @@ cdicom_code cdcmtk::load(const char *path, DcmFileFormat &file, const DcmTagKey 
     if (stat(path, &facts) != 0) return fail(error, CDICOM_NOT_OPENED, std::string(std::strerror(errno)));
     if (!S_ISREG(facts.st_mode)) return fail(error, CDICOM_NOT_OPENED, "not a regular file");
     if (size) *size = facts.st_size;
-    GuardedStream stream(path);
+    LimitedStream stream(path);
     if (!stream.good()) return fail(error, CDICOM_NOT_OPENED, stream.status());
     file.transferInit();
     const OFCondition condition =

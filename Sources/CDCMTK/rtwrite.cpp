@@ -44,8 +44,8 @@ extern "C" int cdcmtk_structure_add_region(cdcmtk_object *object, const char *na
         DcmItem &observation = cdcmtk::add_item(set, DCM_RTROIObservationsSequence);
         put(observation, DCM_ObservationNumber, number);
         put(observation, DCM_ReferencedROINumber, number);
-        cdcmtk::must(observation.insertEmptyElement(DCM_RTROIInterpretedType));
-        cdcmtk::must(observation.insertEmptyElement(DCM_ROIInterpreter));
+        cdcmtk::require(observation.insertEmptyElement(DCM_RTROIInterpretedType));
+        cdcmtk::require(observation.insertEmptyElement(DCM_ROIInterpreter));
         if (code[0] && code[1] && code[2]) {
             cdcmtk::put_code(observation, DCM_RTROIIdentificationCodeSequence, code[0], code[1], code[2]);
         }

@@ -132,7 +132,7 @@ int read_by_dcmtk(cdcmtk_segmentation &segmentation, size_t frame, const std::ve
     cells.assign(bytes / 4 + 1, 0);
     Uint32 fragment = static_cast<Uint32>(segmentation.fragments[frame]);
     OFString colours;
-    const cdcmtk::DamageWarning warning;
+    const cdcmtk::DamageWarningScope warning;
     const OFCondition condition = segmentation.pixels->getUncompressedFrame(
         segmentation.file.getDataset(), static_cast<Uint32>(frame), fragment, cells.data(),
         static_cast<Uint32>((bytes + 1) & ~size_t(1)), colours, &segmentation.cache);

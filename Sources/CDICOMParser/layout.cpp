@@ -46,17 +46,17 @@ cdicom_code cdicom::read_layout(const Object &object, Layout &layout, cdicom_err
     if (kind == PixelElement::none) {
         return fail(error, CDICOM_NO_PIXEL_DATA, "there is no element PixelData (7FE0,0010)");
     }
-    const bool is_real = kind == PixelElement::floats || kind == PixelElement::doubles;
+    const bool is_floating_point = kind == PixelElement::floats || kind == PixelElement::doubles;
     StatedLayout stated;
-    bool is_sane = read_sizes(object.set, stated);
-    if (is_real) {
+    bool is_valid = read_sizes(object.set, stated);
+    if (is_floating_point) {
         stated.allocated = stated.stored = kind == PixelElement::floats ? 32 : 64;
         stated.high = stated.stored - 1;
-        is_sane = is_sane && stated.samples == 1;
+        is_valid = is_valid && stated.samples == 1;
     } else {
-        is_sane = is_sane && read_bits(object.set, stated);
+        is_valid = is_valid && read_bits(object.set, stated);
     }
-    if (!is_sane) return fail(error, CDICOM_UNSUPPORTED_PIXELS, "rows, columns or bits are missing or out of range");
+    if (!is_valid) return fail(error, CDICOM_UNSUPPORTED_PIXELS, "rows, columns or bits are missing or out of range");
     layout.rows = static_cast<uint64_t>(stated.rows);
     layout.columns = static_cast<uint64_t>(stated.columns);
     layout.samples = static_cast<uint64_t>(stated.samples);

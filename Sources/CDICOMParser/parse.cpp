@@ -26,10 +26,10 @@ void find_fragments(Bytes &bytes, PixelElement &pixels) {
         has_ended = head.tag == tag::SequenceDelimitationItem;
         if (head.tag != tag::Item) break;
         const uint64_t there = std::min<uint64_t>(head.length, bytes.left(at));
-        const bool is_cut = there < head.length;
-        if (is_cut) pixels.notes.push_back("the last fragment of the pixel data is truncated");
+        const bool is_truncated = there < head.length;
+        if (is_truncated) pixels.notes.push_back("the last fragment of the pixel data is truncated");
         if (is_first) {
-            std::vector<uint8_t> table(static_cast<size_t>(std::min<uint64_t>(there, most_kept)));
+            std::vector<uint8_t> table(static_cast<size_t>(std::min<uint64_t>(there, maximum_kept_bytes)));
             if (bytes.copy(at, table.size(), table.data()) && pixels.offsets.empty()) {
                 for (size_t entry = 0; entry + 4 <= table.size(); entry += 4) {
                     pixels.offsets.push_back(little_endian(&table[entry]));
@@ -40,7 +40,7 @@ void find_fragments(Bytes &bytes, PixelElement &pixels) {
         }
         is_first = false;
         at += there;
-        if (is_cut) return;
+        if (is_truncated) return;
     }
     if (!has_ended) pixels.notes.push_back("the pixel data does not end where it should: its end marker is missing");
 }
@@ -96,7 +96,7 @@ cdicom_code cdicom::read_object(const char *path, bool with_frames, Object &obje
         return fail(error, CDICOM_NOT_READABLE,
                     "the deflated data set exceeds 256 MiB, more than any single slice");
     }
-    if (inflated && inflated->is_cut()) {
+    if (inflated && inflated->is_truncated()) {
         return fail(error, CDICOM_NOT_READABLE, "the file is cut or damaged: its deflated data set has no end");
     }
     if (outcome != Walk::Outcome::fine) return report(outcome, error);

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 
 enum {
-    most_samples = 32,
+    maximum_samples = 32,
     // Pictures that the library itself converts are held completely, and their conversion cannot be interrupted.
-    most_library_pixels = 50000000
+    maximum_library_pixels = 50000000
 };
 
 static void keep_message(ctiff_decoder *decoder, const char *format, va_list arguments)
@@ -35,7 +35,7 @@ static int on_error(TIFF *tiff, void *owner, const char *module, const char *for
 }
 
 // For a truncated or damaged picture the library may only warn, and continue without the pixels or the palette.
-static int means_loss(const char *module, const char *text)
+static int indicates_loss(const char *module, const char *text)
 {
     if (strstr(text, "IO error") || strstr(text, "ColorMap") || strstr(text, "Colormap")) return 1;
     if (!module || strcmp(module, "JPEGLib") != 0) return 0;
@@ -50,7 +50,7 @@ static int on_warning(TIFF *tiff, void *owner, const char *module, const char *f
     va_copy(copy, arguments);
     vsnprintf(text, sizeof text, format, copy);
     va_end(copy);
-    if (means_loss(module, text)) keep_message(owner, format, arguments);
+    if (indicates_loss(module, text)) keep_message(owner, format, arguments);
     return 1;
 }
 
@@ -111,7 +111,7 @@ static int has_plain_samples(const ctiff_decoder *decoder)
     }
 }
 
-static cphoto_code choose_way(ctiff_decoder *decoder, ctiff_facts *facts)
+static cphoto_code choose_method(ctiff_decoder *decoder, ctiff_facts *facts)
 {
     uint16_t format = short_field(decoder, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
     int is_log = decoder->photometric == PHOTOMETRIC_LOGL || decoder->photometric == PHOTOMETRIC_LOGLUV;
@@ -125,7 +125,7 @@ static cphoto_code choose_way(ctiff_decoder *decoder, ctiff_facts *facts)
     if (!has_plain_samples(decoder)) {
         char why[1024] = "";
         if (!TIFFRGBAImageOK(decoder->tiff, why)) return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "%s", why);
-        if (decoder->width > most_library_pixels / decoder->height) {
+        if (decoder->width > maximum_library_pixels / decoder->height) {
             return ctiff_refuse(decoder, CPHOTO_TOO_LARGE, "colours of this kind are converted up to 50 megapixels");
         }
         decoder->way = ctiff_by_library;
@@ -229,7 +229,7 @@ cphoto_code ctiff_open(
         photometric = decoder->samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
     }
     decoder->photometric = photometric;
-    if (decoder->samples == 0 || decoder->samples > most_samples) {
+    if (decoder->samples == 0 || decoder->samples > maximum_samples) {
         return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "%u samples per pixel", decoder->samples);
     }
     if (!TIFFIsCODECConfigured(decoder->compression)) {
@@ -247,7 +247,7 @@ cphoto_code ctiff_open(
     facts->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
     facts->page_count = ctiff_count_pages(TIFFFileno(decoder->tiff));
     cphoto_code code = decoder->photometric == PHOTOMETRIC_PALETTE ? read_palette(decoder) : CPHOTO_OK;
-    return code == CPHOTO_OK ? choose_way(decoder, facts) : code;
+    return code == CPHOTO_OK ? choose_method(decoder, facts) : code;
 }
 
 const char *ctiff_version(void) { return TIFFGetVersion(); }

@@ -149,7 +149,7 @@ public struct LabelResampler: Sendable {
                         single: rule.method == .torch ? 1 : 0,
                         last_axis: rule.method == .spline && rule.orderZ == .linear ? Int32(separateAxis ?? -1) : -1
                     )
-                    nk_label_winners(winners, target.x, &taps)
+                    nk_label_by_score(winners, target.x, &taps)
                 }
             }
         }

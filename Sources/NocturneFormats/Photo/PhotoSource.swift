@@ -91,7 +91,7 @@ final class JPEGSource: PhotoSource {
     }
 
     var notes: [PhotoNote] {
-        let irregularities = Int(cphoto_jpeg_oddities(decoder))
+        let irregularities = Int(cphoto_jpeg_irregularities(decoder))
         return (irregularities & CPHOTO_NO_END_MARKER != 0 ? [.noEndMarker] : [])
             + (irregularities & CPHOTO_STRAY_BYTES != 0 ? [.strayBytes] : [])
     }
