@@ -5,7 +5,7 @@
 namespace {
 
 /// More pixels than any slice has; limits the memory for one frame to a few GiB.
-const uint64_t largest_frame = 1u << 28;
+const uint64_t maximum_frame_pixels = 1u << 28;
 
 /// The numbers of a header as stated, with defaults for missing ones.
 struct StatedLayout {
@@ -36,7 +36,7 @@ bool read_sizes(const cdicom::Node &set, StatedLayout &stated) {
     set.integer(tag::PlanarConfiguration, stated.planar);
     return has_both && stated.rows > 0 && stated.columns > 0 && stated.rows <= 65535 && stated.columns <= 65535
         && stated.samples >= 1 && stated.samples <= 4 && stated.frames >= 1
-        && static_cast<uint64_t>(stated.rows * stated.columns) <= largest_frame;
+        && static_cast<uint64_t>(stated.rows * stated.columns) <= maximum_frame_pixels;
 }
 
 }  // namespace

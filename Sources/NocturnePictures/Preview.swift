@@ -45,7 +45,7 @@ public struct Preview: Sendable {
         self.labelled = labelled
     }
 
-    private static let longestSide = 256.0
+    private static let maximumSide = 256.0
     private static let largestVoxel = 8.0
     private static let largestSurface = (width: 384, height: 544)
     /// Surfaces are smooth between voxels, so their voxels may be drawn larger.
@@ -136,7 +136,7 @@ public struct Preview: Sendable {
 
     private func views(of grid: SlicedGrid) -> [View] {
         let scale = min(
-            Self.longestSide / (grid.axes.map(\.extent).max() ?? 1),
+            Self.maximumSide / (grid.axes.map(\.extent).max() ?? 1),
             Self.largestVoxel / (grid.axes.map(\.spacing).min() ?? 1)
         )
         let sizes = grid.axes.map { max(1, Int(($0.extent * scale).rounded())) }

@@ -27,7 +27,7 @@ public struct SliceStrip: Sendable {
     private let places: [UInt16: UInt8]
     private let scale: GreyScale
 
-    private static let longestSide = 512.0
+    private static let maximumSide = 512.0
     private static let largestVoxel = 4.0
     private static let maximumFrameCount = 200
     private static let maximumColorCount = 128
@@ -46,7 +46,7 @@ public struct SliceStrip: Sendable {
         let frames = min(count, Self.maximumFrameCount)
         slices = (0..<frames).map { (2 * $0 + 1) * count / (2 * frames) }
         let pixels = min(
-            Self.longestSide / max(axes[across].extent, axes[down].extent),
+            Self.maximumSide / max(axes[across].extent, axes[down].extent),
             Self.largestVoxel / min(axes[across].spacing, axes[down].spacing)
         )
         width = max(1, Int((axes[across].extent * pixels).rounded()))
@@ -73,7 +73,7 @@ public struct SliceStrip: Sendable {
     }
 
     /// The maximum number of pixels of a frame.
-    public static let maximumPixelCount = Int(longestSide * longestSide)
+    public static let maximumPixelCount = Int(maximumSide * maximumSide)
 
     /// The slice through the middle of the labels.
     public func cover() -> [UInt8] { picture(of: grid.axes[3 - across - down].centre) }

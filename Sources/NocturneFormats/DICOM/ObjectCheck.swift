@@ -12,7 +12,7 @@ enum ObjectCheck {
     ]
 
     /// The maximum number of pixels of a slice; the decoder has the same limit.
-    private static let largestSlice = 1 << 28
+    private static let maximumSlicePixels = 1 << 28
 
     static func check(_ slice: DICOMSlice) throws(DICOMReadError) {
         try checkKind(slice.object)
@@ -111,7 +111,7 @@ enum ObjectCheck {
 
     private static func checkSize(_ object: DICOMObject, cell: Int) throws(DICOMReadError) {
         guard let rows = object.rows, let columns = object.columns, rows > 0, columns > 0,
-            rows <= 65535, columns <= 65535, rows * columns <= largestSlice
+            rows <= 65535, columns <= 65535, rows * columns <= maximumSlicePixels
         else {
             throw DICOMReadError(
                 .unsupportedPixels,

@@ -11,7 +11,7 @@ struct NIfTIOpenFile {
     let source: NIfTIByteSource
 
     /// The maximum size of all extensions that are kept.
-    private static let largestExtensions = 1 << 20
+    private static let maximumExtensionBytes = 1 << 20
 
     init(path: String) throws(NIfTIError) {
         let headerPath = try NIfTIOpenFile.headerPath(of: path)
@@ -49,7 +49,7 @@ struct NIfTIOpenFile {
 
     private func checkLength() throws(NIfTIError) {
         let needed = header.dataOffset + header.storedByteCount
-        guard source.largestContent < needed else { return }
+        guard source.maximumContent < needed else { return }
         if source.isCompressed {
             throw NIfTIError(
                 .truncated,
@@ -69,7 +69,7 @@ struct NIfTIOpenFile {
         let flag = try source.read(count: NIfTILayout.extensionFlagLength)
         guard flag.count == NIfTILayout.extensionFlagLength, flag[0] != 0 else { return [] }
         var found: [NIfTIExtension] = []
-        var remainingBytes = largestExtensions
+        var remainingBytes = maximumExtensionBytes
         while end - source.position >= 16 {
             let start = try source.read(count: 8)
             guard start.count == 8 else { break }

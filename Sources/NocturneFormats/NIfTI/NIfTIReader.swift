@@ -105,7 +105,7 @@ public enum NIfTIReader {
     /// Bytes converted at a time: small enough for the cache, so that the flag is checked every millisecond.
     private static let chunkBytes = 256 << 10
     /// The maximum number of bytes after the voxels that are read to reach the checksum of a gzip file.
-    private static let largestTail = 64 << 20
+    private static let maximumTailBytes = 64 << 20
 
     /// Streams the stored voxels through `convert` into a new buffer.
     private static func fill<Element: BitwiseCopyable & Sendable>(
@@ -149,6 +149,6 @@ public enum NIfTIReader {
             try body(UnsafeRawPointer(bytes), range)
             done = range.upperBound
         }
-        try file.source.finishMember(limit: largestTail, scope.flag)
+        try file.source.finishMember(limit: maximumTailBytes, scope.flag)
     }
 }

@@ -158,7 +158,7 @@ struct RegionFields {
         var rule = RegionOfInterest.HistogramRule.standard
         if fields["bins"] != nil {
             let bins = try whole("bins")
-            let most = RegionOfInterest.HistogramRule.largestBinCount
+            let most = RegionOfInterest.HistogramRule.maximumBinCount
             guard (1...most).contains(bins) else { throw fault("bins", "is \(bins), not from 1 to \(most)") }
             rule.bins = bins
         }
@@ -175,7 +175,7 @@ struct RegionFields {
     {
         let radius = Self.smallest...Self.largest
         switch kind {
-        case "length": return .length(try points("points", 2...RegionFile.largestPointCount))
+        case "length": return .length(try points("points", 2...RegionFile.maximumPointCount))
         case "angle":
             let points = try points("points", 3...3)
             guard points[0] != points[1], points[2] != points[1] else {
@@ -200,7 +200,7 @@ struct RegionFields {
                 rotation: rotation,
                 try plane(space)
             )
-        case "polygon": return .polygon(try points("points", 3...RegionFile.largestPointCount), try plane(space))
+        case "polygon": return .polygon(try points("points", 3...RegionFile.maximumPointCount), try plane(space))
         case "sphere": return .sphere(center: try point("center"), radius: try number("radiusMm", radius))
         default:
             let (lower, upper) = (try point("lower"), try point("upper"))

@@ -31,7 +31,7 @@ extension GraphBinder {
     ]
 
     /// Maximum length of an axis with an index table.
-    static let largestTable = 1 << 22
+    static let maximumTableCount = 1 << 22
 
     /// Moves a constant at once, other values at run time.
     mutating func move(
@@ -97,7 +97,7 @@ extension GraphBinder {
         for (index, axis) in axes.enumerated() {
             let extent = shape[axis]
             let step = steps[index]
-            guard step != 0, abs(max(step, -Int.max)) <= Self.largestExtent else {
+            guard step != 0, abs(max(step, -Int.max)) <= Self.maximumExtent else {
                 throw failure(node, "a step of \(step)")
             }
             // Negative numbers count from the end; numbers beyond the ends are clamped to them.
@@ -141,7 +141,8 @@ extension GraphBinder {
     private mutating func gather(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         let shape = shape(try value(node, 0))
         let axis = try axis(node.integer("axis", 0), rank: shape.count, node)
-        guard let indices = try constant(node, 1), let list = indices.integers, list.count <= Self.largestTable else {
+        guard let indices = try constant(node, 1), let list = indices.integers, list.count <= Self.maximumTableCount
+        else {
             throw failure(node, "indices that are not integers")
         }
         try reserveElements(list.count, title: node.title)
@@ -175,7 +176,7 @@ extension GraphBinder {
             throw failure(node, "there are no pads")
         }
         let axes = try axes(try integers(node, 3) ?? Array(0..<rank), rank: rank, node)
-        let limit = Self.largestTable
+        let limit = Self.maximumTableCount
         guard pads.count == 2 * axes.count, pads.allSatisfy({ $0 >= -limit && $0 <= limit }) else {
             throw failure(node, "pads are \(pads.prefix(8))")
         }

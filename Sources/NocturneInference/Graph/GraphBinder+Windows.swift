@@ -136,7 +136,7 @@ extension GraphBinder {
         let pads = try list(node, "pads", count: 2 * rank, fallback: 0, in: -65_536...65_536)
         let mode = node.string("auto_pad", "NOTSET")
         let asked = node.integers("output_shape")
-        if let asked, asked.count != rank || !asked.allSatisfy({ (1...Self.largestExtent).contains($0) }) {
+        if let asked, asked.count != rank || !asked.allSatisfy({ (1...Self.maximumExtent).contains($0) }) {
             throw failure(node, "output_shape is \(asked.prefix(8))")
         }
         var before: [Int] = []

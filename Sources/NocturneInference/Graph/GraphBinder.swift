@@ -24,9 +24,9 @@ struct GraphBinder {
 
     /// The maximum number of elements of a tensor: more than any realistic network needs, and small enough that
     /// products of extents cannot overflow.
-    static let largestCount = 1 << 36
+    static let maximumCount = 1 << 36
     /// The maximum extent of an axis, so that 32 bits can hold every index.
-    static let largestExtent = 1 << 30
+    static let maximumExtent = 1 << 30
 
     let graph: NetworkGraph
     var bound = BoundGraph()
@@ -127,7 +127,7 @@ struct GraphBinder {
             if case .constant(let tensor)? = values[name] { constants.append(tensor) } else { constants.append(nil) }
         }
         let known = zip(node.inputs, constants).allSatisfy { name, tensor in name.isEmpty || tensor != nil }
-        let evaluator = ConstantEvaluator(graph: graph, node: node, inputs: constants, largestCount: remainingElements)
+        let evaluator = ConstantEvaluator(graph: graph, node: node, inputs: constants, maximumCount: remainingElements)
         if known, let results = try evaluator.evaluate() {
             if !Self.sharing.contains(node.op) {
                 try reserveElements(results.reduce(0) { $0 + $1.count }, title: node.title)
@@ -210,8 +210,8 @@ struct GraphBinder {
     }
 
     mutating func newValue(_ shape: [Int], title: String) throws(ModelFormatError) -> Int {
-        guard shape.count <= NK_MAX_RANK, let count = Extents.count(shape), count <= Self.largestCount,
-            shape.allSatisfy({ $0 <= Self.largestExtent })
+        guard shape.count <= NK_MAX_RANK, let count = Extents.count(shape), count <= Self.maximumCount,
+            shape.allSatisfy({ $0 <= Self.maximumExtent })
         else {
             throw .shapeMismatch(network: graph.path, reason: "\(title): a tensor of shape \(shape) is too large")
         }

@@ -7,7 +7,7 @@ internal import SwiftProtobuf
 /// Weights in other files are refused.
 enum ONNXReader {
     /// The maximum dimension of a network; products of dimensions are also checked for overflow.
-    static let largestExtent = 1 << 40
+    static let maximumExtent = 1 << 40
     /// The maximum number of nodes; the time for planning is quadratic in it.
     private static let maximumNodeCount = 50_000
     private static let maximumInputCount = 1000
@@ -93,7 +93,7 @@ enum ONNXReader {
             var shape: [Int?] = []
             for dimension in value.type.tensorType.shape.dim {
                 if case .dimValue(let extent)? = dimension.value, extent != 0 {
-                    guard extent > 0, extent < largestExtent else {
+                    guard extent > 0, extent < maximumExtent else {
                         throw .malformed(path: path, reason: "'\(value.name)' has a dimension of \(extent)")
                     }
                     shape.append(Int(extent))

@@ -121,7 +121,7 @@ final class OpenVINONetwork: LoadedNetwork {
                 return (next.partialValue, product.overflow || next.overflow)
             }
             guard fits, shape.count <= Int(COVINO_MAX_RANK), shape.allSatisfy({ $0 > 0 }), !count.overflow,
-                count.partialValue <= GraphBinder.largestCount
+                count.partialValue <= GraphBinder.maximumCount
             else {
                 let expected = input.shape.map { $0.map(String.init) ?? "?" }.joined(separator: "×")
                 let found = shape.map(String.init).joined(separator: "×")

@@ -92,7 +92,7 @@ public enum ContourRasterizer {
     }
 
     /// A bound that no valid contour position reaches, in voxels.
-    private static let farthest = 1e9
+    private static let maximumPosition = 1e9
 
     /// The contours of each slice, in indices.
     private static func sorted(
@@ -112,7 +112,11 @@ public enum ContourRasterizer {
             try scope.check()
             let places = contour.map { inverse($0) }
             // For larger values, differences and products could overflow.
-            guard places.allSatisfy({ abs($0.x) < farthest && abs($0.y) < farthest && abs($0.z) < farthest }) else {
+            guard
+                places.allSatisfy({
+                    abs($0.x) < maximumPosition && abs($0.y) < maximumPosition && abs($0.z) < maximumPosition
+                })
+            else {
                 summary.offSlices += 1
                 continue
             }

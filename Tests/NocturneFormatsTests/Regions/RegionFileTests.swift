@@ -157,9 +157,9 @@ struct RegionFileTests {
             (file(box + "," + box), "regions[1].name (\"n\"): another region"),
             (file(oblique, space: "voxel"), "plane.normal (\"n\"): needs points in a patient space"),
             (String(repeating: "[", count: 100_000), "nested deeper than 8"),
-            (String(repeating: " ", count: RegionFile.largestBytes + 1), "more than"),
+            (String(repeating: " ", count: RegionFile.maximumBytes + 1), "more than"),
             (
-                file(Array(repeating: "0", count: RegionFile.largestRegionCount + 1).joined(separator: ",")),
+                file(Array(repeating: "0", count: RegionFile.maximumRegionCount + 1).joined(separator: ",")),
                 "has 10001 regions"
             ),
         ]

@@ -13,7 +13,7 @@ struct GLBReader: ~Copyable {
     private let binary: Range<Int>
 
     /// A document of this size describes several hundred thousand surfaces.
-    private static let largestDocument = 64 << 20
+    private static let maximumDocumentBytes = 64 << 20
 
     init(_ path: String) throws(MeshFileError) {
         let input = try MeshInput(path)
@@ -33,7 +33,7 @@ struct GLBReader: ~Copyable {
         let total = Int(start.littleEndian(at: 8, as: UInt32.self))
         let documentBytes = Int(start.littleEndian(at: 12, as: UInt32.self))
         let binaryHead = headers + documentBytes
-        guard total == input.byteCount, documentBytes <= Self.largestDocument,
+        guard total == input.byteCount, documentBytes <= Self.maximumDocumentBytes,
             binaryHead + GLBContainer.chunkHeadBytes <= total
         else { throw Self.invalid(path, "the lengths in its header do not agree with its \(input.byteCount) bytes") }
         let document = try Self.document(try input.read(count: documentBytes), path)
