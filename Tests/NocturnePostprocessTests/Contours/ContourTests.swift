@@ -176,7 +176,7 @@ struct ContourTests {
         }
     }
 
-    @Test("contours off the slices, tilted ones and crowded planes are left out and counted")
+    @Test("contours off the slices, tilted ones and superseded planes are omitted and counted")
     func summaries() throws {
         let shape = VolumeShape(x: 8, y: 8, z: 3)
         let geometry = VolumeGeometry(shape: shape, affine: .scaling(SIMD3(1, 1, 2)))
