@@ -153,10 +153,10 @@ public struct ExistingLabels: Recipe {
                 )
             }
             labels[index].volume = added.volume
-            notes += added.account.notes(about: region.name)
+            notes += added.summary.notes(about: region.name)
         }
         let made = volumes.frozen()
-        if made.count > 1 { notes.append("regions overlap: they are spread over \(made.count) label volumes") }
+        if made.count > 1 { notes.append("regions overlap: they are stored in \(made.count) label volumes") }
         return LabelMaps(
             source: source,
             labels: labels,

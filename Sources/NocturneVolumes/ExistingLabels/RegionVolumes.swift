@@ -33,16 +33,16 @@ struct RegionVolumes {
     mutating func add(
         _ contours: [[SIMD3<Double>]],
         value: UInt16
-    ) throws -> (volume: Int, account: ContourRasterizer.Account)? {
+    ) throws -> (volume: Int, summary: ContourRasterizer.Summary)? {
         if volumes.isEmpty { volumes.append(Box(try VoxelBuffer(count: geometry.shape.count))) }
-        let account = try ContourRasterizer.fill(
+        let summary = try ContourRasterizer.fill(
             contours,
             value: value,
             into: &scratch.buffer,
             geometry: geometry,
             scope: scope
         )
-        guard account.voxelCount > 0 else { return (0, account) }
+        guard summary.voxelCount > 0 else { return (0, summary) }
         let slices = slices(of: contours)
         var place = 0
         while place < volumes.count, try meets(volumes[place], slices) { place += 1 }
@@ -51,7 +51,7 @@ struct RegionVolumes {
             volumes.append(Box(try VoxelBuffer(count: geometry.shape.count)))
         }
         try move(into: volumes[place], slices)
-        return (place, account)
+        return (place, summary)
     }
 
     /// The volumes, which are empty of this afterwards.

@@ -152,7 +152,7 @@ struct ClinicalObjects {
             throw DICOMWriteError(
                 .tooLarge,
                 path: path,
-                "the contours take up to \(bytes) bytes, more than the memory planned can hold"
+                "the contours take up to \(bytes) bytes, more than the planned memory"
             )
         }
     }

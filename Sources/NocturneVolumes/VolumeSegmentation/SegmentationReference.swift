@@ -21,7 +21,7 @@ enum SegmentationReference {
     }
 
     /// Label volumes that overlapping segments may be spread over.
-    static let mostVolumes = 3
+    static let maximumVolumeCount = 3
 
     /// Lays the segments on `geometry`, each with the value of the label that has its name (large and small letters are
     /// the same), else its code, else its number.
@@ -37,7 +37,7 @@ enum SegmentationReference {
             read = try DICOMSegmentationReader.read(
                 path: path,
                 on: geometry,
-                limits: DICOMObjectLimits(volumes: mostVolumes),
+                limits: DICOMObjectLimits(volumes: maximumVolumeCount),
                 flag: scope.flag
             )
         } catch let error as DICOMReadError where error.code != .tooLarge {
