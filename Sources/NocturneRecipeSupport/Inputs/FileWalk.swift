@@ -8,14 +8,14 @@ package import NocturneSystem
     import Glibc
 #endif
 
-/// A regular file below the inputs.
+/// A regular file found in the inputs.
 package struct FoundFile: Sendable, Hashable {
     package let path: String
-    /// The path below the input that was named.
+    /// The path relative to the input as given.
     package let name: String
-    /// The last part of the input's own path, for files that lie directly in it.
+    /// The last component of the input's own path, for files directly in the input folder.
     package let root: String
-    /// Whether it does not answer when it is read.
+    /// Whether reading the file timed out.
     package var isSilent = false
 
     package init(path: String, name: String, root: String) {
@@ -24,13 +24,13 @@ package struct FoundFile: Sendable, Hashable {
         self.root = root
     }
 
-    /// The last part of the folder the file lies in.
+    /// The last component of the path of the file's folder.
     package var folderName: String {
         let parts = name.split(separator: "/")
         return parts.count > 1 ? String(parts[parts.count - 2]) : root
     }
 
-    /// The folder's whole path.
+    /// The full path of the file's folder.
     package var folderPath: String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
 
     package var fileName: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
@@ -41,7 +41,7 @@ package struct FoundFile: Sendable, Hashable {
         return FoundFile(path: path, name: String(name.dropLast(fileName.count)) + other.fileName, root: root)
     }
 
-    /// What tells whether the file is still the same: name, size, time of change, and the content where it is small.
+    /// Identifies the file's version: name, size, modification time, and a digest of the content if the file is small.
     package var stamp: String {
         var stamp = stampWithoutContent
         if !isSilent, let size = InputStamp(path).size, size <= 64 << 10, let digest = try? FileSystem.digest(path) {
@@ -50,27 +50,27 @@ package struct FoundFile: Sendable, Hashable {
         return stamp
     }
 
-    /// The same, of a file that cannot be read.
+    /// The stamp without the digest, for a file that cannot be read.
     package var stampWithoutContent: String { "\(name) \(InputStamp(path).text)" }
 }
 
-/// Walks the inputs: every regular file once, in the order of paths.
+/// Walks the inputs and lists every regular file once, sorted by path.
 package struct FileWalk {
     package let request: DiscoveryRequest
     package let flag: CancellationFlag
     private var seenFolders: Set<FileIdentity> = []
     package private(set) var files: [FoundFile] = []
-    /// Those that do not answer, and are not among ``files``.
+    /// Unresponsive files, which are not in ``files``.
     package private(set) var silent: [FoundFile] = []
     package private(set) var notes: [String] = []
-    /// What lies among the inputs and can be nobody's: pipes, links to nothing, names that cannot be written down, and
-    /// what could not be looked into.
+    /// Paths in the inputs that no recipe can use: pipes, dangling links, names that are not valid UTF-8, and files and
+    /// folders that cannot be read.
     private var strangers: [Stranger] = []
 
     private struct Stranger {
         let path: String
         let reason: String
-        /// Whether there may be inputs behind it.
+        /// Whether inputs may be hidden behind it.
         var isFault = false
     }
 
@@ -84,7 +84,7 @@ package struct FileWalk {
         self.flag = flag
     }
 
-    /// - Throws: ``BatchError`` when an input is not there; ``CancelledError``.
+    /// - Throws: ``BatchError`` when an input does not exist; ``CancelledError``.
     package mutating func run() throws {
         for input in request.inputs {
             let root = (input as NSString).lastPathComponent
@@ -118,8 +118,8 @@ package struct FileWalk {
         files.removeAll { silentPaths.contains($0.path) }
     }
 
-    /// Equal strings can be different names on the disk: one letter can be written as one character or as two. Everything
-    /// is known by its path, so only the first of such names is taken; a path that was met twice is taken once.
+    /// Equal strings can be different names on disk, since a letter can be encoded as one Unicode scalar or as two.
+    /// Paths identify files, so only the first of such names is used; a path that was found twice is used once.
     private mutating func leaveTwins() {
         var seen: [String: String] = [:]
         files = files.filter { file in
@@ -147,7 +147,7 @@ package struct FileWalk {
 
     private mutating func walk(_ folder: String, below: String, root: String, _ status: stat) throws {
         try flag.check()
-        // Links may lead in circles: each folder is visited once.
+        // Links may form cycles: each folder is visited once.
         guard seenFolders.insert(FileIdentity(device: UInt(status.st_dev), inode: UInt(status.st_ino))).inserted else {
             return
         }
@@ -204,7 +204,7 @@ package struct FileWalk {
 }
 
 extension FileWalk {
-    /// What can be nobody's, as items: each recipe gives them, and they are told once.
+    /// The unusable paths as items. Every recipe returns them; each is reported once.
     package func unusable(model: String) -> [DiscoveredItem] {
         strangers.map { stranger in
             let key = (stranger.isFault ? DiscoveredItem.missedKeyPrefix : DiscoveredItem.fileKeyPrefix) + stranger.path
@@ -222,7 +222,7 @@ extension FileWalk {
 }
 
 extension DiscoveryRequest {
-    /// Whether the patterns let the file in.
+    /// Whether the include and exclude patterns admit the file.
     package func admits(_ file: FoundFile) -> Bool {
         func matches(_ glob: String) -> Bool {
             fnmatch(glob, file.name, 0) == 0 || fnmatch(glob, file.fileName, 0) == 0

@@ -6,19 +6,19 @@ import NocturneFormats
 package import NocturneJournal
 package import NocturneSystem
 
-/// A result whose own files can be held against it.
+/// A result whose files can be checked against it.
 package protocol InspectableResult: ItemResult {
     var schemaVersion: Int { get }
     var item: String { get }
     func inspectFiles(_ look: inout ItemInspection) throws
-    /// Files beside the items that it promises.
+    /// Files outside the item folders that the result refers to.
     var batchFiles: Set<String> { get }
 }
 
 extension InspectableResult {
     package var batchFiles: Set<String> { [] }
 
-    /// From the text of a result to what is wrong with the item.
+    /// Parses the text of a result and returns the faults of the item.
     /// - Throws: `CancelledError`.
     package static func findings(
         of item: CommittedItem,
@@ -54,7 +54,7 @@ extension InspectableResult {
     }
 }
 
-/// The files of one item while they are looked into.
+/// The files of one item during inspection.
 package struct ItemInspection {
     package let item: CommittedItem
     package let flag: CancellationFlag
@@ -71,9 +71,9 @@ package struct ItemInspection {
 
     package mutating func add(_ file: String, _ detail: String) { findings.add(file, detail) }
 
-    /// Looks into a file that is what was recorded; one that is not has been told of already.
+    /// Inspects a file whose digest matches the journal. A file that differs has already been reported.
     ///
-    /// What a reader throws is a fault of the file, but the cancellation, which ends everything.
+    /// An error thrown by a reader is a fault of the file, except cancellation, which ends the inspection.
     package mutating func inspect(_ file: String, _ body: (inout ItemInspection, _ path: String) throws -> Void) throws
     {
         try flag.check()
@@ -88,8 +88,8 @@ package struct ItemInspection {
         }
     }
 
-    /// The size of a picture by its header.
-    /// - Parameter size: what it has to be; nil for any.
+    /// Checks the size of a picture in its header.
+    /// - Parameter size: the expected size; nil for any.
     package mutating func inspectPicture(_ file: String, size: (width: Int, height: Int)? = nil, of what: String = "")
         throws
     {

@@ -8,9 +8,9 @@ import NocturnePhotos
 import NocturneRecipeSupport
 package import NocturneSystem
 
-/// Inspects the results of all recipes: `nocturne verify`. No model is needed.
+/// Inspects the results of all recipes for `nocturne verify`. Needs no model.
 ///
-/// The `task` of a result says which recipe made it.
+/// The `task` of a result identifies its recipe.
 package struct RecipeResults: ResultInspection {
     private let registry: RecipeRegistry
 
