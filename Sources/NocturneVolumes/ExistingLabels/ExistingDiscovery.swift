@@ -7,7 +7,7 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Finds the segmentations and structure sets below the inputs, and the images they belong to.
+/// Finds the segmentations and structure sets in the inputs, and the images they refer to.
 struct ExistingDiscovery {
     let options: ExistingLabelsOptions
     let scope: ComputeScope
@@ -29,7 +29,7 @@ struct ExistingDiscovery {
                 request.trace.willRead([file.path])
                 items.append(try item(object, file, images, byPath, request.identifiers))
             }
-            // The images of a series are told as one.
+            // The images of a series are reported as one item.
             let taken = Set(objects.map(\.path))
             let rest = series.files.compactMap { taken.contains($0) ? nil : byPath[$0] }
             if let first = rest.min(by: { $0.path < $1.path }) {
@@ -132,7 +132,7 @@ struct ExistingDiscovery {
         do throws(DICOMReadError) {
             own = .success(try DICOMSegmentationReader.readHeader(path: path, limits: ExistingSource.limits))
         } catch {
-            // Frames that make no grid of their own may still lie on the images'.
+            // Frames that do not form a grid of their own may still lie on the images' grid.
             own = .failure(error)
         }
         let named = (try? own.get()).map { ($0.referencedSeriesUID, $0.frameOfReferenceUID) }

@@ -9,9 +9,9 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// The last three stages: measured labels, surfaces, files.
+/// The last three stages: measure labels, extract surfaces, write files.
 extension ExistingLabels {
-    /// Labels with what was measured on them.
+    /// Labels with their measurements.
     public struct MeasuredLabels: Sendable {
         let maps: LabelMaps
         /// In the order of the labels.
@@ -59,7 +59,7 @@ extension ExistingLabels {
         )
     }
 
-    /// On the source images, or on black.
+    /// Draws on the source images, or on black.
     private func preview(
         of maps: LabelMaps,
         _ measurements: [LabelMeasurement],
@@ -88,7 +88,7 @@ extension ExistingLabels {
         ).image(scope: scope)
     }
 
-    /// All volumes as one: where labels overlap, those of later volumes lie on top.
+    /// All volumes merged into one: where labels overlap, later volumes take precedence.
     private func drawn(_ volumes: [LabelVolume], _ scope: ComputeScope) throws -> LabelVolume {
         guard volumes.count > 1 else { return volumes[0] }
         let shape = volumes[0].geometry.shape
@@ -108,12 +108,12 @@ extension ExistingLabels {
         return LabelVolume(geometry: volumes[0].geometry, voxels: buffer.frozen())
     }
 
-    /// With one surface for every label that is there, written already: surfaces are let go one by one.
+    /// Labels whose surfaces have been written; surfaces are released one by one.
     public struct MeshedLabels: Sendable {
         let measured: MeasuredLabels
-        /// The folder that holds the files of ``meshes``, in staging.
+        /// The staging folder with the files of ``meshes``.
         let folder: String
-        /// By the place of the label.
+        /// By index of the label.
         let meshes: [Int: SegmentationResult.Mesh]
         let notes: [String]
     }
@@ -140,7 +140,7 @@ extension ExistingLabels {
 
     private typealias Surfaces = (meshes: [Int: SegmentationResult.Mesh], notes: [String])
 
-    /// Around the voxels of a segmentation.
+    /// Surfaces around the voxels of a segmentation.
     private func extracted(
         _ finished: MeasuredLabels,
         _ writer: SurfaceWriter,
@@ -175,7 +175,7 @@ extension ExistingLabels {
         return surfaces
     }
 
-    /// Of a structure set's contours themselves.
+    /// Surfaces extruded from the contours of a structure set.
     private func extruded(
         _ finished: MeasuredLabels,
         _ writer: SurfaceWriter,

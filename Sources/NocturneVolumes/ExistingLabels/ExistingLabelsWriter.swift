@@ -7,7 +7,7 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Writes what a segmentation or structure set leaves behind.
+/// Writes the result files of a segmentation or structure set.
 struct ExistingLabelsWriter {
     let options: ExistingLabelsOptions
     let meshed: ExistingLabels.MeshedLabels
@@ -75,7 +75,7 @@ struct ExistingLabelsWriter {
         let label = maps.labels[index]
         let measured = meshed.measured.measurements[index]
         let isPresent = measured.voxelCount > 0
-        // A grid that is made around the labels ends where they do.
+        // A grid made around the labels ends at their bounds.
         let isWhole = maps.source.image != nil
         func rounded(_ value: Double) -> Double { SegmentationResult.rounded(value) }
         return ExistingLabelsResult.Label(

@@ -5,18 +5,18 @@ import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// One volume, or one file that should have been one.
+/// One volume, or one file that was expected to be one.
 struct FoundVolume: Sendable {
     var key: String
     var name: String
     var path: String
     var files: [FoundFile]
-    /// The voxels of NIfTI pairs, whose headers are ``files``.
+    /// The voxel files of NIfTI pairs, whose headers are ``files``.
     var images: [FoundFile] = []
     var volume: Result<VolumeFacts, Refusal>
     var order: String
 
-    /// What the result will be made of.
+    /// All files that the result depends on.
     var allFiles: [FoundFile] { files + images }
 }
 
@@ -26,19 +26,19 @@ struct VolumeFacts: Sendable {
     var spacing: SIMD3<Double>
     var modality: String?
     var seriesInstanceUID: String?
-    /// What its header says is to be shown.
+    /// The display window from its header.
     var window: StatedWindow?
-    /// Of a DICOM series.
+    /// For DICOM series only.
     var series: SeriesFacts?
-    /// What its result should say of a header of another kind.
+    /// Notes about its header, for the result.
     var notes: [String] = []
 }
 
-/// What finds a DICOM series again.
+/// What is needed to locate a DICOM series again.
 struct SeriesFacts: Sendable {
     var part: String?
     var names: [DICOMSliceName]
-    /// Voxels before resampling; nil where nothing is resampled.
+    /// Voxels before resampling; nil if nothing is resampled.
     var storedVoxels: Int?
     var notes: [String]
 }
@@ -55,7 +55,7 @@ struct Refusal: Error {
     var problem: ItemProblem
 }
 
-/// Which files make up a case of a model: nnU-Net's convention, `<case>_0000.nii.gz`, `<case>_0001.nii.gz` and so on
+/// Groups files into the cases of a model by nnU-Net's convention: `<case>_0000.nii.gz`, `<case>_0001.nii.gz` and so on
 /// for its channels, in one folder.
 struct ChannelCases {
     let model: ModelPackage
@@ -90,7 +90,7 @@ struct ChannelCases {
         volume.key.hasPrefix("nifti:") && volume.files.count == 1 ? split(volume.name) : nil
     }
 
-    /// The name of the case and the channel's number, from a stem that ends with an underscore and four digits.
+    /// The case name and the channel number, from a base name that ends with an underscore and four digits.
     private static func split(_ stem: String) -> (name: String, index: Int)? {
         let parts = stem.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count > 1, let last = parts.last, last.utf8.count == 4,
@@ -100,8 +100,8 @@ struct ChannelCases {
         return name.isEmpty ? nil : (String(name), index)
     }
 
-    /// The other channels of files that were named one by one, where they lie beside them: a list of what is to be tried
-    /// again names a case by its first file.
+    /// The other channels of files named individually, if they are in the same folder: a retry list names a case by its
+    /// first file.
     static func siblings(of files: [FoundFile], channels: Int) -> [FoundFile] {
         guard channels > 1 else { return [] }
         var known = Set(files.map(\.path))
@@ -134,8 +134,8 @@ struct ChannelCases {
         )
     }
 
-    /// Numbers are numbers of volumes, unless the files look like channels of one case: from 0000 on without a gap, few,
-    /// and all on one grid. Those would be given to the wrong model.
+    /// Treats numbers as numbers of volumes, unless the files look like channels of one case: few, numbered from 0000
+    /// without a gap, and all on one grid. Those would be given to the wrong model.
     private func ofOneChannel(_ channels: [Channel], _ path: String) -> [FoundVolume] {
         let volumes = channels.map(\.volume)
         let geometries = volumes.compactMap { try? $0.volume.get().geometry }
@@ -144,7 +144,7 @@ struct ChannelCases {
             && geometries.count == channels.count && geometries.allSatisfy { $0.matches(geometries[0]) }
         guard isCase else {
             guard volumes.count == 1, channels[0].index == 0 else { return volumes }
-            // The one channel of a case, which has the case's name.
+            // The only channel of a case; the item gets the case's name.
             var only = volumes[0]
             only.name = String(only.name.dropLast(5))
             return [only]
@@ -210,14 +210,14 @@ struct ChannelCases {
         (0..<3).allSatisfy { abs(a[$0] - b[$0]) <= 1e-8 + 1e-5 * abs(b[$0]) }
     }
 
-    /// Where the voxels lie otherwise in the patient than the network would take them to; nil where they do not. nnU-Net
-    /// only warns of it.
+    /// How the voxels' position in the patient differs from the first channel's, which the network assumes; nil if they
+    /// agree. nnU-Net only warns about a difference.
     private static func difference(_ own: Affine, _ first: Affine) -> String? {
         func largest(_ vector: SIMD3<Double>) -> Double { max(abs(vector.x), abs(vector.y), abs(vector.z)) }
         for axis in 0..<3 {
             let (a, b) = (own.column(axis), first.column(axis))
             let turned = largest(a / length(a) - b / length(b))
-            // Not a number is no match either.
+            // NaN does not match either.
             guard turned <= 1e-3 else { return "has axes that point elsewhere, by \(Float(turned)) of their length," }
         }
         let shifted = first.inverse.map { largest($0(own.translation)) } ?? .nan

@@ -4,7 +4,7 @@ import NocturneFormats
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Segmentations and structure sets as `nocturne inspect` shows them.
+/// Segmentations and structure sets in the output of `nocturne inspect`.
 extension InputInspection {
     /// - Throws: `CancelledError`.
     func entry(_ object: LabelObject, of series: DICOMSeries, in scan: DICOMScan) throws -> Entry {

@@ -12,7 +12,7 @@ import Synchronization
     import Glibc
 #endif
 
-/// Finds the volumes below the inputs from names and headers, and says of every other file why it is none.
+/// Finds the volumes in the inputs from names and headers, and gives the reason for every file that is not one.
 struct VolumeDiscovery {
     let models: [SegmentationModel]
     let options: SegmentationOptions
@@ -163,7 +163,7 @@ struct VolumeDiscovery {
         )
     }
 
-    /// Whether the file is the image of a NIfTI pair whose header is an item of its own.
+    /// Whether the file holds the voxels of a NIfTI pair whose header is an item.
     private static func isImageOfPair(_ file: FoundFile, _ nifti: Set<String>) -> Bool {
         for (image, header) in [(".img.gz", ".hdr"), (".img", ".hdr")] where file.path.hasSuffix(image) {
             let stem = file.path.dropLast(image.count)
@@ -205,14 +205,14 @@ struct VolumeDiscovery {
         )
     }
 
-    /// What is no CT or MR volume at all is set aside; what is one and cannot be used is refused.
+    /// Files that are not CT or MR volumes are set aside; CT or MR volumes that cannot be used are refused.
     private static func problem(_ error: DICOMReadError, among files: [String], hint: String = "") -> ItemProblem {
         let aside: Set<DICOMReadError.Code> = [
             .notAnImageClass, .localizer, .mediaDirectory, .colour, .derived, .singleSlice,
         ]
         let detail = IdentifierPolicy.marking(files, in: error.detail)
         if aside.contains(error.code) { return .setAside(detail) }
-        // Faults of one file among many name it; the others are about the stack.
+        // Faults of a single file name that file; the others concern the whole stack.
         let ofOneFile: Set<DICOMReadError.Code> = [
             .notOpened, .notReadable, .nestedTooDeep, .missingElement, .unsupportedPixels, .orientationInvalid,
             .missingPixelData, .wrongPixelLength, .decoderFailed, .tooLarge,
@@ -295,7 +295,7 @@ struct VolumeDiscovery {
             )
             source.window = facts.window
             if let series = facts.series { source.set(series, files: found.files) }
-            // Of the last resort: a reader that lets a number through which is none must not end the whole search.
+            // Last resort: if a reader lets a non-finite number through, discovery must still finish.
             do { item.source = try source.encoded } catch {
                 item.problem = .refused("its facts cannot be written down: \(error)")
             }
