@@ -5,7 +5,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 
 extension ItemInspection {
-    /// Reads the DICOM segmentation on the grid of the label map, and counts its segments.
+    /// Reads the DICOM segmentation on the grid of the label map, and counts the voxels of its segments.
     mutating func inspectSegmentationObject(_ labels: [StatedLabelMap.Label], on grid: VolumeGeometry) throws {
         let file = ClinicalObjects.segmentationFile
         try inspect(file) { look, path in
@@ -25,7 +25,7 @@ extension ItemInspection {
         }
     }
 
-    /// Reads the contours: each label that is there has some, and all lie in its box.
+    /// Reads the contours: each label with voxels has some, and all lie in its box.
     mutating func inspectStructureSet(_ labels: [StatedLabelMap.Label], on grid: VolumeGeometry) throws {
         let file = ClinicalObjects.structureSetFile
         try inspect(file) { look, path in
@@ -38,7 +38,7 @@ extension ItemInspection {
                     look.add(file, "has \(words) of \(label.name), result.json says \(label.voxelCount) voxels")
                 }
                 guard let box = label.box else { continue }
-                // Half a voxel to the border, and the decimals of the file.
+                // Half a voxel to the border, plus the precision of decimals in the file.
                 let isInside = points.allSatisfy { point in
                     let index = toIndex(point)
                     return (0..<3).allSatisfy { axis in

@@ -3,7 +3,7 @@ import NocturneFormats
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// What a result says of one of its label maps.
+/// A label map as described by a result.
 struct StatedLabelMap {
     struct Label {
         let value: Int
@@ -26,7 +26,7 @@ struct StatedLabelMap {
 }
 
 extension ItemInspection {
-    /// Reads the map to its last voxel, and counts.
+    /// Reads the complete map and counts its labels.
     mutating func inspect(_ stated: StatedLabelMap) throws {
         try inspect(stated.file) { look, path in
             let census = try LabelCensus(at: path, scope: look.scope)
@@ -35,7 +35,7 @@ extension ItemInspection {
             if shape != stated.shape {
                 look.add(stated.file, "has \(Self.words(shape)) voxels, result.json says \(Self.words(stated.shape))")
             } else if !found.matches(stated.geometry) {
-                // As float32 has them: far below any tolerance of a scanner.
+                // float32 precision: far below any scanner's tolerance.
                 look.add(stated.file, "its voxels lie elsewhere than result.json says, by more than 0.001 mm")
             }
             for label in stated.labels {

@@ -5,11 +5,11 @@ import NocturneRecipeSupport
 import NocturneSystem
 
 extension ItemInspection {
-    /// Reads a surface through its format and checks it against `result.json`: triangles, frame, colour, area, volume, that
-    /// it is closed, and that it lies where its label does.
+    /// Reads a surface and checks it against `result.json`: triangles, frame, colour, area, volume, closedness, and its
+    /// position relative to the label.
     /// - Parameters:
-    ///   - color: of the label, as "#rrggbb"; nil where it has none of its own.
-    ///   - box: of the label's voxels; nil where only the volume's is known.
+    ///   - color: the label's, as "#rrggbb"; nil if it has none of its own.
+    ///   - box: the bounds of the label's voxels; nil if only the volume's are known.
     mutating func inspect(
         _ mesh: SegmentationResult.Mesh,
         of name: String,
@@ -41,7 +41,7 @@ extension ItemInspection {
             }
             let sums = SurfaceSums(of: surface)
             if !sums.isClosed { look.add(mesh.file, "is not closed") }
-            // The file has the corners as float32.
+            // The file stores the vertices as float32.
             if abs(sums.area - mesh.areaMm2) > 1e-4 * max(mesh.areaMm2, 1) {
                 look.add(mesh.file, "has an area of \(sums.area) mm², result.json says \(mesh.areaMm2)")
             } else if abs(sums.volume - mesh.volumeMm3) > 1e-4 * max(abs(mesh.volumeMm3), 1) {
@@ -57,16 +57,16 @@ extension ItemInspection {
     }
 }
 
-/// What can be told of a surface in one pass.
+/// Properties of a surface that one pass can determine.
 struct SurfaceSums {
     private(set) var area = 0.0
-    /// Enclosed, where corners go counter-clockwise seen from outside.
+    /// The enclosed volume, for vertices in counter-clockwise order seen from outside.
     private(set) var volume = 0.0
-    /// Whether every edge is passed as often in one direction as in the other.
+    /// Whether every edge is traversed equally often in both directions.
     private(set) var isClosed: Bool
 
     init(of mesh: SurfaceMesh) {
-        // A sum in which an edge and its reverse cancel: it is zero by chance once in 2^64.
+        // A sum in which an edge and its reverse cancel; zero by chance with probability 2^-64.
         var balance: UInt64 = 0
         for triangle in mesh.triangles {
             let (a, b, c) = (mesh.place(triangle.x), mesh.place(triangle.y), mesh.place(triangle.z))
@@ -81,7 +81,7 @@ struct SurfaceSums {
 
     private static func signed(_ from: UInt32, _ to: UInt32) -> UInt64 {
         guard from != to else { return 0 }
-        // The mixing of SplitMix64.
+        // The mixing function of SplitMix64.
         var word = UInt64(min(from, to)) << 32 | UInt64(max(from, to))
         word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
         word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
@@ -97,7 +97,7 @@ extension LabelColor {
 extension SurfaceMesh {
     fileprivate func place(_ index: UInt32) -> SIMD3<Double> { SIMD3<Double>(vertices[Int(index)]) }
 
-    /// A corner that is more than `margin` voxels away from the box, or from the whole volume where none is given.
+    /// A vertex more than `margin` voxels outside the box, or outside the whole volume if no box is given.
     fileprivate func vertex(
         outside box: SegmentationResult.Box?,
         of geometry: VolumeGeometry,

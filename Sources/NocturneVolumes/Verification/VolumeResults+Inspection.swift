@@ -15,7 +15,7 @@ extension SegmentationResult: InspectableResult {
         try look.inspect(stated)
         for label in labels {
             guard let mesh = label.mesh else { continue }
-            // A face lies half a voxel outside, and what smoothing takes from a thin part is given back around it.
+            // A face lies half a voxel outside; the volume that smoothing takes from a thin part is restored around it.
             try look.inspect(
                 mesh,
                 of: label.name,
@@ -33,7 +33,7 @@ extension SegmentationResult: InspectableResult {
 }
 
 extension SegmentationResult.Source {
-    /// Spacing to the six digits that it is written with.
+    /// Spacing to the six digits it is written with.
     fileprivate func agrees(with geometry: VolumeGeometry) -> Bool {
         let spacing = geometry.spacing
         return orientation == geometry.orientationCode
@@ -62,7 +62,7 @@ extension ExistingLabelsResult: InspectableResult {
         )
         for label in labels {
             guard let mesh = label.mesh else { continue }
-            // Contours lie where the object has them, between voxels too, and their slabs reach half a plane further.
+            // Contours keep the object's positions, between voxels too, and their slabs extend half a plane further.
             try look.inspect(mesh, of: label.name, color: label.color, within: nil, geometry, margin: 2)
         }
         try look.inspectPicture("preview.png")

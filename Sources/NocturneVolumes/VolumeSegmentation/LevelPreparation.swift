@@ -5,17 +5,17 @@ import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// What a stage's networks see of a volume: every image channel normalised and resampled, then the labels of the stage
-/// before, a channel each.
+/// Prepares the input of a level's networks: every image channel normalized and resampled, then the labels of the
+/// previous level, one channel each.
 struct LevelPreparation {
     let stage: CascadeLevel
     let source: VolumeSource
-    /// One for each image channel, on the stored grid.
+    /// One per image channel, on the stored grid.
     let channels: [FrozenVoxels<Float>]
 
     private var stored: VolumeShape { source.geometry.shape }
 
-    /// The grid, cropped to what the voxels show.
+    /// The grid, cropped to the nonzero voxels if the package crops.
     func grid(scope: ComputeScope) throws -> ModelGrid {
         try ModelGrid(source: source, stage: stage) { orientation in
             try channels.reduce(nil) { box, channel in
@@ -25,8 +25,8 @@ struct LevelPreparation {
         }
     }
 
-    /// - Parameter previous: the labels of the stage before on the stored grid; nil in the first stage.
-    /// - Returns: `[channel][z][y][x]` of the grid's shape.
+    /// - Parameter previous: the labels of the previous level on the stored grid; nil in the first level.
+    /// - Returns: `[channel][z][y][x]` in the grid's shape.
     func image(_ grid: ModelGrid, previous: FrozenVoxels<UInt16>?, scope: ComputeScope) throws -> FrozenVoxels<Float> {
         let view = try VoxelView(stored: stored, orientation: grid.orientation).cropped(to: grid.box)
         let mask = needsMask(previous) ? try ForegroundMask(of: channels, view: view, scope: scope) : nil
@@ -78,7 +78,7 @@ struct LevelPreparation {
 }
 
 extension IntensityNormalization {
-    /// The same scheme in the words of the numerics.
+    /// The same scheme as the numerics module's type.
     var asNumerics: Normalization {
         switch self {
         case .ct(let lower, let upper, let mean, let deviation):

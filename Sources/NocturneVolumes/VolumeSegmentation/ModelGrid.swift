@@ -3,13 +3,13 @@ import NocturneInference
 import NocturneNumerics
 import NocturneRecipeSupport
 
-/// The grid on which a stage's networks see a volume, and the way there and back.
+/// The grid of a level's networks, and its transformation from and to the volume.
 struct ModelGrid {
-    /// From the stored axes to the networks': turned to RAS or not, then exchanged.
+    /// From the stored axes to the networks' axes: reoriented to RAS or not, then transposed.
     let orientation: AxisOrientation
-    /// The volume's own grid in the networks' axis order: where labels are made.
+    /// The volume's own grid in the networks' axis order: labels are made on it.
     let native: VolumeShape
-    /// The part of it that is resampled.
+    /// The part of ``native`` that is resampled.
     let box: VoxelBox
     let shape: VolumeShape
     let image: ResamplingRule
@@ -19,8 +19,8 @@ struct ModelGrid {
     let nativeSpacing: SIMD3<Double>
     let spacing: SIMD3<Double>
 
-    /// - Parameter nonzero: finds the box to crop to; not called unless the package crops. For planning, which knows no
-    ///   voxels, it returns nil: the whole grid, the most there can be.
+    /// - Parameter nonzero: finds the box to crop to; called only if the package crops. For planning, without voxels,
+    ///   it returns nil: the whole grid, the upper bound.
     init(source: VolumeSource, stage: CascadeLevel, nonzero: (AxisOrientation) throws -> VoxelBox?) throws {
         let turned = stage.orientation == .stored ? .stored : AxisOrientation(of: source.geometry.affine)
         orientation = AxisOrientation(transposing: stage.transpose).map(turned.followed) ?? turned
@@ -47,7 +47,7 @@ struct ModelGrid {
 }
 
 extension ResamplingRule {
-    /// The package's words in those of the numerics.
+    /// The package's settings as the numerics module's type.
     fileprivate init(_ settings: ResamplingSettings) {
         let method: ResamplingRule.Method =
             switch settings.method {

@@ -3,7 +3,7 @@ import NocturneCore
 import NocturneFormats
 import NocturneRecipeSupport
 
-/// Options of surfaces, for all recipes that write some.
+/// Options for surfaces, for all recipes that write some.
 package struct SurfaceArguments: RecipeArguments {
     package static let title = "Surfaces of volumes"
 
@@ -21,7 +21,7 @@ package struct SurfaceArguments: RecipeArguments {
     }
 }
 
-/// Options of the segmentation of volumes.
+/// Options for the segmentation of volumes.
 package struct SegmentationArguments: RecipeArguments {
     package static let title = "Segmentation of volumes"
 
@@ -99,7 +99,7 @@ package struct SegmentationArguments: RecipeArguments {
     }
 }
 
-/// Names separated by commas.
+/// Names, comma-separated.
 package struct LabelNames: ExpressibleByArgument, Sendable {
     let names: [String]
 

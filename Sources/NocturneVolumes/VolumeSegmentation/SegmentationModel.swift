@@ -19,7 +19,7 @@ public final class SegmentationModel: Sendable {
     /// One, or two for a cascade.
     let stages: [LevelModel]
 
-    /// Loads the networks and checks that they take and give what the package says.
+    /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``SegmentationModelError``, `ModelPackageError`, `ModelFormatError`.
     public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
         guard package.task == VolumeSegmentationKind.task else {
@@ -55,20 +55,20 @@ public final class SegmentationModel: Sendable {
         }
     }
 
-    /// The package's networks, in the order of its stages, with the shape (N, C, …) of what goes in.
+    /// The package's networks, in the order of its levels, with their input shapes (N, C, …).
     public var networks: [(file: String, inputShape: [Int])] {
         stages.flatMap { stage in stage.settings.networks.map { ($0, stage.inputShape) } }
     }
 
-    /// Image channels of a case.
+    /// Number of image channels of a case.
     var channelCount: Int { package.channels.count }
 
-    /// Bytes that stay while the model is in use: weights, workspaces, patch buffers, importance maps.
+    /// Bytes held while the model is in use: weights, workspaces, patch buffers, importance maps.
     func residentBytes(threads: Int, options: SegmentationOptions) throws -> Int {
         try stages.reduce(0) { $0 + (try $1.residentBytes(threads: threads, options: options)) }
     }
 
-    /// What is written for each network output.
+    /// The label value for each network output.
     var decision: LabelDecision {
         switch settings.output {
         case .regions: return .regions(labels: package.labels.map(\.value))

@@ -10,7 +10,7 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Writes what a segmented volume leaves behind, and recognises it again.
+/// Writes the result files of a segmented volume, and adopts complete ones.
 struct SegmentationWriter {
     let model: SegmentationModel
     let options: SegmentationOptions

@@ -4,9 +4,9 @@ import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// The mean of what several networks, and several mirrored passes, say of one tile.
+/// The mean of the logits of several networks and several mirrored passes for one tile.
 extension SessionSet {
-    /// Runs the tile in ``input`` through `sessions`, and leaves the mean of their logits in ``sum``.
+    /// Runs the tile in ``input`` through `sessions` and stores the mean of their logits in ``sum``.
     func infer(
         _ sessions: ArraySlice<any NetworkSession>,
         _ passes: MirrorPasses,
@@ -38,7 +38,7 @@ extension SessionSet {
         let voxels = model.patch.count
         try input.withUnsafeBufferPointer { input in
             try flipped.withUnsafeMutableBufferPointer { flipped in
-                // Every channel is written by one body only.
+                // Every channel is written by exactly one body.
                 nonisolated(unsafe) let (from, to) = (input, flipped)
                 try scope.forEach(model.settings.inputChannels) { channel in
                     let range = channel * voxels..<(channel + 1) * voxels

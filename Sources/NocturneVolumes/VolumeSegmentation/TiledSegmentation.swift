@@ -9,11 +9,11 @@ import NocturneSystem
 /// A volume ready for the networks.
 public struct PreparedVolume: Sendable {
     let source: VolumeSource
-    /// One for each channel, kept for the measurement of intensities and for a second stage.
+    /// One per channel, kept for measuring intensities and for a second level.
     let channels: [Volume]
-    /// One for each stage.
+    /// One per level.
     let grids: [ModelGrid]
-    /// What the first stage sees.
+    /// The network input of the first level.
     let image: FrozenVoxels<Float>
     let notes: [String]
 }
@@ -27,7 +27,7 @@ public struct LabelledVolume: Sendable {
     let notes: [String]
 }
 
-/// The networks' work on one volume, stage after stage, a tile at a time.
+/// Inference on one volume: one level after the other, one tile at a time.
 public final class TiledSegmentation: InferenceRun {
     private let model: SegmentationModel
     private let options: SegmentationOptions
@@ -83,10 +83,10 @@ public final class TiledSegmentation: InferenceRun {
         )
     }
 
-    /// Begins the next stage once one is done, unless it was the last.
+    /// Starts the next level when one is finished, unless it was the last.
     private func goOn(_ context: StageContext) throws {
         while !isLast, current?.isFinished == true {
-            // A whole stage's labels are worth a file: they are where a resumed run begins.
+            // The labels of a complete level are worth a file: a resumed run starts from them.
             try current?.checkpoint(force: true, isIntermediate: true)
             let previous = try takeLabels(context)
             stage += 1

@@ -5,12 +5,12 @@ import NocturneFormats
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// The first two stages: a decoded volume, and what the networks see of it.
+/// The first two stages: decode a volume, and prepare the network input.
 extension VolumeSegmentation {
-    /// A volume as decoded, on its stored grid.
+    /// A decoded volume on its stored grid.
     public struct LoadedVolume: Sendable {
         let source: VolumeSource
-        /// One for each channel of the case.
+        /// One per channel of the case.
         let channels: [Volume]
         let notes: [String]
     }

@@ -1,7 +1,7 @@
 import NocturneInference
 
 extension ModelValidation {
-    /// The section `volumeSegmentation`.
+    /// Validates the section `volumeSegmentation`.
     func volumeSegmentation(
         _ raw: VolumeSegmentationSection,
         of package: ModelPackage
@@ -129,7 +129,7 @@ extension ModelValidation {
         )
     }
 
-    /// What is left out is what nnU-Net's planner writes.
+    /// The defaults are those of nnU-Net's planner.
     private func resampling(
         _ raw: VolumeSegmentationSection.Resampling?,
         order: Int,
