@@ -7,26 +7,26 @@ import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
 
-/// Finds the pictures below the inputs by their first bytes, and says of every other file why it is none.
+/// Finds the pictures in the inputs by their first bytes, and gives the reason for every file that is not one.
 struct PhotoDiscovery {
-    /// A model that wants to see the pictures, and all that a result of it depends on beside the picture.
+    /// A model that takes the pictures, with everything its results depend on besides the picture.
     struct Reader {
         let id: String
         /// Package digest, engine, precision, options.
         let words: [String]
-        /// The shorter side a picture must have, in pixels.
+        /// The minimum length of a picture's shorter side, in pixels.
         let minimumSide: Int
     }
 
-    /// A file that was looked at.
+    /// A file whose header was read.
     struct Look: Sendable {
         let file: FoundFile
         let facts: Result<PhotoFacts, PhotoError>
-        /// What tells whether the file is still the same.
+        /// Identifies the file's version.
         let stamp: String
     }
 
-    /// What the keys of photos begin with.
+    /// The prefix of the keys of photos.
     private static let keyPrefix = "photo:"
 
     /// Whether an item with this key is a photo.
@@ -37,8 +37,8 @@ struct PhotoDiscovery {
     let limits: PhotoLimits
     let scope: ComputeScope
 
-    /// - Returns: what was looked at, and what else is to be told, with items for what can be nobody's.
-    /// - Parameter isInput: false for files that belong to the inputs without being any.
+    /// - Returns: the files read, and notes, with items for unusable paths.
+    /// - Parameter isInput: false for files that belong to the inputs but are not inputs.
     func looks(
         _ request: DiscoveryRequest,
         where isInput: ([FoundFile]) -> (FoundFile) -> Bool = { _ in { _ in true } }
@@ -69,8 +69,8 @@ struct PhotoDiscovery {
 
     /// The item of one file for one model.
     /// - Parameters:
-    ///   - words: what the result depends on beside what the reader says.
-    ///   - source: what the recipe keeps of a picture.
+    ///   - words: what the result depends on besides the reader's part.
+    ///   - source: what the recipe stores about a picture.
     static func item(
         _ look: Look,
         _ reader: Reader,

@@ -6,16 +6,16 @@ import NocturneNumerics
 import NocturneRecipeSupport
 package import NocturneSystem
 
-/// `report.pdf`: one page with the disclaimer on top, the picture, where the score comes from, risk, scores, and what the
-/// model was told.
+/// `report.pdf`: one page with the disclaimer on top, the picture, the attention map, risk, scores, and the metadata
+/// given to the model.
 package struct ClassificationReport {
     private let result: PhotoClassificationResult
     private let picture: RGBImage
     private let overlay: RGBImage?
 
     /// - Parameters:
-    ///   - picture: the square the model was shown.
-    ///   - overlay: the same with the attention map; nil where there is none.
+    ///   - picture: the square given to the model.
+    ///   - overlay: the same with the attention map; nil if there is none.
     package init(result: PhotoClassificationResult, picture: RGBImage, overlay: RGBImage?) {
         self.result = result
         self.picture = picture
@@ -23,10 +23,10 @@ package struct ClassificationReport {
     }
 
     private let margin = ReportParts.margin
-    /// Pixels of a picture's side: enough to look at, and a third of the bytes.
+    /// Side of a picture in pixels: enough to view, at a third of the bytes.
     private let imageSide = 240
 
-    /// The page, drawn but not written. About 10 ms.
+    /// Draws the page without writing it. About 10 ms.
     package func page(flag: CancellationFlag = CancellationFlag()) throws -> PDFPage {
         let page = PDFPage(title: "\(ReportText.reportTitle): \(result.item)")
         var y = ReportParts.disclaimer(result.disclaimer, on: page, y: margin) + 26
@@ -84,7 +84,7 @@ package struct ClassificationReport {
                     x: second + side + 6,
                     y: y + 12 + Double(step) * (side - 24) / Double(steps),
                     width: 9,
-                    // A little more, so that no line shows between two steps.
+                    // Slightly taller, so that no line shows between two steps.
                     height: (side - 24) / Double(steps) + 0.3
                 ),
                 PDFColor(red: Double(color.x), green: Double(color.y), blue: Double(color.z))

@@ -9,7 +9,7 @@ import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Writes what a classified photo leaves behind, and recognises it again.
+/// Writes the result files of a classified photo, and adopts complete ones.
 struct ClassificationWriter {
     let model: PhotoClassificationModel
     let options: PhotoClassificationOptions
@@ -20,7 +20,7 @@ struct ClassificationWriter {
 
     static let thumbnailFile = "thumbnail.png"
 
-    /// Its side in pixels.
+    /// Side of the thumbnail in pixels.
     static let thumbnailSide = 96
 
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {

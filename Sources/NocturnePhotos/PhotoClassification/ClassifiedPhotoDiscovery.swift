@@ -7,7 +7,7 @@ import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Finds the photos below the inputs, and what is known of the people on them.
+/// Finds the photos in the inputs, and the metadata of the people in them.
 struct ClassifiedPhotoDiscovery {
     let models: [PhotoClassificationModel]
     let options: PhotoClassificationOptions
@@ -27,7 +27,7 @@ struct ClassifiedPhotoDiscovery {
         return Discovery(items: items + rest.items, notes: rest.notes)
     }
 
-    /// The table, and the files beside pictures that hold one picture's metadata, are no inputs.
+    /// Excludes the metadata table and the sidecar files of pictures, which are not inputs.
     private func isNoMetadata(_ files: [FoundFile]) -> (FoundFile) -> Bool {
         let pictures = files.lazy.map(\.path).filter { !$0.hasSuffix(".json") }
         let stems = Set(pictures.map { ($0 as NSString).deletingPathExtension })
@@ -37,14 +37,14 @@ struct ClassifiedPhotoDiscovery {
         }
     }
 
-    /// A row of the table, else the file beside the picture.
+    /// From a row of the table, else from the sidecar file.
     private func metadata(
         for looks: [PhotoDiscovery.Look],
         _ table: MetadataTable?,
         _ model: PhotoClassificationModel
     ) -> [Result<ClinicalMetadata?, ClinicalMetadataError>] {
         guard let settings = model.settings.metadata else { return looks.map { _ in .success(nil) } }
-        // Files that are no photos must not make a row of the table ambiguous.
+        // Files that are not photos must not make a row of the table ambiguous.
         let photos = looks.filter { (try? $0.facts.get()) != nil }
         let rows = table?.assign(photos.map(\.file.name), settings: settings) ?? photos.map { _ in .success(nil) }
         let byPath = Dictionary(uniqueKeysWithValues: zip(photos.map(\.file.path), rows))

@@ -3,11 +3,11 @@ import NocturneBatch
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// The file of `--metadata`: a row for each picture, with the columns `image`, `age_approx`, `sex` and
-/// `anatom_site_general` as ISIC names them, in any order and among others, which are not looked at.
+/// The file of `--metadata`: one row per picture, with the columns `image`, `age_approx`, `sex` and
+/// `anatom_site_general` as ISIC names them, in any order. Other columns are ignored.
 ///
-/// `image` is the path of a picture below the input, its file name, or its file name without the ending; the first of
-/// these that any row has counts.
+/// `image` is a picture's path relative to the input, its file name, or its file name without extension; the first of
+/// these that matches a row is used.
 package struct MetadataTable: Sendable {
     /// For messages.
     package let fileName: String
@@ -18,7 +18,7 @@ package struct MetadataTable: Sendable {
         let fields: Result<[String: String], ClinicalMetadataError>
     }
 
-    /// - Throws: `BatchError` for a file that cannot be read, has quotes that do not match, or has no column `image`.
+    /// - Throws: `BatchError` for a file that cannot be read, has unmatched quotes, or has no column `image`.
     package init(path: String) throws {
         let bytes: [UInt8]
         do {
@@ -64,8 +64,8 @@ package struct MetadataTable: Sendable {
 
     /// The row for each picture, or why there is none.
     ///
-    /// - Parameter names: paths below the inputs.
-    /// - Returns: for each, the metadata, nil when no row is meant, or the fault with file and row.
+    /// - Parameter names: paths relative to the inputs.
+    /// - Returns: for each picture the metadata, nil if no row matches, or the fault with file and row.
     package func assign(
         _ names: [String],
         settings: PhotoMetadataSettings
@@ -112,7 +112,7 @@ package struct MetadataTable: Sendable {
         .failure(ClinicalMetadataError(detail: text))
     }
 
-    /// What a row may call a picture, the most exact first.
+    /// The names by which a row may refer to a picture, the most specific first.
     private static func keys(of name: String) -> [String] {
         let file = (name as NSString).lastPathComponent
         return [name, file, (name as NSString).deletingPathExtension, (file as NSString).deletingPathExtension]

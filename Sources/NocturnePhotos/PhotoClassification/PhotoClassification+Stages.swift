@@ -8,9 +8,9 @@ import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// The stages of a photo's way.
+/// The stages that process a photo.
 extension PhotoClassification {
-    /// The square in the middle of a photo, in the size the model takes.
+    /// The central square of a photo, in the model's input size.
     public struct LoadedPhoto: Sendable {
         let source: ClassifiedPhotoSource
         let facts: PhotoFacts
@@ -18,7 +18,7 @@ extension PhotoClassification {
         let picture: RGBImage
     }
 
-    /// Decodes and resizes row by row: a photo of many megapixels is never held whole, unless it must be turned.
+    /// Decodes and resizes row by row: a large photo is never held as a whole, unless it must be rotated.
     func load(_ source: ClassifiedPhotoSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
         let preprocessing = PhotoPreprocessing(try model(source.photo.model).settings)
         let part = PixelRectangle.centreSquare(width: source.photo.width, height: source.photo.height)
@@ -41,7 +41,7 @@ extension PhotoClassification {
         return LoadedPhoto(source: source, facts: facts, part: part, picture: picture)
     }
 
-    /// What the classifier sees, and what is said of how it came about.
+    /// The classifier's input, and how it was prepared.
     public struct PreparedPhoto: Sendable {
         let source: ClassifiedPhotoSource
         let facts: PhotoFacts
@@ -51,7 +51,7 @@ extension PhotoClassification {
         let notes: [String]
     }
 
-    /// The square the model was shown, and how it was cut and corrected.
+    /// The square given to the model, and how it was cropped and corrected.
     struct PreparedPhotoCandidate: Sendable {
         let picture: RGBImage
         let part: PixelRectangle
@@ -105,7 +105,7 @@ extension PhotoClassification {
         ClassificationRun(model: try model(prepared.source.photo.model), sessions: sessions, prepared: prepared)
     }
 
-    /// Scores, and what follows from them.
+    /// The scores and the values derived from them.
     public struct ClassifiedPhoto: Sendable {
         let source: ClassifiedPhotoSource
         let facts: PhotoFacts
@@ -138,7 +138,7 @@ extension PhotoClassification {
         )
     }
 
-    /// With the attention map laid over the picture.
+    /// With the attention map drawn over the picture.
     public struct IllustratedPhoto: Sendable {
         let classified: ClassifiedPhoto
         let overlay: RGBImage?

@@ -12,10 +12,11 @@ public struct PhotoClassificationModelError: Error, Sendable, CustomStringConver
 
 /// A package that classifies photos, with its networks in memory.
 ///
-/// The classifier's first input is the picture (1, 3, side, side); where the package has metadata, the other, or the one
-/// named `metadata`, is its vector (1, 4). The first output, or the one named `logits`, holds the classes. With an
-/// attention graph the output named `features`, or the second, goes into that graph's input of this name, with `target`
-/// (1, classes), 1 for the class in question, and `metadata` if it asks for it; it gives a map (1, h, w).
+/// The classifier's first input is the picture (1, 3, side, side). If the package has metadata, the input named
+/// `metadata`, else the other one, is its vector (1, 4). The output named `logits`, else the first, holds the classes.
+/// With an attention graph, the output named `features`, else the second, is passed to that graph's input of this name,
+/// together with `target` (1, classes), 1 for the class to explain, and `metadata` if the graph has such an input; the
+/// graph returns a map (1, h, w).
 public final class PhotoClassificationModel: Sendable {
     public let package: ModelPackage
     public let settings: PhotoClassificationSettings
@@ -29,7 +30,7 @@ public final class PhotoClassificationModel: Sendable {
     private let classifier: any LoadedNetwork
     private let attention: (any LoadedNetwork)?
 
-    /// Loads the networks and checks that they take and give what the package says.
+    /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``PhotoClassificationModelError``, `ModelFormatError`.
     public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
         func unfit(_ detail: String) -> PhotoClassificationModelError {
@@ -104,7 +105,7 @@ public final class PhotoClassificationModel: Sendable {
         return shapes
     }
 
-    /// The package's networks with the shapes of all that goes in, the picture or the maps first.
+    /// The package's networks with the shapes of all inputs, the picture or the feature maps first.
     public func networks() throws -> [(file: String, input: String, shapes: [String: [Int]])] {
         var networks = [(settings.classifier, image, classifierShapes)]
         if let file = settings.attention, let attention, let features {
@@ -120,7 +121,7 @@ public final class PhotoClassificationModel: Sendable {
         return shapes
     }
 
-    /// Bytes that stay while the model is in use.
+    /// Bytes held while the model is in use.
     func residentBytes(threads: Int) throws -> Int {
         let workspace = try classifier.workspaceBytes(inputShapes: classifierShapes, width: threads)
         return workspace + classifier.weightBytes + (attention?.weightBytes ?? 0) + (1 << 20)
@@ -128,7 +129,8 @@ public final class PhotoClassificationModel: Sendable {
 
     // MARK: Running
 
-    /// What the classifier gives for a prepared picture: one value a class, and the maps for ``attention(_:)``.
+    /// The classifier's outputs for a prepared picture: one value per class, and the feature maps for
+    /// ``attention(_:)``.
     func classify(
         picture: [Float],
         vector: [Float],
@@ -145,7 +147,7 @@ public final class PhotoClassificationModel: Sendable {
         return (outputs[logits]?.values ?? [], features.flatMap { outputs[$0] })
     }
 
-    /// Where in the picture the score of a class comes from; nil for a package without such a graph.
+    /// The attention map for the score of a class; nil for a package without an attention graph.
     func attention(
         features: Tensor,
         vector: [Float],

@@ -1,7 +1,7 @@
 import NocturneSystem
 
-/// Every phrase of a classified photo's results. Nothing here claims to know what a person has: a picture "suggests" or is
-/// "consistent with" something, and a score is a score.
+/// All phrases in the results of a classified photo. None states a diagnosis: a picture "suggests" or is "consistent
+/// with" something, and a score is a score.
 package enum ReportText {
     // MARK: The outcome
 

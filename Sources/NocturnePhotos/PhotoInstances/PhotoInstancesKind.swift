@@ -5,7 +5,7 @@ package import NocturneJournal
 package import NocturneRecipeSupport
 package import NocturneSystem
 
-/// Instance segmentation of photos, as the registry lists it.
+/// Instance segmentation of photos: the entry in the registry.
 package enum PhotoInstancesKind: RecipeKind {
     package static let task = "photo-instances"
     package static let purpose = "find instances on photos"
@@ -44,7 +44,7 @@ package enum PhotoInstancesKind: RecipeKind {
     package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
 }
 
-/// Options of the instance segmentation of photos.
+/// Options for the instance segmentation of photos.
 package struct PhotoInstancesArguments: RecipeArguments {
     package static let title = "Instance segmentation of photos"
 

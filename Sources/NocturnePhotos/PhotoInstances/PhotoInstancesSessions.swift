@@ -1,7 +1,7 @@
 import NocturneInference
 
-/// For each model the session of the shape that was used last: the photos of one camera have one shape. The inference
-/// stage owns them.
+/// For each model the session of the last input shape: the photos of one camera have one shape. The inference stage
+/// owns them.
 final class PhotoInstancesSessions {
     private struct Held {
         let shape: [Int]
@@ -15,7 +15,7 @@ final class PhotoInstancesSessions {
         -> any NetworkSession
     {
         if let held = held[model], held.shape == shape, held.width >= width { return held.session }
-        // The other one is freed first, so there is never more than one.
+        // The previous session is freed first, so there is never more than one.
         held[model] = nil
         let session = try make()
         held[model] = Held(shape: shape, width: width, session: session)

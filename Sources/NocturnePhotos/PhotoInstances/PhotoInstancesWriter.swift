@@ -10,7 +10,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
 
-/// Writes what a photo that was taken apart leaves behind, and recognises it again.
+/// Writes the result files of a photo's instances, and adopts complete ones.
 struct PhotoInstancesWriter {
     let model: PhotoInstancesModel
     let options: PhotoInstancesOptions
@@ -28,9 +28,9 @@ struct PhotoInstancesWriter {
 
     private enum Made: Sendable {
         case files
-        /// This instance has none; the others are not concerned.
+        /// This instance has no crop; the others are unaffected.
         case refused(String)
-        /// The disk: the item fails, and may be tried again.
+        /// A disk error: the item fails, and may be retried.
         case failed(PNGError)
     }
 
@@ -81,7 +81,7 @@ struct PhotoInstancesWriter {
 
     private func name(of instance: FoundInstance) -> String { model.settings.classes[instance.classIndex].name }
 
-    /// Small ones side by side, large ones alone, so that those in work never cover more than the photo.
+    /// Small crops in parallel, large ones alone, so that crops in progress never cover more than the photo.
     private func writeCrops(into folder: String, scope: ComputeScope) throws -> [Made] {
         let instances = finished.instances
         guard !instances.isEmpty else { return [] }

@@ -63,7 +63,7 @@ extension PhotoInstancesResult: InspectableResult {
         }
     }
 
-    /// A box in the picture, and a mask that has the pixels that are said and lies in the box.
+    /// Checks that the box lies in the picture, and that the mask has the recorded area and lies in the box.
     private func inspect(_ instance: Instance, _ look: inout ItemInspection) {
         let box = instance.box
         func fault(_ detail: String) { look.add("result.json", "instance \(instance.id): \(detail)") }

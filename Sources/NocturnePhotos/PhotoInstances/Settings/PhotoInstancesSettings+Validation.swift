@@ -2,7 +2,7 @@ import NocturneInference
 import NocturneSystem
 
 extension ModelValidation {
-    /// The section `photoInstances`.
+    /// Validates the section `photoInstances`.
     func photoInstances(
         _ raw: PhotoInstancesSection,
         files: [ModelFile]
@@ -133,7 +133,7 @@ extension ModelValidation {
         )
     }
 
-    // MARK: Parts
+    // MARK: Classes and numbers
 
     private func instanceClasses(
         _ raw: [PhotoInstancesSection.Class],
@@ -152,7 +152,7 @@ extension ModelValidation {
                     found: entry.name
                 )
             }
-            // Crops are named after classes, and folders get copied to disks that ignore case.
+            // Crops are named after classes, and folders may be copied to file systems that ignore case.
             guard names.insert(entry.name.lowercased()).inserted else {
                 throw refuse(
                     .duplicate,
