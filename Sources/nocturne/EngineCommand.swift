@@ -3,17 +3,17 @@ import Foundation
 import NocturneBatch
 import NocturneSupervisor
 
-/// A command that works on a batch in a child process of its own, the engine.
+/// A command that processes a batch in a child process, the engine.
 ///
-/// In the first process ``startEngine()`` is called, in the engine `run()`.
+/// The first process calls ``startEngine()``, the engine `run()`.
 protocol EngineCommand: AsyncParsableCommand {
-    /// Whether it works on a batch at all.
+    /// Whether it processes a batch.
     var needsEngine: Bool { get }
     var folder: OutputFolder { get }
     var resources: ResourceArguments { get }
     /// Whether the engine reads standard input.
     var keepsInput: Bool { get }
-    /// Reports mistakes that can be seen before an engine is started.
+    /// Reports errors that can be detected before an engine is started.
     func check() throws
 }
 
@@ -21,9 +21,9 @@ extension EngineCommand {
     var needsEngine: Bool { true }
     var keepsInput: Bool { false }
 
-    /// Has the batch worked on by an engine. Returns when everything completed, or once a detached run has begun.
-    /// - Throws: ``NocturneExit`` for all other ends; what ``check()`` throws; `ValidationError` for standard input that a
-    ///   detached process cannot read; `BatchError` when it cannot be started.
+    /// Processes the batch in an engine. Returns when all items completed, or once a detached run has started.
+    /// - Throws: ``NocturneExit`` for all other outcomes; the errors of ``check()``; `ValidationError` if a detached
+    ///   process would have to read standard input; `BatchError` when the engine cannot be started.
     func startEngine() throws {
         try check()
         if resources.detach { return try detach() }

@@ -7,9 +7,9 @@ import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
 
-/// The engine's own process: runs the batch, and prints how it ended.
+/// The engine process: runs the batch and prints the outcome.
 struct EngineProcess {
-    /// Everything a run needs, whichever command asked for it.
+    /// Everything a run needs, independent of the command.
     struct Request {
         var output: OutputFolder
         var description: BatchDescription
@@ -18,7 +18,7 @@ struct EngineProcess {
         var retryFailed = false
         var overwrite = false
         var failFast = false
-        /// How new inputs are waited for; nil for the inputs as they are.
+        /// Watches the input folders for new files; nil to process only the inputs present at the start.
         var watch: FolderWatcher?
     }
 
@@ -113,7 +113,7 @@ struct EngineProcess {
 
     private var rules: RunRules {
         var rules = RunRules()
-        // An item that failed in this very run is not tried again because the engine was restarted.
+        // A restart of the engine does not retry items that failed earlier in the same run.
         rules.retryFailed = request.retryFailed && handover?.previousEnd == nil
         rules.overwrite = request.overwrite
         rules.failFast = request.failFast
@@ -121,7 +121,7 @@ struct EngineProcess {
         rules.watch = request.watch
         rules.hours = request.resources.workingHours
         rules.stall = request.resources.stallPolicy { reason in
-            // The supervisor learns from the code why, and starts another engine.
+            // The exit code tells the supervisor the reason; it starts another engine.
             Terminal.sayWithoutWaiting(reason)
             _exit(EngineEnd.stalledCode)
         }
@@ -142,7 +142,7 @@ struct EngineProcess {
     }
 }
 
-/// A view that reports the first event of a run, before showing it: the batch has begun.
+/// A view that reports the start of the batch before it shows the first event.
 private struct BeginningView: ProgressView {
     private let view: any ProgressView
     private let report: Once

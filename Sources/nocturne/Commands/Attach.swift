@@ -24,7 +24,7 @@ struct Attach: AsyncParsableCommand {
             while let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = rest[rest.startIndex..<newline]
                 rest = rest[rest.index(after: newline)...]
-                // The first line may be the end of one.
+                // The first line may be incomplete.
                 guard let event = try? JSONDecoder().decode(BatchEvent.self, from: line) else { continue }
                 if let text = EventText.line(event, ProgressStatus(of: event)) { Terminal.say(text) }
             }
@@ -34,7 +34,7 @@ struct Attach: AsyncParsableCommand {
     }
 
     private func read(_ path: String, from offset: inout UInt64) throws -> Data {
-        // A run that has just started has not written any.
+        // A run that has just started has not written any events.
         guard FileSystem.kind(path) == .file else { return Data() }
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { try? file.close() }
@@ -44,7 +44,7 @@ struct Attach: AsyncParsableCommand {
         return data
     }
 
-    /// Prints the outcome so far, and exits with the code that the run has or had.
+    /// Prints the outcome so far, and exits with the code of the run.
     private func end(_ folder: OutputFolder, saying text: String? = nil) async throws {
         if let text { Terminal.say(text) }
         let counts = try await ExistingBatch.contents(of: folder).counts
@@ -55,7 +55,7 @@ struct Attach: AsyncParsableCommand {
 }
 
 extension ProgressStatus {
-    /// What an event says about the counts.
+    /// The counts in an event.
     fileprivate init(of event: BatchEvent) {
         self.init()
         done = event.done ?? 0

@@ -54,14 +54,14 @@ struct Inspect: AsyncParsableCommand {
     }
 }
 
-/// One line on the terminal that counts the files looked at; nothing where no one looks.
+/// One line on the terminal that counts the scanned files; nothing if standard error is not a terminal.
 private enum ScanProgress {
     private static let isShown = isatty(2) == 1 && (ProcessInfo.processInfo.environment["TERM"] ?? "dumb") != "dumb"
 
     static var view: (@Sendable (_ done: Int, _ all: Int) -> Void)? {
         guard isShown else { return nil }
         return { done, all in
-            // Fewer files are there before the line is read.
+            // Fewer files are scanned before anybody could read the line.
             if all >= 1000, done % 500 == 0 || done == all { write("\r\(done) of \(all) files") }
         }
     }
