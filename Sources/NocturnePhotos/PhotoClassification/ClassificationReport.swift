@@ -104,7 +104,7 @@ package struct ClassificationReport {
             }
             return y + 13 * Double(lines.count)
         }
-        let words = page.lines(of: risk.words, width: width - 70, size: 9)
+        let riskLines = page.lines(of: risk.words, width: width - 70, size: 9)
         let summary = page.lines(of: result.summary, width: width - 70, size: 9)
         let reasons = risk.reasons.prefix(4).map { reason in
             ReportText.reason(
@@ -113,14 +113,14 @@ package struct ClassificationReport {
                 threshold: ClassScores.text(reason.threshold)
             )
         }
-        let height = 30 + 12 * Double(words.count + summary.count) + 11 * Double(reasons.count)
+        let height = 30 + 12 * Double(riskLines.count + summary.count) + 11 * Double(reasons.count)
         let color = ReportParts.color(of: risk.level)
         page.outline(PDFRectangle(x: margin, y: y, width: width, height: height), color, lineWidth: 1.5)
         ReportParts.sign(risk.level, on: page, x: margin + 30, y: y + height / 2, size: 30)
         var line = y + 18
         page.text(ReportText.riskTitle(risk.level), x: margin + 60, y: line, size: 12, isBold: true, color: color)
         line += 15
-        for text in words + summary {
+        for text in riskLines + summary {
             page.text(text, x: margin + 60, y: line, size: 9)
             line += 12
         }
@@ -191,8 +191,8 @@ package struct ClassificationReport {
         let all = result.notes.isEmpty ? [ReportText.noNotes] : result.notes
         let lines = all.flatMap { page.lines(of: "– " + $0, width: page.width - 2 * margin, size: 8) }
         // Down to the footer.
-        let room = max(1, Int((page.height - margin - 34 - y - 12) / 10))
-        for (index, line) in lines.prefix(room).enumerated() {
+        let lineCount = max(1, Int((page.height - margin - 34 - y - 12) / 10))
+        for (index, line) in lines.prefix(lineCount).enumerated() {
             page.text(line, x: margin, y: y + 20 + 10 * Double(index), size: 8)
         }
     }

@@ -47,12 +47,12 @@ extension PhotoClassification {
         let facts: PhotoFacts
         let values: [Float]
         let vector: [Float]
-        let look: PreparedPhotoCandidate
+        let square: PreparedSquare
         let notes: [String]
     }
 
     /// The square given to the model, and how it was cropped and corrected.
-    struct PreparedPhotoCandidate: Sendable {
+    struct PreparedSquare: Sendable {
         let picture: RGBImage
         let part: PixelRectangle
         let gains: SIMD3<Double>?
@@ -86,7 +86,7 @@ extension PhotoClassification {
             facts: loaded.facts,
             values: prepared.values,
             vector: vector,
-            look: PreparedPhotoCandidate(
+            square: PreparedSquare(
                 picture: prepared.picture,
                 part: prepared.part,
                 gains: prepared.colourConstancy?.gains,
@@ -110,7 +110,7 @@ extension PhotoClassification {
         let source: ClassifiedPhotoSource
         let facts: PhotoFacts
         let vector: [Float]
-        let look: PreparedPhotoCandidate
+        let square: PreparedSquare
         let scores: ClassScores
         let risk: RiskAssessment?
         let attention: AttentionMap?
@@ -128,7 +128,7 @@ extension PhotoClassification {
             source: prepared.source,
             facts: prepared.facts,
             vector: prepared.vector,
-            look: prepared.look,
+            square: prepared.square,
             scores: scores,
             risk: settings.risk.map {
                 RiskAssessment(probabilities: scores.probabilities, classes: settings.classes, settings: $0)
@@ -150,7 +150,7 @@ extension PhotoClassification {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> IllustratedPhoto {
-        let picture = finished.look.picture
+        let picture = finished.square.picture
         return IllustratedPhoto(
             classified: finished,
             overlay: finished.attention.map { AttentionOverlay.overlay($0, on: picture) },

@@ -33,21 +33,21 @@ public struct PhotoInstances: Recipe {
     // MARK: Discovery and planning
 
     public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        let words = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        let (looks, rest) = try PhotoDiscovery(models: models.map(\.package.id), limits: limits, scope: scope)
-            .looks(request)
+        let optionTexts = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let (files, rest) = try PhotoDiscovery(models: models.map(\.package.id), limits: limits, scope: scope)
+            .scannedFiles(request)
         let items = try models.flatMap { model in
             let reader = PhotoDiscovery.Reader(
                 id: model.package.id,
-                words: [model.package.digest.hex, model.engineName, model.precision.rawValue] + words,
+                fingerprintParts: [model.package.digest.hex, model.engineName, model.precision.rawValue] + optionTexts,
                 minimumSide: model.settings.input.minimumSide
             )
-            return try looks.map { look in
-                try PhotoDiscovery.item(look, reader, request.identifiers) { facts in
+            return try files.map { scanned in
+                try PhotoDiscovery.item(scanned, reader, request.identifiers) { facts in
                     try PhotoRecord(
                         model: reader.id,
-                        path: look.file.path,
-                        name: request.identifiers.shown(look.file.name),
+                        path: scanned.file.path,
+                        name: request.identifiers.shown(scanned.file.name),
                         facts: facts,
                         identifiers: request.identifiers
                     ).encoded

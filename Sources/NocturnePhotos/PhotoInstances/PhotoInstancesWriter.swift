@@ -26,7 +26,7 @@ struct PhotoInstancesWriter {
         let thumbnail: String
     }
 
-    private enum Made: Sendable {
+    private enum CropOutcome: Sendable {
         case files
         /// This instance has no crop; the others are unaffected.
         case refused(String)
@@ -82,7 +82,7 @@ struct PhotoInstancesWriter {
     private func name(of instance: FoundInstance) -> String { model.settings.classes[instance.classIndex].name }
 
     /// Small crops in parallel, large ones alone, so that crops in progress never cover more than the photo.
-    private func writeCrops(into folder: String, scope: ComputeScope) throws -> [Made] {
+    private func writeCrops(into folder: String, scope: ComputeScope) throws -> [CropOutcome] {
         let instances = finished.instances
         guard !instances.isEmpty else { return [] }
         try FileSystem.makeFolder(folder + "/crops")
@@ -91,22 +91,22 @@ struct PhotoInstancesWriter {
         let limit = photo.width * photo.height / (2 * max(scope.width, 1))
         let isLarge = instances.map { $0.box.width * $0.box.height > limit }
         let small = instances.indices.filter { !isLarge[$0] }
-        let results = Mutex([Int: Made]())
+        let results = Mutex([Int: CropOutcome]())
         @Sendable func make(_ index: Int) {
-            let made = write(instances[index], of: photo, into: folder)
-            results.withLock { $0[index] = made }
+            let outcome = write(instances[index], of: photo, into: folder)
+            results.withLock { $0[index] = outcome }
         }
         try scope.forEach(small.count) { make(small[$0]) }
         for index in instances.indices where isLarge[index] {
             try scope.check()
             make(index)
         }
-        let made = results.withLock { found in instances.indices.map { found[$0] ?? .refused("was not drawn") } }
-        for case .failed(let error) in made { throw error }
-        return made
+        let outcomes = results.withLock { found in instances.indices.map { found[$0] ?? .refused("was not drawn") } }
+        for case .failed(let error) in outcomes { throw error }
+        return outcomes
     }
 
-    private func write(_ instance: FoundInstance, of photo: RGBImage, into folder: String) -> Made {
+    private func write(_ instance: FoundInstance, of photo: RGBImage, into folder: String) -> CropOutcome {
         let names = names(of: instance)
         do {
             let plain = CropDrawing.plain(instance, of: photo)
@@ -146,12 +146,16 @@ struct PhotoInstancesWriter {
         )
     }
 
-    private func entry(for instance: FoundInstance, _ made: Made, _ photo: RGBImage) -> PhotoInstancesResult.Instance {
+    private func entry(
+        for instance: FoundInstance,
+        _ outcome: CropOutcome,
+        _ photo: RGBImage
+    ) -> PhotoInstancesResult.Instance {
         let names = names(of: instance)
         let (box, rotated) = (instance.box, instance.rotated)
         var state = ItemPart.State.ready
         var reason: String?
-        if case .refused(let detail) = made { (state, reason) = (.failed, detail) }
+        if case .refused(let detail) = outcome { (state, reason) = (.failed, detail) }
         let isReady = state == .ready
         let (width, height) = (Double(photo.width), Double(photo.height))
         return PhotoInstancesResult.Instance(

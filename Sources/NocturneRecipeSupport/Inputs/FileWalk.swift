@@ -16,7 +16,7 @@ package struct FoundFile: Sendable, Hashable {
     /// The last component of the input's own path, for files directly in the input folder.
     package let root: String
     /// Whether reading the file timed out.
-    package var isSilent = false
+    package var isUnresponsive = false
 
     package init(path: String, name: String, root: String) {
         self.path = path
@@ -44,7 +44,9 @@ package struct FoundFile: Sendable, Hashable {
     /// Identifies the file's version: name, size, modification time, and a digest of the content if the file is small.
     package var stamp: String {
         var stamp = stampWithoutContent
-        if !isSilent, let size = InputStamp(path).size, size <= 64 << 10, let digest = try? FileSystem.digest(path) {
+        if !isUnresponsive, let size = InputStamp(path).size, size <= 64 << 10,
+            let digest = try? FileSystem.digest(path)
+        {
             stamp += " \(digest.digest.hex)"
         }
         return stamp
@@ -61,13 +63,13 @@ package struct FileWalk {
     private var seenFolders: Set<FileIdentity> = []
     package private(set) var files: [FoundFile] = []
     /// Unresponsive files, which are not in ``files``.
-    package private(set) var silent: [FoundFile] = []
+    package private(set) var unresponsive: [FoundFile] = []
     package private(set) var notes: [String] = []
     /// Paths in the inputs that no recipe can use: pipes, dangling links, names that are not valid UTF-8, and files and
     /// folders that cannot be read.
-    private var strangers: [Stranger] = []
+    private var unusablePaths: [UnusablePath] = []
 
-    private struct Stranger {
+    private struct UnusablePath {
         let path: String
         let reason: String
         /// Whether inputs may be hidden behind it.
@@ -99,9 +101,9 @@ package struct FileWalk {
             if status.st_mode & S_IFMT == S_IFDIR {
                 try walk(input, below: "", root: root, status)
             } else if status.st_mode & S_IFMT != S_IFREG {
-                strangers.append(Stranger(path: input, reason: FileWalk.kind(status)))
+                unusablePaths.append(UnusablePath(path: input, reason: FileWalk.kind(status)))
             } else {
-                take(
+                add(
                     FoundFile(
                         path: input,
                         name: root,
@@ -111,23 +113,23 @@ package struct FileWalk {
             }
         }
         files.sort { $0.path < $1.path }
-        leaveTwins()
-        let silentPaths = try request.silent.among(files.map(\.path), flag: flag)
-        silent = files.filter { silentPaths.contains($0.path) }
-        for index in silent.indices { silent[index].isSilent = true }
-        files.removeAll { silentPaths.contains($0.path) }
+        removeEquivalentNames()
+        let unresponsivePaths = try request.silent.among(files.map(\.path), flag: flag)
+        unresponsive = files.filter { unresponsivePaths.contains($0.path) }
+        for index in unresponsive.indices { unresponsive[index].isUnresponsive = true }
+        files.removeAll { unresponsivePaths.contains($0.path) }
     }
 
     /// Equal strings can be different names on disk, since a letter can be encoded as one Unicode scalar or as two.
     /// Paths identify files, so only the first of such names is used; a path that was found twice is used once.
-    private mutating func leaveTwins() {
+    private mutating func removeEquivalentNames() {
         var seen: [String: String] = [:]
         files = files.filter { file in
             guard let other = seen.updateValue(file.path, forKey: file.path) else { return true }
             seen[file.path] = other
             if !other.utf8.elementsEqual(file.path.utf8) {
-                strangers.append(
-                    Stranger(
+                unusablePaths.append(
+                    UnusablePath(
                         path: FileSystem.escaped(file.path.utf8),
                         reason: "its name differs from another one only in how its letters are encoded; rename it"
                     )
@@ -151,15 +153,17 @@ package struct FileWalk {
         guard seenFolders.insert(FileIdentity(device: UInt(status.st_dev), inode: UInt(status.st_ino))).inserted else {
             return
         }
-        if request.pruned.contains(where: { samePlace(folder, $0) }) || FileSystem.exists(folder + "/.nocturne") {
+        if request.pruned.contains(where: { isSameFile(folder, $0) }) || FileSystem.exists(folder + "/.nocturne") {
             notes.append("\(folder) is an output folder and is not searched")
             return
         }
-        if access(folder, R_OK | X_OK) != 0 { return miss(folder, errno) }
+        if access(folder, R_OK | X_OK) != 0 { return addUnreadable(folder, errno) }
         let (entries, unusable, fault) = FileSystem.listing(folder)
-        if let fault { miss(folder, fault) }
+        if let fault { addUnreadable(folder, fault) }
         for entry in unusable where !entry.hasPrefix(".") {
-            strangers.append(Stranger(path: folder + "/" + entry, reason: "its name is not in UTF-8; rename it"))
+            unusablePaths.append(
+                UnusablePath(path: folder + "/" + entry, reason: "its name is not valid UTF-8; rename it")
+            )
         }
         for entry in entries where !entry.hasPrefix(".") {
             let path = folder + "/" + entry
@@ -169,33 +173,33 @@ package struct FileWalk {
                 let code = errno
                 if FileSystem.kind(path) == .other, code == ENOENT || code == ELOOP {
                     let reason = code == ENOENT ? "a link to nothing" : "a link that leads in a circle"
-                    strangers.append(Stranger(path: path, reason: reason))
+                    unusablePaths.append(UnusablePath(path: path, reason: reason))
                 } else if code != ENOENT {
-                    miss(path, code)
+                    addUnreadable(path, code)
                 }
                 continue
             }
             if inner.st_mode & S_IFMT == S_IFDIR {
                 try walk(path, below: name, root: root, inner)
             } else if inner.st_mode & S_IFMT == S_IFREG {
-                take(FoundFile(path: path, name: name, root: root))
+                add(FoundFile(path: path, name: name, root: root))
             } else {
-                strangers.append(Stranger(path: path, reason: FileWalk.kind(inner)))
+                unusablePaths.append(UnusablePath(path: path, reason: FileWalk.kind(inner)))
             }
         }
     }
 
-    private mutating func miss(_ path: String, _ code: Int32) {
-        strangers.append(
-            Stranger(path: path, reason: "cannot be looked into: \(String(cString: strerror(code)))", isFault: true)
+    private mutating func addUnreadable(_ path: String, _ code: Int32) {
+        unusablePaths.append(
+            UnusablePath(path: path, reason: "cannot be looked into: \(String(cString: strerror(code)))", isFault: true)
         )
     }
 
-    private mutating func take(_ file: FoundFile) {
+    private mutating func add(_ file: FoundFile) {
         if request.admits(file) { files.append(file) }
     }
 
-    private func samePlace(_ a: String, _ b: String) -> Bool {
+    private func isSameFile(_ a: String, _ b: String) -> Bool {
         var first = stat()
         var second = stat()
         guard stat(a, &first) == 0, stat(b, &second) == 0 else { return false }
@@ -206,16 +210,16 @@ package struct FileWalk {
 extension FileWalk {
     /// The unusable paths as items. Every recipe returns them; each is reported once.
     package func unusable(model: String) -> [DiscoveredItem] {
-        strangers.map { stranger in
-            let key = (stranger.isFault ? DiscoveredItem.missedKeyPrefix : DiscoveredItem.fileKeyPrefix) + stranger.path
+        unusablePaths.map { entry in
+            let key = (entry.isFault ? DiscoveredItem.missedKeyPrefix : DiscoveredItem.fileKeyPrefix) + entry.path
             return DiscoveredItem(
                 key: key,
-                name: request.identifiers.itemName((stranger.path as NSString).lastPathComponent, key: key),
+                name: request.identifiers.itemName((entry.path as NSString).lastPathComponent, key: key),
                 model: model,
                 source: "{}",
-                path: stranger.path,
+                path: entry.path,
                 fingerprint: ContentDigest.of(key),
-                problem: stranger.isFault ? .refused(stranger.reason) : .unknown(stranger.reason)
+                problem: entry.isFault ? .refused(entry.reason) : .unknown(entry.reason)
             )
         }
     }

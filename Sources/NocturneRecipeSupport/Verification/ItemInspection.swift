@@ -10,7 +10,7 @@ package import NocturneSystem
 package protocol InspectableResult: ItemResult {
     var schemaVersion: Int { get }
     var item: String { get }
-    func inspectFiles(_ look: inout ItemInspection) throws
+    func inspectFiles(_ inspection: inout ItemInspection) throws
     /// Files outside the item folders that the result refers to.
     var batchFiles: Set<String> { get }
 }
@@ -82,9 +82,9 @@ package struct ItemInspection {
             try body(&self, path(file))
         } catch {
             try flag.check()
-            let words = "\(error)"
+            let message = "\(error)"
             let own = path(file) + ": "
-            add(file, words.hasPrefix(own) ? String(words.dropFirst(own.count)) : words)
+            add(file, message.hasPrefix(own) ? String(message.dropFirst(own.count)) : message)
         }
     }
 
@@ -93,10 +93,10 @@ package struct ItemInspection {
     package mutating func inspectPicture(_ file: String, size: (width: Int, height: Int)? = nil, of what: String = "")
         throws
     {
-        try inspect(file) { look, path in
+        try inspect(file) { inspection, path in
             let facts = try PhotoReader.readHeader(at: path)
             guard let size, (facts.storedWidth, facts.storedHeight) != size else { return }
-            look.add(
+            inspection.add(
                 file,
                 "has \(facts.storedWidth)×\(facts.storedHeight) pixels, \(what) is \(size.width)×\(size.height)"
             )

@@ -129,11 +129,11 @@ extension BatchArguments {
         let used = try registry.kinds.compactMap { try chosen($0) }
         for group in registry.arguments {
             let given = recipes.parsed.given(in: group)
-            func takesIt(_ kind: any RecipeKind.Type) -> Bool { kind.arguments.contains { $0 == group } }
-            guard !given.isEmpty, !used.contains(where: { takesIt($0.kind) }) else { continue }
-            let takers = registry.kinds.filter { takesIt($0) && $0.settings != nil }.map { $0.purpose }
+            func accepts(_ kind: any RecipeKind.Type) -> Bool { kind.arguments.contains { $0 == group } }
+            guard !given.isEmpty, !used.contains(where: { accepts($0.kind) }) else { continue }
+            let purposes = registry.kinds.filter { accepts($0) && $0.settings != nil }.map { $0.purpose }
             throw ValidationError(
-                "\(given.joined(separator: ", ")): for models that \(takers.joined(separator: " or ")), and none is given"
+                "\(given.joined(separator: ", ")): for models that \(purposes.joined(separator: " or ")), and none is given"
             )
         }
         return BatchChoices(

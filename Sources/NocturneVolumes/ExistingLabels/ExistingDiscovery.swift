@@ -18,8 +18,8 @@ struct ExistingDiscovery {
         let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
         let (scan, byPath) = try DICOMFiles.scan(others, request, corrects: false, scope: scope)
         var items = walk.unusable(model: ExistingLabels.model)
-        items += walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }.map { stranger($0, request) }
-        items += (scan.setAside.map(\.path) + scan.notDICOM).compactMap { byPath[$0] }.map { stranger($0, request) }
+        items += walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }.map { otherFile($0, request) }
+        items += (scan.setAside.map(\.path) + scan.notDICOM).compactMap { byPath[$0] }.map { otherFile($0, request) }
         let images = SourceImages(scan.series)
         for series in scan.series {
             try scope.check()
@@ -33,14 +33,14 @@ struct ExistingDiscovery {
             let taken = Set(objects.map(\.path))
             let rest = series.files.compactMap { taken.contains($0) ? nil : byPath[$0] }
             if let first = rest.min(by: { $0.path < $1.path }) {
-                items.append(stranger(first, request, isSeries: rest.count > 1))
+                items.append(otherFile(first, request, isSeries: rest.count > 1))
             }
         }
         request.trace.end()
         return Discovery(items: items.sorted { ($0.path, $0.key) < ($1.path, $1.key) }, notes: walk.notes)
     }
 
-    private func stranger(_ file: FoundFile, _ request: DiscoveryRequest, isSeries: Bool = false) -> DiscoveredItem {
+    private func otherFile(_ file: FoundFile, _ request: DiscoveryRequest, isSeries: Bool = false) -> DiscoveredItem {
         let key = DiscoveredItem.fileKeyPrefix + file.path
         return DiscoveredItem(
             key: key,
@@ -84,10 +84,10 @@ struct ExistingDiscovery {
             source.identifiers = identifiers
             let slices = found.series?.files.compactMap { byPath[$0] } ?? []
             if let series = found.series { source.image = image(series, slices) }
-            let words = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            let optionTexts = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             let stamps = [file.stamp] + slices.map(\.stamp)
             item.fingerprint = ContentDigest.of(
-                (["nocturne existing labels 1", identifiers.rawValue] + words + stamps).joined(separator: "\n")
+                (["nocturne existing labels 1", identifiers.rawValue] + optionTexts + stamps).joined(separator: "\n")
             )
             item.inputs += slices.map { InputStamp($0.path) }
             do { item.source = try source.encoded } catch {
@@ -111,7 +111,7 @@ struct ExistingDiscovery {
             modality: series.modality,
             seriesInstanceUID: series.seriesInstanceUID
         )
-        source.window = StatedWindow(series)
+        source.window = HeaderWindow(series)
         source.set(
             SeriesFacts(
                 part: series.part,
@@ -151,7 +151,7 @@ struct ExistingDiscovery {
         let chosen = candidates.isNamed || fitting.count == 1 ? fitting.first : nil
         let header: DICOMSegmentationHeader
         if let chosen { header = chosen.header } else { header = try own.get() }
-        let notes = chosen == nil ? [candidates.words(fits: fitting.count)] : []
+        let notes = chosen == nil ? [candidates.reason(fits: fitting.count)] : []
         return (
             ExistingSource(
                 kind: .segmentation,
@@ -183,7 +183,7 @@ struct ExistingDiscovery {
             let missing = set.missingImages(among: Set(chosen.slices.map(\.object.sopInstanceUID))).count
             if missing > 0 { notes.append("\(missing) of the images that it refers to are not among the inputs") }
         } else {
-            notes.append(candidates.words(fits: candidates.series.count))
+            notes.append(candidates.reason(fits: candidates.series.count))
         }
         let contours = set.regions.flatMap { $0.contours.map(\.points) }
         guard !contours.isEmpty else {

@@ -76,14 +76,14 @@ extension ExistingLabels {
                 voxels: try VoxelBuffer<Float>(count: geometry.shape.count).frozen()
             )
         }
-        let stated = maps.source.image?.window.flatMap(PictureWindow.init)
+        let headerWindow = maps.source.image?.window.flatMap(PictureWindow.init)
         return try Preview(
             volume: image,
             labels: try drawn(maps.volumes, scope),
             colors: Dictionary(
-                maps.labels.map { ($0.value, SIMD3($0.shownColor.red, $0.shownColor.green, $0.shownColor.blue)) }
+                maps.labels.map { ($0.value, SIMD3($0.displayColor.red, $0.displayColor.green, $0.displayColor.blue)) }
             ) { first, _ in first },
-            window: isBlack ? .fixed(lower: 0, upper: 1) : stated ?? .percentiles,
+            window: isBlack ? .fixed(lower: 0, upper: 1) : headerWindow ?? .percentiles,
             labelled: VoxelBox(around: measurements.compactMap(\.boundingBox))
         ).image(scope: scope)
     }
@@ -214,7 +214,7 @@ extension ExistingLabels {
 
 extension SurfaceWriter {
     fileprivate func write(_ surface: SurfaceMesh, of label: ExistingLabel) throws -> SegmentationResult.Mesh {
-        let color = label.shownColor
+        let color = label.displayColor
         return try write(surface, name: label.fileName, color: SIMD3(color.red, color.green, color.blue))
     }
 }

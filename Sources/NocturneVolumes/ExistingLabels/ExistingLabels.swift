@@ -92,9 +92,9 @@ public struct ExistingLabels: Recipe {
             guard let geometry = series.geometry, geometry.matches(source.geometry) else {
                 throw DICOMReadError(.gridDiffers, path: names[0].path, detail: "the slices lie elsewhere by now")
             }
-            var oddities: [String] = []
-            let volume = try DICOMReader.readVolume(series, scope: scope) { oddities.append($0) }
-            return (volume, oddities)
+            var readerNotes: [String] = []
+            let volume = try DICOMReader.readVolume(series, scope: scope) { readerNotes.append($0) }
+            return (volume, readerNotes)
         } catch let error as DICOMReadError {
             let ofPixels: Set<DICOMReadError.Code> = [
                 .decoderFailed, .wrongPixelLength, .missingPixelData, .unsupportedPixels,
@@ -143,7 +143,7 @@ public struct ExistingLabels: Recipe {
         _ scope: ComputeScope
     ) throws -> LabelMaps {
         var notes = notes
-        var volumes = try RegionVolumes(geometry: source.geometry, most: source.volumes, scope: scope)
+        var volumes = try RegionVolumes(geometry: source.geometry, maximum: source.volumes, scope: scope)
         var labels = ExistingLabel.labels(of: set)
         for (index, region) in set.regions.enumerated() {
             let contours = region.contours.map(\.points)
@@ -154,7 +154,7 @@ public struct ExistingLabels: Recipe {
                 )
             }
             labels[index].volume = added.volume
-            notes += added.account.notes(about: region.name)
+            notes += added.outcome.notes(about: region.name)
         }
         let made = volumes.frozen()
         if made.count > 1 { notes.append("regions overlap: they are spread over \(made.count) label volumes") }

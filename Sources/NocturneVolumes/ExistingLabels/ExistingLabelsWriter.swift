@@ -22,9 +22,9 @@ struct ExistingLabelsWriter {
                 NIfTILabel(
                     value: $0.value,
                     name: $0.name,
-                    red: $0.shownColor.red,
-                    green: $0.shownColor.green,
-                    blue: $0.shownColor.blue
+                    red: $0.displayColor.red,
+                    green: $0.displayColor.green,
+                    blue: $0.displayColor.blue
                 )
             }
             try NIfTIWriter.writeLabels(volume, names: names, codes: nil, to: folder + "/" + file(place), scope: scope)

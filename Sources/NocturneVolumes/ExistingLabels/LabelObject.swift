@@ -14,7 +14,7 @@ struct LabelObject: Hashable {
             }
         }
 
-        var words: String {
+        var title: String {
             switch self {
             case .segmentation: "a DICOM segmentation"
             case .structureSet: "a DICOM structure set"
@@ -36,5 +36,5 @@ struct LabelObject: Hashable {
     }
 
     /// Why a recipe that reads images skips it.
-    var strangerWords: String { kind.words + ", which --existing-labels takes" }
+    var skipReason: String { kind.title + ", which --existing-labels takes" }
 }

@@ -9,7 +9,7 @@ import Synchronization
 /// Regions of a structure set as label maps; a region that overlaps others goes into a further volume.
 struct RegionVolumes {
     private let geometry: VolumeGeometry
-    private let most: Int
+    private let maximum: Int
     private let scope: ComputeScope
     private var volumes: [Box] = []
     private let scratch: Box
@@ -19,11 +19,11 @@ struct RegionVolumes {
         init(_ buffer: consuming VoxelBuffer<UInt16>) { self.buffer = buffer }
     }
 
-    /// - Parameter most: the maximum number of volumes.
+    /// - Parameter maximum: the maximum number of volumes.
     /// - Throws: `AllocationError`.
-    init(geometry: VolumeGeometry, most: Int, scope: ComputeScope) throws {
+    init(geometry: VolumeGeometry, maximum: Int, scope: ComputeScope) throws {
         self.geometry = geometry
-        self.most = most
+        self.maximum = maximum
         self.scope = scope
         scratch = Box(try VoxelBuffer(count: geometry.shape.count))
     }
@@ -33,25 +33,25 @@ struct RegionVolumes {
     mutating func add(
         _ contours: [[SIMD3<Double>]],
         value: UInt16
-    ) throws -> (volume: Int, account: ContourRasterizer.Account)? {
+    ) throws -> (volume: Int, outcome: ContourRasterizer.Account)? {
         if volumes.isEmpty { volumes.append(Box(try VoxelBuffer(count: geometry.shape.count))) }
-        let account = try ContourRasterizer.fill(
+        let outcome = try ContourRasterizer.fill(
             contours,
             value: value,
             into: &scratch.buffer,
             geometry: geometry,
             scope: scope
         )
-        guard account.voxelCount > 0 else { return (0, account) }
+        guard outcome.voxelCount > 0 else { return (0, outcome) }
         let slices = slices(of: contours)
         var place = 0
         while place < volumes.count, try meets(volumes[place], slices) { place += 1 }
         if place == volumes.count {
-            guard place < most else { return nil }
+            guard place < maximum else { return nil }
             volumes.append(Box(try VoxelBuffer(count: geometry.shape.count)))
         }
         try move(into: volumes[place], slices)
-        return (place, account)
+        return (place, outcome)
     }
 
     /// Returns the volumes and empties this collection.

@@ -10,7 +10,7 @@ struct SourceImages {
         let isNamed: Bool
 
         /// Why none of them is used.
-        func words(fits: Int) -> String {
+        func reason(fits: Int) -> String {
             if series.isEmpty { return "intensities are not measured: the source images are not among the inputs" }
             return fits == 0
                 ? "intensities are not measured: the source images lie on another grid"
@@ -30,8 +30,8 @@ struct SourceImages {
         }
         if !images.isEmpty {
             let counted = volumes.map { ($0, shared($0)) }.filter { $0.1 > 0 }
-            if let most = counted.map(\.1).max() {
-                return Candidates(series: counted.filter { $0.1 == most }.map(\.0), isNamed: true)
+            if let maximum = counted.map(\.1).max() {
+                return Candidates(series: counted.filter { $0.1 == maximum }.map(\.0), isNamed: true)
             }
         }
         if !uid.isEmpty {

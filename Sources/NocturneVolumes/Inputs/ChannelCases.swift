@@ -27,7 +27,7 @@ struct VolumeFacts: Sendable {
     var modality: String?
     var seriesInstanceUID: String?
     /// The display window from its header.
-    var window: StatedWindow?
+    var window: HeaderWindow?
     /// For DICOM series only.
     var series: SeriesFacts?
     /// Notes about its header, for the result.
@@ -47,7 +47,7 @@ extension VolumeFacts {
     init(_ header: NIfTIHeader) {
         self.init(format: .nifti, geometry: header.geometry, spacing: header.pixelSpacing)
         notes = header.notes
-        window = header.displayRange.map { StatedWindow(lower: $0.lower, upper: $0.upper) }
+        window = header.displayRange.map { HeaderWindow(lower: $0.lower, upper: $0.upper) }
     }
 }
 
@@ -191,9 +191,9 @@ struct ChannelCases {
                             + "\(Self.text(first.spacing)) mm"
                     )
                 }
-                if let words = Self.difference(own.geometry.affine, first.geometry.affine) {
+                if let difference = Self.difference(own.geometry.affine, first.geometry.affine) {
                     return refusal(
-                        "channel \(channel.name) (\(Self.marked(volume))) \(words) than those of the first; "
+                        "channel \(channel.name) (\(Self.marked(volume))) \(difference) than those of the first; "
                             + "channels of one case must lie on one grid"
                     )
                 }

@@ -48,7 +48,7 @@ extension InputInspection {
             LabelObject(path: path, kind: .segmentation),
             series,
             header.geometry,
-            ["\(kind), \(labels.count) segment\(labels.count == 1 ? "" : "s")"] + labels.map(words),
+            ["\(kind), \(labels.count) segment\(labels.count == 1 ? "" : "s")"] + labels.map(text),
             [reference(header.referencedSeriesUID, images)],
             labels,
             problem: nil
@@ -84,14 +84,14 @@ extension InputInspection {
             LabelObject(path: path, kind: .structureSet),
             series,
             nil,
-            ["\(labels.count) region\(labels.count == 1 ? "" : "s")"] + labels.map(words),
+            ["\(labels.count) region\(labels.count == 1 ? "" : "s")"] + labels.map(text),
             [reference(set.referencedSeriesUID, images)] + notes,
             labels,
             problem: nil
         )
     }
 
-    private func words(_ label: Label) -> String {
+    private func text(_ label: Label) -> String {
         let parts = [
             label.name.isEmpty ? "without a name" : label.name, label.color, label.code,
             label.contours.map { "\($0) contour\($0 == 1 ? "" : "s")" },

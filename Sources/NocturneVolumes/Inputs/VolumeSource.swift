@@ -4,7 +4,7 @@ import NocturneFormats
 public import NocturneRecipeSupport
 
 /// The intensities shown as black and as white, from a header.
-struct StatedWindow: Codable, Sendable, Hashable {
+struct HeaderWindow: Codable, Sendable, Hashable {
     var lower: Double
     var upper: Double
 }
@@ -26,7 +26,7 @@ public struct VolumeSource: ItemSource {
     var modality: String?
     var seriesInstanceUID: String?
     /// The display window from its header.
-    var window: StatedWindow?
+    var window: HeaderWindow?
     /// The slices of a DICOM series in order; nil for other formats. Their paths are in ``files``.
     var slices: [Slice]?
     /// Which part of its series it is; nil for the complete series.

@@ -18,9 +18,9 @@ extension ItemInspection {
         _ geometry: VolumeGeometry,
         margin: Double
     ) throws {
-        try inspect(mesh.file) { look, path in
+        try inspect(mesh.file) { inspection, path in
             guard let format = MeshFormats.format(of: mesh.file), (format.layout == .scene) == (mesh.node != nil) else {
-                look.add(mesh.file, "is not a mesh file of a known format")
+                inspection.add(mesh.file, "is not a mesh file of a known format")
                 return
             }
             let contents = try format.read(mesh.node ?? name, at: path)
@@ -28,27 +28,27 @@ extension ItemInspection {
             if format.hasColors, let color, let found = contents.color.map({ LabelColor($0) }),
                 found.description != color
             {
-                look.add(mesh.file, "shows \(mesh.node ?? name) in \(found), result.json says \(color)")
+                inspection.add(mesh.file, "shows \(mesh.node ?? name) in \(found), result.json says \(color)")
             }
             if frame?.rawValue.uppercased() != mesh.frame {
-                look.add(
+                inspection.add(
                     mesh.file,
                     "is in \(frame?.rawValue.uppercased() ?? "no stated frame"), result.json says \(mesh.frame)"
                 )
             }
             if surface.triangles.count != mesh.triangles {
-                look.add(mesh.file, "has \(surface.triangles.count) triangles, result.json says \(mesh.triangles)")
+                inspection.add(mesh.file, "has \(surface.triangles.count) triangles, result.json says \(mesh.triangles)")
             }
             let sums = SurfaceSums(of: surface)
-            if !sums.isClosed { look.add(mesh.file, "is not closed") }
+            if !sums.isClosed { inspection.add(mesh.file, "is not closed") }
             // The file stores the vertices as float32.
             if abs(sums.area - mesh.areaMm2) > 1e-4 * max(mesh.areaMm2, 1) {
-                look.add(mesh.file, "has an area of \(sums.area) mm², result.json says \(mesh.areaMm2)")
+                inspection.add(mesh.file, "has an area of \(sums.area) mm², result.json says \(mesh.areaMm2)")
             } else if abs(sums.volume - mesh.volumeMm3) > 1e-4 * max(abs(mesh.volumeMm3), 1) {
-                look.add(mesh.file, "encloses \(sums.volume) mm³, result.json says \(mesh.volumeMm3)")
+                inspection.add(mesh.file, "encloses \(sums.volume) mm³, result.json says \(mesh.volumeMm3)")
             }
             if let far = surface.vertex(outside: box, of: geometry, margin: margin) {
-                look.add(
+                inspection.add(
                     mesh.file,
                     "has a corner at (\(far.x), \(far.y), \(far.z)) mm RAS, away from the voxels of \(name)"
                 )

@@ -28,7 +28,7 @@ struct LabelCheckpoint {
 
     private let folder: String
     /// The cascade level; each has its own files.
-    private let stage: Int
+    private let level: Int
     private let fingerprint: String
     private let instructionSet: String
     private let shape: VolumeShape
@@ -39,16 +39,16 @@ struct LabelCheckpoint {
     /// fault injection, slices are saved at every slab, so that the small volumes of tests are affected too.
     private static let interval = FaultInjection.isArmed ? Duration.zero : .seconds(4)
 
-    init(folder: String, stage: Int, fingerprint: String, instructionSet: String, shape: VolumeShape) {
+    init(folder: String, level: Int, fingerprint: String, instructionSet: String, shape: VolumeShape) {
         self.folder = folder
-        self.stage = stage
+        self.level = level
         self.fingerprint = fingerprint
         self.instructionSet = instructionSet
         self.shape = shape
     }
 
-    private var labelsPath: String { folder + "/labels\(stage).u16" }
-    private var statePath: String { folder + "/checkpoint\(stage).json" }
+    private var labelsPath: String { folder + "/labels\(level).u16" }
+    private var statePath: String { folder + "/checkpoint\(level).json" }
 
     /// Fills in the slices of an earlier attempt; ignores slices that are damaged or belong to another item.
     /// - Returns: the number of restored slices.

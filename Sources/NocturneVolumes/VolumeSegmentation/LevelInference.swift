@@ -20,12 +20,12 @@ final class LevelInference {
     private var accumulators: [AccumulatorBox]
     private var labeler: SlabLabeler
     private var labels: VoxelBuffer<UInt16>
-    private var keeper: LabelCheckpoint
+    private var labelCheckpoint: LabelCheckpoint
 
     /// - Parameters:
     ///   - image: `[channel][z][y][x]` in the grid's shape.
     ///   - decision: the label value for each network output.
-    ///   - keeper: stores finished slices, and may already hold some.
+    ///   - labelCheckpoint: stores finished slices, and may already hold some.
     init(
         model: LevelModel,
         options: SegmentationOptions,
@@ -33,7 +33,7 @@ final class LevelInference {
         grid: ModelGrid,
         image: FrozenVoxels<Float>,
         decision: LabelDecision,
-        keeper: LabelCheckpoint,
+        labelCheckpoint: LabelCheckpoint,
         context: StageContext
     ) throws {
         self.model = model
@@ -42,9 +42,9 @@ final class LevelInference {
         self.image = image
         plan = try grid.tiles(model, options)
         passes = model.passes(options)
-        var keeper = keeper
+        var labelCheckpoint = labelCheckpoint
         var labels = try VoxelBuffer<UInt16>(count: grid.native.count)
-        let resumed = try keeper.restore(into: &labels, scope: context.scope)
+        let resumed = try labelCheckpoint.restore(into: &labels, scope: context.scope)
         let labeler = try SlabLabeler(
             model: grid.shape,
             native: grid.native,
@@ -69,7 +69,7 @@ final class LevelInference {
             )
             accumulators.append(AccumulatorBox(accumulator))
         }
-        self.keeper = keeper
+        self.labelCheckpoint = labelCheckpoint
         self.labels = labels
         self.labeler = labeler
         self.accumulators = accumulators
@@ -132,7 +132,7 @@ final class LevelInference {
     /// - Parameter isIntermediate: whether complete labels are saved too, because another level follows that starts
     ///   from them.
     func checkpoint(force: Bool, isIntermediate: Bool = false) throws {
-        try keeper.save(
+        try labelCheckpoint.save(
             labels,
             finishedSlices: labeler.finishedSlices,
             force: force,

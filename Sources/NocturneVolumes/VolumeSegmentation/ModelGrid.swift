@@ -21,28 +21,28 @@ struct ModelGrid {
 
     /// - Parameter nonzero: finds the box to crop to; called only if the package crops. For planning, without voxels,
     ///   it returns nil: the whole grid, the upper bound.
-    init(source: VolumeSource, stage: CascadeLevel, nonzero: (AxisOrientation) throws -> VoxelBox?) throws {
-        let turned = stage.orientation == .stored ? .stored : AxisOrientation(of: source.geometry.affine)
-        orientation = AxisOrientation(transposing: stage.transpose).map(turned.followed) ?? turned
+    init(source: VolumeSource, level: CascadeLevel, nonzero: (AxisOrientation) throws -> VoxelBox?) throws {
+        let turned = level.orientation == .stored ? .stored : AxisOrientation(of: source.geometry.affine)
+        orientation = AxisOrientation(transposing: level.transpose).map(turned.followed) ?? turned
         native = orientation.shape(from: source.geometry.shape)
         let whole = VoxelBox(all: native)
-        box = stage.cropToNonzero ? try nonzero(orientation) ?? whole : whole
+        box = level.cropToNonzero ? try nonzero(orientation) ?? whole : whole
         let stored = source.spacing
         let source = orientation.source
         let own = SIMD3(stored[source[0]], stored[source[1]], stored[source[2]])
-        let wanted = (0..<3).map { axis in stage.spacing.flatMap { $0[2 - axis] } ?? own[axis] }
+        let wanted = (0..<3).map { axis in level.spacing.flatMap { $0[2 - axis] } ?? own[axis] }
         nativeSpacing = own
         spacing = SIMD3(wanted[0], wanted[1], wanted[2])
-        image = ResamplingRule(stage.imageResampling)
-        logits = ResamplingRule(stage.logitsResampling)
-        labels = ResamplingRule(stage.labelsResampling)
+        image = ResamplingRule(level.imageResampling)
+        logits = ResamplingRule(level.logitsResampling)
+        labels = ResamplingRule(level.labelsResampling)
         shape =
             image.method == .none
             ? box.shape : try targetShape(of: box.shape, spacing: own, resampledTo: spacing)
     }
 
-    func tiles(_ stage: LevelModel, _ options: SegmentationOptions) throws -> TilePlan {
-        try TilePlan(imageShape: GridZYX(shape), patch: stage.patch, step: stage.tileStep(options))
+    func tiles(_ level: LevelModel, _ options: SegmentationOptions) throws -> TilePlan {
+        try TilePlan(imageShape: GridZYX(shape), patch: level.patch, step: level.tileStep(options))
     }
 }
 

@@ -42,7 +42,7 @@ struct ReferenceComparison {
 
     /// Excludes files that lie among the inputs but are not inputs: the regions file and the references, unless an
     /// input given is the references' folder or lies in it.
-    static func besidesInputs(_ options: SegmentationOptions, _ inputs: [String]) -> (String) -> Bool {
+    static func excludedFromInputs(_ options: SegmentationOptions, _ inputs: [String]) -> (String) -> Bool {
         func isWithin(_ path: String, _ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
         let regions = options.regions?.path
         let references = options.comparePath.flatMap { folder in
@@ -82,7 +82,7 @@ struct ReferenceComparison {
     func predictedBytes(threads: Int) -> Int {
         guard options.comparePath != nil, let path = source.reference else { return 0 }
         let shape = source.geometry.shape
-        let masks = VolumeDiscovery.isNIfTIName(path) ? 0 : SegmentationReference.mostVolumes
+        let masks = VolumeDiscovery.isNIfTIName(path) ? 0 : SegmentationReference.maximumVolumes
         return shape.count * 2 * (1 + masks) + (1 << 20)
             + LabelComparer.predictedBytes(of: shape, boundaryLimit: boundaryLimit, threads: threads)
     }
@@ -119,7 +119,7 @@ struct ReferenceComparison {
         do {
             let geometry = try NIfTIReader.readHeader(at: path).geometry
             guard geometry.shape == labels.geometry.shape else {
-                let (own, other) = (words(labels.geometry.shape), words(geometry.shape))
+                let (own, other) = (text(labels.geometry.shape), text(geometry.shape))
                 return (nil, note("it has \(other) voxels, the volume has \(own)"))
             }
             guard geometry.matches(labels.geometry) else {
@@ -139,5 +139,5 @@ struct ReferenceComparison {
         return (Outcome(reference: name, labels: compared), [])
     }
 
-    private func words(_ shape: VolumeShape) -> String { "\(shape.x) x \(shape.y) x \(shape.z)" }
+    private func text(_ shape: VolumeShape) -> String { "\(shape.x) x \(shape.y) x \(shape.z)" }
 }

@@ -17,7 +17,7 @@ public final class SegmentationModel: Sendable {
     public let precision: InferencePrecision
     public let instructionSet: String
     /// One, or two for a cascade.
-    let stages: [LevelModel]
+    let levels: [LevelModel]
 
     /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``SegmentationModelError``, `ModelPackageError`, `ModelFormatError`.
@@ -30,34 +30,34 @@ public final class SegmentationModel: Sendable {
         self.settings = settings
         self.precision = precision
         engineName = engine.name
-        stages = try settings.stages.map {
+        levels = try settings.levels.map {
             try LevelModel(package: package, settings: $0, engine: engine, precision: precision)
         }
-        instructionSet = stages.first?.networks.first?.instructionSet ?? ""
-        for stage in stages { try check(stage) }
+        instructionSet = levels.first?.networks.first?.instructionSet ?? ""
+        for level in levels { try check(level) }
     }
 
-    private func check(_ stage: LevelModel) throws {
+    private func check(_ level: LevelModel) throws {
         switch settings.output {
         case .classes:
-            guard let label = package.labels.first(where: { Int($0.value) >= stage.classes }) else { return }
+            guard let label = package.labels.first(where: { Int($0.value) >= level.classes }) else { return }
             throw SegmentationModelError(
                 package: package.id,
                 detail: "label \(label.name) is class \(label.value), the network gives classes 0 to "
-                    + "\(stage.classes - 1)"
+                    + "\(level.classes - 1)"
             )
         case .regions:
-            guard package.labels.count != stage.classes else { return }
+            guard package.labels.count != level.classes else { return }
             throw SegmentationModelError(
                 package: package.id,
-                detail: "there are \(package.labels.count) regions, the network gives \(stage.classes)"
+                detail: "there are \(package.labels.count) regions, the network gives \(level.classes)"
             )
         }
     }
 
     /// The package's networks, in the order of its levels, with their input shapes (N, C, …).
     public var networks: [(file: String, inputShape: [Int])] {
-        stages.flatMap { stage in stage.settings.networks.map { ($0, stage.inputShape) } }
+        levels.flatMap { level in level.settings.networks.map { ($0, level.inputShape) } }
     }
 
     /// Number of image channels of a case.
@@ -65,7 +65,7 @@ public final class SegmentationModel: Sendable {
 
     /// Bytes held while the model is in use: weights, workspaces, patch buffers, importance maps.
     func residentBytes(threads: Int, options: SegmentationOptions) throws -> Int {
-        try stages.reduce(0) { $0 + (try $1.residentBytes(threads: threads, options: options)) }
+        try levels.reduce(0) { $0 + (try $1.residentBytes(threads: threads, options: options)) }
     }
 
     /// The label value for each network output.
@@ -73,7 +73,7 @@ public final class SegmentationModel: Sendable {
         switch settings.output {
         case .regions: return .regions(labels: package.labels.map(\.value))
         case .classes:
-            var table = [UInt16](repeating: 0, count: stages[0].classes)
+            var table = [UInt16](repeating: 0, count: levels[0].classes)
             for label in package.labels { table[Int(label.value)] = label.value }
             return .largestLogit(labels: table)
         }

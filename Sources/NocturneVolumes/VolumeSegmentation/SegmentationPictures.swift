@@ -10,7 +10,9 @@ extension SegmentationModel {
     /// The window of pictures if the image gives none: the package's window; else the bounds that the network sees,
     /// which also form a window; else percentiles, since the other normalization schemes have no bounds.
     var pictureWindow: PictureWindow {
-        if let stated = settings.window, let window = PictureWindow(center: stated.center, width: stated.width) {
+        if let packageWindow = settings.window,
+            let window = PictureWindow(center: packageWindow.center, width: packageWindow.width)
+        {
             return window
         }
         if case .ct(let lower, let upper, _, _) = package.channels[0].normalization {
@@ -22,10 +24,10 @@ extension SegmentationModel {
 
 extension PictureWindow {
     /// Nil for an empty window.
-    init?(_ stated: StatedWindow) { self.init(lower: stated.lower, upper: stated.upper) }
+    init?(_ window: HeaderWindow) { self.init(lower: window.lower, upper: window.upper) }
 }
 
-extension StatedWindow {
+extension HeaderWindow {
     /// The window of the middle slice, by DICOM's linear function; nil if the header has none.
     init?(_ series: DICOMSeries) {
         guard !series.slices.isEmpty else { return nil }

@@ -30,19 +30,19 @@ struct VolumeMemory {
             PlannedBuffer("decoder", bytes: source.decoderBytes * threads, from: .load, through: .load),
         ]
         var steps = 0
-        for (index, stage) in model.stages.enumerated() {
-            let grid = try ModelGrid(source: source, stage: stage.settings, nonzero: { _ in nil })
-            let tiles = try grid.tiles(stage, options)
+        for (index, level) in model.levels.enumerated() {
+            let grid = try ModelGrid(source: source, level: level.settings, nonzero: { _ in nil })
+            let tiles = try grid.tiles(level, options)
             steps += tiles.tileCount
-            buffers += try preparing(stage, grid, isFirst: index == 0)
-            buffers += inferring(stage, grid, tiles, lean: lean)
+            buffers += try preparing(level, grid, isFirst: index == 0)
+            buffers += inferring(level, grid, tiles, lean: lean)
         }
         buffers += finishing(threads)
         return ItemPlan(buffers: buffers, steps: steps, isLean: lean, diskBytes: diskBytes(lean: lean))
     }
 
     /// The first level's image is made by the preprocessor, a second one's during inference.
-    private func preparing(_ stage: LevelModel, _ grid: ModelGrid, isFirst: Bool) throws -> [PlannedBuffer] {
+    private func preparing(_ level: LevelModel, _ grid: ModelGrid, isFirst: Bool) throws -> [PlannedBuffer] {
         let during: Stage = isFirst ? .prepare : .infer
         let view = try VoxelView(stored: source.geometry.shape, orientation: grid.orientation).cropped(to: grid.box)
         let resampler = try ImageResampler(
@@ -55,44 +55,44 @@ struct VolumeMemory {
             PlannedBuffer("resampling", bytes: resampler.predictedWorkingBytes, from: during, through: during),
             PlannedBuffer(
                 "network input",
-                bytes: grid.shape.count * 4 * stage.settings.inputChannels,
+                bytes: grid.shape.count * 4 * level.settings.inputChannels,
                 from: during,
                 through: .infer
             ),
         ]
-        if stage.settings.normalizations.contains(.zScore(usesMask: true)) || !isFirst {
+        if level.settings.normalizations.contains(.zScore(usesMask: true)) || !isFirst {
             // The mask, and one normalized channel if values outside the mask stay unchanged.
             buffers.append(PlannedBuffer("mask", bytes: grid.box.shape.count * 5, from: during, through: during))
         }
         if !isFirst {
             buffers.append(
-                PlannedBuffer("labels of the stage before", bytes: voxels * 2, from: .infer, through: .infer)
+                PlannedBuffer("labels of the previous level", bytes: voxels * 2, from: .infer, through: .infer)
             )
         }
         return buffers
     }
 
-    private func inferring(_ stage: LevelModel, _ grid: ModelGrid, _ tiles: TilePlan, lean: Bool) -> [PlannedBuffer] {
+    private func inferring(_ level: LevelModel, _ grid: ModelGrid, _ tiles: TilePlan, lean: Bool) -> [PlannedBuffer] {
         let sums =
             lean
-            ? RollingAccumulator.predictedBytesInFile(plan: tiles, classes: stage.classes)
-            : RollingAccumulator.predictedBytes(plan: tiles, classes: stage.classes)
+            ? RollingAccumulator.predictedBytesInFile(plan: tiles, classes: level.classes)
+            : RollingAccumulator.predictedBytes(plan: tiles, classes: level.classes)
         var buffers = [
             PlannedBuffer(
                 "tile sums",
-                bytes: sums * stage.accumulatorCount(options),
+                bytes: sums * level.accumulatorCount(options),
                 from: .infer,
                 through: .infer
             ),
             PlannedBuffer(
                 "logit planes",
-                bytes: SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: stage.classes),
+                bytes: SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes),
                 from: .infer,
                 through: .infer
             ),
         ]
-        if stage.accumulatorCount(options) > 1 {
-            let plane = grid.shape.sliceCount * stage.classes * 4
+        if level.accumulatorCount(options) > 1 {
+            let plane = grid.shape.sliceCount * level.classes * 4
             buffers.append(PlannedBuffer("mean of networks", bytes: plane, from: .infer, through: .infer))
         }
         if !grid.orientation.changesNothing {

@@ -58,8 +58,8 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> PreparedVolume {
         let (source, channels) = (loaded.source, loaded.channels)
-        let preparations = try model(source.model).stages.map {
-            LevelPreparation(stage: $0.settings, source: source, channels: channels.map(\.voxels))
+        let preparations = try model(source.model).levels.map {
+            LevelPreparation(level: $0.settings, source: source, channels: channels.map(\.voxels))
         }
         let grids = try preparations.map { try $0.grid(scope: context.scope) }
         return PreparedVolume(

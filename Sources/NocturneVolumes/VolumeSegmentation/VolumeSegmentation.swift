@@ -47,14 +47,14 @@ public struct VolumeSegmentation: Recipe {
 
     /// Runs and times one tile of every level.
     public func secondsPerStep(scope: ComputeScope) throws -> Double {
-        let stages = models.flatMap(\.stages)
+        let levels = models.flatMap(\.levels)
         let sessions = LevelSessions()
-        let total = try stages.reduce(0.0) { $0 + (try seconds(of: $1, sessions, scope)) }
-        return stages.isEmpty ? 0 : total / Double(stages.count)
+        let total = try levels.reduce(0.0) { $0 + (try seconds(of: $1, sessions, scope)) }
+        return levels.isEmpty ? 0 : total / Double(levels.count)
     }
 
-    private func seconds(of stage: LevelModel, _ sessions: LevelSessions, _ scope: ComputeScope) throws -> Double {
-        let set = try sessions.set(of: stage, width: scope.width, options: options)
+    private func seconds(of level: LevelModel, _ sessions: LevelSessions, _ scope: ComputeScope) throws -> Double {
+        let set = try sessions.set(of: level, width: scope.width, options: options)
         let start = ContinuousClock.now
         for session in set.sessions {
             try set.input.withUnsafeBufferPointer { input in
@@ -65,7 +65,7 @@ public struct VolumeSegmentation: Recipe {
         }
         let seconds = ContinuousClock.now - start
         let once = seconds.inSeconds
-        return once * Double(stage.passes(options).count)
+        return once * Double(level.passes(options).count)
     }
 
     // MARK: Stages, adopting results

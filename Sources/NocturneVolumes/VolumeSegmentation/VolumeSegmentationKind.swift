@@ -34,7 +34,7 @@ package enum VolumeSegmentationKind: RecipeKind {
     }
 
     package static func details(of package: ModelPackage) throws -> [String] {
-        try VolumeSegmentationSettings(package).stages.enumerated().map { index, level in
+        try VolumeSegmentationSettings(package).levels.enumerated().map { index, level in
             let spacing = level.spacing.map { $0.map { $0.map { "\($0)" } ?? "own" }.joined(separator: "×") + " mm" }
             return "Cascade level \(index + 1): spacing \(spacing ?? "the volume's own"), patch "
                 + level.patchSize.map(String.init).joined(separator: "×")

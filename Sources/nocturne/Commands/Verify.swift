@@ -45,7 +45,7 @@ struct Verify: AsyncParsableCommand {
         }
         let pool = try ComputePool(width: threads?.count ?? ProcessInfo.processInfo.activeProcessorCount)
         defer { pool.shutdown() }
-        let count = Terminal.isInteractive && !json ? CountOnTerminal("items checked", time: Nocturne.time) : nil
+        let count = Terminal.isInteractive && !json ? TerminalCounter("items checked", time: Nocturne.time) : nil
         let verification = BatchVerification(folder, inspection: RecipeResults(), checksSources: sources)
         let report: VerificationReport
         do {

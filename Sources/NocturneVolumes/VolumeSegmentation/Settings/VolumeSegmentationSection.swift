@@ -2,8 +2,8 @@ import NocturneInference
 
 /// The section `volumeSegmentation` as written; only types have been checked.
 struct VolumeSegmentationSection: Decodable {
-    let stage: Stage
-    let previousStage: Stage?
+    let level: Level
+    let previousStage: Level?
     let output: String?
     let postprocessing: Postprocessing?
     let window: Window?
@@ -12,9 +12,9 @@ struct VolumeSegmentationSection: Decodable {
 
     init(from decoder: any Decoder) throws {
         // The keys of the only or last level are in the section itself.
-        stage = try Stage(from: decoder)
+        level = try Level(from: decoder)
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        previousStage = try container.decodeIfPresent(Stage.self, forKey: .previousStage)
+        previousStage = try container.decodeIfPresent(Level.self, forKey: .previousStage)
         output = try container.decodeIfPresent(String.self, forKey: .output)
         postprocessing = try container.decodeIfPresent(Postprocessing.self, forKey: .postprocessing)
         window = try container.decodeIfPresent(Window.self, forKey: .window)
@@ -25,7 +25,7 @@ struct VolumeSegmentationSection: Decodable {
         let width: Double
     }
 
-    struct Stage: Decodable {
+    struct Level: Decodable {
         let orientation: String?
         let transpose: [WholeNumber]?
         let spacing: [Double]?

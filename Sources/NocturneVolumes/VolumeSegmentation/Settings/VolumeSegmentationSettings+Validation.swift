@@ -12,9 +12,9 @@ extension ModelValidation {
         guard let output = VolumeSegmentationSettings.Output(rawValue: outputText) else {
             throw refuse("\(section).output", expected: "classes or regions", found: outputText)
         }
-        let stages = try stages(raw, section: section, files: files, channels: channels, labels: labels)
+        let levels = try levels(raw, section: section, files: files, channels: channels, labels: labels)
         return VolumeSegmentationSettings(
-            stages: stages,
+            levels: levels,
             output: output,
             postprocessing: try postprocessing(raw.postprocessing, labels: labels, key: "\(section).postprocessing"),
             window: try window(raw.window, key: "\(section).window")
@@ -34,7 +34,7 @@ extension ModelValidation {
         return DisplayWindow(center: raw.center, width: raw.width)
     }
 
-    private func stages(
+    private func levels(
         _ raw: VolumeSegmentationSection,
         section: String,
         files: [ModelFile],
@@ -43,7 +43,7 @@ extension ModelValidation {
     ) throws(ModelPackageError) -> [CascadeLevel] {
         let normalizations = channels.map(\.normalization)
         guard let first = raw.previousStage else {
-            return [try stage(raw.stage, key: section, files: files, normalizations, oneHot: [])]
+            return [try level(raw.level, key: section, files: files, normalizations, oneHot: [])]
         }
         let key = "\(section).previousStage"
         var own = normalizations
@@ -68,13 +68,13 @@ extension ModelValidation {
             throw refuse("\(key).oneHotLabels", expected: "values of labels, each once", found: oneHot)
         }
         return [
-            try stage(first, key: key, files: files, own, oneHot: []),
-            try stage(raw.stage, key: section, files: files, normalizations, oneHot: oneHot),
+            try level(first, key: key, files: files, own, oneHot: []),
+            try level(raw.level, key: section, files: files, normalizations, oneHot: oneHot),
         ]
     }
 
-    private func stage(
-        _ raw: VolumeSegmentationSection.Stage,
+    private func level(
+        _ raw: VolumeSegmentationSection.Level,
         key: String,
         files: [ModelFile],
         _ normalizations: [IntensityNormalization],

@@ -11,19 +11,19 @@ public struct VolumeSegmentationSettings: Hashable, Sendable {
     }
 
     /// One, or two for a cascade: the labels of the first become input channels of the second.
-    public var stages: [CascadeLevel]
+    public var levels: [CascadeLevel]
     public let output: Output
     public let postprocessing: PostprocessingSettings
     /// The window of pictures if an image gives none; nil for the first channel's bounds.
     public let window: DisplayWindow?
 
     package init(
-        stages: [CascadeLevel],
+        levels: [CascadeLevel],
         output: Output,
         postprocessing: PostprocessingSettings,
         window: DisplayWindow? = nil
     ) {
-        self.stages = stages
+        self.levels = levels
         self.output = output
         self.postprocessing = postprocessing
         self.window = window
@@ -199,5 +199,5 @@ extension VolumeSegmentationSettings: ModelSettings {
         self = try validation.volumeSegmentation(section, of: package)
     }
 
-    public var networks: [String] { stages.flatMap(\.networks) }
+    public var networks: [String] { levels.flatMap(\.networks) }
 }

@@ -2,7 +2,7 @@ import NocturneSystem
 import Synchronization
 
 /// A progress count on one line of the terminal. Shows nothing in the first second.
-final class CountOnTerminal: Sendable {
+final class TerminalCounter: Sendable {
     private let what: String
     private let time: any TimeSource
     private let start: Duration

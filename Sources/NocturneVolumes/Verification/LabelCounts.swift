@@ -5,7 +5,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 
 /// The voxel count and bounding box of each label in a file, determined without holding the volume in memory.
-struct LabelCensus {
+struct LabelCounts {
     struct Entry {
         var count = 0
         var lower = SIMD3<Int>(repeating: .max)
@@ -40,7 +40,7 @@ struct LabelCensus {
     }
 }
 
-extension LabelCensus.Entry {
+extension LabelCounts.Entry {
     fileprivate mutating func add(_ first: SIMD3<Int>, length: Int) {
         count += length
         lower = pointwiseMin(lower, first)
