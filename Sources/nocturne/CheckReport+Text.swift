@@ -6,7 +6,7 @@ import NocturneSystem
 extension CheckReport {
     /// The report as text.
     var text: String {
-        var lines = ["\(model) \(version): files and digests are right"]
+        var lines = ["\(model) \(version): files and digests are correct"]
         for network in networks {
             let shape = network.inputShape.map(String.init).joined(separator: "×")
             lines += ["", "\(network.network), \(shape), \(threads) threads"]

@@ -13,7 +13,7 @@ package struct AttentionMap: Hashable, Sendable {
             throw ClassScoreError(detail: "a map of shape \(shape) has \(values.count) values")
         }
         guard values.allSatisfy(\.isFinite) else {
-            throw ClassScoreError(detail: "the map holds values that are not numbers (NaN or infinite)")
+            throw ClassScoreError(detail: "the map contains NaN or infinite values")
         }
         self.index = index
         self.width = width

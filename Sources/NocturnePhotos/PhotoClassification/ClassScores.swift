@@ -25,11 +25,12 @@ public struct ClassScores: Hashable, Sendable {
     /// - Throws: ``ClassScoreError`` for values that are not finite, or not probabilities where those are expected.
     public init(values: [Float], settings: PhotoClassificationSettings) throws {
         guard values.count == settings.classes.count else {
-            throw ClassScoreError(detail: "the model gave \(values.count) values for \(settings.classes.count) classes")
+            let classes = settings.classes.count
+            throw ClassScoreError(detail: "the model returned \(values.count) values for \(classes) classes")
         }
         guard values.allSatisfy(\.isFinite) else {
             let names = zip(settings.classes, values).filter { !$0.1.isFinite }.map(\.0.name).joined(separator: ", ")
-            throw ClassScoreError(detail: "the model gave values that are not numbers (NaN or infinite) for \(names)")
+            throw ClassScoreError(detail: "the model returned NaN or infinite values for \(names)")
         }
         var notes: [String] = []
         let exact: [Double]
@@ -37,11 +38,15 @@ public struct ClassScores: Hashable, Sendable {
         case .logits: exact = ClassScores.softmax(values)
         case .probabilities:
             guard values.allSatisfy({ $0 >= 0 }), values.contains(where: { $0 > 0 }) else {
-                throw ClassScoreError(detail: "the model gave values that are no probabilities: negative, or all 0")
+                throw ClassScoreError(
+                    detail: "the model returned values that are not probabilities: negative, or all 0"
+                )
             }
             let sum = values.reduce(0) { $0 + Double($1) }
             guard sum <= ClassScores.largestSum else {
-                throw ClassScoreError(detail: "the model gave values that are no probabilities: they add up to \(sum)")
+                throw ClassScoreError(
+                    detail: "the model returned values that are not probabilities: they add up to \(sum)"
+                )
             }
             if abs(sum - 1) > 1e-3 { notes.append(ReportText.renormalised(ClassScores.text(sum))) }
             exact = values.map { Double($0) / sum }

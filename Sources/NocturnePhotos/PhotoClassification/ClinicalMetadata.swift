@@ -27,7 +27,7 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
     {
         if let text = ClinicalMetadata.known(age) {
             guard let value = ClinicalMetadata.number(text) else {
-                throw ClinicalMetadataError(detail: "age_approx \"\(text.prefix(40))\" is no number")
+                throw ClinicalMetadataError(detail: "age_approx \"\(text.prefix(40))\" is not a number")
             }
             self.age = value
         } else {
@@ -35,14 +35,14 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
         }
         let word = ClinicalMetadata.known(sex)?.lowercased() ?? Sex.unknown.rawValue
         guard let sex = Sex(rawValue: word) else {
-            throw ClinicalMetadataError(detail: "sex \"\(word.prefix(40))\" is none of male, female, unknown")
+            throw ClinicalMetadataError(detail: "sex \"\(word.prefix(40))\" is not one of male, female, unknown")
         }
         self.sex = sex
         let place = ClinicalMetadata.known(site) ?? PhotoMetadataSettings.unknownSite
         guard let found = settings.sites.first(where: { $0.lowercased() == place.lowercased() }) else {
             throw ClinicalMetadataError(
                 detail:
-                    "anatom_site_general \"\(place.prefix(40))\" is none of \(settings.sites.joined(separator: ", "))"
+                    "anatom_site_general \"\(place.prefix(40))\" is not one of \(settings.sites.joined(separator: ", "))"
             )
         }
         self.site = found

@@ -56,7 +56,7 @@ package struct DelimitedText: Sendable {
                 try endRow(isEmpty: place == .start)
                 place = .start
             } else if place == .closed {
-                throw Fault(row: begin, detail: "there is text behind a closing quote")
+                throw Fault(row: begin, detail: "there is text after a closing quote")
             } else if byte == quote, place == .start {
                 place = .quoted
             } else {

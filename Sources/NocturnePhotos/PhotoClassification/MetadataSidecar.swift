@@ -21,7 +21,7 @@ package enum MetadataSidecar {
         } catch let error as FileSystemError {
             throw ClinicalMetadataError(detail: "\(name) cannot be read: \(error)")
         } catch {
-            throw ClinicalMetadataError(detail: "\(name) is no JSON")
+            throw ClinicalMetadataError(detail: "\(name) is not valid JSON")
         }
         guard let whole = document as? [String: Any] else { return nil }
         let clinical = (whole["meta"] as? [String: Any])?["clinical"] as? [String: Any]

@@ -44,7 +44,7 @@ package struct MetadataTable: Sendable {
             throw BatchError(
                 .inputMissing,
                 path: path,
-                detail: "the first row has to name every column once, image among them; it is "
+                detail: "the first row must name every column once, including image; it is "
                     + "\"\(names.joined(separator: ",").prefix(200))\""
             )
         }
@@ -79,12 +79,14 @@ package struct MetadataTable: Sendable {
             let meant = users[key] ?? []
             guard meant.count == 1 || key == name else {
                 let pictures = meant.prefix(4).joined(separator: ", ")
-                return fault("\(place): \"\(key)\" may be any of \(pictures): give the path below the input")
+                return fault(
+                    "\(place): \"\(key)\" matches several pictures (\(pictures)); give the path relative to the input"
+                )
             }
             let found = entries.map { interpreted($0, settings) }
             for case .failure(let error) in found { return .failure(error) }
             guard Set(found.compactMap { try? $0.get() }).count == 1 else {
-                return fault("\(place): \"\(key)\" has another row, \(entries[1].number), that says something else")
+                return fault("\(place): \"\(key)\" has another row, \(entries[1].number), with different values")
             }
             return found[0].map { $0 }
         }

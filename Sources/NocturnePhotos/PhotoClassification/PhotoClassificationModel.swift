@@ -37,12 +37,12 @@ public final class PhotoClassificationModel: Sendable {
             PhotoClassificationModelError(package: package.id, detail: detail)
         }
         guard package.task == PhotoClassificationKind.task else {
-            throw unfit("is for \(package.task), not for classifying photos")
+            throw unfit("is for \(package.task), not for classification of photos")
         }
         let settings = try PhotoClassificationSettings(package)
         for text in [package.name, package.description] + settings.classes.flatMap({ [$0.name, $0.title] }) {
             if let claim = DiagnosticClaims.found(in: text) {
-                throw unfit("its words \"\(text.prefix(80))\" hold \"\(claim)\", which no result may say")
+                throw unfit("its text \"\(text.prefix(80))\" contains \"\(claim)\", which no result may say")
             }
         }
         self.package = package
@@ -54,7 +54,7 @@ public final class PhotoClassificationModel: Sendable {
         let inputs = classifier.inputs.map(\.name)
         let wanted = settings.metadata == nil ? 1 : 2
         guard inputs.count == wanted else {
-            throw unfit("the classifier takes \(inputs.count) inputs; \(wanted) were expected")
+            throw unfit("the classifier has \(inputs.count) inputs; expected \(wanted)")
         }
         let metadata = wanted == 1 ? nil : inputs.first { $0 == "metadata" } ?? inputs[1]
         self.metadata = metadata
@@ -69,7 +69,7 @@ public final class PhotoClassificationModel: Sendable {
         let given = try classifier.outputShapes(inputShapes: shapes)
         guard let classes = given[logits], classes.reduce(1, *) == settings.classes.count else {
             throw unfit(
-                "the classifier gives \(given[logits] ?? []) for \(settings.classes.count) classes"
+                "the classifier returns \(given[logits] ?? []) for \(settings.classes.count) classes"
             )
         }
         guard let file = settings.attention else {
@@ -84,12 +84,12 @@ public final class PhotoClassificationModel: Sendable {
         let offered: Set = metadata == nil ? ["features", "target"] : ["features", "target", "metadata"]
         let asked = graph.inputs.map(\.name)
         guard offered.isSuperset(of: asked), asked.contains("features"), asked.contains("target") else {
-            throw unfit("the attention graph asks for \(asked); it is given \(offered.sorted())")
+            throw unfit("the attention graph has the inputs \(asked); expected some of \(offered.sorted())")
         }
         let map = try graph.outputShapes(inputShapes: attentionShapes(graph, features: shape))
         guard let output = graph.outputs.first, let extents = map[output.name], extents.count >= 2,
             extents.dropLast(2).allSatisfy({ $0 == 1 })
-        else { throw unfit("the attention graph gives \(map), not one map") }
+        else { throw unfit("the attention graph returns \(map), not one map") }
     }
 
     private func attentionShapes(_ graph: any LoadedNetwork, features: [Int]) -> [String: [Int]] {

@@ -51,11 +51,11 @@ package enum ReportText {
 
     static let flat = "the picture has hardly any contrast; its colours were not corrected"
     static let nearBlack = "the picture is nearly black; its colours were not corrected"
-    static let noMetadata = "no metadata was given for this picture; age, sex and site count as unknown"
+    static let noMetadata = "no metadata was given for this picture; age, sex and site are treated as unknown"
 
-    static func clampedAge(_ age: String) -> String { "an age of \(age) is outside of 0 to 100 and was clamped" }
+    static func clampedAge(_ age: String) -> String { "an age of \(age) is outside 0 to 100 and was clamped" }
 
-    static let uniformAttention = "low activation: the attention map is uniform and points to no place"
+    static let uniformAttention = "low activation: the attention map is uniform and highlights no place"
 
     static let attentionNotRun = "its graph could not be run"
 
@@ -65,7 +65,7 @@ package enum ReportText {
 
     static let reportTitle = "Photo classification report"
     static let contactSheetTitle = "Contact sheet"
-    static let pictureCaption = "What the model was shown"
+    static let pictureCaption = "Picture given to the model"
     static func attentionCaption(_ title: String) -> String { "Where the score for \(title) comes from" }
     static let noAttention = "No attention map"
     static let attentionLow = "little"
@@ -73,12 +73,12 @@ package enum ReportText {
     static let scores = "Scores of all classes"
     static func more(_ count: Int) -> String { "and \(count) more classes, each with a lower score" }
     static let malignantMark = "malignant"
-    static let facts = "What the model was told"
+    static let facts = "Metadata given to the model"
     static let unknown = "unknown"
     static func age(_ age: String) -> String { "Age: \(age)" }
     static func sex(_ sex: String) -> String { "Sex: \(sex)" }
     static func site(_ site: String) -> String { "Site: \(site)" }
-    static let noFacts = "Nothing but the picture"
+    static let noFacts = "None, only the picture"
     static let notes = "Notes and warnings"
     static let noNotes = "None"
     static let madeBy = "Model and preparation"

@@ -51,7 +51,7 @@ public final class PhotoInstancesModel: Sendable {
             let expected = [1, splitting.hasCentre ? 3 : 2] + shape[2...]
             guard let first = network.outputs.first, outputs[first.name] == expected else {
                 let found = network.outputs.first.flatMap { outputs[$0.name] } ?? []
-                throw unfit("the network gives \(found) for an input of \(shape); expected \(expected)")
+                throw unfit("the network returns \(found) for an input of \(shape); expected \(expected)")
             }
         case .prototypes(let candidates, let prototypes, _):
             for name in [candidates, prototypes] where outputs[name] == nil {
@@ -60,7 +60,7 @@ public final class PhotoInstancesModel: Sendable {
             let (rows, planes) = (outputs[candidates] ?? [], outputs[prototypes] ?? [])
             guard rows.count == 3, planes.count == 4, rows[1] == 4 + settings.classes.count + planes[1] else {
                 throw unfit(
-                    "candidates \(rows) and prototypes \(planes) do not fit \(settings.classes.count) classes; "
+                    "candidates \(rows) and prototypes \(planes) do not match \(settings.classes.count) classes; "
                         + "expected [1, 4 + classes + coefficients, n] and [1, coefficients, y, x]"
                 )
             }

@@ -93,7 +93,7 @@ package struct FileWalk {
             var status = stat()
             guard stat(input, &status) == 0 else {
                 if request.toleratesMissing {
-                    notes.append("\(input) is not there: \(String(cString: strerror(errno)))")
+                    notes.append("\(input) does not exist: \(String(cString: strerror(errno)))")
                     continue
                 }
                 throw BatchError(.inputMissing, path: input, detail: String(cString: strerror(errno)))
@@ -131,7 +131,7 @@ package struct FileWalk {
                 unusablePaths.append(
                     UnusablePath(
                         path: FileSystem.escaped(file.path.utf8),
-                        reason: "its name differs from another one only in how its letters are encoded; rename it"
+                        reason: "its name differs from another name only in the Unicode encoding of letters; rename it"
                     )
                 )
             }
@@ -141,9 +141,9 @@ package struct FileWalk {
 
     private static func kind(_ status: stat) -> String {
         switch status.st_mode & S_IFMT {
-        case S_IFIFO: "a pipe, no file"
-        case S_IFSOCK: "a socket, no file"
-        default: "a device, no file"
+        case S_IFIFO: "a pipe, not a regular file"
+        case S_IFSOCK: "a socket, not a regular file"
+        default: "a device, not a regular file"
         }
     }
 
@@ -172,7 +172,7 @@ package struct FileWalk {
             guard stat(path, &inner) == 0 else {
                 let code = errno
                 if FileSystem.kind(path) == .other, code == ENOENT || code == ELOOP {
-                    let reason = code == ENOENT ? "a link to nothing" : "a link that leads in a circle"
+                    let reason = code == ENOENT ? "a dangling link" : "a cyclic link"
                     unusablePaths.append(UnusablePath(path: path, reason: reason))
                 } else if code != ENOENT {
                     addUnreadable(path, code)
@@ -191,7 +191,7 @@ package struct FileWalk {
 
     private mutating func addUnreadable(_ path: String, _ code: Int32) {
         unusablePaths.append(
-            UnusablePath(path: path, reason: "cannot be looked into: \(String(cString: strerror(code)))", isFault: true)
+            UnusablePath(path: path, reason: "cannot be read: \(String(cString: strerror(code)))", isFault: true)
         )
     }
 

@@ -29,23 +29,23 @@ extension InspectableResult {
         var inspection = ItemInspection(item, flag)
         let misfits = schema.faults(in: document)
         guard misfits.isEmpty else {
-            inspection.add("result.json", "does not fit its schema: \(misfits.prefix(3).joined(separator: "; "))")
+            inspection.add("result.json", "does not match its schema: \(misfits.prefix(3).joined(separator: "; "))")
             return inspection.findings
         }
         let result: Self
         do {
             result = try JSONDecoder().decode(Self.self, from: Data(item.result))
         } catch {
-            inspection.add("result.json", "cannot be understood: \(error)")
+            inspection.add("result.json", "cannot be parsed: \(error)")
             return inspection.findings
         }
         if result.item != item.name {
-            inspection.add("result.json", "is of the item \(result.item), not of \(item.name)")
+            inspection.add("result.json", "belongs to the item \(result.item), not to \(item.name)")
         }
         if result.fingerprint != item.fingerprint {
             inspection.add(
                 "result.json",
-                "is of another source, model or other options: its fingerprint is not the journal's"
+                "belongs to another source, model or set of options: its fingerprint differs from the journal's"
             )
         }
         try result.inspectFiles(&inspection)
@@ -98,7 +98,8 @@ package struct ItemInspection {
             guard let size, (facts.storedWidth, facts.storedHeight) != size else { return }
             inspection.add(
                 file,
-                "has \(facts.storedWidth)×\(facts.storedHeight) pixels, \(what) is \(size.width)×\(size.height)"
+                "has \(facts.storedWidth)×\(facts.storedHeight) pixels; expected \(size.width)×\(size.height), "
+                    + "the size of \(what)"
             )
         }
     }

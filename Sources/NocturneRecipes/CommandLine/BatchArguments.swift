@@ -133,7 +133,7 @@ extension BatchArguments {
             guard !given.isEmpty, !used.contains(where: { accepts($0.kind) }) else { continue }
             let purposes = registry.kinds.filter { accepts($0) && $0.settings != nil }.map { $0.purpose }
             throw ValidationError(
-                "\(given.joined(separator: ", ")): for models that \(purposes.joined(separator: " or ")), and none is given"
+                "\(given.joined(separator: ", ")) needs a model to \(purposes.joined(separator: " or to ")); none is given"
             )
         }
         return BatchChoices(
@@ -152,7 +152,9 @@ extension BatchArguments {
             // The id, or the name given to --model.
             let package = zip(model, packages).first { $0 == route.model || $1.id == route.model }?.1
             guard let id = package?.id ?? ids.first(where: { $0 == route.model }) else {
-                throw ValidationError("--only names \(route.model); the models are \(ids.joined(separator: ", "))")
+                throw ValidationError(
+                    "--only names the unknown model \(route.model); the models are \(ids.joined(separator: ", "))"
+                )
             }
             let text = "\(id)=\(route.pattern)"
             if !routes.contains(text) { routes.append(text) }

@@ -91,7 +91,7 @@ struct ExistingDiscovery {
             )
             item.inputs += slices.map { InputStamp($0.path) }
             do { item.source = try source.encoded } catch {
-                item.problem = .refused("its facts cannot be written down: \(error)")
+                item.problem = .refused("its metadata cannot be encoded: \(error)")
             }
         } catch let error as DICOMReadError {
             item.problem = .refused(error.detail)
@@ -181,7 +181,7 @@ struct ExistingDiscovery {
         var notes: [String] = []
         if let chosen {
             let missing = set.missingImages(among: Set(chosen.slices.map(\.object.sopInstanceUID))).count
-            if missing > 0 { notes.append("\(missing) of the images that it refers to are not among the inputs") }
+            if missing > 0 { notes.append("\(missing) of the images it refers to are not among the inputs") }
         } else {
             notes.append(candidates.reason(fits: candidates.series.count))
         }
@@ -190,7 +190,11 @@ struct ExistingDiscovery {
             throw DICOMReadError(.missingElement, path: file.path, detail: "no region has a closed contour")
         }
         guard let geometry = chosen?.geometry ?? ContourGrid.geometry(around: contours, limit: 1 << 27) else {
-            throw DICOMReadError(.overLimit, path: file.path, detail: "the contours make no grid that can be filled")
+            throw DICOMReadError(
+                .overLimit,
+                path: file.path,
+                detail: "the contours define no grid that can be rasterized"
+            )
         }
         let points = set.regions.map { $0.contours.reduce(0) { $0 + $1.points.count } }
         return (

@@ -168,7 +168,7 @@ extension ExistingLabels {
             }
             for index in own where !isSmall(index) {
                 surfaces.notes.append(
-                    "no surface of \(maps.labels[index].name): it takes more memory than is planned for surfaces"
+                    "no surface for \(maps.labels[index].name): it needs more memory than planned for surfaces"
                 )
             }
         }
@@ -191,7 +191,7 @@ extension ExistingLabels {
                 scope: scope
             )
             if made.leftOut > 0 {
-                surfaces.notes.append("\(label.name): the surface leaves out \(made.leftOut) contours")
+                surfaces.notes.append("\(label.name): the surface omits \(made.leftOut) contours")
             }
             if made.crossedPlanes > 0 {
                 surfaces.notes.append("\(label.name): contours cross each other in \(made.crossedPlanes) planes")

@@ -90,7 +90,11 @@ public struct ExistingLabels: Recipe {
             let series = try DICOMScanner.series(of: names, scope: scope)
             if let problem = series.problem { throw problem }
             guard let geometry = series.geometry, geometry.matches(source.geometry) else {
-                throw DICOMReadError(.gridDiffers, path: names[0].path, detail: "the slices lie elsewhere by now")
+                throw DICOMReadError(
+                    .gridDiffers,
+                    path: names[0].path,
+                    detail: "the slice positions have changed since the series was found"
+                )
             }
             var readerNotes: [String] = []
             let volume = try DICOMReader.readVolume(series, scope: scope) { readerNotes.append($0) }
@@ -157,7 +161,7 @@ public struct ExistingLabels: Recipe {
             notes += added.outcome.notes(about: region.name)
         }
         let made = volumes.frozen()
-        if made.count > 1 { notes.append("regions overlap: they are spread over \(made.count) label volumes") }
+        if made.count > 1 { notes.append("regions overlap and are distributed over \(made.count) label volumes") }
         return LabelMaps(
             source: source,
             labels: labels,

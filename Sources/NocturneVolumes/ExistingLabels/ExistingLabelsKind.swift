@@ -38,7 +38,7 @@ package enum ExistingLabelsKind: RecipeKind {
 package struct ExistingLabelsArguments: RecipeArguments {
     package static let title = "Existing labels"
 
-    @Flag(help: "Take DICOM segmentations and structure sets below the inputs as items too. Needs no model.")
+    @Flag(help: "Also process DICOM segmentations and structure sets in the inputs. Needs no model.")
     var existingLabels = false
 
     package init() {}

@@ -68,7 +68,8 @@ struct ExistingLabelsWriter {
 
     private var emptyNotes: [String] {
         let empty = maps.labels.indices.filter { meshed.measured.measurements[$0].voxelCount == 0 }
-        return empty.isEmpty ? [] : ["without a voxel: " + empty.map { maps.labels[$0].name }.joined(separator: ", ")]
+        let names = empty.map { maps.labels[$0].name }.joined(separator: ", ")
+        return empty.isEmpty ? [] : ["labels without voxels: " + names]
     }
 
     private func entry(_ index: Int) -> ExistingLabelsResult.Label {

@@ -36,5 +36,5 @@ struct LabelObject: Hashable {
     }
 
     /// Why a recipe that reads images skips it.
-    var skipReason: String { kind.title + ", which --existing-labels takes" }
+    var skipReason: String { kind.title + "; use --existing-labels to process it" }
 }

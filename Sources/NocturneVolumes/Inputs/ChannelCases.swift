@@ -128,9 +128,9 @@ struct ChannelCases {
         return refused(
             volume,
             facts.format == .dicom
-                ? "\(model.id) takes \(wanted) channels (\(channelNames)); a DICOM series is one"
-                : "\(model.id) takes \(wanted) channels (\(channelNames)), as files <case>_0000, <case>_0001 and so on; "
-                    + "this name has no such number"
+                ? "\(model.id) takes \(wanted) channels (\(channelNames)); a DICOM series has only one"
+                : "\(model.id) takes \(wanted) channels (\(channelNames)), in files <case>_0000, <case>_0001 and so on; "
+                    + "this name has no channel number"
         )
     }
 
@@ -151,7 +151,7 @@ struct ChannelCases {
         }
         let reason =
             "the case has \(channels.count) channels (0000 to \(Self.digits(channels.count - 1))), \(model.id) takes 1 "
-            + "(\(channelNames)); to use one of them, --include '*_0000*'"
+            + "(\(channelNames)); to use only one, add --include '*_0000*'"
         return [merged(volumes, path, .failure(Refusal(problem: .refused(reason))))]
     }
 
@@ -165,8 +165,8 @@ struct ChannelCases {
         guard missing.isEmpty, surplus.isEmpty, channels.count == wanted else {
             var faults: [String] = []
             if !missing.isEmpty { faults.append("\(missing.joined(separator: ", ")) missing") }
-            if !surplus.isEmpty { faults.append("\(surplus.joined(separator: ", ")) too many") }
-            if channels.count > Set(channels.map(\.index)).count { faults.append("a number given twice") }
+            if !surplus.isEmpty { faults.append("\(surplus.joined(separator: ", ")) unexpected") }
+            if channels.count > Set(channels.map(\.index)).count { faults.append("a channel number occurs twice") }
             return refusal(
                 "\(model.id) takes \(wanted) channels (\(channelNames)): " + faults.joined(separator: "; ")
             )
@@ -193,7 +193,7 @@ struct ChannelCases {
                 }
                 if let difference = Self.difference(own.geometry.affine, first.geometry.affine) {
                     return refusal(
-                        "channel \(channel.name) (\(Self.marked(volume))) \(difference) than those of the first; "
+                        "channel \(channel.name) (\(Self.marked(volume))) \(difference) from the first channel; "
                             + "channels of one case must lie on one grid"
                     )
                 }
@@ -218,10 +218,10 @@ struct ChannelCases {
             let (a, b) = (own.column(axis), first.column(axis))
             let turned = largest(a / length(a) - b / length(b))
             // NaN does not match either.
-            guard turned <= 1e-3 else { return "has axes that point elsewhere, by \(Float(turned)) of their length," }
+            guard turned <= 1e-3 else { return "has axes that differ by \(Float(turned)) of their length" }
         }
         let shifted = first.inverse.map { largest($0(own.translation)) } ?? .nan
-        guard shifted <= 0.5 else { return "has voxels that lie elsewhere, by \(Float(shifted)) voxels," }
+        guard shifted <= 0.5 else { return "has voxel positions that differ by \(Float(shifted)) voxels" }
         return nil
     }
 

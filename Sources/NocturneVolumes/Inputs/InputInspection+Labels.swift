@@ -78,7 +78,7 @@ extension InputInspection {
         var notes = set.notes
         if let found = images.series.first, images.isNamed {
             let missing = set.missingImages(among: Set(found.slices.map(\.object.sopInstanceUID))).count
-            if missing > 0 { notes.append("\(missing) of the images that it refers to are not there") }
+            if missing > 0 { notes.append("\(missing) of the images it refers to are not among the inputs") }
         }
         return labelEntry(
             LabelObject(path: path, kind: .structureSet),
@@ -103,7 +103,7 @@ extension InputInspection {
         if let found = images.series.first, let path = found.files.min() {
             return (images.isNamed ? "of the series of " : "in the frame of reference of the series of ") + path
         }
-        return uid.isEmpty ? "names no series that is here" : "of series \(uid), which is not here"
+        return uid.isEmpty ? "refers to no series in the inputs" : "of series \(uid), which is not in the inputs"
     }
 
     private func labelEntry(

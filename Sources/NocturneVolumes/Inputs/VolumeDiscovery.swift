@@ -80,7 +80,7 @@ struct VolumeDiscovery {
         return headers.withLock { headers in
             files.indices.map { index in
                 let file = files[index]
-                let read: Read = headers[index] ?? .failure(Refusal(problem: .refused("was not looked at")))
+                let read: Read = headers[index] ?? .failure(Refusal(problem: .refused("its header was not read")))
                 let data = (try? read.get())?.data ?? file.path
                 return FoundVolume(
                     key: "nifti:" + file.path,
@@ -268,7 +268,7 @@ struct VolumeDiscovery {
             if let modality = facts.modality, !wanted.isEmpty, !wanted.contains(modality) {
                 item.problem = .setAside("modality \(modality); \(id) takes \(wanted.joined(separator: ", "))")
             } else if facts.geometry.shape.z < 2 {
-                item.problem = .refused("a single slice is no volume")
+                item.problem = .refused("a single slice is not a volume")
             }
             var source = VolumeSource(
                 format: facts.format,
@@ -288,7 +288,7 @@ struct VolumeDiscovery {
             if let series = facts.series { source.set(series, files: found.files) }
             // Last resort: if a reader lets a non-finite number through, discovery must still finish.
             do { item.source = try source.encoded } catch {
-                item.problem = .refused("its facts cannot be written down: \(error)")
+                item.problem = .refused("its metadata cannot be encoded: \(error)")
             }
         }
         return item

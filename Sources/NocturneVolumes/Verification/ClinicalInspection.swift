@@ -20,7 +20,7 @@ extension ItemInspection {
             }
             let known = Set(labels.map(\.name))
             for name in counts.keys.sorted() where !known.contains(name) {
-                inspection.add(file, "has a segment \(name), which result.json does not know")
+                inspection.add(file, "has a segment \(name), which result.json does not list")
             }
         }
     }
@@ -49,7 +49,7 @@ extension ItemInspection {
             }
             let known = Set(labels.map(\.name))
             for region in object.regions where !known.contains(region.name) {
-                inspection.add(file, "has a region \(region.name), which result.json does not know")
+                inspection.add(file, "has a region \(region.name), which result.json does not list")
             }
         }
     }

@@ -33,10 +33,13 @@ extension ItemInspection {
             let found = counts.header.geometry
             let shape = [found.shape.x, found.shape.y, found.shape.z]
             if shape != recorded.shape {
-                inspection.add(recorded.file, "has \(Self.text(shape)) voxels, result.json says \(Self.text(recorded.shape))")
+                inspection.add(
+                    recorded.file,
+                    "has \(Self.text(shape)) voxels, result.json says \(Self.text(recorded.shape))"
+                )
             } else if !found.matches(recorded.geometry) {
                 // float32 precision: far below any scanner's tolerance.
-                inspection.add(recorded.file, "its voxels lie elsewhere than result.json says, by more than 0.001 mm")
+                inspection.add(recorded.file, "its voxel positions differ from result.json by more than 0.001 mm")
             }
             for label in recorded.labels {
                 let counted = counts.labels[label.value]
@@ -52,13 +55,16 @@ extension ItemInspection {
                 {
                     inspection.add(
                         recorded.file,
-                        "\(label.name) (\(label.value)) does not lie in the box that result.json gives"
+                        "\(label.name) (\(label.value)) does not fill the box given in result.json"
                     )
                 }
             }
             let known = Set(recorded.labels.map(\.value))
             for (value, entry) in counts.labels.sorted(by: { $0.key < $1.key }) where !known.contains(value) {
-                inspection.add(recorded.file, "has \(entry.count) voxels of \(value), a label that result.json does not know")
+                inspection.add(
+                    recorded.file,
+                    "has \(entry.count) voxels of \(value), a label that result.json does not list"
+                )
             }
         }
     }

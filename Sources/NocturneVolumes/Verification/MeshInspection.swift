@@ -28,16 +28,19 @@ extension ItemInspection {
             if format.hasColors, let color, let found = contents.color.map({ LabelColor($0) }),
                 found.description != color
             {
-                inspection.add(mesh.file, "shows \(mesh.node ?? name) in \(found), result.json says \(color)")
+                inspection.add(mesh.file, "has the colour \(found) for \(mesh.node ?? name), result.json says \(color)")
             }
             if frame?.rawValue.uppercased() != mesh.frame {
                 inspection.add(
                     mesh.file,
-                    "is in \(frame?.rawValue.uppercased() ?? "no stated frame"), result.json says \(mesh.frame)"
+                    "is in \(frame?.rawValue.uppercased() ?? "no known frame"), result.json says \(mesh.frame)"
                 )
             }
             if surface.triangles.count != mesh.triangles {
-                inspection.add(mesh.file, "has \(surface.triangles.count) triangles, result.json says \(mesh.triangles)")
+                inspection.add(
+                    mesh.file,
+                    "has \(surface.triangles.count) triangles, result.json says \(mesh.triangles)"
+                )
             }
             let sums = SurfaceSums(of: surface)
             if !sums.isClosed { inspection.add(mesh.file, "is not closed") }
@@ -50,7 +53,7 @@ extension ItemInspection {
             if let far = surface.vertex(outside: box, of: geometry, margin: margin) {
                 inspection.add(
                     mesh.file,
-                    "has a corner at (\(far.x), \(far.y), \(far.z)) mm RAS, away from the voxels of \(name)"
+                    "has a vertex at (\(far.x), \(far.y), \(far.z)) mm RAS, outside the voxels of \(name)"
                 )
             }
         }

@@ -10,7 +10,7 @@ extension SegmentationResult: InspectableResult {
             labels: labels.map { .init(value: $0.value, name: $0.name, voxelCount: $0.voxelCount, box: $0.boundingBox) }
         )
         if !source.agrees(with: recorded.geometry) {
-            inspection.add("result.json", "its spacing or orientation is not that of its own affine")
+            inspection.add("result.json", "its spacing or orientation differs from its own affine")
         }
         try inspection.inspect(recorded)
         for label in labels {

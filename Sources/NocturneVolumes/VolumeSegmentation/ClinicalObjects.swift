@@ -32,7 +32,7 @@ struct ClinicalObjects {
         var written = Written()
         guard options.writesSegmentationObject || options.writesStructureSet else { return written }
         guard source.format == .dicom else {
-            written.notes.append("no DICOM objects: the source is none that they could refer to")
+            written.notes.append("no DICOM objects: the source is not DICOM")
             return written
         }
         guard source.isCorrected != true, slices.count == volume.geometry.shape.z else {
@@ -152,7 +152,7 @@ struct ClinicalObjects {
             throw DICOMWriteError(
                 .tooLarge,
                 path: path,
-                "the contours take up to \(bytes) bytes, more than the memory planned can hold"
+                "the contours need up to \(bytes) bytes, more than the planned memory"
             )
         }
     }

@@ -158,7 +158,7 @@ struct NonFiniteLogits: Error, CustomStringConvertible {
     let of: Int
     let start: GridZYX
     var description: String {
-        "the network gave values that are not numbers (NaN or infinite) in tile \(tile + 1) of \(of), which begins at "
+        "the network returned NaN or infinite values in tile \(tile + 1) of \(of), which starts at "
             + "voxel \(start) of the padded network grid"
     }
 }

@@ -28,10 +28,10 @@ final class LevelModel: Sendable {
         for (network, file) in zip(networks, settings.networks) {
             let output = try network.outputShape(inputShape: shape)
             guard output.count == shape.count, Array(output[2...]) == Array(shape[2...]) else {
-                throw unfit("\(file) gives \(output) for an input of \(shape); expected the same extents")
+                throw unfit("\(file) returns \(output) for an input of \(shape); expected the same extents")
             }
             guard classes == 0 || classes == output[1] else {
-                throw unfit("\(file) gives \(output[1]) classes, another network \(classes)")
+                throw unfit("\(file) returns \(output[1]) classes, another network \(classes)")
             }
             classes = output[1]
         }

@@ -14,7 +14,7 @@ public enum ReferenceInstruction {
     /// - Throws: `BatchError` when it does not exist: a mistyped path would otherwise become a note in every item.
     public static func checked(_ path: String) throws -> String {
         guard FileSystem.exists(path) else {
-            throw BatchError(.inputMissing, path: path, detail: "the reference labels are not there")
+            throw BatchError(.inputMissing, path: path, detail: "the reference labels do not exist")
         }
         return path
     }
@@ -123,7 +123,7 @@ struct ReferenceComparison {
                 return (nil, note("it has \(other) voxels, the volume has \(own)"))
             }
             guard geometry.matches(labels.geometry) else {
-                return (nil, note("its voxels lie elsewhere in the patient, by more than 0.001 mm"))
+                return (nil, note("its voxel positions in the patient differ by more than 0.001 mm"))
             }
             reference = try NIfTIReader.readLabels(at: path, scope: scope).labels
         } catch let error as NIfTIError where error.code != .outOfMemory {

@@ -40,7 +40,7 @@ struct RegionMeasures: Sendable {
             throw BatchError(
                 .optionsDiffer,
                 path: instruction.path,
-                detail: "the regions changed since the batch was begun"
+                detail: "the regions changed since the batch was started"
             )
         }
         self.file = file
@@ -81,14 +81,14 @@ struct RegionMeasures: Sendable {
         for entry in self.file.entries where entry.isFor(names) {
             try scope.check()
             guard seen.insert(entry.region.name).inserted else {
-                notes.append("region \(entry.region.name): another one of this name is for this item, and is measured")
+                notes.append("region \(entry.region.name): an earlier region of this name is measured")
                 continue
             }
             let measured = try RegionMeasurer.measure(entry.region, on: image, scope: scope)
             measurements.append(measured)
             switch measured.status {
             case .complete: break
-            case .cut: notes.append("region \(measured.name) reaches out of the volume, only a part is measured")
+            case .cut: notes.append("region \(measured.name) extends beyond the volume; only a part is measured")
             case .outside: notes.append("region \(measured.name) lies outside the volume")
             case .notMeasured: notes.append("region \(measured.name) is not measured: \(measured.problem ?? "")")
             }

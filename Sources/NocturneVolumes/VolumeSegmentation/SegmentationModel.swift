@@ -43,14 +43,14 @@ public final class SegmentationModel: Sendable {
             guard let label = package.labels.first(where: { Int($0.value) >= level.classes }) else { return }
             throw SegmentationModelError(
                 package: package.id,
-                detail: "label \(label.name) is class \(label.value), the network gives classes 0 to "
+                detail: "label \(label.name) is class \(label.value), the network returns classes 0 to "
                     + "\(level.classes - 1)"
             )
         case .regions:
             guard package.labels.count != level.classes else { return }
             throw SegmentationModelError(
                 package: package.id,
-                detail: "there are \(package.labels.count) regions, the network gives \(level.classes)"
+                detail: "there are \(package.labels.count) regions, the network returns \(level.classes)"
             )
         }
     }

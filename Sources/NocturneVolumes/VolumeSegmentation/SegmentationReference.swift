@@ -46,12 +46,12 @@ enum SegmentationReference {
         let (values, notes) = matches(read.segments, wanted)
         guard !values.isEmpty else {
             let names = read.segments.map(\.label).joined(separator: ", ")
-            return .failure(Fault(detail: "none of its segments is a label of the model: \(names)"))
+            return .failure(Fault(detail: "none of its segments matches a label of the model: \(names)"))
         }
         let (labels, overwritten) = try merged(read, values, scope)
         var all = notes
         if overwritten > 0 {
-            all.append("\(overwritten) voxels belong to several of its segments, and count for the last of them")
+            all.append("\(overwritten) voxels belong to several of its segments and are assigned to the last one")
         }
         let found = Set(values.values)
         return .success(Found(labels: labels, values: wanted.map(\.value).filter(found.contains), notes: all))

@@ -143,7 +143,7 @@ struct SegmentationWriter {
         }
         if !cut.isEmpty {
             notes.append(
-                "touches the border of the volume, measures are of the visible part: "
+                "touches the border of the volume, only the visible part is measured: "
                     + cut.map(\.name).joined(separator: ", ")
             )
         }

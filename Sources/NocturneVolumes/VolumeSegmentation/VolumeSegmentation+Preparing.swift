@@ -28,7 +28,10 @@ extension VolumeSegmentation {
             let series = try DICOMScanner.series(of: names, corrects: corrects, scope: context.scope)
             if let problem = series.problem { throw problem }
             guard let geometry = series.geometry, geometry.matches(source.geometry) else {
-                throw VolumeError(path: item.path, detail: "the slices lie elsewhere since the series was found")
+                throw VolumeError(
+                    path: item.path,
+                    detail: "the slice positions have changed since the series was found"
+                )
             }
             var oddities: [String] = []
             let volume = try DICOMReader.readVolume(series, scope: context.scope) { oddities.append($0) }
@@ -47,7 +50,7 @@ extension VolumeSegmentation {
             path != source.files[0] || read.volume.geometry == source.geometry
         else { throw VolumeError(path: path, detail: "the file changed since it was found") }
         guard read.nonFiniteCount == 0 else {
-            throw VolumeError(path: path, detail: "\(read.nonFiniteCount) voxels are not numbers (NaN or infinite)")
+            throw VolumeError(path: path, detail: "\(read.nonFiniteCount) voxels are NaN or infinite")
         }
         return read.volume
     }

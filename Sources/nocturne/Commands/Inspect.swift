@@ -7,7 +7,7 @@ import NocturneVolumes
 
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the volumes below files and folders, their geometry, and why others are refused."
+        abstract: "Show the volumes in files and folders, their geometry, and why other files are refused."
     )
 
     @Argument(help: "Files and folders.")
@@ -49,7 +49,7 @@ struct Inspect: AsyncParsableCommand {
             lines.append("  \(sizes) voxels of \(steps) mm, \(orientation)")
         }
         for detail in entry.details + entry.notes { lines.append("  \(detail)") }
-        if let problem = entry.problem { lines.append("  not taken: \(problem)") }
+        if let problem = entry.problem { lines.append("  not usable: \(problem)") }
         return lines.joined(separator: "\n")
     }
 }

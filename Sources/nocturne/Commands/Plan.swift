@@ -32,7 +32,7 @@ struct Plan: AsyncParsableCommand {
 
     private static func remark(_ item: PlanReport.Item) -> String {
         if !item.fits { return "does not fit into the memory budget" }
-        return item.lean ? "lean: sums in a file, alone" : ""
+        return item.lean ? "lean: sums in a file, no other items in parallel" : ""
     }
 
     private static func text(_ report: PlanReport) -> String {

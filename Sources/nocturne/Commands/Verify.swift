@@ -12,7 +12,7 @@ struct Verify: AsyncParsableCommand {
         abstract: "Check every result file against the journal, its schema and its own metadata.",
         discussion: """
             Hashes every file, counts every label map, reads every surface, picture and document, and compares the \
-            report, retry list, statistics and events with the journal. Exits with 3 when something does not agree. No \
+            report, retry list, statistics and events with the journal. Exits with 3 if anything differs. No \
             model is needed.
             """
     )

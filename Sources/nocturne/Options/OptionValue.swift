@@ -18,7 +18,7 @@ extension OptionValue {
 
 struct OptionValueError: Error, CustomStringConvertible {
     let allowed: String
-    var description: String { "give \(allowed)" }
+    var description: String { "expected \(allowed)" }
 }
 
 extension ByteCount: OptionValue {
@@ -29,12 +29,12 @@ extension ByteCount: OptionValue {
 extension FullDiskPolicy: ExpressibleByArgument {}
 
 extension WorkingHours.TimeOfDay: OptionValue {
-    static var allowed: String { "a time of the day such as 06:00" }
+    static var allowed: String { "a time of day such as 06:00" }
     public init?(argument: String) { self.init(argument) }
 }
 
 extension WorkingHours.Window: OptionValue {
-    static var allowed: String { "two different times of the day such as 20:00-06:00" }
+    static var allowed: String { "two different times of day such as 20:00-06:00" }
     public init?(argument: String) { self.init(argument) }
 }
 

@@ -14,7 +14,11 @@ extension ModelValidation {
         let classes = try instanceClasses(raw.classes, key: "\(section).classes")
         let output = try instanceOutput(raw, section: section)
         if case .maps = output, classes.count > 1 {
-            throw refuse("\(section).classes", expected: "one class, since maps tell none", found: classes.count)
+            throw refuse(
+                "\(section).classes",
+                expected: "one class, since maps do not distinguish classes",
+                found: classes.count
+            )
         }
         return PhotoInstancesSettings(
             network: raw.network,
@@ -148,7 +152,7 @@ extension ModelValidation {
             guard Self.isSafeName(entry.name) else {
                 throw refuse(
                     "\(key)[\(index)].name",
-                    expected: "1 to 100 of the characters A-Z a-z 0-9 _ . - and no dot in front",
+                    expected: "1 to 100 of the characters A-Z a-z 0-9 _ . - and no leading dot",
                     found: entry.name
                 )
             }

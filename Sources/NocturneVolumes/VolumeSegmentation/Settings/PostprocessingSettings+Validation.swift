@@ -32,7 +32,7 @@ extension ModelValidation {
             guard let volume = volumes[name], volume.isFinite, volume >= 0 else {
                 throw refuse(
                     "\(key).minimumVolumeMm3.\(name)",
-                    expected: "a number from 0 on",
+                    expected: "a number of at least 0",
                     found: volumes[name] ?? 0
                 )
             }

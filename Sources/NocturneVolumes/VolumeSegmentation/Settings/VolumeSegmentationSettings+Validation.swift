@@ -26,7 +26,7 @@ extension ModelValidation {
     {
         guard let raw else { return nil }
         guard abs(raw.center) <= 1e6 else {
-            throw refuse("\(key).center", expected: "a number of at most a million either way", found: raw.center)
+            throw refuse("\(key).center", expected: "a number in -1000000...1000000", found: raw.center)
         }
         guard raw.width >= 1, raw.width <= 1e6 else {
             throw refuse("\(key).width", expected: "a number in 1...1000000", found: raw.width)
@@ -49,7 +49,11 @@ extension ModelValidation {
         var own = normalizations
         if let listed = first.normalizations {
             guard listed.count == channels.count else {
-                throw refuse("\(key).normalizations", expected: "\(channels.count), one a channel", found: listed.count)
+                throw refuse(
+                    "\(key).normalizations",
+                    expected: "\(channels.count), one per channel",
+                    found: listed.count
+                )
             }
             own = []
             for (index, raw) in listed.enumerated() {
@@ -145,7 +149,7 @@ extension ModelValidation {
         }
         let threshold = raw?.anisotropyThreshold ?? 3
         guard threshold.isFinite, threshold >= 1 else {
-            throw refuse("\(key).anisotropyThreshold", expected: "a number from 1 on", found: threshold)
+            throw refuse("\(key).anisotropyThreshold", expected: "a number of at least 1", found: threshold)
         }
         return ResamplingSettings(
             method: method,
