@@ -52,7 +52,7 @@ struct EngineProcess {
         self.handover = handover
         let progress = ProgressReporter(
             path: request.output.events,
-            view: BeginningView(Terminal.view(json: request.show.json, quiet: request.show.quiet)) {
+            view: StartReportingView(Terminal.view(json: request.show.json, quiet: request.show.quiet)) {
                 Detachment.reportBeginning(handover)
             }
         )
@@ -143,7 +143,7 @@ struct EngineProcess {
 }
 
 /// A view that reports the start of the batch before it shows the first event.
-private struct BeginningView: ProgressView {
+private struct StartReportingView: ProgressView {
     private let view: any ProgressView
     private let report: Once
 

@@ -26,7 +26,7 @@ enum NocturneExit: Int32, Error {
         }
     }
 
-    /// For a run that ended without a signal or with one.
+    /// For the outcome of a run.
     /// - Parameter givenUp: why the run could not continue; nil if it could.
     init(_ counts: BatchCounts, mode: RunControl.Mode, signal: Int32?, givenUp: String? = nil) {
         if let signal {

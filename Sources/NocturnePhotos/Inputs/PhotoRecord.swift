@@ -9,7 +9,7 @@ public struct PhotoRecord: ItemSource {
     var path: String
     /// The path relative to the input as given: the only location that a result may contain.
     var name: String
-    /// In pixels, upright and after reduced-size decoding.
+    /// In pixels, upright and as decoded.
     var width: Int
     var height: Int
     /// Peak memory of decoding, including the picture if it is decoded as a whole.

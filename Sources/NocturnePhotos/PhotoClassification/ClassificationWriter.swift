@@ -9,7 +9,7 @@ import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Writes the result files of a classified photo, and adopts complete ones.
+/// Writes the result files of a classified photo.
 struct ClassificationWriter {
     let model: PhotoClassificationModel
     let options: PhotoClassificationOptions

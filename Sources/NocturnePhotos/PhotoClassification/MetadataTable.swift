@@ -71,19 +71,19 @@ package struct MetadataTable: Sendable {
         settings: PhotoMetadataSettings
     ) -> [Result<ClinicalMetadata?, ClinicalMetadataError>] {
         let keys = names.map { name in MetadataTable.keys(of: name).first { rows[$0] != nil } }
-        var users: [String: [String]] = [:]
-        for (name, key) in zip(names, keys) { if let key { users[key, default: []].append(name) } }
+        var picturesByKey: [String: [String]] = [:]
+        for (name, key) in zip(names, keys) { if let key { picturesByKey[key, default: []].append(name) } }
         return zip(names, keys).map { name, key in
             guard let key, let entries = rows[key] else { return .success(nil) }
             let place = "\(fileName) row \(entries[0].number)"
-            let meant = users[key] ?? []
-            guard meant.count == 1 || key == name else {
-                let pictures = meant.prefix(4).joined(separator: ", ")
+            let matching = picturesByKey[key] ?? []
+            guard matching.count == 1 || key == name else {
+                let pictures = matching.prefix(4).joined(separator: ", ")
                 return fault(
                     "\(place): \"\(key)\" matches several pictures (\(pictures)); give the path relative to the input"
                 )
             }
-            let found = entries.map { interpreted($0, settings) }
+            let found = entries.map { parsed($0, settings) }
             for case .failure(let error) in found { return .failure(error) }
             guard Set(found.compactMap { try? $0.get() }).count == 1 else {
                 return fault("\(place): \"\(key)\" has another row, \(entries[1].number), with different values")
@@ -92,7 +92,7 @@ package struct MetadataTable: Sendable {
         }
     }
 
-    private func interpreted(_ entry: Entry, _ settings: PhotoMetadataSettings)
+    private func parsed(_ entry: Entry, _ settings: PhotoMetadataSettings)
         -> Result<ClinicalMetadata, ClinicalMetadataError>
     {
         do throws(ClinicalMetadataError) {

@@ -33,16 +33,16 @@ public final class PhotoClassificationModel: Sendable {
     /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``PhotoClassificationModelError``, `ModelFormatError`.
     public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
-        func unfit(_ detail: String) -> PhotoClassificationModelError {
+        func modelError(_ detail: String) -> PhotoClassificationModelError {
             PhotoClassificationModelError(package: package.id, detail: detail)
         }
         guard package.task == PhotoClassificationKind.task else {
-            throw unfit("is for \(package.task), not for classification of photos")
+            throw modelError("is for \(package.task), not for classification of photos")
         }
         let settings = try PhotoClassificationSettings(package)
         for text in [package.name, package.description] + settings.classes.flatMap({ [$0.name, $0.title] }) {
             if let claim = DiagnosticClaims.found(in: text) {
-                throw unfit("its text \"\(text.prefix(80))\" contains \"\(claim)\", which no result may say")
+                throw modelError("its text \"\(text.prefix(80))\" contains \"\(claim)\", which no result may say")
             }
         }
         self.package = package
@@ -54,7 +54,7 @@ public final class PhotoClassificationModel: Sendable {
         let inputs = classifier.inputs.map(\.name)
         let wanted = settings.metadata == nil ? 1 : 2
         guard inputs.count == wanted else {
-            throw unfit("the classifier has \(inputs.count) inputs; expected \(wanted)")
+            throw modelError("the classifier has \(inputs.count) inputs; expected \(wanted)")
         }
         let metadata = wanted == 1 ? nil : inputs.first { $0 == "metadata" } ?? inputs[1]
         self.metadata = metadata
@@ -68,7 +68,7 @@ public final class PhotoClassificationModel: Sendable {
         if let metadata { shapes[metadata] = [1, 4] }
         let given = try classifier.outputShapes(inputShapes: shapes)
         guard let classes = given[logits], classes.reduce(1, *) == settings.classes.count else {
-            throw unfit(
+            throw modelError(
                 "the classifier returns \(given[logits] ?? []) for \(settings.classes.count) classes"
             )
         }
@@ -77,19 +77,23 @@ public final class PhotoClassificationModel: Sendable {
             return
         }
         guard let features, let shape = given[features], shape.count == 4 else {
-            throw unfit("the attention graph needs an output of the classifier named features, with four axes")
+            throw modelError("the attention graph needs an output of the classifier named features, with four axes")
         }
         let graph = try engine.load(onnx: package.path(of: file), precision: precision)
         attention = graph
-        let offered: Set = metadata == nil ? ["features", "target"] : ["features", "target", "metadata"]
-        let asked = graph.inputs.map(\.name)
-        guard offered.isSuperset(of: asked), asked.contains("features"), asked.contains("target") else {
-            throw unfit("the attention graph has the inputs \(asked); expected some of \(offered.sorted())")
+        let availableInputs: Set = metadata == nil ? ["features", "target"] : ["features", "target", "metadata"]
+        let graphInputs = graph.inputs.map(\.name)
+        guard availableInputs.isSuperset(of: graphInputs), graphInputs.contains("features"),
+            graphInputs.contains("target")
+        else {
+            throw modelError(
+                "the attention graph has the inputs \(graphInputs); expected some of \(availableInputs.sorted())"
+            )
         }
         let map = try graph.outputShapes(inputShapes: attentionShapes(graph, features: shape))
         guard let output = graph.outputs.first, let extents = map[output.name], extents.count >= 2,
             extents.dropLast(2).allSatisfy({ $0 == 1 })
-        else { throw unfit("the attention graph returns \(map), not one map") }
+        else { throw modelError("the attention graph returns \(map), not one map") }
     }
 
     private func attentionShapes(_ graph: any LoadedNetwork, features: [Int]) -> [String: [Int]] {

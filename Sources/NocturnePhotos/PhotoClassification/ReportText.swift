@@ -68,8 +68,8 @@ package enum ReportText {
     static let pictureCaption = "Picture given to the model"
     static func attentionCaption(_ title: String) -> String { "Where the score for \(title) comes from" }
     static let noAttention = "No attention map"
-    static let attentionLow = "little"
-    static let attentionHigh = "much"
+    static let attentionLow = "low"
+    static let attentionHigh = "high"
     static let scores = "Scores of all classes"
     static func more(_ count: Int) -> String { "and \(count) more classes, each with a lower score" }
     static let malignantMark = "malignant"
@@ -93,11 +93,11 @@ package enum ReportText {
     static func modelName(_ name: String, _ version: String) -> String { "\(name), version \(version)" }
 
     static func preparation(_ side: Int, _ colors: String) -> String {
-        "Preparation: upright, middle square, \(side) × \(side) pixels, \(colors)"
+        "Preparation: upright, central square, \(side) × \(side) pixels, \(colors)"
     }
 
     static let colorsCorrected = "colours corrected (Shades of Gray)"
-    static let colorsKept = "colours as they are"
+    static let colorsKept = "colours unchanged"
 
     static func engine(_ name: String, _ precision: String, _ digest: String) -> String {
         "Engine: \(name), \(precision). Package \(digest)"
@@ -105,7 +105,7 @@ package enum ReportText {
 
     static func counts(_ total: Int, _ shown: Int) -> String {
         shown < total
-            ? "\(total) pictures, of which \(shown) are shown: the highest risk scores first" : "\(total) pictures"
+            ? "\(total) pictures; the \(shown) with the highest risk scores are shown" : "\(total) pictures"
     }
 
     static func riskCount(_ level: RiskLevel, _ count: Int) -> String { "\(count) \(level.rawValue)" }

@@ -129,5 +129,5 @@ enum CropDrawing {
 
 /// The logistic function.
 enum Logistic {
-    static func chance(of logit: Float) -> Float { 1 / (1 + exp(-logit)) }
+    static func probability(of logit: Float) -> Float { 1 / (1 + exp(-logit)) }
 }

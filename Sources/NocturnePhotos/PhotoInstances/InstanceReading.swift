@@ -98,7 +98,7 @@ struct InstanceReading {
             let row = start + y * frame.inputWidth
             values += tensor.values[row..<row + frame.contentWidth]
         }
-        return splitting.activation == .sigmoid ? values.map(Logistic.chance(of:)) : values
+        return splitting.activation == .sigmoid ? values.map(Logistic.probability(of:)) : values
     }
 
     private func decoder(_ thresholds: DetectionThresholds) -> DetectionDecoder {

@@ -40,10 +40,12 @@ public final class PhotoInstancesModel: Sendable {
     }
 
     private func check() throws {
-        func unfit(_ detail: String) -> PhotoInstancesModelError {
+        func modelError(_ detail: String) -> PhotoInstancesModelError {
             PhotoInstancesModelError(package: package.id, detail: detail)
         }
-        guard network.inputs.count == 1 else { throw unfit("the network has \(network.inputs.count) inputs, not one") }
+        guard network.inputs.count == 1 else {
+            throw modelError("the network has \(network.inputs.count) inputs, not one")
+        }
         let shape = inputShape(frame(width: settings.input.longSide, height: settings.input.longSide))
         let outputs = try network.outputShapes(inputShapes: [network.inputs[0].name: shape])
         switch settings.output {
@@ -51,22 +53,22 @@ public final class PhotoInstancesModel: Sendable {
             let expected = [1, splitting.hasCentre ? 3 : 2] + shape[2...]
             guard let first = network.outputs.first, outputs[first.name] == expected else {
                 let found = network.outputs.first.flatMap { outputs[$0.name] } ?? []
-                throw unfit("the network returns \(found) for an input of \(shape); expected \(expected)")
+                throw modelError("the network returns \(found) for an input of \(shape); expected \(expected)")
             }
         case .prototypes(let candidates, let prototypes, _):
             for name in [candidates, prototypes] where outputs[name] == nil {
-                throw unfit("there is no output \(name)")
+                throw modelError("there is no output \(name)")
             }
             let (rows, planes) = (outputs[candidates] ?? [], outputs[prototypes] ?? [])
             guard rows.count == 3, planes.count == 4, rows[1] == 4 + settings.classes.count + planes[1] else {
-                throw unfit(
+                throw modelError(
                     "candidates \(rows) and prototypes \(planes) do not match \(settings.classes.count) classes; "
                         + "expected [1, 4 + classes + coefficients, n] and [1, coefficients, y, x]"
                 )
             }
         case .masks(let boxes, let scores, let classes, let masks, _, _):
             for name in [boxes, scores, classes, masks] where outputs[name] == nil {
-                throw unfit("there is no output \(name)")
+                throw modelError("there is no output \(name)")
             }
         }
     }

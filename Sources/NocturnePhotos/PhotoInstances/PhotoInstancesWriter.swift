@@ -10,7 +10,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
 
-/// Writes the result files of a photo's instances, and adopts complete ones.
+/// Writes the result files of a photo's instances.
 struct PhotoInstancesWriter {
     let model: PhotoInstancesModel
     let options: PhotoInstancesOptions
@@ -38,10 +38,10 @@ struct PhotoInstancesWriter {
         let photo = finished.photo.image
         try PNGWriter.write(drawn.overlay, to: folder + "/overlay.png")
         var written = ["overlay.png", "coco.json"]
-        let made = try writeCrops(into: folder, scope: scope)
-        for (instance, made) in zip(finished.instances, made) {
+        let outcomes = try writeCrops(into: folder, scope: scope)
+        for (instance, outcome) in zip(finished.instances, outcomes) {
             let names = names(of: instance)
-            if case .files = made { written += [names.crop, names.upright, names.thumbnail] }
+            if case .files = outcome { written += [names.crop, names.upright, names.thumbnail] }
         }
         try FileSystem.write(folder + "/coco.json", try StableJSON.encode(coco()))
         let files = try written.sorted().map { try ItemFile($0, in: folder) }
@@ -59,7 +59,7 @@ struct PhotoInstancesWriter {
             ),
             options: options.shown,
             rowCount: finished.rowCount,
-            instances: zip(finished.instances, made).map { entry(for: $0, $1, photo) },
+            instances: zip(finished.instances, outcomes).map { entry(for: $0, $1, photo) },
             files: files,
             notes: finished.notes
         )

@@ -23,7 +23,7 @@ struct ExistingMemory {
                 PlannedBuffer("object's file", bytes: 2 * source.bytes, from: .load, through: .load),
                 PlannedBuffer(
                     "decoder",
-                    bytes: (source.image?.decoderBytes ?? VolumeSource.leastDecoderBytes) * threads,
+                    bytes: (source.image?.decoderBytes ?? VolumeSource.minimumDecoderBytes) * threads,
                     from: .load,
                     through: .load
                 ),

@@ -74,14 +74,14 @@ struct ChannelCases {
         var result: [FoundVolume] = []
         for volume in found {
             guard let (name, index) = Self.split(volume) else {
-                result.append(wanted == 1 ? volume : alone(volume))
+                result.append(wanted == 1 ? volume : withoutNumber(volume))
                 continue
             }
             groups[volume.files[0].folderPath + "/" + name, default: []].append(Channel(index: index, volume: volume))
         }
         for (path, channels) in groups {
             let channels = channels.sorted { $0.index < $1.index }
-            result += wanted == 1 ? ofOneChannel(channels, path) : [ofSeveralChannels(channels, path)]
+            result += wanted == 1 ? singleChannelCases(channels, path) : [multiChannelCase(channels, path)]
         }
         return result.sorted { $0.order < $1.order }
     }
@@ -123,7 +123,7 @@ struct ChannelCases {
         return siblings
     }
 
-    private func alone(_ volume: FoundVolume) -> FoundVolume {
+    private func withoutNumber(_ volume: FoundVolume) -> FoundVolume {
         guard case .success(let facts) = volume.volume else { return volume }
         return refused(
             volume,
@@ -136,7 +136,7 @@ struct ChannelCases {
 
     /// Treats numbers as numbers of volumes, unless the files look like channels of one case: few, numbered from 0000
     /// without a gap, and all on one grid. Those would be given to the wrong model.
-    private func ofOneChannel(_ channels: [Channel], _ path: String) -> [FoundVolume] {
+    private func singleChannelCases(_ channels: [Channel], _ path: String) -> [FoundVolume] {
         let volumes = channels.map(\.volume)
         let geometries = volumes.compactMap { try? $0.volume.get().geometry }
         let isCase =
@@ -155,7 +155,7 @@ struct ChannelCases {
         return [merged(volumes, path, .failure(Refusal(problem: .refused(reason))))]
     }
 
-    private func ofSeveralChannels(_ channels: [Channel], _ path: String) -> FoundVolume {
+    private func multiChannelCase(_ channels: [Channel], _ path: String) -> FoundVolume {
         let volumes = channels.map(\.volume)
         func refusal(_ reason: String) -> FoundVolume {
             merged(volumes, path, .failure(Refusal(problem: .refused(reason))))
@@ -216,12 +216,12 @@ struct ChannelCases {
         func largest(_ vector: SIMD3<Double>) -> Double { max(abs(vector.x), abs(vector.y), abs(vector.z)) }
         for axis in 0..<3 {
             let (a, b) = (own.column(axis), first.column(axis))
-            let turned = largest(a / length(a) - b / length(b))
+            let rotation = largest(a / length(a) - b / length(b))
             // NaN does not match either.
-            guard turned <= 1e-3 else { return "has axes that differ by \(Float(turned)) of their length" }
+            guard rotation <= 1e-3 else { return "has axes that differ by \(Float(rotation)) of their length" }
         }
-        let shifted = first.inverse.map { largest($0(own.translation)) } ?? .nan
-        guard shifted <= 0.5 else { return "has voxel positions that differ by \(Float(shifted)) voxels" }
+        let shift = first.inverse.map { largest($0(own.translation)) } ?? .nan
+        guard shift <= 0.5 else { return "has voxel positions that differ by \(Float(shift)) voxels" }
         return nil
     }
 

@@ -200,18 +200,18 @@ struct VolumeDiscovery {
 
     /// Files that are not CT or MR volumes are set aside; CT or MR volumes that cannot be used are refused.
     private static func problem(_ error: DICOMReadError, among files: [String], hint: String = "") -> ItemProblem {
-        let setAside: Set<DICOMReadError.Code> = [
+        let setAsideCodes: Set<DICOMReadError.Code> = [
             .notAnImageClass, .localizer, .mediaDirectory, .colour, .derived, .singleSlice,
         ]
         let detail = IdentifierPolicy.marking(files, in: error.detail)
-        if setAside.contains(error.code) { return .setAside(detail) }
+        if setAsideCodes.contains(error.code) { return .setAside(detail) }
         // Faults of a single file name that file; the others concern the whole stack.
-        let ofOneFile: Set<DICOMReadError.Code> = [
+        let singleFileCodes: Set<DICOMReadError.Code> = [
             .notOpened, .notReadable, .nestedTooDeep, .missingElement, .unsupportedPixels, .orientationInvalid,
             .missingPixelData, .wrongPixelLength, .decoderFailed, .tooLarge,
         ]
         let name = IdentifierPolicy.mark((error.path as NSString).lastPathComponent)
-        return .refused((files.count > 1 && ofOneFile.contains(error.code) ? name + ": " : "") + detail + hint)
+        return .refused((files.count > 1 && singleFileCodes.contains(error.code) ? name + ": " : "") + detail + hint)
     }
 
     // MARK: Items

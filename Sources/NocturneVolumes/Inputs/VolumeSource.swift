@@ -83,15 +83,15 @@ public struct VolumeSource: ItemSource {
         notes = series.notes.isEmpty ? nil : series.notes
     }
 
-    static let leastDecoderBytes = 8 << 20
+    static let minimumDecoderBytes = 8 << 20
 
     /// Bytes that a thread holds while it reads a slice: the file, and twice 4 bytes per pixel, since JPEG 2000 is
     /// decoded. A mosaic is decoded as a whole.
     var decoderBytes: Int {
-        guard let slices else { return Self.leastDecoderBytes }
+        guard let slices else { return Self.minimumDecoderBytes }
         let columns = geometry.shape.x + (slices.map(\.x).max() ?? 0)
         let rows = geometry.shape.y + (slices.map(\.y).max() ?? 0)
-        return max(Self.leastDecoderBytes, 12 * columns * rows)
+        return max(Self.minimumDecoderBytes, 12 * columns * rows)
     }
 
     /// The slices with full paths; nil if the source is not DICOM or is inconsistent.

@@ -64,12 +64,12 @@ struct ClinicalObjects {
             } else {
                 written.notes.append("no \(file): no label was found")
             }
-        } catch let error as DICOMWriteError where Self.isForReaders(error.code) {
+        } catch let error as DICOMWriteError where Self.isNote(error.code) {
             written.notes.append("no \(file): \(error.detail)")
         }
     }
 
-    private static func isForReaders(_ code: DICOMWriteErrorCode) -> Bool {
+    private static func isNote(_ code: DICOMWriteErrorCode) -> Bool {
         [.missingElement, .sourcesDiffer, .gridDiffers, .tooLarge].contains(code)
     }
 
@@ -122,10 +122,10 @@ struct ClinicalObjects {
     private func writeStructureSet(to path: String, scope: ComputeScope) throws -> Bool {
         // A contour vertex borders at least one face between voxels; the faces are counted before contours are traced.
         let forecast = try SurfaceForecast(of: volume, scope: scope)
-        try check(bytes: labels.reduce(0) { $0 + forecast.vertexCount(of: $1.value) } * Self.bytesPerCorner, path)
+        try check(bytes: labels.reduce(0) { $0 + forecast.vertexCount(of: $1.value) } * Self.bytesPerVertex, path)
         let contours = try ContourTracer.contours(of: labels.map(\.value), in: volume, scope: scope)
         try check(
-            bytes: contours.joined().reduce(0) { $0 + $1.points.count * Self.bytesPerCorner + Self.bytesPerContour },
+            bytes: contours.joined().reduce(0) { $0 + $1.points.count * Self.bytesPerVertex + Self.bytesPerContour },
             path
         )
         let regions = zip(labels, contours).map { label, contours in
@@ -158,7 +158,7 @@ struct ClinicalObjects {
     }
 
     /// Bytes of a vertex: as traced, as passed on, and as text in the object.
-    private static let bytesPerCorner = 100
+    private static let bytesPerVertex = 100
     /// Bytes of a contour's elements, while written and while read back.
     private static let bytesPerContour = 6144
 }

@@ -17,7 +17,7 @@ final class LevelModel: Sendable {
         engine: any InferenceEngine,
         precision: InferencePrecision
     ) throws {
-        func unfit(_ detail: String) -> SegmentationModelError {
+        func modelError(_ detail: String) -> SegmentationModelError {
             SegmentationModelError(package: package.id, detail: detail)
         }
         self.settings = settings
@@ -28,10 +28,10 @@ final class LevelModel: Sendable {
         for (network, file) in zip(networks, settings.networks) {
             let output = try network.outputShape(inputShape: shape)
             guard output.count == shape.count, Array(output[2...]) == Array(shape[2...]) else {
-                throw unfit("\(file) returns \(output) for an input of \(shape); expected the same extents")
+                throw modelError("\(file) returns \(output) for an input of \(shape); expected the same extents")
             }
             guard classes == 0 || classes == output[1] else {
-                throw unfit("\(file) returns \(output[1]) classes, another network \(classes)")
+                throw modelError("\(file) returns \(output[1]) classes, another network \(classes)")
             }
             classes = output[1]
         }

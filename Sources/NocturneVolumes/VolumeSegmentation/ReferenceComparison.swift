@@ -40,8 +40,8 @@ struct ReferenceComparison {
 
     // MARK: Finding references
 
-    /// Excludes files that lie among the inputs but are not inputs: the regions file and the references, unless an
-    /// input given is the references' folder or lies in it.
+    /// Whether a file lies among the inputs but is not an input: the regions file and the references, unless an input
+    /// given is the references' folder or lies in it.
     static func excludedFromInputs(_ options: SegmentationOptions, _ inputs: [String]) -> (String) -> Bool {
         func isWithin(_ path: String, _ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
         let regions = options.regions?.path

@@ -10,7 +10,7 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Writes the result files of a segmented volume, and adopts complete ones.
+/// Writes the result files of a segmented volume.
 struct SegmentationWriter {
     let model: SegmentationModel
     let options: SegmentationOptions
