@@ -99,12 +99,12 @@ covino_library *covino_open(const char *path, char *reason, size_t reason_bytes)
     }
     covino_library *library = calloc(1, sizeof *library);
     if (library == NULL) {
-        copy_text(reason, reason_bytes, "no memory");
+        copy_text(reason, reason_bytes, "out of memory");
         return NULL;
     }
 #define F(result, name, arguments) \
     if ((*(void **)&library->name = dlsym(handle, "ov_" #name)) == NULL) { \
-        snprintf(reason, reason_bytes, "it has no function ov_%s", #name); \
+        snprintf(reason, reason_bytes, "missing function ov_%s", #name); \
         free(library); \
         return NULL; \
     }
@@ -113,7 +113,7 @@ covino_library *covino_open(const char *path, char *reason, size_t reason_bytes)
     *(void **)&library->get_last_err_msg = dlsym(handle, "ov_get_last_err_msg");
     library->float32 = float32_code(library);
     if (library->float32 < 0) {
-        copy_text(reason, reason_bytes, "it has no tensors of float32");
+        copy_text(reason, reason_bytes, "no float32 tensors");
         free(library);
         return NULL;
     }

@@ -8,7 +8,7 @@ package import NocturneSystem
 /// Instance segmentation of photos: the entry in the registry.
 package enum PhotoInstancesKind: RecipeKind {
     package static let task = "photo-instances"
-    package static let purpose = "find instances on photos"
+    package static let purpose = "segment instances in photos"
     package static let settings: (any ModelSettings.Type)? = PhotoInstancesSettings.self
     package static let arguments: [any RecipeArguments.Type] = [PhotoInstancesArguments.self]
     package static var resultSchema: JSONSchema { PhotoSchemas.instances }

@@ -14,7 +14,7 @@ package protocol RecipeKind: Sendable {
     /// The `task` of its model packages, or the kind's own name if it needs no model. Unique.
     static var task: String { get }
 
-    /// Completes "models that …" in messages: "classify photos".
+    /// Completes "needs a model to …" in messages: "classify photos".
     static var purpose: String { get }
 
     /// The section of its packages' `model.json`; nil for a recipe that needs no model.

@@ -33,13 +33,13 @@ extension VolumeSegmentation {
                     detail: "the slice positions have changed since the series was found"
                 )
             }
-            var oddities: [String] = []
-            let volume = try DICOMReader.readVolume(series, scope: context.scope) { oddities.append($0) }
+            var readerNotes: [String] = []
+            let volume = try DICOMReader.readVolume(series, scope: context.scope) { readerNotes.append($0) }
             let found = source.notes ?? []
             return LoadedVolume(
                 source: source,
                 channels: [volume],
-                notes: found + series.notes.filter { !found.contains($0) } + oddities
+                notes: found + series.notes.filter { !found.contains($0) } + readerNotes
             )
         }
     }
