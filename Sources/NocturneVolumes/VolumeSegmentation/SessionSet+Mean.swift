@@ -38,7 +38,7 @@ extension SessionSet {
         let voxels = model.patch.count
         try input.withUnsafeBufferPointer { input in
             try flipped.withUnsafeMutableBufferPointer { flipped in
-                // Every channel is written by exactly one body.
+                // Every channel is written by one body only.
                 nonisolated(unsafe) let (from, to) = (input, flipped)
                 try scope.forEach(model.settings.inputChannels) { channel in
                     let range = channel * voxels..<(channel + 1) * voxels
