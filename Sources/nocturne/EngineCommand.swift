@@ -31,12 +31,12 @@ extension EngineCommand {
             on: folder,
             keepsInput: keepsInput,
             time: Nocturne.time,
-            show: Terminal.sayWithoutWaiting
+            show: Terminal.printUrgently
         )
         switch end {
         case .engineExited(let code):
             guard let known = NocturneExit(rawValue: code) else {
-                Terminal.sayWithoutWaiting("the engine exited with the unexpected code \(code)")
+                Terminal.printUrgently("the engine exited with the unexpected code \(code)")
                 throw NocturneExit.internalError
             }
             if known != .allCompleted { throw known }
@@ -51,11 +51,11 @@ extension EngineCommand {
         }
         switch try Detachment.start(folder) {
         case .started(let process, let log):
-            Terminal.say(
+            Terminal.printMessage(
                 "Process \(process) runs the batch; output goes to \(log); follow it with `nocturne attach \(folder.path)`"
             )
         case .ended(let code, let text):
-            Terminal.say(text.trimmingCharacters(in: .whitespacesAndNewlines))
+            Terminal.printMessage(text.trimmingCharacters(in: .whitespacesAndNewlines))
             let code = code.flatMap(NocturneExit.init(rawValue:)) ?? .internalError
             if code != .allCompleted { throw code }
         }

@@ -62,7 +62,7 @@ struct EngineProcess {
             time: time,
             note: { text in Task { await progress.note(text) } },
             leave: { signal, reason in
-                if let reason { Terminal.sayWithoutWaiting(reason) }
+                if let reason { Terminal.printUrgently(reason) }
                 _exit(NocturneExit(stoppedBy: signal).rawValue)
             }
         )
@@ -122,7 +122,7 @@ struct EngineProcess {
         rules.hours = request.resources.workingHours
         rules.stall = request.resources.stallPolicy { reason in
             // The exit code tells the supervisor the reason; it starts another engine.
-            Terminal.sayWithoutWaiting(reason)
+            Terminal.printUrgently(reason)
             _exit(EngineEnd.stalledCode)
         }
         return rules
@@ -131,11 +131,11 @@ struct EngineProcess {
     private func end(_ outcome: BatchOutcome, after duration: Duration) throws {
         let code = NocturneExit(outcome.counts, mode: outcome.mode, signal: signals.received, givenUp: outcome.givenUp)
         if !request.show.quiet && !request.show.json {
-            Terminal.say(
+            Terminal.printMessage(
                 SummaryText.summary(outcome.counts, output: request.output, seconds: duration.inSeconds)
             )
             if [.interrupted, .terminated, .stoppedEarly].contains(code) {
-                Terminal.say("Continue with: nocturne resume \(request.output.path)")
+                Terminal.printMessage("Continue with: nocturne resume \(request.output.path)")
             }
         }
         if code != .allCompleted { throw code }

@@ -46,16 +46,16 @@ struct Nocturne: AsyncParsableCommand {
         } catch let code as NocturneExit {
             Foundation.exit(code.rawValue)
         } catch let error as BatchError {
-            Terminal.error("\(error)")
+            Terminal.printError("\(error)")
             Foundation.exit(NocturneExit(error).rawValue)
         } catch {
             let code = exitCode(for: error)
             if code == .success || code == .validationFailure {
                 let message = fullMessage(for: error)
-                if code == .success { print(message) } else { Terminal.error(message, prefix: "") }
+                if code == .success { print(message) } else { Terminal.printError(message, prefix: "") }
                 Foundation.exit(code == .success ? 0 : NocturneExit.usage.rawValue)
             }
-            Terminal.error("\(error)")
+            Terminal.printError("\(error)")
             Foundation.exit(NocturneExit.internalError.rawValue)
         }
     }

@@ -48,7 +48,7 @@ package enum PhotoInstancesKind: RecipeKind {
 package struct PhotoInstancesArguments: RecipeArguments {
     package static let title = "Instance segmentation of photos"
 
-    @Flag(help: "Treat a photo in which nothing is found as one item as a whole.")
+    @Flag(help: "Treat a photo without detected instances as a single item.")
     var singleItemFallback = false
 
     package init() {}

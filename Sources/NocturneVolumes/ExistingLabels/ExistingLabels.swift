@@ -158,10 +158,10 @@ public struct ExistingLabels: Recipe {
                 )
             }
             labels[index].volume = added.volume
-            notes += added.outcome.notes(about: region.name)
+            notes += added.summary.notes(about: region.name)
         }
         let made = volumes.frozen()
-        if made.count > 1 { notes.append("regions overlap and are distributed over \(made.count) label volumes") }
+        if made.count > 1 { notes.append("regions overlap: they are stored in \(made.count) label volumes") }
         return LabelMaps(
             source: source,
             labels: labels,

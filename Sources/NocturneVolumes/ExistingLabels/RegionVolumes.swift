@@ -29,20 +29,20 @@ struct RegionVolumes {
     }
 
     /// Rasterizes the contours of a region with `value`.
-    /// - Returns: the index of its volume and the outcome for the contours; nil if no volume is left for it.
+    /// - Returns: the index of its volume and a summary of the rasterization; nil if no volume is left for it.
     mutating func add(
         _ contours: [[SIMD3<Double>]],
         value: UInt16
-    ) throws -> (volume: Int, outcome: ContourRasterizer.Account)? {
+    ) throws -> (volume: Int, summary: ContourRasterizer.Account)? {
         if volumes.isEmpty { volumes.append(Box(try VoxelBuffer(count: geometry.shape.count))) }
-        let outcome = try ContourRasterizer.fill(
+        let summary = try ContourRasterizer.fill(
             contours,
             value: value,
             into: &scratch.buffer,
             geometry: geometry,
             scope: scope
         )
-        guard outcome.voxelCount > 0 else { return (0, outcome) }
+        guard summary.voxelCount > 0 else { return (0, summary) }
         let slices = slices(of: contours)
         var place = 0
         while place < volumes.count, try meets(volumes[place], slices) { place += 1 }
@@ -51,7 +51,7 @@ struct RegionVolumes {
             volumes.append(Box(try VoxelBuffer(count: geometry.shape.count)))
         }
         try move(into: volumes[place], slices)
-        return (place, outcome)
+        return (place, summary)
     }
 
     /// Returns the volumes and empties this collection.

@@ -152,7 +152,7 @@ struct ClinicalObjects {
             throw DICOMWriteError(
                 .tooLarge,
                 path: path,
-                "the contours need up to \(bytes) bytes, more than the planned memory"
+                "the contours take up to \(bytes) bytes, more than the planned memory"
             )
         }
     }

@@ -21,7 +21,7 @@ enum SegmentationReference {
     }
 
     /// The maximum number of label volumes for overlapping segments.
-    static let maximumVolumes = 3
+    static let maximumVolumeCount = 3
 
     /// Maps the segments to `geometry`, each with the value of the label that has its name (ignoring case), else its
     /// code, else its number.
@@ -37,7 +37,7 @@ enum SegmentationReference {
             read = try DICOMSegmentationReader.read(
                 path: path,
                 on: geometry,
-                limits: DICOMObjectLimits(volumes: maximumVolumes),
+                limits: DICOMObjectLimits(volumes: maximumVolumeCount),
                 flag: scope.flag
             )
         } catch let error as DICOMReadError where error.code != .tooLarge {

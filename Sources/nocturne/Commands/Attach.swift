@@ -15,7 +15,7 @@ struct Attach: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         try ExistingBatch.check(folder)
-        guard BatchLock.state(of: folder).isHeld else { return try await end(folder, saying: "No run is active.") }
+        guard BatchLock.state(of: folder).isHeld else { return try await end(folder, message: "No run is active.") }
         var offset = UInt64(max(0, (FileSystem.size(folder.events) ?? 0) - 4096))
         var rest = Data()
         while true {
@@ -26,7 +26,7 @@ struct Attach: AsyncParsableCommand {
                 rest = rest[rest.index(after: newline)...]
                 // The first line may be incomplete.
                 guard let event = try? JSONDecoder().decode(BatchEvent.self, from: line) else { continue }
-                if let text = EventText.line(event, ProgressStatus(of: event)) { Terminal.say(text) }
+                if let text = EventText.line(event, ProgressStatus(of: event)) { Terminal.printMessage(text) }
             }
             if !isActive { return try await end(folder) }
             try await Nocturne.time.sleep(for: .milliseconds(500))
@@ -45,10 +45,10 @@ struct Attach: AsyncParsableCommand {
     }
 
     /// Prints the outcome so far, and exits with the code of the run.
-    private func end(_ folder: OutputFolder, saying text: String? = nil) async throws {
-        if let text { Terminal.say(text) }
+    private func end(_ folder: OutputFolder, message: String? = nil) async throws {
+        if let message { Terminal.printMessage(message) }
         let counts = try await ExistingBatch.contents(of: folder).counts
-        Terminal.say(SummaryText.summary(counts, output: folder, seconds: nil))
+        Terminal.printMessage(SummaryText.summary(counts, output: folder, seconds: nil))
         let code = NocturneExit(counts, mode: .draining, signal: nil)
         if code != .allCompleted { throw code }
     }

@@ -22,7 +22,7 @@ struct Doctor: AsyncParsableCommand {
             model: model,
             time: Nocturne.time
         )
-        if json { try Terminal.printJSON(report) } else { Terminal.show(report.text) }
+        if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
         if report.hasFault { throw NocturneExit.internalError }
     }
 }

@@ -34,8 +34,8 @@ struct Inspect: AsyncParsableCommand {
         if json {
             try Terminal.printJSON(report)
         } else {
-            for note in report.notes { Terminal.show(note) }
-            for entry in report.entries { Terminal.show(text(entry)) }
+            for note in report.notes { Terminal.printResult(note) }
+            for entry in report.entries { Terminal.printResult(text(entry)) }
         }
         if report.isEmpty { throw NocturneExit.nothingMatched }
     }

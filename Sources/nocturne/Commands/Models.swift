@@ -26,7 +26,7 @@ struct Models: ParsableCommand {
             let catalog = LoadedModels.catalog(explicitFolders: folders.map(absolutePath))
             let entries = catalog.entries()
             if entries.isEmpty {
-                Terminal.show("No packages in \(catalog.searchPath.joined(separator: ", "))")
+                Terminal.printResult("No packages in \(catalog.searchPath.joined(separator: ", "))")
                 throw NocturneExit.nothingMatched
             }
             var rows = [["model", "version", "task", "folder"]]
@@ -37,7 +37,7 @@ struct Models: ParsableCommand {
                 case .failure(let error): rows.append([entry.folderName, "-", "broken", "\(error)"])
                 }
             }
-            Terminal.show(Terminal.table(rows))
+            Terminal.printResult(Terminal.table(rows))
         }
     }
 
@@ -49,15 +49,15 @@ struct Models: ParsableCommand {
 
         func run() throws {
             let package = try LoadedModels.package(model)
-            Terminal.show(
+            Terminal.printResult(
                 "\(package.name) \(package.version) (\(package.id))\n\(package.description)\nLicence: \(package.licence)"
             )
-            Terminal.show("Digest: \(package.digest.hex)")
-            for channel in package.channels { Terminal.show("Channel: \(channel.name)") }
+            Terminal.printResult("Digest: \(package.digest.hex)")
+            for channel in package.channels { Terminal.printResult("Channel: \(channel.name)") }
             for line in try RecipeRegistry.all.kind(of: package.task)?.details(of: package) ?? [] {
-                Terminal.show(line)
+                Terminal.printResult(line)
             }
-            Terminal.show(
+            Terminal.printResult(
                 Terminal.table(
                     [["value", "label", "colour"]] + package.labels.map { ["\($0.value)", $0.name, "\($0.color)"] }
                 )
@@ -93,7 +93,7 @@ struct Models: ParsableCommand {
             } catch {
                 throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
             }
-            if json { try Terminal.printJSON(report) } else { Terminal.show(report.text) }
+            if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
         }
     }
 

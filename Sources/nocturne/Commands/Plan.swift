@@ -26,7 +26,7 @@ struct Plan: AsyncParsableCommand {
             threads: resources.width(),
             memoryBytes: resources.memoryBytes()
         )
-        if json { try Terminal.printJSON(report) } else { Terminal.show(text(report)) }
+        if json { try Terminal.printJSON(report) } else { Terminal.printResult(text(report)) }
         if report.isEmpty { throw NocturneExit.nothingMatched }
     }
 

@@ -55,7 +55,7 @@ struct Verify: AsyncParsableCommand {
             count?.clear()
             throw NocturneExit(stoppedBy: signal.withLock { $0 } ?? SIGINT)
         }
-        if json { try Terminal.printJSON(report) } else { Terminal.show(text(report)) }
+        if json { try Terminal.printJSON(report) } else { Terminal.printResult(text(report)) }
         if !report.faults.isEmpty { throw NocturneExit.someFailed }
     }
 

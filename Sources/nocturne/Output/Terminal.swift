@@ -5,16 +5,16 @@ import NocturneSystem
 
 /// Prints text: results to standard output, everything else to standard error.
 enum Terminal {
-    static func error(_ text: String, prefix: String = "nocturne: ") { say(prefix + text) }
+    static func printError(_ text: String, prefix: String = "nocturne: ") { printMessage(prefix + text) }
 
-    static func say(_ text: String) { write(EventText.printable(text) + "\n") }
+    static func printMessage(_ text: String) { write(EventText.printable(text) + "\n") }
 
     /// Prints a line of results to standard output. Names of files and items may contain terminal control sequences,
     /// which are replaced.
-    static func show(_ text: String) { print(EventText.printable(text)) }
+    static func printResult(_ text: String) { print(EventText.printable(text)) }
 
     /// Prints a message from a process that must not block on its terminal.
-    static func sayWithoutWaiting(_ text: String) {
+    static func printUrgently(_ text: String) {
         UrgentOutput.write("nocturne: " + EventText.printable(text) + "\n")
     }
 

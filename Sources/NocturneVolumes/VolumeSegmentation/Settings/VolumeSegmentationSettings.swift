@@ -68,7 +68,7 @@ public struct CascadeLevel: Hashable, Sendable {
     /// The axes along which predictions of mirrored tiles are averaged; empty for none. Ascending. A batch's options
     /// may disable mirroring.
     public let mirroringAxes: [Int]
-    /// Whether the volume is cropped to the bounds of nonzero voxels of any channel first.
+    /// Whether the volume is first cropped to the bounds of the voxels that are nonzero in any channel.
     public let cropToNonzero: Bool
     /// For the image channels before the networks, for the logits after them, and for a previous level's labels.
     public let imageResampling: ResamplingSettings
