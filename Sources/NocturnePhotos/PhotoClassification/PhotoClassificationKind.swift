@@ -63,7 +63,7 @@ package struct PhotoClassificationArguments: RecipeArguments {
 
     @Option(
         help: ArgumentHelp(
-            "CSV file with details of the people on photos: image, age_approx, sex, anatom_site_general.",
+            "CSV file with metadata of the people in photos: image, age_approx, sex, anatom_site_general.",
             valueName: "file"
         )
     )
