@@ -36,7 +36,7 @@ void each_integer(const Samples &samples, const Layout &layout, const cdcmtk_rec
     }
 }
 
-bool agree(const Layout &layout, const cdcmtk_pixel_layout &asked, bool real) {
+bool matches(const Layout &layout, const cdcmtk_pixel_layout &asked, bool real) {
     const bool sizes = layout.rows == static_cast<uint64_t>(asked.rows)
         && layout.columns == static_cast<uint64_t>(asked.columns);
     return sizes
@@ -92,18 +92,18 @@ extern "C" cdicom_code cdcmtk_decoder_read_frame(cdcmtk_decoder *decoder, uint32
     return cdicom::guarded(error, [=]() -> cdicom_code {
         const Layout &layout = decoder->layout;
         const bool real = decoder->object.pixels.kind != PixelElement::cells;
-        if (!agree(layout, *asked, real)) {
+        if (!matches(layout, *asked, real)) {
             return fail(error, CDICOM_UNSUPPORTED_PIXELS,
                         "rows, columns or bits are not those of the scan: did the file change?");
         }
         if (layout.samples != 1) {
-            return fail(error, CDICOM_UNSUPPORTED_PIXELS, "colour is no volume");
+            return fail(error, CDICOM_UNSUPPORTED_PIXELS, "colour images are not volumes");
         }
         const cdcmtk_rectangle whole = {0, 0, asked->columns, asked->rows};
         const cdcmtk_rectangle area = part ? *part : whole;
         if (area.x < 0 || area.y < 0 || area.width < 1 || area.height < 1 || area.width > asked->columns - area.x
             || area.height > asked->rows - area.y || count != static_cast<size_t>(area.width) * area.height) {
-            return fail(error, CDICOM_UNSUPPORTED_PIXELS, "a part that does not lie in the frame");
+            return fail(error, CDICOM_UNSUPPORTED_PIXELS, "a part outside the frame");
         }
         Table table;
         const cdicom::Node *given = with_table ? decoder->object.set.item(cdicom::tag::ModalityLUTSequence) : nullptr;

@@ -16,11 +16,11 @@ using cdicom::PixelElement;
 using cdicom::Value;
 
 /// The maximum number of sequence items that are kept, over all levels.
-const size_t most_items = size_t(1) << 20;
+const size_t maximum_items = size_t(1) << 20;
 /// Longer values, in bytes, are omitted.
-const Uint32 longest_value = 1u << 22;
+const Uint32 maximum_value_bytes = 1u << 22;
 /// Number of sequence levels that are kept; all values that are read are in the first few.
-const int deepest = 8;
+const int maximum_depth = 8;
 
 void put(Value &value, const char *vr, const void *bytes, size_t count) {
     std::memcpy(value.vr, vr, 2);
@@ -48,7 +48,7 @@ void collect_element(DcmElement &element, uint32_t tag, const char *kept, Node &
     Value value;
     Uint16 *words = nullptr;
     Uint8 *bytes = nullptr;
-    if (element.getLengthField() > longest_value) return;
+    if (element.getLengthField() > maximum_value_bytes) return;
     if (element.ident() == EVR_OW || element.ident() == EVR_lt) {
         if (element.getUint16Array(words).bad() || !words) return;
         put(value, "OW", words, element.getLength() / 2 * 2);
@@ -64,7 +64,7 @@ void collect_element(DcmElement &element, uint32_t tag, const char *kept, Node &
 }
 
 void collect(DcmItem &item, Node &node, size_t &budget, int depth) {
-    if (depth > deepest) return;
+    if (depth > maximum_depth) return;
     DcmObject *next = nullptr;
     while ((next = item.nextInContainer(next)) != nullptr) {
         DcmElement *element = dynamic_cast<DcmElement *>(next);
@@ -161,7 +161,7 @@ cdicom_code cdcmtk::read_object_with_dcmtk(const char *path, bool with_pixels, O
     if (loaded != CDICOM_OK) return loaded;
     DcmDataset *set = file.getDataset();
     if (!set || set->card() == 0) return fail(error, CDICOM_NOT_READABLE, "no data set");
-    size_t budget = most_items;
+    size_t budget = maximum_items;
     collect(*set, object.set, budget, 0);
     if (file.getMetaInfo()) collect(*file.getMetaInfo(), object.meta, budget, 0);
     // The syntax stated in the file, or else the one that DCMTK's parser detected from the first elements.

@@ -17,14 +17,14 @@ cdicom_code check(const cdcmtk::Codestream &facts, const Layout &layout, size_t 
     if (facts.components != layout.samples || facts.rows != layout.rows || facts.columns != layout.columns) {
         return fail(error, CDICOM_DECODER_FAILED,
                     "the compressed stream holds " + std::to_string(facts.columns) + " × " + std::to_string(facts.rows)
-                        + " pixels of " + std::to_string(facts.components) + " component(s), the header says "
+                        + " pixels of " + std::to_string(facts.components) + " component(s), the header states "
                         + std::to_string(layout.columns) + " × " + std::to_string(layout.rows) + " of "
                         + std::to_string(layout.samples));
     }
     if (facts.precision > layout.allocated || facts.precision < 1 || facts.precision > 16) {
         return fail(error, CDICOM_DECODER_FAILED,
                     "the compressed stream has " + std::to_string(facts.precision)
-                        + " bits a pixel, the header allocates " + std::to_string(layout.allocated));
+                        + " bits per pixel, the header states " + std::to_string(layout.allocated));
     }
     // No memory is allocated for an image that the stream cannot contain: a block of 8 × 8 needs at least one bit, and
     // in JPEG-LS each row does.
@@ -69,14 +69,14 @@ cdicom_code decode_alone(const std::vector<uint8_t> &stream, const Layout &layou
 
     Uint32 fragment = 0;
     OFString colours;
-    const cdcmtk::DamageWarning warning;
+    const cdcmtk::DamageWarningScope warning;
     condition = data.getUncompressedFrame(&set, 0, fragment, target, static_cast<Uint32>(bytes), colours);
     if (condition.bad()) {
         // DCMTK returns this code for a fragment after the last one.
         const bool ended = condition == EC_IllegalCall;
         fail(error, CDICOM_DECODER_FAILED, condition);
         if (ended && error) {
-            cdicom::copy_text(error->text, sizeof error->text, "the compressed stream ends before the picture does");
+            cdicom::copy_text(error->text, sizeof error->text, "the compressed stream is truncated");
         }
         return CDICOM_DECODER_FAILED;
     }

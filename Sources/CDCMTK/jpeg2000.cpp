@@ -173,7 +173,7 @@ cdicom_code cdcmtk::decode_jpeg2000(const std::vector<uint8_t> &stream, const La
         return fail(error, CDICOM_DECODER_FAILED,
                     "the JPEG 2000 stream holds " + std::to_string(image.x1 - image.x0) + " × "
                         + std::to_string(image.y1 - image.y0) + " pixels of " + std::to_string(image.numcomps)
-                        + " component(s), the header says " + std::to_string(layout.columns) + " × "
+                        + " component(s), the header states " + std::to_string(layout.columns) + " × "
                         + std::to_string(layout.rows) + " of " + std::to_string(layout.samples));
     }
     fault = decoder.decode();

@@ -23,7 +23,7 @@ cdicom_code prepare(cdicom_error *error) {
     });
     if (!dcmDataDict.isDictionaryLoaded()) {
         return fail(error, CDICOM_NO_DICTIONARY,
-                    "DCMTK finds no data dictionary (install its dicom.dic or point DCMDICTPATH to it)");
+                    "DCMTK did not find its data dictionary (install its dicom.dic or point DCMDICTPATH to it)");
     }
     return CDICOM_OK;
 }

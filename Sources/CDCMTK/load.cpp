@@ -17,9 +17,9 @@ const offile_off_t inflated_allowance = offile_off_t(1) << 28;
 ///
 /// The stack itself is measured, at every read. A scan of the file before parsing could be misled by a hostile file,
 /// and would not detect the levels inside a deflated data set.
-class GuardedStream : public DcmInputFileStream {
+class LimitedStream : public DcmInputFileStream {
   public:
-    explicit GuardedStream(const char *path) : DcmInputFileStream(OFFilename(path)), start_(here()) {}
+    explicit LimitedStream(const char *path) : DcmInputFileStream(OFFilename(path)), start_(here()) {}
 
     OFBool good() const override { return !stopped() && DcmInputFileStream::good(); }
 
@@ -74,7 +74,7 @@ cdicom_code cdcmtk::load(const char *path, DcmFileFormat &file, const DcmTagKey 
     if (stat(path, &facts) != 0) return fail(error, CDICOM_NOT_OPENED, std::string(std::strerror(errno)));
     if (!S_ISREG(facts.st_mode)) return fail(error, CDICOM_NOT_OPENED, "not a regular file");
     if (size) *size = facts.st_size;
-    GuardedStream stream(path);
+    LimitedStream stream(path);
     if (!stream.good()) return fail(error, CDICOM_NOT_OPENED, stream.status());
     file.transferInit();
     const OFCondition condition =
@@ -83,11 +83,11 @@ cdicom_code cdcmtk::load(const char *path, DcmFileFormat &file, const DcmTagKey 
     file.transferEnd();
     if (stream.too_deep()) {
         return fail(error, CDICOM_NESTED_TOO_DEEP,
-                    "sequences are nested hundreds of levels deep, which no real object does");
+                    "sequences are nested hundreds of levels deep, more than in any real object");
     }
     if (stream.too_large()) {
         return fail(error, CDICOM_NOT_READABLE,
-                    "the deflated data set swells beyond 256 MiB, which no single slice does");
+                    "the deflated data set exceeds 256 MiB, more than any single slice");
     }
     return condition.good() ? CDICOM_OK : fail(error, CDICOM_NOT_READABLE, condition);
 }

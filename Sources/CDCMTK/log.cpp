@@ -10,7 +10,7 @@ namespace {
 thread_local std::string *kept_warning = nullptr;
 
 /// Whether a warning indicates that the decoded image differs from the original.
-bool means_damage(const std::string &warning) {
+bool indicates_damage(const std::string &warning) {
     const std::string beginning = "Corrupt JPEG data: ";
     if (warning.compare(0, beginning.size(), beginning) != 0) return false;
     // Some writers add a few bytes of padding there; more indicates that the decoder has lost synchronization.
@@ -30,7 +30,7 @@ class WarningAppender : public dcmtk::log4cplus::Appender {
     void append(const dcmtk::log4cplus::spi::InternalLoggingEvent &event) override {
         if (!kept_warning || !kept_warning->empty()) return;
         const std::string warning(event.getMessage().c_str());
-        if (means_damage(warning)) *kept_warning = warning;
+        if (indicates_damage(warning)) *kept_warning = warning;
     }
 };
 
@@ -43,6 +43,6 @@ void cdcmtk::silence_log() {
     root.addAppender(dcmtk::log4cplus::SharedAppenderPtr(new WarningAppender));
 }
 
-cdcmtk::DamageWarning::DamageWarning() { kept_warning = &text; }
+cdcmtk::DamageWarningScope::DamageWarningScope() { kept_warning = &text; }
 
-cdcmtk::DamageWarning::~DamageWarning() { kept_warning = nullptr; }
+cdcmtk::DamageWarningScope::~DamageWarningScope() { kept_warning = nullptr; }

@@ -53,14 +53,14 @@ DcmItem *cdcmtk::first_item(DcmItem &item, const DcmTagKey &sequence) {
 }
 
 void cdcmtk::put(DcmItem &item, const DcmTagKey &tag, const std::string &text) {
-    must(item.putAndInsertOFStringArray(tag, OFString(text.data(), text.size())));
+    require(item.putAndInsertOFStringArray(tag, OFString(text.data(), text.size())));
 }
 
-void cdcmtk::put(DcmItem &item, const DcmTagKey &tag, Uint16 value) { must(item.putAndInsertUint16(tag, value)); }
+void cdcmtk::put(DcmItem &item, const DcmTagKey &tag, Uint16 value) { require(item.putAndInsertUint16(tag, value)); }
 
 DcmItem &cdcmtk::add_item(DcmItem &item, const DcmTagKey &sequence) {
     DcmItem *made = nullptr;
-    must(item.findOrCreateSequenceItem(sequence, made, -2));
+    require(item.findOrCreateSequenceItem(sequence, made, -2));
     return *made;
 }
 
@@ -130,10 +130,10 @@ std::string series_number(DcmItem &set, bool is_segmentation) {
 void cdcmtk::copy_modules(DcmDataset &source, cdcmtk_object &object) {
     DcmDataset &set = object.set();
     for (const DcmTagKey &tag : copied) {
-        if (source.tagExists(tag)) must(source.findAndInsertCopyOfElement(tag, &set));
+        if (source.tagExists(tag)) require(source.findAndInsertCopyOfElement(tag, &set));
     }
     for (const DcmTagKey &tag : present) {
-        if (!set.tagExists(tag)) must(set.insertEmptyElement(tag));
+        if (!set.tagExists(tag)) require(set.insertEmptyElement(tag));
     }
     if (text_in(set, DCM_FrameOfReferenceUID).empty()) put(set, DCM_FrameOfReferenceUID, object.fallback_frame_uid);
     object.frame_uid = text_in(set, DCM_FrameOfReferenceUID);

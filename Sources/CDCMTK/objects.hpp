@@ -55,7 +55,7 @@ void for_each_item(DcmItem &item, const DcmTagKey &tag, Body body) {
 struct ConditionError {
     OFCondition condition;
 };
-inline void must(const OFCondition &condition) {
+inline void require(const OFCondition &condition) {
     if (condition.bad()) throw ConditionError{condition};
 }
 

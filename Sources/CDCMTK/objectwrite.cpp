@@ -7,7 +7,7 @@
 
 namespace {
 
-using cdcmtk::must;
+using cdcmtk::require;
 using cdcmtk::put;
 using cdcmtk::refuse;
 
@@ -90,7 +90,7 @@ extern "C" int cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_
         put(set, DCM_ImageType, "DERIVED\\PRIMARY");
         put(set, DCM_ContentLabel, "SEGMENTATION");
         put(set, DCM_ContentDescription, plan->description);
-        must(set.insertEmptyElement(DCM_ContentCreatorName));
+        require(set.insertEmptyElement(DCM_ContentCreatorName));
         put(set, DCM_SegmentationType, "BINARY");
         put(set, DCM_SegmentsOverlap, "NO");
         put(set, DCM_BurnedInAnnotation, "NO");
@@ -114,8 +114,8 @@ extern "C" int cdcmtk_segmentation_begin(const cdcmtk_object_plan *plan, cdcmtk_
         for (const auto &dimension : dimensions) {
             DcmItem &item = cdcmtk::add_item(set, DCM_DimensionIndexSequence);
             put(item, DCM_DimensionOrganizationUID, made->dimension_uid);
-            must(item.putAndInsertTagKey(DCM_DimensionIndexPointer, dimension.index));
-            must(item.putAndInsertTagKey(DCM_FunctionalGroupPointer, dimension.group));
+            require(item.putAndInsertTagKey(DCM_DimensionIndexPointer, dimension.index));
+            require(item.putAndInsertTagKey(DCM_FunctionalGroupPointer, dimension.group));
             put(item, DCM_DimensionDescriptionLabel, dimension.label);
         }
         put_measures(cdcmtk::add_item(set, DCM_SharedFunctionalGroupsSequence), *plan);
@@ -134,7 +134,7 @@ extern "C" int cdcmtk_structure_begin(const cdcmtk_object_plan *plan, cdcmtk_obj
         DcmDataset &set = made->set();
         put(set, DCM_SOPClassUID, UID_RTStructureSetStorage);
         put(set, DCM_Modality, "RTSTRUCT");
-        must(set.insertEmptyElement(DCM_OperatorsName));
+        require(set.insertEmptyElement(DCM_OperatorsName));
         put(set, DCM_StructureSetLabel, "SEGMENTATION");
         put(set, DCM_StructureSetDescription, plan->description);
         put(set, DCM_ApprovalStatus, "UNAPPROVED");
@@ -193,7 +193,8 @@ extern "C" int cdcmtk_object_add_source(cdcmtk_object *object, const char *path,
             }
             if (!(std::sqrt(off) <= object->tolerance)) {
                 return refuse(error, CDCMTK_GRID_DIFFERS,
-                              "the slice lies " + cdcmtk::decimal(std::sqrt(off)) + " mm off its place in the grid");
+                              "the slice lies " + cdcmtk::decimal(std::sqrt(off))
+                                  + " mm away from its position in the grid");
             }
         } else {
             source.position = joined(position, 3);

@@ -144,7 +144,7 @@ extern "C" cdicom_code cdcmtk_decoder_picture(cdcmtk_decoder *decoder, cdcmtk_pi
         if (!(layout.samples == 1 && (grey || palette)) && !(layout.samples == 3 && colour)) {
             return fail(error, CDICOM_UNSUPPORTED_PIXELS,
                         "PhotometricInterpretation (0028,0004) \"" + layout.photometric + "\" with "
-                            + std::to_string(layout.samples) + " sample(s) a pixel is not a picture that is read");
+                            + std::to_string(layout.samples) + " sample(s) per pixel is not supported");
         }
         const bool real = decoder->object.pixels.kind != cdicom::PixelElement::cells;
         if (real && !grey) return fail(error, CDICOM_UNSUPPORTED_PIXELS, "float pixels are grey only");

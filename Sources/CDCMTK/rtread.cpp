@@ -19,7 +19,7 @@ struct cdcmtk_structure {
     std::vector<Region> regions;
     std::vector<std::string> images;
     std::vector<double> points;
-    size_t most_numbers = 0, numbers_read = 0;
+    size_t maximum_numbers = 0, numbers_read = 0;
 };
 
 namespace {
@@ -76,11 +76,11 @@ void read_references(DcmDataset &set, cdcmtk_structure &made, cdcmtk_structure_f
 }
 
 /// Combines the three sequences that describe regions, by their numbers.
-bool read_regions(DcmDataset &set, cdcmtk_structure &made, size_t most_regions, size_t most_contours) {
+bool read_regions(DcmDataset &set, cdcmtk_structure &made, size_t maximum_regions, size_t maximum_contours) {
     std::map<int32_t, size_t> places;
     bool is_too_many = false;
     cdcmtk::for_each_item(set, DCM_StructureSetROISequence, [&](DcmItem &item) {
-        is_too_many = made.regions.size() >= most_regions;
+        is_too_many = made.regions.size() >= maximum_regions;
         if (is_too_many) return false;
         cdcmtk_structure::Region region;
         std::memset(&region.facts, 0, sizeof region.facts);
@@ -107,7 +107,7 @@ bool read_regions(DcmDataset &set, cdcmtk_structure &made, size_t most_regions, 
             }
         }
         cdcmtk::for_each_item(item, DCM_ContourSequence, [&](DcmItem &contour) {
-            is_too_many = contours >= most_contours;
+            is_too_many = contours >= maximum_contours;
             if (is_too_many) return false;
             contours += 1;
             region.contours.push_back(&contour);
@@ -134,9 +134,9 @@ bool read_regions(DcmDataset &set, cdcmtk_structure &made, size_t most_regions, 
 
 }  // namespace
 
-extern "C" int cdcmtk_structure_open(const char *path, size_t most_regions, size_t most_contours, size_t most_numbers,
-                                     cdcmtk_structure **structure, cdcmtk_structure_facts *facts,
-                                     cdicom_error *error) {
+extern "C" int cdcmtk_structure_open(const char *path, size_t maximum_regions, size_t maximum_contours,
+                                     size_t maximum_numbers, cdcmtk_structure **structure,
+                                     cdcmtk_structure_facts *facts, cdicom_error *error) {
     *structure = nullptr;
     return cdcmtk::guarded_object(error, [=]() -> int {
         cdicom_code code = cdcmtk::prepare(error);
@@ -146,15 +146,15 @@ extern "C" int cdcmtk_structure_open(const char *path, size_t most_regions, size
         if (code != CDICOM_OK) return code;
         DcmDataset &set = *made->file.getDataset();
         if (text_in(set, DCM_SOPClassUID) != UID_RTStructureSetStorage && text_in(set, DCM_Modality) != "RTSTRUCT") {
-            return refuse(error, CDCMTK_OTHER_OBJECT, "no structure set: SOPClassUID (0008,0016) says otherwise");
+            return refuse(error, CDCMTK_OTHER_OBJECT, "no structure set: SOPClassUID (0008,0016) is of another class");
         }
         std::memset(facts, 0, sizeof *facts);
         copy(set, DCM_StructureSetLabel, facts->label, sizeof facts->label);
         copy(set, DCM_StudyInstanceUID, facts->study_uid, sizeof facts->study_uid);
-        made->most_numbers = most_numbers;
+        made->maximum_numbers = maximum_numbers;
         read_references(set, *made, *facts, 1 << 20);
-        if (!read_regions(set, *made, most_regions, most_contours)) {
-            return refuse(error, CDCMTK_TOO_MANY, "more regions or contours than are read");
+        if (!read_regions(set, *made, maximum_regions, maximum_contours)) {
+            return refuse(error, CDCMTK_TOO_MANY, "more regions or contours than supported");
         }
         facts->regions = made->regions.size();
         *structure = made.release();
@@ -209,14 +209,14 @@ extern "C" int cdcmtk_structure_contour(cdcmtk_structure *structure, size_t regi
             text = reinterpret_cast<const char *>(bytes);
         }
         if (!text) return CDICOM_OK;
-        const size_t left = structure->most_numbers - structure->numbers_read;
+        const size_t left = structure->maximum_numbers - structure->numbers_read;
         // Each number has at least a digit and a separator.
         if (length / 2 > left + 1 && length / 17 > left) {
-            return refuse(error, CDCMTK_TOO_MANY, "more coordinates than are read");
+            return refuse(error, CDCMTK_TOO_MANY, "more coordinates than supported");
         }
         if (!parse_numbers(text, length, left, structure->points)) {
             return refuse(error, structure->points.size() >= left ? CDCMTK_TOO_MANY : CDICOM_NOT_READABLE,
-                          "ContourData (3006,0050) is not a list of numbers, or longer than is read");
+                          "ContourData (3006,0050) is not a list of numbers, or too long");
         }
         structure->numbers_read += structure->points.size();
         facts->points = structure->points.data();

@@ -44,8 +44,8 @@ extern "C" int cdcmtk_structure_add_region(cdcmtk_object *object, const char *na
         DcmItem &observation = cdcmtk::add_item(set, DCM_RTROIObservationsSequence);
         put(observation, DCM_ObservationNumber, number);
         put(observation, DCM_ReferencedROINumber, number);
-        cdcmtk::must(observation.insertEmptyElement(DCM_RTROIInterpretedType));
-        cdcmtk::must(observation.insertEmptyElement(DCM_ROIInterpreter));
+        cdcmtk::require(observation.insertEmptyElement(DCM_RTROIInterpretedType));
+        cdcmtk::require(observation.insertEmptyElement(DCM_ROIInterpreter));
         if (code[0] && code[1] && code[2]) {
             cdcmtk::put_code(observation, DCM_RTROIIdentificationCodeSequence, code[0], code[1], code[2]);
         }
@@ -58,7 +58,7 @@ extern "C" int cdcmtk_structure_add_contour(cdcmtk_object *object, uint32_t slic
                                             cdicom_error *error) {
     return cdcmtk::built(error, [=]() -> int {
         if (!object->region || slice >= object->sources.size() || count < 3) {
-            return refuse(error, CDICOM_INTERNAL, "a contour of no region, slice or area");
+            return refuse(error, CDICOM_INTERNAL, "a contour without region, slice or area");
         }
         std::string text;
         for (size_t index = 0; index < 3 * count; index += 1) {

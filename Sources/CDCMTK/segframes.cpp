@@ -29,7 +29,7 @@ int assign_fragments(cdcmtk_segmentation &segmentation, cdicom_error *error) {
         segmentation.fragments = {1, count};
         return CDICOM_OK;
     }
-    const char *const fault = "the compressed fragments cannot be told apart by frames";
+    const char *const fault = "the compressed fragments cannot be assigned to frames";
     if (count < frames + 1) return refuse(error, CDICOM_WRONG_PIXEL_LENGTH, fault);
     DcmPixelItem &table = *segmentation.items[0];
     Uint8 *bytes = nullptr;
@@ -126,13 +126,13 @@ int read_by_dcmtk(cdcmtk_segmentation &segmentation, size_t frame, const std::ve
         || header.rows != static_cast<unsigned long>(facts.rows)
         || header.columns != static_cast<unsigned long>(facts.columns)
         || header.precision > static_cast<unsigned>(facts.bits_allocated) || facts.bits_allocated == 1) {
-        return refuse(error, CDICOM_DECODER_FAILED, "the compressed frame is not of the size the header says");
+        return refuse(error, CDICOM_DECODER_FAILED, "the compressed frame does not have the size stated in the header");
     }
     const size_t bytes = pixels_in_frame(segmentation) * (facts.bits_allocated / 8);
     cells.assign(bytes / 4 + 1, 0);
     Uint32 fragment = static_cast<Uint32>(segmentation.fragments[frame]);
     OFString colours;
-    const cdcmtk::DamageWarning warning;
+    const cdcmtk::DamageWarningScope warning;
     const OFCondition condition = segmentation.pixels->getUncompressedFrame(
         segmentation.file.getDataset(), static_cast<Uint32>(frame), fragment, cells.data(),
         static_cast<Uint32>((bytes + 1) & ~size_t(1)), colours, &segmentation.cache);
@@ -218,7 +218,7 @@ int cdcmtk::find_frames(cdcmtk_segmentation &segmentation, cdicom_error *error) 
         for (unsigned long index = 0; index < sequence->card(); index += 1) {
             object = sequence->nextInContainer(object);
             DcmPixelItem *item = dynamic_cast<DcmPixelItem *>(object);
-            if (!item) return refuse(error, CDICOM_DECODER_FAILED, "a fragment is no fragment");
+            if (!item) return refuse(error, CDICOM_DECODER_FAILED, "an item of the pixel data is not a fragment");
             segmentation.items.push_back(item);
         }
         return assign_fragments(segmentation, error);

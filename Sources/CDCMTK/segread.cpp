@@ -35,7 +35,8 @@ void fill_geometry(DcmItem &groups, cdcmtk_segmentation_frame &frame) {
     }
 }
 
-int fill_facts(cdcmtk_segmentation &made, size_t most_frames, cdcmtk_segmentation_facts &facts, cdicom_error *error) {
+int fill_facts(cdcmtk_segmentation &made, size_t maximum_frames, cdcmtk_segmentation_facts &facts,
+               cdicom_error *error) {
     DcmDataset &set = *made.file.getDataset();
     std::memset(&facts, 0, sizeof facts);
     const std::string kind = text_in(set, DCM_SegmentationType);
@@ -72,8 +73,8 @@ int fill_facts(cdcmtk_segmentation &made, size_t most_frames, cdcmtk_segmentatio
     if (set.findAndGetSint32(DCM_NumberOfFrames, stated).bad() || stated < 1) {
         return refuse(error, CDCMTK_MISSING_ELEMENT, "NumberOfFrames (0028,0008) is missing or not positive");
     }
-    if (uint64_t(stated) > most_frames) {
-        return refuse(error, CDCMTK_TOO_MANY, std::to_string(stated) + " frames, more than are read");
+    if (uint64_t(stated) > maximum_frames) {
+        return refuse(error, CDCMTK_TOO_MANY, std::to_string(stated) + " frames, more than supported");
     }
     facts.frames = size_t(stated);
     return CDICOM_OK;
@@ -94,8 +95,8 @@ int fill_frames(cdcmtk_segmentation &made, const cdcmtk_segmentation_facts &fact
     });
     if (made.frames.size() != facts.frames) {
         return refuse(error, CDCMTK_MISSING_ELEMENT,
-                      "PerFrameFunctionalGroupsSequence (5200,9230) tells of " + std::to_string(made.frames.size())
-                          + " frames, NumberOfFrames (0028,0008) of " + std::to_string(facts.frames));
+                      "PerFrameFunctionalGroupsSequence (5200,9230) has " + std::to_string(made.frames.size())
+                          + " frames, NumberOfFrames (0028,0008) is " + std::to_string(facts.frames));
     }
     return CDICOM_OK;
 }
@@ -110,7 +111,7 @@ void fill_code(DcmItem &item, const DcmTagKey &sequence, cdcmtk_coded_text &code
 
 }  // namespace
 
-extern "C" int cdcmtk_segmentation_open(const char *path, size_t most_frames, size_t most_segments,
+extern "C" int cdcmtk_segmentation_open(const char *path, size_t maximum_frames, size_t maximum_segments,
                                         cdcmtk_segmentation **segmentation, cdcmtk_segmentation_facts *facts,
                                         cdicom_error *error) {
     *segmentation = nullptr;
@@ -120,16 +121,16 @@ extern "C" int cdcmtk_segmentation_open(const char *path, size_t most_frames, si
         std::unique_ptr<cdcmtk_segmentation> made(new cdcmtk_segmentation);
         code = cdcmtk::load(path, made->file, nullptr, nullptr, error);
         if (code != CDICOM_OK) return code;
-        int result = fill_facts(*made, most_frames, *facts, error);
+        int result = fill_facts(*made, maximum_frames, *facts, error);
         if (result == CDICOM_OK) result = fill_frames(*made, *facts, error);
         if (result != CDICOM_OK) return result;
         bool is_too_many = false;
         cdcmtk::for_each_item(*made->file.getDataset(), DCM_SegmentSequence, [&](DcmItem &item) {
-            is_too_many = made->segments.size() >= most_segments;
+            is_too_many = made->segments.size() >= maximum_segments;
             if (!is_too_many) made->segments.push_back(&item);
             return !is_too_many;
         });
-        if (is_too_many) return refuse(error, CDCMTK_TOO_MANY, "more segments than are read");
+        if (is_too_many) return refuse(error, CDCMTK_TOO_MANY, "more segments than supported");
         facts->segments = made->segments.size();
         made->facts = *facts;
         result = cdcmtk::find_frames(*made, error);

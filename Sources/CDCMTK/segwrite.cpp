@@ -1,6 +1,6 @@
 #include "objects.hpp"
 
-using cdcmtk::must;
+using cdcmtk::require;
 using cdcmtk::put;
 using cdcmtk::refuse;
 
@@ -18,7 +18,7 @@ extern "C" int cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcm
                          segment->category[2]);
         cdcmtk::put_code(item, DCM_SegmentedPropertyTypeCodeSequence, segment->type[0], segment->type[1],
                          segment->type[2]);
-        must(item.putAndInsertUint16Array(DCM_RecommendedDisplayCIELabValue, segment->lab, 3));
+        require(item.putAndInsertUint16Array(DCM_RecommendedDisplayCIELabValue, segment->lab, 3));
         return CDICOM_OK;
     });
 }
@@ -27,15 +27,15 @@ extern "C" int cdcmtk_segmentation_add_frame(cdcmtk_object *object, uint32_t seg
                                              cdicom_error *error) {
     return cdcmtk::built(error, [=]() -> int {
         if (segment == 0 || segment > object->segments || slice >= object->sources.size()) {
-            return refuse(error, CDICOM_INTERNAL, "a frame of no segment or slice");
+            return refuse(error, CDICOM_INTERNAL, "a frame without segment or slice");
         }
         const ObjectSource &source = object->sources[slice];
         DcmItem &groups = cdcmtk::add_item(object->set(), DCM_PerFrameFunctionalGroupsSequence);
         const Uint32 indices[2] = {segment, slice + 1};
         DcmItem &content = cdcmtk::add_item(groups, DCM_FrameContentSequence);
         std::unique_ptr<DcmUnsignedLong> values(new DcmUnsignedLong(DCM_DimensionIndexValues));
-        must(values->putUint32Array(indices, 2));
-        must(content.insert(values.get(), OFTrue));
+        require(values->putUint32Array(indices, 2));
+        require(content.insert(values.get(), OFTrue));
         values.release();
         put(cdcmtk::add_item(groups, DCM_PlanePositionSequence), DCM_ImagePositionPatient, source.position);
         put(cdcmtk::add_item(groups, DCM_SegmentIdentificationSequence), DCM_ReferencedSegmentNumber,
@@ -68,9 +68,9 @@ extern "C" int cdcmtk_segmentation_pixels(cdcmtk_object *object, uint8_t **bytes
         std::unique_ptr<DcmPixelData> data(new DcmPixelData(DCM_PixelData));
         data->setVR(EVR_OB);
         Uint8 *place = nullptr;
-        must(data->createUint8Array(static_cast<Uint32>(length), place));
+        require(data->createUint8Array(static_cast<Uint32>(length), place));
         std::fill(place, place + length, Uint8(0));
-        must(object->set().insert(data.get(), OFTrue));
+        require(object->set().insert(data.get(), OFTrue));
         data.release();
         object->has_pixels = true;
         *bytes = place;

@@ -42,13 +42,13 @@ void silence_log();
 
 /// Stores, during its lifetime, the first warning of this thread's JPEG decoder that indicates damage: DCMTK itself
 /// returns such an image without an error.
-struct DamageWarning {
+struct DamageWarningScope {
     std::string text;
 
-    DamageWarning();
-    ~DamageWarning();
-    DamageWarning(const DamageWarning &) = delete;
-    DamageWarning &operator=(const DamageWarning &) = delete;
+    DamageWarningScope();
+    ~DamageWarningScope();
+    DamageWarningScope(const DamageWarningScope &) = delete;
+    DamageWarningScope &operator=(const DamageWarningScope &) = delete;
 };
 
 }  // namespace cdcmtk

@@ -53,17 +53,17 @@ cdicom_code find_starts(Object &object, size_t frames, std::vector<std::string> 
     const std::string table =
         object.pixels.offsets.empty() ? "there is no offset table; " : "the offset table is wrong; ";
     if (starts.empty() && count == frames) {
-        if (!object.pixels.offsets.empty()) note_once(notes, table + "each fragment was taken for a frame");
+        if (!object.pixels.offsets.empty()) note_once(notes, table + "each fragment was treated as a frame");
         for (size_t index = 0; index < count; index += 1) starts.push_back(index);
     } else if (starts.empty()) {
         starts = by_stream_starts(object);
         if (starts.size() != frames) {
             return cdicom::fail(error, CDICOM_WRONG_PIXEL_LENGTH,
-                                std::to_string(count) + " fragments without a usable offset table cannot be told apart "
-                                    + "into " + std::to_string(frames) + " frames: " + std::to_string(starts.size())
-                                    + " of them begin a stream");
+                                std::to_string(count) + " fragments without a usable offset table cannot be "
+                                    + "assigned to " + std::to_string(frames) + " frames: "
+                                    + std::to_string(starts.size()) + " of them begin a stream");
         }
-        note_once(notes, table + "frames were found by the beginnings of their streams");
+        note_once(notes, table + "frames were found by the starts of their streams");
     }
     object.pixels.starts = std::move(starts);
     return CDICOM_OK;

@@ -59,7 +59,7 @@ void take_values(const Node &groups, cdicom_frame &frame) {
 }
 
 /// The index of a frame among the others.
-void take_content(const Node &content, cdicom_frame &frame) {
+void read_content(const Node &content, cdicom_frame &frame) {
     const auto note = [&frame](bool is_found, uint32_t bit) {
         if (is_found) frame.present |= bit;
     };
@@ -81,30 +81,30 @@ void take_content(const Node &content, cdicom_frame &frame) {
 }
 
 /// Copies the values stated in `groups`, the shared ones or a frame's own. Later calls override earlier ones.
-void take_groups(const Node &groups, cdicom_frame &frame) {
+void read_groups(const Node &groups, cdicom_frame &frame) {
     take_geometry(groups, frame);
     take_values(groups, frame);
-    if (const Node *content = groups.item(tag::FrameContentSequence)) take_content(*content, frame);
+    if (const Node *content = groups.item(tag::FrameContentSequence)) read_content(*content, frame);
 }
 
 }  // namespace
 
-cdicom_code cdicom::take_frames(const Node &set, cdicom_frame **frames, size_t *count, cdicom_error *error) {
+cdicom_code cdicom::copy_frames(const Node &set, cdicom_frame **frames, size_t *count, cdicom_error *error) {
     cdicom_frame shared;
     std::memset(&shared, 0, sizeof shared);
-    if (const Node *groups = set.item(tag::SharedFunctionalGroupsSequence)) take_groups(*groups, shared);
+    if (const Node *groups = set.item(tag::SharedFunctionalGroupsSequence)) read_groups(*groups, shared);
     const auto own = set.sequences.find(tag::PerFrameFunctionalGroupsSequence);
     const size_t found = own == set.sequences.end() ? 0 : own->second.size();
     if (found == 0) return CDICOM_OK;
-    if (found > most_items) {
+    if (found > maximum_items) {
         return fail(error, CDICOM_NOT_READABLE,
-                    "PerFrameFunctionalGroupsSequence (5200,9230) has more items than are read");
+                    "PerFrameFunctionalGroupsSequence (5200,9230) has more items than supported");
     }
     cdicom_frame *made = static_cast<cdicom_frame *>(std::calloc(found, sizeof(cdicom_frame)));
     if (!made) return fail(error, CDICOM_NO_MEMORY, "no memory");
     for (size_t index = 0; index < found; index += 1) {
         made[index] = shared;
-        take_groups(own->second[index], made[index]);
+        read_groups(own->second[index], made[index]);
     }
     *frames = made;
     *count = found;

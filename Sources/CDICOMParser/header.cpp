@@ -147,6 +147,6 @@ extern "C" cdicom_code cdicom_read_object(const char *path, cdicom_header *heade
         header->file_size = object.file_size;
         if (code != CDICOM_OK) return code;
         cdicom::fill_header(object, *header);
-        return frames && count ? cdicom::take_frames(object.set, frames, count, error) : CDICOM_OK;
+        return frames && count ? cdicom::copy_frames(object.set, frames, count, error) : CDICOM_OK;
     });
 }

@@ -10,7 +10,7 @@ namespace {
 const uint64_t inflated_allowance = uint64_t(1) << 28;
 
 /// The read-ahead for elements, and the number of bytes requested from the stream at a time.
-const uint64_t ahead = 65536;
+const uint64_t read_ahead = 65536;
 
 }  // namespace
 
@@ -122,7 +122,7 @@ void InflatedBytes::inflate(uint64_t end) {
     while (!ended_ && bytes_.size() < end) {
         const size_t filled = bytes_.size();
         // In steps, so that a stated length alone allocates no memory.
-        const size_t step = static_cast<size_t>(std::min<uint64_t>(end - filled, ahead));
+        const size_t step = static_cast<size_t>(std::min<uint64_t>(end - filled, read_ahead));
         bytes_.resize(filled + step);
         const size_t taken = stream_->read(bytes_.data() + filled, step);
         bytes_.resize(filled + taken);
@@ -133,7 +133,9 @@ void InflatedBytes::inflate(uint64_t end) {
 bool InflatedBytes::has(uint64_t at, uint64_t count) {
     if (at > UINT64_MAX - 1 - count) return false;
     // Reads ahead, because elements are small.
-    if (bytes_.size() < at + count) inflate(at + count <= inflated_allowance - ahead ? at + count + ahead : at + count);
+    if (bytes_.size() < at + count) {
+        inflate(at + count <= inflated_allowance - read_ahead ? at + count + read_ahead : at + count);
+    }
     return bytes_.size() >= at + count;
 }
 
@@ -143,7 +145,7 @@ bool InflatedBytes::copy(uint64_t at, size_t count, void *target) {
     return true;
 }
 
-bool InflatedBytes::is_cut() {
+bool InflatedBytes::is_truncated() {
     inflate(inflated_allowance);
     return ended_ && !stream_->is_complete();
 }

@@ -5,7 +5,7 @@
 namespace {
 
 /// More pixels than any slice has; limits the memory for one frame to a few GiB.
-const uint64_t largest_frame = 1u << 28;
+const uint64_t maximum_frame_pixels = 1u << 28;
 
 /// The numbers of a header as stated, with defaults for missing ones.
 struct StatedLayout {
@@ -36,7 +36,7 @@ bool read_sizes(const cdicom::Node &set, StatedLayout &stated) {
     set.integer(tag::PlanarConfiguration, stated.planar);
     return has_both && stated.rows > 0 && stated.columns > 0 && stated.rows <= 65535 && stated.columns <= 65535
         && stated.samples >= 1 && stated.samples <= 4 && stated.frames >= 1
-        && static_cast<uint64_t>(stated.rows * stated.columns) <= largest_frame;
+        && static_cast<uint64_t>(stated.rows * stated.columns) <= maximum_frame_pixels;
 }
 
 }  // namespace
@@ -46,17 +46,17 @@ cdicom_code cdicom::read_layout(const Object &object, Layout &layout, cdicom_err
     if (kind == PixelElement::none) {
         return fail(error, CDICOM_NO_PIXEL_DATA, "there is no element PixelData (7FE0,0010)");
     }
-    const bool is_real = kind == PixelElement::floats || kind == PixelElement::doubles;
+    const bool is_floating_point = kind == PixelElement::floats || kind == PixelElement::doubles;
     StatedLayout stated;
-    bool is_sane = read_sizes(object.set, stated);
-    if (is_real) {
+    bool is_valid = read_sizes(object.set, stated);
+    if (is_floating_point) {
         stated.allocated = stated.stored = kind == PixelElement::floats ? 32 : 64;
         stated.high = stated.stored - 1;
-        is_sane = is_sane && stated.samples == 1;
+        is_valid = is_valid && stated.samples == 1;
     } else {
-        is_sane = is_sane && read_bits(object.set, stated);
+        is_valid = is_valid && read_bits(object.set, stated);
     }
-    if (!is_sane) return fail(error, CDICOM_UNSUPPORTED_PIXELS, "rows, columns or bits are missing or out of range");
+    if (!is_valid) return fail(error, CDICOM_UNSUPPORTED_PIXELS, "rows, columns or bits are missing or out of range");
     layout.rows = static_cast<uint64_t>(stated.rows);
     layout.columns = static_cast<uint64_t>(stated.columns);
     layout.samples = static_cast<uint64_t>(stated.samples);

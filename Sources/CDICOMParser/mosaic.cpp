@@ -50,7 +50,7 @@ std::vector<double> csa_numbers(const std::string &bytes, const char *wanted) {
 }
 
 /// Sets the number of tiles, unless a valid one was already found.
-void take_count(double count, cdicom_header &header) {
+void set_tile_count(double count, cdicom_header &header) {
     if (header.mosaic_tiles == 0 && count >= 1 && count <= 65536 && count == std::floor(count)) {
         header.mosaic_tiles = static_cast<int32_t>(count);
     }
@@ -62,9 +62,11 @@ void cdicom::find_mosaic(const Node &set, cdicom_header &header) {
     if (set.text(tag::ImageType).find("MOSAIC") == std::string::npos) return;
     int64_t stated = 0;
     if (set.text(tag::PrivateCreator0019).compare(0, 7, "SIEMENS") == 0) {
-        if (set.integer(tag::SiemensNumberOfImagesInMosaic, stated)) take_count(static_cast<double>(stated), header);
+        if (set.integer(tag::SiemensNumberOfImagesInMosaic, stated)) {
+            set_tile_count(static_cast<double>(stated), header);
+        }
         if (const Value *times = set.find(tag::SiemensMosaicRefAcqTimes)) {
-            take_count(static_cast<double>(times->numbers().size()), header);
+            set_tile_count(static_cast<double>(times->numbers().size()), header);
         }
     }
     const struct {
@@ -79,9 +81,9 @@ void cdicom::find_mosaic(const Node &set, cdicom_header &header) {
         const Value *scanner = set.find(block.csa_header);
         if (!scanner) continue;
         const std::vector<double> count = csa_numbers(scanner->bytes, "NumberOfImagesInMosaic");
-        if (!count.empty()) take_count(count[0], header);
+        if (!count.empty()) set_tile_count(count[0], header);
         const std::vector<double> times = csa_numbers(scanner->bytes, "MosaicRefAcqTimes");
-        take_count(static_cast<double>(times.size()), header);
+        set_tile_count(static_cast<double>(times.size()), header);
         const std::vector<double> normal = csa_numbers(scanner->bytes, "SliceNormalVector");
         if (normal.size() == 3) {
             std::copy(normal.begin(), normal.end(), header.mosaic_normal);

@@ -6,7 +6,7 @@ namespace {
 
 using namespace cdicom;
 
-bool is_real(const PixelElement &pixels) {
+bool is_floating_point(const PixelElement &pixels) {
     return pixels.kind == PixelElement::floats || pixels.kind == PixelElement::doubles;
 }
 
@@ -38,10 +38,10 @@ cdicom_code check_length(Object &object, const Layout &layout, std::vector<std::
                         + std::to_string(all));
     }
     if (there < stated) {
-        note_once(notes, "the pixel data claims " + std::to_string(stated) + " bytes, the file ends after "
-                             + std::to_string(there) + ", which suffice");
+        note_once(notes, "the stated length of the pixel data is " + std::to_string(stated)
+                             + " bytes, the file ends after " + std::to_string(there) + ", which suffice");
     } else if (there > all + 1) {
-        note_once(notes, std::to_string(there - all) + " bytes behind the last pixel were skipped");
+        note_once(notes, std::to_string(there - all) + " bytes after the last pixel were skipped");
     }
     return CDICOM_OK;
 }
@@ -99,7 +99,7 @@ bool read_shared_colour(Object &object, const Layout &layout, uint64_t start, si
 }
 
 Samples::Kind kind_of_cells(const PixelElement &pixels, size_t cell) {
-    if (is_real(pixels)) return cell == 4 ? Samples::f32 : Samples::f64;
+    if (is_floating_point(pixels)) return cell == 4 ? Samples::f32 : Samples::f64;
     return cell == 1 ? Samples::u8 : cell == 2 ? Samples::u16 : Samples::u32;
 }
 
@@ -129,7 +129,8 @@ bool read_frame(Object &object, const Layout &layout, uint32_t frame, Samples &s
     const size_t bytes = static_cast<size_t>(bits_of_frame(object, layout) / 8);
     const uint64_t start = pixels.native.at + static_cast<uint64_t>(bytes) * frame;
     if (has_shared_colour(layout)) return read_shared_colour(object, layout, start, bytes, samples);
-    const size_t cell = is_real(pixels) ? (pixels.kind == PixelElement::floats ? 4 : 8) : layout.allocated / 8;
+    const size_t cell =
+        is_floating_point(pixels) ? (pixels.kind == PixelElement::floats ? 4 : 8) : layout.allocated / 8;
     if (!read_cells(object, start, bytes, cell, samples)) return false;
     if (layout.samples > 1 && layout.planar) {
         const size_t pixel_count = static_cast<size_t>(layout.pixels()), planes = static_cast<size_t>(layout.samples);

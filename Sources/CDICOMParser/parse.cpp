@@ -26,10 +26,10 @@ void find_fragments(Bytes &bytes, PixelElement &pixels) {
         has_ended = head.tag == tag::SequenceDelimitationItem;
         if (head.tag != tag::Item) break;
         const uint64_t there = std::min<uint64_t>(head.length, bytes.left(at));
-        const bool is_cut = there < head.length;
-        if (is_cut) pixels.notes.push_back("the last fragment of the pixel data is cut short");
+        const bool is_truncated = there < head.length;
+        if (is_truncated) pixels.notes.push_back("the last fragment of the pixel data is truncated");
         if (is_first) {
-            std::vector<uint8_t> table(static_cast<size_t>(std::min<uint64_t>(there, most_kept)));
+            std::vector<uint8_t> table(static_cast<size_t>(std::min<uint64_t>(there, maximum_kept_bytes)));
             if (bytes.copy(at, table.size(), table.data()) && pixels.offsets.empty()) {
                 for (size_t entry = 0; entry + 4 <= table.size(); entry += 4) {
                     pixels.offsets.push_back(little_endian(&table[entry]));
@@ -40,7 +40,7 @@ void find_fragments(Bytes &bytes, PixelElement &pixels) {
         }
         is_first = false;
         at += there;
-        if (is_cut) return;
+        if (is_truncated) return;
     }
     if (!has_ended) pixels.notes.push_back("the pixel data does not end where it should: its end marker is missing");
 }
@@ -53,7 +53,7 @@ cdicom_code report(Walk::Outcome outcome, cdicom_error *error) {
             return fail(error, CDICOM_NOT_UNDERSTOOD, "the structure of the data set is not understood");
         case Walk::Outcome::too_deep:
             return fail(error, CDICOM_NESTED_TOO_DEEP,
-                        "sequences are nested hundreds of levels deep, which no real object does");
+                        "sequences are nested hundreds of levels deep, more than in any real object");
         case Walk::Outcome::too_much:
             return fail(error, CDICOM_NOT_READABLE,
                         "the header holds more items or bytes than that of any real object");
@@ -94,9 +94,9 @@ cdicom_code cdicom::read_object(const char *path, bool with_frames, Object &obje
     const Walk::Outcome outcome = walk.data_set(at, object.set, object.pixels);
     if (inflated && inflated->too_large()) {
         return fail(error, CDICOM_NOT_READABLE,
-                    "the deflated data set swells beyond 256 MiB, which no single slice does");
+                    "the deflated data set exceeds 256 MiB, more than any single slice");
     }
-    if (inflated && inflated->is_cut()) {
+    if (inflated && inflated->is_truncated()) {
         return fail(error, CDICOM_NOT_READABLE, "the file is cut or damaged: its deflated data set has no end");
     }
     if (outcome != Walk::Outcome::fine) return report(outcome, error);

@@ -8,11 +8,11 @@
 namespace {
 
 /// Maximum depth of nested sequences; real objects have fewer than twenty.
-const int deepest = 200;
+const int maximum_depth = 200;
 /// The maximum number of items kept of one header.
-const size_t most_nodes = size_t(1) << 22;
-const size_t longest_value = size_t(1) << 18;
-const size_t longest_private_value = size_t(1) << 22;
+const size_t maximum_nodes = size_t(1) << 22;
+const size_t maximum_value_bytes = size_t(1) << 18;
+const size_t maximum_private_value_bytes = size_t(1) << 22;
 
 }  // namespace
 
@@ -39,8 +39,8 @@ bool Walk::meta_information(Bytes &bytes, uint64_t &at, Node &meta) {
 /// False when too much has been stored. Values that are longer than any real one are omitted.
 bool Walk::keep(const ElementHead &head, Node &node) {
     const bool is_private = tag::group_of(head.tag) % 2 == 1;
-    if (head.length > (is_private ? longest_private_value : longest_value)) return true;
-    if (kept_ + head.length > most_kept) return false;
+    if (head.length > (is_private ? maximum_private_value_bytes : maximum_value_bytes)) return true;
+    if (kept_ + head.length > maximum_kept_bytes) return false;
     kept_ += head.length;
     Value value;
     // A file may give a known number the representation "unknown"; the one of the dictionary is then used.
@@ -128,7 +128,7 @@ Walk::Outcome Walk::element(uint64_t &at, const ElementHead &head, const Scope &
 
 /// Reads the items of a sequence, or skips fragments. An end marker may be present even if the length is stated.
 Walk::Outcome Walk::sequence(uint64_t &at, const Scope &scope, bool has_fragments, std::vector<Node> *items) {
-    if (scope.depth > deepest) return Outcome::too_deep;
+    if (scope.depth > maximum_depth) return Outcome::too_deep;
     for (;;) {
         if (at >= scope.end) return at == scope.end ? Outcome::fine : Outcome::not_understood;
         ElementHead head;
@@ -140,7 +140,7 @@ Walk::Outcome Walk::sequence(uint64_t &at, const Scope &scope, bool has_fragment
         if (head.tag != tag::Item) return Outcome::not_understood;
         Node *node = nullptr;
         if (items && !has_fragments) {
-            if (++nodes_ > most_nodes || items->size() >= most_items) return Outcome::too_much;
+            if (++nodes_ > maximum_nodes || items->size() >= maximum_items) return Outcome::too_much;
             items->emplace_back();
             node = &items->back();
         }
@@ -184,7 +184,7 @@ Walk::Outcome Walk::pixel_element(const ElementHead &head, bool &is_last) {
 Walk::Outcome Walk::extended_offsets(const ElementHead &head) {
     Bytes &bytes = reader_.bytes();
     const size_t length = std::min<uint64_t>(head.length, bytes.left(head.value)) / 8 * 8;
-    if (length != head.length || length > most_kept) return Outcome::not_understood;
+    if (length != head.length || length > maximum_kept_bytes) return Outcome::not_understood;
     std::vector<uint8_t> table(length);
     if (!bytes.copy(head.value, length, table.data())) return Outcome::not_understood;
     for (size_t entry = 0; entry < length; entry += 8) {

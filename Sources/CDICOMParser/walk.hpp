@@ -8,7 +8,7 @@
 namespace cdicom {
 
 /// The maximum number of bytes stored of one header; a header with a quarter of a million frames has fewer.
-const size_t most_kept = size_t(1) << 27;
+const size_t maximum_kept_bytes = size_t(1) << 27;
 
 /// Visits the elements one by one and stores those listed in kept.cpp.
 class Walk {

@@ -60,7 +60,7 @@ static inline void put(bits *out, uint64_t value, int count) {
     out->count += count;
 }
 
-static void put_now(bits *out, uint64_t value, int count) {
+static void put_and_flush(bits *out, uint64_t value, int count) {
     put(out, value, count);
     flush(out);
 }
@@ -68,9 +68,9 @@ static void put_now(bits *out, uint64_t value, int count) {
 static void put_stored(bits *out, const uint8_t *content, size_t count, int is_last) {
     do {
         size_t piece = count < 65535 ? count : 65535;
-        put_now(out, (uint64_t)(is_last && piece == count), 3);
-        if (out->count) put_now(out, 0, 8 - out->count);
-        put_now(out, (uint64_t)piece | (uint64_t)(piece ^ 0xffff) << 16, 32);
+        put_and_flush(out, (uint64_t)(is_last && piece == count), 3);
+        if (out->count) put_and_flush(out, 0, 8 - out->count);
+        put_and_flush(out, (uint64_t)piece | (uint64_t)(piece ^ 0xffff) << 16, 32);
         if (piece) memcpy(out->next, content, piece);
         out->next += piece;
         content += piece;
@@ -156,14 +156,14 @@ static size_t bits_of_block(const nocturne_deflater *deflater, const block_codes
 
 static void put_codes(bits *out, const code_table *table, int is_last) {
     const int lengths = described_lengths(table);
-    put_now(out, (uint64_t)(is_last | 2 << 1), 3);
-    put_now(out, (uint64_t)(table->literals - 257) | (uint64_t)(table->distances - 1) << 5, 10);
-    put_now(out, (uint64_t)(lengths - 4), 4);
-    for (int i = 0; i < lengths; i++) put_now(out, table->lengths[order_of_lengths[i]], 3);
+    put_and_flush(out, (uint64_t)(is_last | 2 << 1), 3);
+    put_and_flush(out, (uint64_t)(table->literals - 257) | (uint64_t)(table->distances - 1) << 5, 10);
+    put_and_flush(out, (uint64_t)(lengths - 4), 4);
+    for (int i = 0; i < lengths; i++) put_and_flush(out, table->lengths[order_of_lengths[i]], 3);
     for (int i = 0; i < table->count; i++) {
         const int symbol = table->symbol[i];
         put(out, table->codes[symbol], table->lengths[symbol]);
-        put_now(out, table->extra[i], extra_bits(symbol));
+        put_and_flush(out, table->extra[i], extra_bits(symbol));
     }
 }
 
@@ -223,9 +223,9 @@ static void put_sequences(
         flush(&out);
     }
     for (const uint8_t *end = at + last->literals; at < end; at++) {
-        put_now(&out, entry_value(literal[*at]), entry_bits(literal[*at]));
+        put_and_flush(&out, entry_value(literal[*at]), entry_bits(literal[*at]));
     }
-    put_now(&out, codes->literals[END_OF_BLOCK], codes->literal_lengths[END_OF_BLOCK]);
+    put_and_flush(&out, codes->literals[END_OF_BLOCK], codes->literal_lengths[END_OF_BLOCK]);
     *target = out;
 }
 
@@ -239,13 +239,13 @@ size_t nocturne_deflate(
     uint8_t *target) {
     bits out = {target, 0, 0};
     /* Farther away than any repetition can be. */
-    for (size_t i = 0; i < 1 << HASH_BITS; i++) deflater->last_seen[i] = 1u << 31;
+    for (size_t i = 0; i < 1 << HASH_BITS; i++) deflater->last_position[i] = 1u << 31;
     for (size_t start = 0; start < count;) {
         const size_t end = count - start < BLOCK_BYTES ? count : start + BLOCK_BYTES;
         const int ends_stream = is_last && end == count;
         block_codes codes;
         code_table table;
-        nocturne_find_repetitions(deflater, content, start, end, width, row);
+        nocturne_find_matches(deflater, content, start, end, width, row);
         nocturne_make_codes(
             deflater->symbol_counts, LITERALS, LONGEST_LITERAL_CODE, codes.literal_lengths, codes.literals);
         nocturne_make_codes(
@@ -260,6 +260,6 @@ size_t nocturne_deflate(
         start = end;
     }
     if (!is_last || count == 0) put_stored(&out, content, 0, is_last);
-    if (out.count) put_now(&out, 0, 8 - out.count);
+    if (out.count) put_and_flush(&out, 0, 8 - out.count);
     return (size_t)(out.next - target);
 }

@@ -29,7 +29,7 @@ typedef struct {
 
 struct nocturne_deflater {
     /* The last position of four bytes with this hash. */
-    uint32_t last_seen[1 << HASH_BITS];
+    uint32_t last_position[1 << HASH_BITS];
     nocturne_sequence sequences[BLOCK_BYTES / SHORTEST_MATCH + 2];
     size_t sequence_count;
     /* The symbol of each length, and of each distance minus 1: below 256 by its value, above by its upper bits. */
@@ -63,7 +63,7 @@ static inline unsigned nocturne_distance_symbol(const nocturne_deflater *deflate
 }
 
 /* Divides content[start..<end] into sequences and counts their symbols. */
-void nocturne_find_repetitions(
+void nocturne_find_matches(
     nocturne_deflater *deflater,
     const uint8_t *content,
     size_t start,

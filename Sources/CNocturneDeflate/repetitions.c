@@ -9,7 +9,7 @@
 #include "internal.h"
 
 /* The number of equal bytes from `a` and `b` on, at most `most`; no bytes beyond that are read. */
-static inline size_t equal_bytes(const uint8_t *a, const uint8_t *b, size_t most) {
+static inline size_t match_length(const uint8_t *a, const uint8_t *b, size_t most) {
     size_t length = 0;
     while (length + 8 <= most) {
         uint64_t difference = nocturne_load64(a + length) ^ nocturne_load64(b + length);
@@ -52,7 +52,7 @@ static void finish(nocturne_deflater *deflater, const uint8_t *literals, size_t 
 static inline size_t next_voxel(size_t at, size_t width) { return (at + width - 1) / width * width; }
 
 /* The longer of a run and a repetition of the previous row; 0 if it is shorter than `least`. */
-static inline size_t run_or_row(
+static inline size_t longest_run_or_row_match(
     const uint8_t *content,
     size_t at,
     size_t end,
@@ -65,14 +65,14 @@ static inline size_t run_or_row(
     const size_t most = end - at < LONGEST_MATCH ? end - at : LONGEST_MATCH;
     size_t length = least - 1;
     if (at >= width && nocturne_load32(here - width) == word) {
-        const size_t found = equal_bytes(here, here - width, most);
+        const size_t found = match_length(here, here - width, most);
         if (found > length) {
             length = found;
             *distance = width;
         }
     }
     if (row && length < most && at >= row && nocturne_load32(here - row) == word) {
-        const size_t found = equal_bytes(here, here - row, most);
+        const size_t found = match_length(here, here - row, most);
         if (found > length) {
             length = found;
             *distance = row;
@@ -87,21 +87,21 @@ static void find_in_bytes(nocturne_deflater *deflater, const uint8_t *content, s
     size_t at = start;
     while (at + 8 <= end) {
         const uint32_t word = nocturne_load32(content + at);
-        uint32_t *seen = &deflater->last_seen[hash(word)];
+        uint32_t *seen = &deflater->last_position[hash(word)];
         const uint32_t candidate = *seen;
         *seen = (uint32_t)at;
         size_t distance = 0;
-        size_t length = run_or_row(content, at, end, 1, row, SHORTEST_MATCH, &distance);
+        size_t length = longest_run_or_row_match(content, at, end, 1, row, SHORTEST_MATCH, &distance);
         if (!length && (uint32_t)at - candidate <= FARTHEST && nocturne_load32(content + candidate) == word) {
             const size_t most = end - at < LONGEST_MATCH ? end - at : LONGEST_MATCH;
             distance = at - candidate;
-            length = equal_bytes(content + at, content + candidate, most);
+            length = match_length(content + at, content + candidate, most);
         }
         if (length == 0) {
             at++;
             continue;
         }
-        deflater->last_seen[hash(nocturne_load32(content + at + 1))] = (uint32_t)(at + 1);
+        deflater->last_position[hash(nocturne_load32(content + at + 1))] = (uint32_t)(at + 1);
         add(deflater, content + done, at - done, length, distance);
         at += length;
         done = at;
@@ -120,7 +120,7 @@ static inline __attribute__((always_inline)) uint64_t look_up(
     uint64_t found = 0;
     for (size_t i = 0; i < count; i++, at += width) {
         const uint32_t word = nocturne_load32(content + at);
-        uint32_t *seen = &deflater->last_seen[hash(word)];
+        uint32_t *seen = &deflater->last_position[hash(word)];
         const uint32_t candidate = *seen;
         *seen = (uint32_t)at;
         const int is_near = (uint32_t)at - candidate <= FARTHEST;
@@ -142,7 +142,7 @@ static inline __attribute__((always_inline)) void find_in_words(
     size_t at = next_voxel(start, width);
     while (at + 8 <= end) {
         size_t distance = 0;
-        size_t length = run_or_row(content, at, end, width, row, 32, &distance);
+        size_t length = longest_run_or_row_match(content, at, end, width, row, 32, &distance);
         if (length) {
             add(deflater, content + done, at - done, length, distance);
             done = at + length;
@@ -165,7 +165,7 @@ static inline __attribute__((always_inline)) void find_in_words(
                 length = (size_t)(__builtin_ctzll(difference) >> 3);
             } else {
                 const size_t most = end - here < LONGEST_MATCH ? end - here : LONGEST_MATCH;
-                length = 8 + equal_bytes(content + here + 8, content + here + 8 - distance, most - 8);
+                length = 8 + match_length(content + here + 8, content + here + 8 - distance, most - 8);
             }
             const size_t back = (here > done) & (here > distance) & (length < LONGEST_MATCH)
                 & (content[here - (here > 0)] == content[here - distance - (here > distance)]);
@@ -185,7 +185,7 @@ static inline __attribute__((always_inline)) void find_in_words(
     finish(deflater, content + done, end - done);
 }
 
-void nocturne_find_repetitions(
+void nocturne_find_matches(
     nocturne_deflater *deflater,
     const uint8_t *content,
     size_t start,

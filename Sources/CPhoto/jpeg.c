@@ -13,7 +13,7 @@
 
 enum {
     exif_capacity = 65533,
-    most_scans = 200,  // more than any encoder writes, but too few for a hostile file to take minutes
+    maximum_scans = 200,  // more than any encoder writes, but too few for a hostile file to take minutes
     row_block = 16
 };
 
@@ -27,7 +27,7 @@ struct cphoto_jpeg {
     FILE *file;
     int system_code;
     int created;
-    int oddities;
+    int irregularities;
     int many_scans;
     cphoto_stop stop;
     const void *context;
@@ -92,7 +92,7 @@ static void on_message(j_common_ptr info, int level)
         check_file(decoder);
         // In a picture of one scan only the end marker may be missing: if pixels are missing, JWRN_HIT_MARKER follows.
         if (decoder->many_scans || info->global_state < 205) fail_with_message(info, CPHOTO_CORRUPT);
-        decoder->oddities |= CPHOTO_NO_END_MARKER;
+        decoder->irregularities |= CPHOTO_NO_END_MARKER;
         break;
     case JWRN_HIT_MARKER:
     case JWRN_HUFF_BAD_CODE:
@@ -100,7 +100,7 @@ static void on_message(j_common_ptr info, int level)
     case JWRN_MUST_RESYNC:
     case JWRN_BOGUS_PROGRESSION:
     case JWRN_NOT_SEQUENTIAL: fail_with_message(info, CPHOTO_CORRUPT);
-    default: decoder->oddities |= CPHOTO_STRAY_BYTES;
+    default: decoder->irregularities |= CPHOTO_STRAY_BYTES;
     }
 }
 
@@ -110,8 +110,8 @@ static void on_progress(j_common_ptr info)
 {
     cphoto_jpeg *decoder = owner(info);
     if (decoder->stop && decoder->stop(decoder->context)) fail(decoder, CPHOTO_STOPPED);
-    if (decoder->info.input_scan_number > most_scans) {
-        snprintf(decoder->message, sizeof decoder->message, "more than %d scans", most_scans);
+    if (decoder->info.input_scan_number > maximum_scans) {
+        snprintf(decoder->message, sizeof decoder->message, "more than %d scans", maximum_scans);
         fail(decoder, CPHOTO_CORRUPT);
     }
 }
@@ -293,7 +293,7 @@ cphoto_code cphoto_jpeg_rows(cphoto_jpeg *decoder, uint8_t *rgb, size_t count)
     return CPHOTO_OK;
 }
 
-int cphoto_jpeg_oddities(const cphoto_jpeg *decoder) { return decoder->oddities; }
+int cphoto_jpeg_irregularities(const cphoto_jpeg *decoder) { return decoder->irregularities; }
 
 #define CPHOTO_QUOTED(text) #text
 #define CPHOTO_TEXT(macro) CPHOTO_QUOTED(macro)

@@ -12,9 +12,9 @@
 
 enum {
     // Maximum size and number of the ancillary chunks that are read; those of real files are far smaller.
-    longest_side = 0x7fffffff,
-    largest_chunk = 4 << 20,
-    most_chunks = 1000
+    maximum_side = 0x7fffffff,
+    maximum_chunk_bytes = 4 << 20,
+    maximum_chunks = 1000
 };
 
 struct cphoto_png {
@@ -120,9 +120,9 @@ cphoto_code cphoto_png_open(const char *path, cphoto_png **made, cphoto_header *
     decoder->info = png_create_info_struct(decoder->png);
     if (!decoder->info) return CPHOTO_NO_MEMORY;
     png_set_read_fn(decoder->png, decoder, read_bytes);
-    png_set_user_limits(decoder->png, longest_side, longest_side);
-    png_set_chunk_cache_max(decoder->png, most_chunks);
-    png_set_chunk_malloc_max(decoder->png, largest_chunk);
+    png_set_user_limits(decoder->png, maximum_side, maximum_side);
+    png_set_chunk_cache_max(decoder->png, maximum_chunks);
+    png_set_chunk_malloc_max(decoder->png, maximum_chunk_bytes);
     // Transparency is an ancillary chunk too; a wrong checksum anywhere indicates a damaged file.
     png_set_crc_action(decoder->png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
     png_read_info(decoder->png, decoder->info);

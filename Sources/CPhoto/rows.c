@@ -4,7 +4,7 @@
 #include <string.h>
 
 // a * b / 255, rounded; exact for bytes.
-static inline unsigned by_255(unsigned product)
+static inline unsigned divide_by_255(unsigned product)
 {
     unsigned rounded = product + 128;
     return ((rounded >> 8) + rounded) >> 8;
@@ -15,7 +15,7 @@ void cphoto_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count)
     for (size_t i = 0; i < count; i++, cmyk += 4, rgb += 3) {
         unsigned light = 255u - cmyk[3];
         // An ink absorbs at most all of the light, so no value falls below 0.
-        for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)(light - by_255(cmyk[c] * light));
+        for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)(light - divide_by_255(cmyk[c] * light));
     }
 }
 
@@ -23,13 +23,13 @@ void cphoto_rgba_on_white(const uint8_t *rgba, uint8_t *rgb, size_t count)
 {
     for (size_t i = 0; i < count; i++, rgba += 4, rgb += 3) {
         unsigned alpha = rgba[3];
-        for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)by_255(rgba[c] * alpha + 255u * (255u - alpha));
+        for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)divide_by_255(rgba[c] * alpha + 255u * (255u - alpha));
     }
 }
 
 // Copies pixels `step` bytes apart to adjacent pixels. All but the outermost are copied as four bytes; the next pixel
 // overwrites the last of them.
-static void copy_apart(const uint8_t *source, ptrdiff_t step, size_t count, uint8_t *target)
+static void copy_strided(const uint8_t *source, ptrdiff_t step, size_t count, uint8_t *target)
 {
     // Only the pixel with the highest address may be at the end of the readable memory; it is one of the outermost
     // ones.
@@ -64,7 +64,7 @@ void cphoto_place_rows(
     size_t left = rows_reversed ? height - first - count : first;
     for (size_t x = 0; x < width; x++) {
         uint8_t *target = upright + (columns_reversed ? width - 1 - x : x) * row_length + left * 3;
-        copy_apart(top + x * 3, rows_reversed ? -step : step, count, target);
+        copy_strided(top + x * 3, rows_reversed ? -step : step, count, target);
     }
 }
 

@@ -73,7 +73,7 @@ void cposix_trim_heap(void) { malloc_trim(0); }
 
 /* By default the C library keeps eight arenas per core, and blocks of up to 32 MiB in them: resident memory then grows
    for hours, although nothing leaks. */
-void cposix_keep_heap_small(void) {
+void cposix_limit_heap(void) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     mallopt(M_ARENA_MAX, cores > 2 ? (int)cores : 2);
     mallopt(M_MMAP_THRESHOLD, 1 << 20);

@@ -158,7 +158,7 @@ int cposix_child_status(pid_t child, int *code_or_signal) {
     return 0;
 }
 
-int cposix_handover_pipe(int *reading, int *writing) {
+int cposix_inheritable_pipe(int *reading, int *writing) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return errno;
     fcntl(ends[1], F_SETFD, 0);
@@ -176,7 +176,7 @@ int cposix_process_signal(int descriptor, int number) {
     return syscall(SYS_pidfd_send_signal, descriptor, number, NULL, 0) == 0 ? 0 : errno;
 }
 
-int cposix_forbid_core_dumps(void) { return prctl(PR_SET_DUMPABLE, 0) == 0 ? 0 : errno; }
+int cposix_disable_core_dumps(void) { return prctl(PR_SET_DUMPABLE, 0) == 0 ? 0 : errno; }
 
 void cposix_set_name(const char *name) {
     char shortened[16];
@@ -184,7 +184,7 @@ void cposix_set_name(const char *name) {
     prctl(PR_SET_NAME, shortened);
 }
 
-size_t cposix_write_without_waiting(int descriptor, const char *bytes, size_t count) {
+size_t cposix_write_nonblocking(int descriptor, const char *bytes, size_t count) {
     size_t written = 0;
     while (written < count) {
         struct pollfd ready = {.fd = descriptor, .events = POLLOUT};

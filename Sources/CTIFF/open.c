@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 
 enum {
-    most_samples = 32,
+    maximum_samples = 32,
     // Pictures that the library itself converts are held completely, and their conversion cannot be interrupted.
-    most_library_pixels = 50000000
+    maximum_library_pixels = 50000000
 };
 
 static void keep_message(ctiff_decoder *decoder, const char *format, va_list arguments)
@@ -35,7 +35,7 @@ static int on_error(TIFF *tiff, void *owner, const char *module, const char *for
 }
 
 // For a truncated or damaged picture the library may only warn, and continue without the pixels or the palette.
-static int means_loss(const char *module, const char *text)
+static int indicates_loss(const char *module, const char *text)
 {
     if (strstr(text, "IO error") || strstr(text, "ColorMap") || strstr(text, "Colormap")) return 1;
     if (!module || strcmp(module, "JPEGLib") != 0) return 0;
@@ -50,7 +50,7 @@ static int on_warning(TIFF *tiff, void *owner, const char *module, const char *f
     va_copy(copy, arguments);
     vsnprintf(text, sizeof text, format, copy);
     va_end(copy);
-    if (means_loss(module, text)) keep_message(owner, format, arguments);
+    if (indicates_loss(module, text)) keep_message(owner, format, arguments);
     return 1;
 }
 
@@ -111,21 +111,21 @@ static int has_plain_samples(const ctiff_decoder *decoder)
     }
 }
 
-static cphoto_code choose_way(ctiff_decoder *decoder, ctiff_facts *facts)
+static cphoto_code choose_method(ctiff_decoder *decoder, ctiff_facts *facts)
 {
     uint16_t format = short_field(decoder, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
     int is_log = decoder->photometric == PHOTOMETRIC_LOGL || decoder->photometric == PHOTOMETRIC_LOGLUV;
     if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID && !is_log) {
         return ctiff_refuse(
-            decoder, CPHOTO_UNSUPPORTED, "samples are %s, which is no photo",
-            format == SAMPLEFORMAT_INT ? "signed numbers" : "not whole numbers");
+            decoder, CPHOTO_UNSUPPORTED, "samples are %s, which is not a photo",
+            format == SAMPLEFORMAT_INT ? "signed numbers" : "not integers");
     }
     int64_t band_rows = 1;
     decoder->way = ctiff_by_scanlines;
     if (!has_plain_samples(decoder)) {
         char why[1024] = "";
         if (!TIFFRGBAImageOK(decoder->tiff, why)) return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "%s", why);
-        if (decoder->width > most_library_pixels / decoder->height) {
+        if (decoder->width > maximum_library_pixels / decoder->height) {
             return ctiff_refuse(decoder, CPHOTO_TOO_LARGE, "colours of this kind are converted up to 50 megapixels");
         }
         decoder->way = ctiff_by_library;
@@ -158,7 +158,7 @@ static cphoto_code choose_way(ctiff_decoder *decoder, ctiff_facts *facts)
     // Both factors are below 2^31 and there are at most 32 samples.
     int64_t row_samples = decoder->width * decoder->samples;
     if (decoder->raw_size <= 0 || decoder->raw_size > INT64_MAX / 8 || row_samples > INT64_MAX / 8 / band_rows) {
-        return ctiff_refuse(decoder, CPHOTO_CORRUPT, "strips or tiles of no possible size");
+        return ctiff_refuse(decoder, CPHOTO_CORRUPT, "strips or tiles of impossible size");
     }
     struct stat status;
     int64_t file_size = fstat(TIFFFileno(decoder->tiff), &status) == 0 ? (int64_t)status.st_size : 0;
@@ -229,11 +229,11 @@ cphoto_code ctiff_open(
         photometric = decoder->samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
     }
     decoder->photometric = photometric;
-    if (decoder->samples == 0 || decoder->samples > most_samples) {
-        return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "%u samples a pixel", decoder->samples);
+    if (decoder->samples == 0 || decoder->samples > maximum_samples) {
+        return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "%u samples per pixel", decoder->samples);
     }
     if (!TIFFIsCODECConfigured(decoder->compression)) {
-        return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "compression %u is not decoded", decoder->compression);
+        return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "compression %u is not supported", decoder->compression);
     }
     read_alpha(decoder);
     header->width = decoder->width;
@@ -247,7 +247,7 @@ cphoto_code ctiff_open(
     facts->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
     facts->page_count = ctiff_count_pages(TIFFFileno(decoder->tiff));
     cphoto_code code = decoder->photometric == PHOTOMETRIC_PALETTE ? read_palette(decoder) : CPHOTO_OK;
-    return code == CPHOTO_OK ? choose_way(decoder, facts) : code;
+    return code == CPHOTO_OK ? choose_method(decoder, facts) : code;
 }
 
 const char *ctiff_version(void) { return TIFFGetVersion(); }

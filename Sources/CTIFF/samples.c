@@ -43,7 +43,7 @@ void ctiff_unpack(const uint8_t *source, size_t count, unsigned bits, int is_ind
     }
 }
 
-static uint8_t lit(const ctiff_decoder *decoder, unsigned value, unsigned alpha)
+static uint8_t blend_on_white(const ctiff_decoder *decoder, unsigned value, unsigned alpha)
 {
     if (decoder->alpha == EXTRASAMPLE_ASSOCALPHA) {
         unsigned sum = value + 255 - alpha;
@@ -65,12 +65,14 @@ void ctiff_convert(const ctiff_decoder *decoder, const uint8_t *samples, uint8_t
         case PHOTOMETRIC_MINISWHITE:
         case PHOTOMETRIC_MINISBLACK: {
             uint8_t value = decoder->photometric == PHOTOMETRIC_MINISWHITE ? (uint8_t)~samples[0] : samples[0];
-            if (decoder->alpha) value = lit(decoder, value, samples[1]);
+            if (decoder->alpha) value = blend_on_white(decoder, value, samples[1]);
             memset(rgb, value, 3);
             break;
         }
         default:
-            for (int c = 0; c < 3; c++) rgb[c] = decoder->alpha ? lit(decoder, samples[c], samples[3]) : samples[c];
+            for (int c = 0; c < 3; c++) {
+                rgb[c] = decoder->alpha ? blend_on_white(decoder, samples[c], samples[3]) : samples[c];
+            }
         }
     }
 }

@@ -82,7 +82,7 @@ private final class SharedLoop: @unchecked Sendable {
             return true
         }
         guard enters else { return }
-        takeIndices()
+        runIndices()
         let last = helpers.withLock { helpers in
             helpers.inside -= 1
             return helpers.inside == 0 && helpers.closed
@@ -93,7 +93,7 @@ private final class SharedLoop: @unchecked Sendable {
     // A separate function, so that its reference to `body` is released when it returns. The closing thread may continue
     // only when no thread holds a reference; otherwise the runtime stops the process because the closure escaped.
     @inline(never)
-    private func takeIndices() {
+    private func runIndices() {
         guard let body else { return }
         while true {
             let index = next.add(1, ordering: .relaxed).oldValue

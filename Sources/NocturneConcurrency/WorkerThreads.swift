@@ -25,7 +25,7 @@ final class WorkerThreads: Sendable {
 
     /// - Throws: ``ThreadStartError`` when the system refuses a thread; the threads started before it have then ended.
     init(name: String, width: Int) throws(ThreadStartError) {
-        precondition(width > 0, "a pool needs a thread")
+        precondition(width > 0, "a pool needs at least one thread")
         self.width = width
         for index in 0..<width {
             let code = start("\(name)-\(index)")

@@ -14,7 +14,7 @@ public struct SurfaceForecast: Sendable {
     private let boxBytes: Int
 
     /// The maximum number of triangles per vertex in the table of cells.
-    public static let trianglesPerVertex = 4 * CubeTable.shared.mostTrianglesPerCut
+    public static let trianglesPerVertex = 4 * CubeTable.shared.maximumTrianglesPerCut
 
     /// Reads every voxel once. Memory: 512 KiB per thread of `scope`.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised.
@@ -41,18 +41,18 @@ public struct SurfaceForecast: Sendable {
         let triangles = triangleBound(vertices)
         // Points and the volumes assigned to them.
         var bytes = 36 * vertices + 16 * triangles
-        var whileWorking = 16 * vertices
+        var temporaryPeak = 16 * vertices
         if options.smoothingRounds > 0 {
             // The start of each vertex's neighbours, and the points of the previous step.
             bytes += 4 * vertices + 12 * triangles
-            whileWorking = max(whileWorking, 32 * vertices)
+            temporaryPeak = max(temporaryPeak, 32 * vertices)
         }
         if options.restoresVolume {
             // The shell of each vertex and their sums (at least 8 vertices each), and normals.
             bytes += 4 * vertices + 14 * vertices
-            whileWorking = max(whileWorking, 32 * vertices)
+            temporaryPeak = max(temporaryPeak, 32 * vertices)
         }
-        return boxBytes + bytes + whileWorking
+        return boxBytes + bytes + temporaryPeak
     }
 
     /// The maximum size in bytes of the resulting mesh.

@@ -42,7 +42,7 @@ public struct ImageResampler: Sendable {
     ) throws(NumericsError) {
         try rule.check(from: view.shape, to: target, separateAxis: separateAxis)
         guard map.mask?.view ?? view == view else {
-            throw .shape("the mask of the body is of another part of the image")
+            throw .shape("the body mask covers another part of the image")
         }
         self.view = view
         self.target = target

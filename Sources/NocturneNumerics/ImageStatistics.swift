@@ -25,7 +25,7 @@ public struct ImageStatistics: Hashable, Sendable {
             throw NumericsError.count("image to normalise", expected: view.storedCount, found: voxels.count)
         }
         guard mask?.view ?? view == view else {
-            throw NumericsError.shape("the mask of the body is of another part of the image")
+            throw NumericsError.shape("the body mask covers another part of the image")
         }
         // A mask is in the order of its view; without one the image is read in memory order.
         let view = mask == nil ? view.inMemoryOrder : view

@@ -79,7 +79,7 @@ public struct LabelResampler: Sendable {
             throw NumericsError.count("channels of labels", expected: target.count * values.count, found: result.count)
         }
         guard mask?.view ?? view == view else {
-            throw NumericsError.shape("the mask of the body is of another part of the labels")
+            throw NumericsError.shape("the body mask covers another part of the labels")
         }
         guard !values.isEmpty else { return }
         try labels.withUnsafeBufferPointer { labels in
@@ -149,7 +149,7 @@ public struct LabelResampler: Sendable {
                         single: rule.method == .torch ? 1 : 0,
                         last_axis: rule.method == .spline && rule.orderZ == .linear ? Int32(separateAxis ?? -1) : -1
                     )
-                    nk_label_winners(winners, target.x, &taps)
+                    nk_label_by_score(winners, target.x, &taps)
                 }
             }
         }

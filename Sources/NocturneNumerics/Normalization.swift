@@ -67,7 +67,8 @@ public enum Normalization: Hashable, Sendable, Codable {
             let statistics = try ImageStatistics(of: voxels, view: view, deviation: false, scope: scope)
             guard statistics.lowest >= 0, statistics.highest <= 255 else {
                 throw NumericsError.value(
-                    "colours go from 0 to 255, but this image goes from \(statistics.lowest) to \(statistics.highest)"
+                    "colour values must be 0 to 255, but this image has values from \(statistics.lowest) "
+                        + "to \(statistics.highest)"
                 )
             }
             return PointwiseMap(divisor: 255)

@@ -87,7 +87,7 @@ public struct ResamplingRule: Hashable, Sendable {
             throw .value("a volume has no axis \(separateAxis ?? 0)")
         }
         guard method != .none || source == target else {
-            throw .shape("\(source) cannot become \(target) by a rule that resamples nothing")
+            throw .shape("\(source) differs from \(target), but the rule does not resample")
         }
     }
 }

@@ -98,10 +98,10 @@ public struct SlabLabeler: ~Copyable {
             throw NumericsError.shape("logits of \(model) voxels cannot be labelled")
         }
         guard VolumeShape(validating: native.x, y: native.y, z: native.z) != nil, box.fits(in: native) else {
-            throw NumericsError.shape("the box \(box.lower)..<\(box.upper) does not lie in a grid of \(native)")
+            throw NumericsError.shape("the box \(box.lower)..<\(box.upper) is not inside a grid of \(native)")
         }
         guard !decision.labels.isEmpty, decision.labels.count < 1 << 16 else {
-            throw NumericsError.value("\(decision.labels.count) classes cannot be told apart")
+            throw NumericsError.value("\(decision.labels.count) classes are not a valid number of classes")
         }
         guard (0...native.z).contains(slice) else {
             throw NumericsError.value("slice \(slice) is not one of \(native.z)")
@@ -161,7 +161,9 @@ public struct SlabLabeler: ~Copyable {
         guard labels.count == native.count else {
             throw NumericsError.count("label map", expected: native.count, found: labels.count)
         }
-        guard nextPlane < model.z else { throw NumericsError.value("all \(model.z) planes of logits were there") }
+        guard nextPlane < model.z else {
+            throw NumericsError.value("all \(model.z) planes of logits were already pushed")
+        }
         guard let source = plane.baseAddress else { return finishedSlices..<finishedSlices }
 
         let depth = box.shape.z

@@ -1,7 +1,7 @@
 public import NocturneCore
 
 /// The maximum number of rows and columns that image formats support.
-private let longestAxis = 65_535.0
+private let maximumAxisLength = 65_535.0
 
 /// The shape of an image after resampling to another spacing, as nnU-Net computes it:
 /// `round_half_even((old / new) * count)` along every axis, in float64.
@@ -21,7 +21,7 @@ public func targetShape(
             throw .value("a spacing of \(old[axis]) mm cannot be resampled to \(new[axis]) mm")
         }
         let size = ((old[axis] / new[axis]) * Double(shape[axis])).rounded(.toNearestOrEven)
-        guard size <= longestAxis else {
+        guard size <= maximumAxisLength else {
             throw .shape(
                 "resampling \(shape) from \(old[axis]) to \(new[axis]) mm along \(["x", "y", "z"][axis]) gives \(size) "
                     + "voxels, more than an axis may have"

@@ -35,7 +35,7 @@ public struct VoxelView: Hashable, Sendable {
     /// The part inside `box`, whose indices are those of this view.
     public func cropped(to box: VoxelBox) throws(NumericsError) -> VoxelView {
         guard box.fits(in: shape) else {
-            throw .shape("the box \(box.lower)..<\(box.upper) does not lie in a grid of \(shape)")
+            throw .shape("the box \(box.lower)..<\(box.upper) is not inside a grid of \(shape)")
         }
         let start = origin + box.lower.x * step.x + box.lower.y * step.y + box.lower.z * step.z
         return VoxelView(shape: box.shape, origin: start, step: step, storedCount: storedCount)

@@ -45,14 +45,14 @@ public struct Preview: Sendable {
         self.labelled = labelled
     }
 
-    private static let longestSide = 256.0
+    private static let maximumSide = 256.0
     private static let largestVoxel = 8.0
     private static let largestSurface = (width: 384, height: 544)
     /// Surfaces are smooth between voxels, so their voxels may be drawn larger.
     private static let largestSurfaceVoxel = 24.0
     private static let letterScale = 2
     private static let gap = 3
-    private static let letterColor = SIMD3<UInt8>(repeating: 200)
+    private static let labelTextColor = SIMD3<UInt8>(repeating: 200)
     private static var margin: Int { OrientationLetters.height * letterScale + 2 * gap }
 
     /// The peak memory in bytes of ``image(scope:progress:)``: 4 MB for images, the rest for projections.
@@ -136,7 +136,7 @@ public struct Preview: Sendable {
 
     private func views(of grid: SlicedGrid) -> [View] {
         let scale = min(
-            Self.longestSide / (grid.axes.map(\.extent).max() ?? 1),
+            Self.maximumSide / (grid.axes.map(\.extent).max() ?? 1),
             Self.largestVoxel / (grid.axes.map(\.spacing).min() ?? 1)
         )
         let sizes = grid.axes.map { max(1, Int(($0.extent * scale).rounded())) }
@@ -181,7 +181,7 @@ public struct Preview: Sendable {
                 x: place.0,
                 y: place.1,
                 scale: Self.letterScale,
-                color: Self.letterColor
+                color: Self.labelTextColor
             )
         }
     }

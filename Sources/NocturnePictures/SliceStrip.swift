@@ -27,10 +27,10 @@ public struct SliceStrip: Sendable {
     private let places: [UInt16: UInt8]
     private let scale: GreyScale
 
-    private static let longestSide = 512.0
+    private static let maximumSide = 512.0
     private static let largestVoxel = 4.0
-    private static let mostFrames = 200
-    private static let mostColors = 128
+    private static let maximumFrameCount = 200
+    private static let maximumColorCount = 128
 
     /// - Parameter preview: the content; percentiles of its window are those of the preview too.
     public init(_ preview: Preview) {
@@ -43,10 +43,10 @@ public struct SliceStrip: Sendable {
         let through = axes[2].spacing * 1.1 >= longest ? 2 : axes[1].spacing == longest ? 1 : 0
         (across, down, letters) = [(1, 2, "APSI"), (0, 2, "RLSI"), (0, 1, "RLAP")][through]
         let count = axes[through].count
-        let frames = min(count, Self.mostFrames)
+        let frames = min(count, Self.maximumFrameCount)
         slices = (0..<frames).map { (2 * $0 + 1) * count / (2 * frames) }
         let pixels = min(
-            Self.longestSide / max(axes[across].extent, axes[down].extent),
+            Self.maximumSide / max(axes[across].extent, axes[down].extent),
             Self.largestVoxel / min(axes[across].spacing, axes[down].spacing)
         )
         width = max(1, Int((axes[across].extent * pixels).rounded()))
@@ -54,7 +54,7 @@ public struct SliceStrip: Sendable {
 
         var distinct: [SIMD3<UInt8>] = []
         for (_, color) in preview.colors.sorted(by: { $0.key < $1.key })
-        where distinct.count < Self.mostColors && !distinct.contains(color) { distinct.append(color) }
+        where distinct.count < Self.maximumColorCount && !distinct.contains(color) { distinct.append(color) }
         let greys = 256 - distinct.count
         self.greys = greys
         palette =
@@ -73,7 +73,7 @@ public struct SliceStrip: Sendable {
     }
 
     /// The maximum number of pixels of a frame.
-    public static let mostPixels = Int(longestSide * longestSide)
+    public static let maximumPixelCount = Int(maximumSide * maximumSide)
 
     /// The slice through the middle of the labels.
     public func cover() -> [UInt8] { picture(of: grid.axes[3 - across - down].centre) }

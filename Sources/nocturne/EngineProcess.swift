@@ -32,7 +32,7 @@ struct EngineProcess {
     /// Runs to the end and prints the outcome.
     /// - Throws: ``NocturneExit`` unless all items completed.
     static func run(_ request: Request) async throws {
-        cposix_keep_heap_small()
+        cposix_limit_heap()
         let handover = ProcessHandover.toEngine
         try armFaults(request.resources, isRestart: handover?.previousEnd != nil)
         try await EngineProcess(request, handover).run()

@@ -26,7 +26,7 @@ enum FuzzDICOM {
                 else { continue }
                 _ = try? DICOMReader.storedValues(of: slice)
             }
-            guard let count = series.geometry?.shape.count, count <= FuzzVolumes.largestCount else { continue }
+            guard let count = series.geometry?.shape.count, count <= FuzzVolumes.maximumCount else { continue }
             _ = try? DICOMReader.readVolume(series, scope: scope)
         }
         return scan.notDICOM.isEmpty

@@ -6,11 +6,11 @@ import NocturneSystem
 /// NIfTI volumes and label maps, and surfaces.
 enum FuzzVolumes {
     /// More than this is not decoded, as a memory budget would have it.
-    static let largestCount = 1 << 16
+    static let maximumCount = 1 << 16
 
     static func nifti(_ bytes: UnsafeRawBufferPointer, name: String) -> Bool {
         let path = InputFile.write(bytes, name)
-        guard let header = try? NIfTIReader.readHeader(at: path), header.shape.count <= largestCount else {
+        guard let header = try? NIfTIReader.readHeader(at: path), header.shape.count <= maximumCount else {
             return true
         }
         let scope = ComputeScope.serial()

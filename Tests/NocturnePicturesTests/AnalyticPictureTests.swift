@@ -114,11 +114,13 @@ struct AnalyticPictureTests {
 
     /// Phong's model, written down again. Voxels of 2 mm leave steps of a few of the 255 levels.
     static func shade(_ normal: SIMD3<Double>, depth: Double) -> SIMD3<Double> {
-        let lamp = SIMD3(0.45, 1, 0.6) / length(SIMD3(0.45, 1, 0.6))
-        let half = (lamp + SIMD3(0, 1, 0)) / length(lamp + SIMD3(0, 1, 0))
-        var glow = max(0, dot(normal, half))
-        for _ in 0..<5 { glow *= glow }
-        let lit = SIMD3(200, 120, 40) * (0.22 + 0.78 * max(0, dot(normal, lamp))) + SIMD3(repeating: 255 * 0.25 * glow)
+        let lightDirection = SIMD3(0.45, 1, 0.6) / length(SIMD3(0.45, 1, 0.6))
+        let half = (lightDirection + SIMD3(0, 1, 0)) / length(lightDirection + SIMD3(0, 1, 0))
+        var specularTerm = max(0, dot(normal, half))
+        for _ in 0..<5 { specularTerm *= specularTerm }
+        let lit =
+            SIMD3(200, 120, 40) * (0.22 + 0.78 * max(0, dot(normal, lightDirection)))
+            + SIMD3(repeating: 255 * 0.25 * specularTerm)
         return (lit * (1 - 0.3 * depth)).clamped(lowerBound: .zero, upperBound: SIMD3(repeating: 255))
     }
 

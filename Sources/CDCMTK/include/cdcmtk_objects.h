@@ -110,7 +110,7 @@ typedef struct {
 
 typedef struct cdcmtk_segmentation cdcmtk_segmentation;
 
-int cdcmtk_segmentation_open(const char *path, size_t most_frames, size_t most_segments,
+int cdcmtk_segmentation_open(const char *path, size_t maximum_frames, size_t maximum_segments,
                              cdcmtk_segmentation **segmentation, cdcmtk_segmentation_facts *facts,
                              cdicom_error *error);
 void cdcmtk_segmentation_close(cdcmtk_segmentation *segmentation);
@@ -146,7 +146,7 @@ typedef struct {
 
 typedef struct cdcmtk_structure cdcmtk_structure;
 
-int cdcmtk_structure_open(const char *path, size_t most_regions, size_t most_contours, size_t most_numbers,
+int cdcmtk_structure_open(const char *path, size_t maximum_regions, size_t maximum_contours, size_t maximum_numbers,
                           cdcmtk_structure **structure, cdcmtk_structure_facts *facts, cdicom_error *error);
 void cdcmtk_structure_close(cdcmtk_structure *structure);
 int cdcmtk_structure_region(cdcmtk_structure *structure, size_t index, cdcmtk_region_facts *facts,

@@ -48,7 +48,7 @@ static bool has_tiles(void) {
 static conv_kernels kernels;
 static bool works;
 
-static void find_out(void) {
+static void detect_features(void) {
     // Linux grants tiles to a process, for all its threads, on request: ARCH_REQ_XCOMP_PERM, tile data.
     const conv_kernels *vectors = nk_conv_kernels_avx512_bf16();
     if (!vectors || !has_tiles() || syscall(SYS_arch_prctl, 0x1023, 18) != 0) return;
@@ -62,7 +62,7 @@ static void find_out(void) {
 
 const conv_kernels *nk_conv_kernels_amx(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_out);
+    pthread_once(&once, detect_features);
     return works ? &kernels : NULL;
 }
 

@@ -65,7 +65,7 @@ static void model_products(model_tile *sums, const model_tile *a, const model_ti
 static conv_kernels kernels;
 static bool works;
 
-static void find_out(void) {
+static void detect_features(void) {
     const conv_kernels *vectors = nk_conv_kernels_avx512_bf16();
     if (!vectors) return;
     kernels = *vectors;
@@ -76,7 +76,7 @@ static void find_out(void) {
 
 const conv_kernels *nk_conv_kernels_amx_model(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_out);
+    pthread_once(&once, detect_features);
     return works ? &kernels : NULL;
 }
 

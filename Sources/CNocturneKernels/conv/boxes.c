@@ -19,7 +19,7 @@ void nk_conv_measure_packed(nk_conv_plan *plan) {
     }
 }
 
-double nk_conv_waiting(double chunks) {
+double nk_conv_imbalance(double chunks) {
     // For two threads and for sixteen: at the end the other threads wait for half a chunk on average, at worst for the
     // remainder of the division.
     const int threads[] = {2, 16};
@@ -85,7 +85,7 @@ static double cost_of_box(const nk_conv_plan *plan, const layer_costs *costs, in
         cycles += (passes - 1) * points * plan->unit_count * share * 8;
         cycles += 3000;
         const double chunks = boxes * ranges;
-        const double cost = cycles * chunks * nk_conv_waiting(chunks);
+        const double cost = cycles * chunks * nk_conv_imbalance(chunks);
         if (best < 0 || cost < best) {
             best = cost;
             *best_ranges = ranges;

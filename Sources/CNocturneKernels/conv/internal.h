@@ -243,7 +243,7 @@ void nk_conv_pack_row(
     const conv_job *job, int group, int block, int blocks, int z, int y, float *target, size_t target_block);
 
 /// The factor by which this number of equal chunks takes longer than an exact division of the work among the threads.
-double nk_conv_waiting(double chunks);
+double nk_conv_imbalance(double chunks);
 
 /// Chooses boxes for minimal filtering; returns the cost in cycles, or a negative number for a layer that it does not
 /// support.

@@ -109,7 +109,7 @@ static void try_ranges(const minimal_layer *layer, minimal_cut cut, minimal_cut 
         cut.units = ceil_div(plan->unit_count, ranges);
         if (ranges > 1 && cut.units == ceil_div(plan->unit_count, ranges - 1)) continue;
         if (!fit_cache(layer, &cut)) continue;
-        cut.cost = cycles_of(layer, &cut) * nk_conv_waiting(boxes * ranges) * boxes * ranges;
+        cut.cost = cycles_of(layer, &cut) * nk_conv_imbalance(boxes * ranges) * boxes * ranges;
         if (best->cost < 0 || cut.cost < best->cost) *best = cut;
     }
 }

@@ -19,26 +19,26 @@ static conv_axes axes_of(const nk_conv_desc *d) {
 }
 
 /// For each tap along an axis, its offset, and in `fits` the position of the phase to which it belongs.
-typedef struct tap_places {
+typedef struct tap_positions {
     int *offsets[3], *fits[3];
-} tap_places;
+} tap_positions;
 
-static void free_places(tap_places *places) {
+static void free_tap_positions(tap_positions *positions) {
     for (int a = 0; a < 3; a++) {
-        free(places->offsets[a]);
-        free(places->fits[a]);
+        free(positions->offsets[a]);
+        free(positions->fits[a]);
     }
 }
 
 /// Computes the taps of one axis, and the plan's values for this axis. False when memory runs out.
-static bool place_axis(nk_conv_plan *plan, const conv_axes *axes, int a, tap_places *places) {
+static bool place_axis(nk_conv_plan *plan, const conv_axes *axes, int a, tap_positions *positions) {
     const bool transposed = plan->desc.transposed;
     const int count = axes->kernel[a], stride = axes->stride[a];
     plan->in_stride[a] = transposed ? 1 : stride;
     plan->out_stride[a] = transposed ? stride : 1;
     plan->grid[a] = ceil_div(plan->out[a], plan->out_stride[a]);
-    int *offsets = places->offsets[a] = calloc((size_t)count, sizeof(int));
-    int *fits = places->fits[a] = calloc((size_t)count, sizeof(int));
+    int *offsets = positions->offsets[a] = calloc((size_t)count, sizeof(int));
+    int *fits = positions->fits[a] = calloc((size_t)count, sizeof(int));
     plan->reads[a] = nk_conv_allocate(plan, (size_t)plan->in_stride[a] * sizeof(bool));
     if (!offsets || !fits || !plan->reads[a]) return false;
     int low = 0, high = 0;
@@ -60,14 +60,14 @@ static bool place_axis(nk_conv_plan *plan, const conv_axes *axes, int a, tap_pla
 }
 
 /// Writes the indices of the taps of a phase to `indices`, unless that is NULL; returns their number.
-static int taps_of(const conv_phase *phase, const conv_axes *axes, const tap_places *places, int *indices) {
+static int taps_of(const conv_phase *phase, const conv_axes *axes, const tap_positions *positions, int *indices) {
     const int *kernel = axes->kernel;
     const int taps = kernel[Z] * kernel[Y] * kernel[X];
     int count = 0;
     for (int t = 0; t < taps; t++) {
         const int k[] = {t / kernel[X] / kernel[Y], t / kernel[X] % kernel[Y], t % kernel[X]};
         bool here = true;
-        for (int a = 0; a < 3; a++) here = here && places->fits[a][k[a]] == phase->place[a];
+        for (int a = 0; a < 3; a++) here = here && positions->fits[a][k[a]] == phase->place[a];
         if (!here) continue;
         if (indices) indices[count] = t;
         count++;
@@ -77,7 +77,7 @@ static int taps_of(const conv_phase *phase, const conv_axes *axes, const tap_pla
 
 /// Creates the phase for one position modulo the output stride. False when memory runs out.
 static bool create_phase(
-    nk_conv_plan *plan, const conv_axes *axes, const tap_places *places, int place, conv_phase *phase) {
+    nk_conv_plan *plan, const conv_axes *axes, const tap_positions *positions, int place, conv_phase *phase) {
     phase->place[X] = place % plan->out_stride[X];
     phase->place[Y] = place / plan->out_stride[X] % plan->out_stride[Y];
     phase->place[Z] = place / plan->out_stride[X] / plan->out_stride[Y];
@@ -85,26 +85,26 @@ static bool create_phase(
         phase->count[a] =
             plan->out[a] > phase->place[a] ? ceil_div(plan->out[a] - phase->place[a], plan->out_stride[a]) : 0;
     }
-    phase->tap_count = taps_of(phase, axes, places, NULL);
+    phase->tap_count = taps_of(phase, axes, positions, NULL);
     phase->taps = nk_conv_allocate(plan, (size_t)phase->tap_count * sizeof(ptrdiff_t));
     phase->kernel = nk_conv_allocate(plan, (size_t)phase->tap_count * sizeof(int));
     if (!phase->taps || !phase->kernel) return false;
-    taps_of(phase, axes, places, phase->kernel);
+    taps_of(phase, axes, positions, phase->kernel);
     return true;
 }
 
 bool nk_conv_create_phases(nk_conv_plan *plan) {
     const conv_axes axes = axes_of(&plan->desc);
-    tap_places places = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
+    tap_positions positions = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
     bool ok = true;
-    for (int a = 0; a < 3; a++) ok = place_axis(plan, &axes, a, &places) && ok;
+    for (int a = 0; a < 3; a++) ok = place_axis(plan, &axes, a, &positions) && ok;
     const int count = plan->out_stride[Z] * plan->out_stride[Y] * plan->out_stride[X];
     plan->phases = ok ? nk_conv_allocate(plan, (size_t)count * sizeof(conv_phase)) : NULL;
     ok = plan->phases != NULL;
     for (int place = 0; ok && place < count; place++) {
-        ok = create_phase(plan, &axes, &places, place, &plan->phases[plan->phase_count++]);
+        ok = create_phase(plan, &axes, &positions, place, &plan->phases[plan->phase_count++]);
     }
-    free_places(&places);
+    free_tap_positions(&positions);
     return ok;
 }
 

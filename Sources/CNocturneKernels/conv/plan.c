@@ -17,7 +17,7 @@
 
 #include "internal.h"
 
-static bool is_sensible(const nk_conv_desc *d) {
+static bool is_valid(const nk_conv_desc *d) {
     const int32_t positive[] = {
         d->in_z, d->in_y, d->in_x, d->out_z, d->out_y, d->out_x, d->cin, d->cout, d->groups, d->kz, d->ky, d->kx,
         d->stride_z, d->stride_y, d->stride_x, d->dilation_z, d->dilation_y, d->dilation_x,
@@ -143,7 +143,7 @@ static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, 
 nk_conv_plan *nk_conv_plan_create(const nk_conv_desc *desc, const float *weights, const float *bias) {
     const bool is_direct = desc->isa & NK_CONV_DIRECT;
     const int isa = nk_conv_resolve_isa(desc->isa & ~NK_CONV_DIRECT);
-    if (isa < 0 || !is_sensible(desc)) return NULL;
+    if (isa < 0 || !is_valid(desc)) return NULL;
     conv_form forms[2];
     const int form_count = forms_of(desc, isa, is_direct, forms);
     nk_conv_plan *plan = NULL;

@@ -147,7 +147,7 @@ static void finish(const conv_finish *work) {
 
 static void pack(const conv_strip *strip) {
     const VECTOR slope = vector_broadcast(&strip->slope);
-    const ptrdiff_t ahead = strip->source_ahead;
+    const ptrdiff_t read_ahead = strip->source_ahead;
     const bool rounds = strip->rounds;
     for (int first = 0; first < strip->channels; first += LANES) {
         const VECTOR_MASK mask = vector_mask(strip->channels - first);
@@ -157,7 +157,7 @@ static void pack(const conv_strip *strip) {
             const VECTOR scale = vector_load_some(strip->scale + first, mask);
             const VECTOR shift = vector_load_some(strip->shift + first, mask);
             for (int i = 0; i < strip->count; i++) {
-                __builtin_prefetch(source + ahead);
+                __builtin_prefetch(source + read_ahead);
                 const VECTOR y = vector_leak(vector_fma(vector_load_some(source, mask), scale, shift), slope);
                 vector_store_some(target, mask, rounds ? vector_round(y) : y);
                 source += strip->source_step;
@@ -165,7 +165,7 @@ static void pack(const conv_strip *strip) {
             }
         } else if (strip->slope != 1) {
             for (int i = 0; i < strip->count; i++) {
-                __builtin_prefetch(source + ahead);
+                __builtin_prefetch(source + read_ahead);
                 const VECTOR y = vector_leak(vector_load_some(source, mask), slope);
                 vector_store_some(target, mask, rounds ? vector_round(y) : y);
                 source += strip->source_step;
@@ -173,7 +173,7 @@ static void pack(const conv_strip *strip) {
             }
         } else {
             for (int i = 0; i < strip->count; i++) {
-                __builtin_prefetch(source + ahead);
+                __builtin_prefetch(source + read_ahead);
                 const VECTOR y = vector_load_some(source, mask);
                 vector_store_some(target, mask, rounds ? vector_round(y) : y);
                 source += strip->source_step;

@@ -206,7 +206,7 @@ typedef struct {
 } nk_label_rows;
 
 /// The label with the largest score at each voxel: the score is the sum of the weights of the taps with that label.
-void nk_label_winners(int32_t *labels, ptrdiff_t count, const nk_label_rows *rows);
+void nk_label_by_score(int32_t *labels, ptrdiff_t count, const nk_label_rows *rows);
 
 /// Converts labels, `step` apart, to int32; labels that are 0 where `inside` is 0 become -1.
 void nk_read_labels(

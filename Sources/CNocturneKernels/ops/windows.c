@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-static inline int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
+static inline int32_t min_int32(int32_t a, int32_t b) { return a < b ? a : b; }
 
 NK_CLONES
-static void take_largest(float *restrict best, const float *restrict values, size_t count) {
+static void update_maximum(float *restrict best, const float *restrict values, size_t count) {
     for (size_t c = 0; c < count; c++) best[c] = values[c] > best[c] ? values[c] : best[c];
 }
 
@@ -32,7 +32,7 @@ void nk_pool(const nk_pool_desc *d, const float *in, float *out, size_t begin, s
                 /* A window that extends beyond the padding, because the extent was rounded up, counts only up to its
                    end. */
                 const int32_t left = d->padded[axis] - d->pad[axis] - start[axis];
-                padded *= smaller(d->kernel[axis], (left + d->dilation[axis] - 1) / d->dilation[axis]);
+                padded *= min_int32(d->kernel[axis], (left + d->dilation[axis] - 1) / d->dilation[axis]);
             }
             const float initial = d->mode == 0 ? -INFINITY : 0.0f;
             for (size_t c = 0; c < channels; c++) to[c] = initial;
@@ -49,7 +49,7 @@ void nk_pool(const nk_pool_desc *d, const float *in, float *out, size_t begin, s
                             in + (((size_t)z * (size_t)d->in[1] + (size_t)y) * (size_t)d->in[2] + (size_t)x) * channels;
                         inside++;
                         if (d->mode == 0) {
-                            take_largest(to, from, channels);
+                            update_maximum(to, from, channels);
                         } else {
                             add_up(to, from, channels);
                         }

@@ -107,7 +107,7 @@ NK_INLINE void decide_voxel(double sum, int class_index, nk_label_decision decis
 }
 
 /// Labels one voxel of the chunk exactly.
-NK_INLINE int32_t exact_winner(const half_chunk *chunk, ptrdiff_t i)
+NK_INLINE int32_t exact_label(const half_chunk *chunk, ptrdiff_t i)
 {
     const nk_half_taps *taps = chunk->taps;
     const ptrdiff_t at = chunk->begin + i, left = taps->x0[at], right = taps->x1[at];
@@ -135,7 +135,7 @@ NK_INLINE int32_t exact_winner(const half_chunk *chunk, ptrdiff_t i)
 }
 
 /// Labels all voxels of the chunk exactly.
-NK_INLINE void exact_winners(const half_chunk *chunk, int32_t *restrict winner)
+NK_INLINE void exact_labels(const half_chunk *chunk, int32_t *restrict winner)
 {
     float best[chunk_length], value[chunk_length];
     double sums[chunk_length], coarse[4][half_span_length];
@@ -182,7 +182,7 @@ NK_INLINE void exact_winners(const half_chunk *chunk, int32_t *restrict winner)
 /// The error of float32 sums is less than 2^-20 of the largest logit of the chunk, and rounding to float16 never makes
 /// two numbers equal whose difference is more than 2^-10 of the larger one (2^-24 near zero). Both bounds are
 /// multiplied for safety.
-NK_INLINE ptrdiff_t likely_winners(const half_chunk *chunk, int32_t *restrict winner, uint8_t *restrict unsure)
+NK_INLINE ptrdiff_t provisional_labels(const half_chunk *chunk, int32_t *restrict winner, uint8_t *restrict uncertain)
 {
     float best[chunk_length], second[chunk_length], value[chunk_length], w0[chunk_length], w1[chunk_length];
     float coarse[half_span_length], peak[half_span_length];
@@ -234,9 +234,9 @@ NK_INLINE ptrdiff_t likely_winners(const half_chunk *chunk, int32_t *restrict wi
     ptrdiff_t count = 0;
     for (ptrdiff_t i = 0; i < length; i++) {
         // Written so that NaN counts as uncertain.
-        int is_sure = regions ? second[i] > slack : best[i] - second[i] > fabsf(best[i]) * 0x1p-9f + slack;
-        unsure[i] = !is_sure;
-        count += !is_sure;
+        int is_certain = regions ? second[i] > slack : best[i] - second[i] > fabsf(best[i]) * 0x1p-9f + slack;
+        uncertain[i] = !is_certain;
+        count += !is_certain;
     }
     return count;
 }
@@ -245,7 +245,7 @@ NK_INLINE void nk_label_row_half_body(
     uint16_t *labels, ptrdiff_t count, const nk_half_taps *taps, nk_label_decision decision)
 {
     int32_t winner[chunk_length];
-    uint8_t unsure[chunk_length];
+    uint8_t uncertain[chunk_length];
     ptrdiff_t begin = 0;
     while (begin < count) {
         const int32_t origin = taps->x0[begin];
@@ -259,12 +259,12 @@ NK_INLINE void nk_label_row_half_body(
             .span = taps->x1[end - 1] - origin + 1,
             .origin = origin,
         };
-        ptrdiff_t left = likely_winners(&chunk, winner, unsure);
+        ptrdiff_t left = provisional_labels(&chunk, winner, uncertain);
         if (left > chunk.length / 8) {
-            exact_winners(&chunk, winner);
+            exact_labels(&chunk, winner);
         } else if (left > 0) {
             for (ptrdiff_t i = 0; i < chunk.length; i++)
-                if (unsure[i]) winner[i] = exact_winner(&chunk, i);
+                if (uncertain[i]) winner[i] = exact_label(&chunk, i);
         }
         write_labels(labels + begin, winner, chunk.length, decision.values);
         begin = end;

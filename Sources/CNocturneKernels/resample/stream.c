@@ -9,7 +9,7 @@
 
 /// The first coefficient of the forward pass, once the whole signal, or the part of it that has an effect, is
 /// available.
-NK_INLINE void begin_sweep(const nk_stream *s, double *restrict ring, ptrdiff_t lanes)
+NK_INLINE void begin_pass(const nk_stream *s, double *restrict ring, ptrdiff_t lanes)
 {
     double power = power_of_pole(s->samples), first[lane_block], sum[lane_block], factor = pole;
     const double *behind = NK_PLANE(s->samples - 1);
@@ -30,11 +30,11 @@ NK_INLINE void begin_sweep(const nk_stream *s, double *restrict ring, ptrdiff_t 
     for (ptrdiff_t l = 0; l < lanes; l++) ring[l] = sum[l] * scale + first[l];
 }
 
-NK_INLINE void sweep_forward(const nk_stream *s, double *restrict ring, ptrdiff_t lanes)
+NK_INLINE void forward_pass(const nk_stream *s, double *restrict ring, ptrdiff_t lanes)
 {
     ptrdiff_t start = s->loaded_before;
     if (start == 0) {
-        begin_sweep(s, ring, lanes);
+        begin_pass(s, ring, lanes);
         start = 1;
     }
     for (ptrdiff_t i = start; i < s->loaded; i++) {
@@ -45,7 +45,7 @@ NK_INLINE void sweep_forward(const nk_stream *s, double *restrict ring, ptrdiff_
 }
 
 /// If the signal continues, the error of the assumed end value decays to zero before the first sample that is kept.
-NK_INLINE void sweep_backward(const nk_stream *s, double *restrict ring, ptrdiff_t lanes)
+NK_INLINE void backward_pass(const nk_stream *s, double *restrict ring, ptrdiff_t lanes)
 {
     double run[lane_block], last = pole / (pole - 1.0);
     const double *end = NK_PLANE(s->loaded - 1);
@@ -70,8 +70,8 @@ NK_INLINE void stream_block(const nk_stream *s, ptrdiff_t lane, ptrdiff_t lanes,
 {
     double *restrict ring = s->ring + lane;
     if (s->is_filtered) {
-        sweep_forward(s, ring, lanes);
-        sweep_backward(s, ring, lanes);
+        forward_pass(s, ring, lanes);
+        backward_pass(s, ring, lanes);
     }
     for (ptrdiff_t k = s->first_output; k < s->end_output; k++) {
         double sum[lane_block];

@@ -96,7 +96,7 @@ NK_INLINE int32_t decide_across(const nk_label_rows *rows, ptrdiff_t count, ptrd
     return w0 > 0.5 ? first : w1 > 0.5 ? second : 0;
 }
 
-NK_INLINE void nk_label_winners_body(int32_t *labels, ptrdiff_t count, const nk_label_rows *rows)
+NK_INLINE void nk_label_by_score_body(int32_t *labels, ptrdiff_t count, const nk_label_rows *rows)
 {
     const int row_count = rows->z_taps * rows->y_taps;
     for (ptrdiff_t i = 0; i < count; i++) {
@@ -112,7 +112,7 @@ NK_INLINE void nk_label_winners_body(int32_t *labels, ptrdiff_t count, const nk_
 }
 
 NK_VARIANTS_HALF(
-    void, nk_label_winners, (int32_t *labels, ptrdiff_t count, const nk_label_rows *rows), (labels, count, rows))
+    void, nk_label_by_score, (int32_t *labels, ptrdiff_t count, const nk_label_rows *rows), (labels, count, rows))
 
 NK_INLINE void nk_read_labels_body(
     int32_t *restrict out, const uint16_t *restrict labels, ptrdiff_t step, const uint8_t *restrict inside,

@@ -82,7 +82,7 @@ cphoto_code cphoto_jpeg_rows(cphoto_jpeg *decoder, uint8_t *rgb, size_t count);
 cphoto_code cphoto_png_rows(cphoto_png *decoder, uint8_t *rgb, size_t count);
 
 /* CPHOTO_NO_END_MARKER and others, once the rows are read. */
-int cphoto_jpeg_oddities(const cphoto_jpeg *decoder);
+int cphoto_jpeg_irregularities(const cphoto_jpeg *decoder);
 
 /* Converts CMYK (0 is no ink) to RGB, as Pillow's convert does. */
 void cphoto_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count);

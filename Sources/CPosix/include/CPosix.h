@@ -26,7 +26,7 @@ int cposix_memory_file(const char *name);
 void cposix_trim_heap(void);
 /* From this call on, the heap uses few arenas, and returns blocks of 1 MiB and more to the system when they are
    freed. */
-void cposix_keep_heap_small(void);
+void cposix_limit_heap(void);
 
 /* Sets the niceness of the calling thread to the value with which the process was started. */
 void cposix_restore_priority(void);
@@ -42,19 +42,19 @@ pid_t cposix_spawn_detached(const char *path, char *const argv[], char *const en
    when one killed it, or -errno. */
 int cposix_child_status(pid_t child, int *code_or_signal);
 /* Creates a pipe whose reading end is not inherited by other programs; the writing end is. Returns 0 or an errno. */
-int cposix_handover_pipe(int *reading, int *writing);
+int cposix_inheritable_pipe(int *reading, int *writing);
 /* Returns a descriptor of the process that currently has this number, or -errno. */
 int cposix_process_open(pid_t process);
 /* Sends a signal to the process that had this number when `descriptor` was opened. Returns 0 or an errno. */
 int cposix_process_signal(int descriptor, int number);
 /* Disables core dumps of this process, and prevents other users' processes from reading its memory. Returns 0 or an
    errno. */
-int cposix_forbid_core_dumps(void);
+int cposix_disable_core_dumps(void);
 /* Sets the name that ps and top show for the calling thread; for the main thread, also for the process. */
 void cposix_set_name(const char *name);
 /* Writes as many bytes as the descriptor accepts at once and discards the rest: a terminal or pipe that is not read
    does not block the caller. Returns the number of bytes written. */
-size_t cposix_write_without_waiting(int descriptor, const char *bytes, size_t count);
+size_t cposix_write_nonblocking(int descriptor, const char *bytes, size_t count);
 
 /* From this call on, each of these signals is written to a pipe as one byte, whichever thread receives it; returns the
    pipe's reading end or -errno. Another call adds signals to the same pipe. */

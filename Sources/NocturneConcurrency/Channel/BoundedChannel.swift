@@ -126,7 +126,7 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
             if Task.isCancelled { return (.failure(CancellationError()), nil) }
             switch state.machine.send(element, cost: cost, id: id) {
             case .accept: return (.success(()), nil)
-            case .handOver(let receiver): return (.success(()), state.receivers.removeValue(forKey: receiver))
+            case .deliver(let receiver): return (.success(()), state.receivers.removeValue(forKey: receiver))
             case .reject(let error): return (.failure(error), nil)
             case .wait:
                 state.senders[id] = continuation

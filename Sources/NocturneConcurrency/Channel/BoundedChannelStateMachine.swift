@@ -12,14 +12,14 @@ package typealias ChannelWaiterID = UInt64
 /// - elements leave in the order in which their sends arrived.
 package struct BoundedChannelStateMachine<Element> {
     /// An element and its cost in bytes.
-    package struct Parcel {
+    package struct BufferedElement {
         package let element: Element
         package let cost: Int
     }
 
     package struct WaitingSender {
         package let id: ChannelWaiterID
-        package let parcel: Parcel
+        package let element: BufferedElement
     }
 
     package enum Phase {
@@ -34,17 +34,17 @@ package struct BoundedChannelStateMachine<Element> {
     package let byteLimit: Int
     package private(set) var phase = Phase.open
     package private(set) var bufferedBytes = 0
-    private var buffer = Deque<Parcel>()
+    private var buffer = Deque<BufferedElement>()
     private var senders = Deque<WaitingSender>()
     private var receivers = Deque<ChannelWaiterID>()
 
     package init(itemLimit: Int, byteLimit: Int) {
-        precondition(itemLimit > 0 && byteLimit > 0, "a channel needs room for an element")
+        precondition(itemLimit > 0 && byteLimit > 0, "a channel needs capacity for at least one element")
         self.itemLimit = itemLimit
         self.byteLimit = byteLimit
     }
 
-    package var bufferedParcels: [Parcel] { Array(buffer) }
+    package var bufferedElements: [BufferedElement] { Array(buffer) }
     package var bufferedCount: Int { buffer.count }
     package var waitingSenders: [WaitingSender] { Array(senders) }
     package var waitingReceivers: [ChannelWaiterID] { Array(receivers) }
@@ -53,27 +53,27 @@ package struct BoundedChannelStateMachine<Element> {
         /// The send is complete.
         case accept
         /// The send is complete; this receiver gets the element.
-        case handOver(to: ChannelWaiterID)
+        case deliver(to: ChannelWaiterID)
         /// The sender waits until another action returns its id.
         case wait
         case reject(any Error)
     }
 
     package mutating func send(_ element: Element, cost: Int, id: ChannelWaiterID) -> SendAction {
-        precondition(cost >= 0, "an element cannot weigh less than nothing")
+        precondition(cost >= 0, "the cost of an element cannot be negative")
         switch phase {
         case .finished: return .reject(ChannelFinished())
         case .failed(let error): return .reject(error)
         case .open: break
         }
-        if let receiver = receivers.popFirst() { return .handOver(to: receiver) }
-        let parcel = Parcel(element: element, cost: cost)
+        if let receiver = receivers.popFirst() { return .deliver(to: receiver) }
+        let buffered = BufferedElement(element: element, cost: cost)
         // The order is strict: a small element behind a large one waits even if it would fit.
-        guard senders.isEmpty, hasRoom(for: cost) else {
-            senders.append(WaitingSender(id: id, parcel: parcel))
+        guard senders.isEmpty, hasSpace(for: cost) else {
+            senders.append(WaitingSender(id: id, element: buffered))
             return .wait
         }
-        store(parcel)
+        store(buffered)
         return .accept
     }
 
@@ -88,9 +88,9 @@ package struct BoundedChannelStateMachine<Element> {
     }
 
     package mutating func receive(id: ChannelWaiterID) -> ReceiveAction {
-        if let parcel = buffer.popFirst() {
-            bufferedBytes -= parcel.cost
-            return .deliver(parcel.element, admitted: admitSenders())
+        if let buffered = buffer.popFirst() {
+            bufferedBytes -= buffered.cost
+            return .deliver(buffered.element, admitted: admitSenders())
         }
         switch phase {
         case .finished: return .end
@@ -151,22 +151,22 @@ package struct BoundedChannelStateMachine<Element> {
         return action
     }
 
-    private func hasRoom(for cost: Int) -> Bool {
+    private func hasSpace(for cost: Int) -> Bool {
         // An element above the byte bound could never be sent otherwise.
         if buffer.isEmpty { return true }
         return buffer.count < itemLimit && cost <= byteLimit - bufferedBytes
     }
 
-    private mutating func store(_ parcel: Parcel) {
-        buffer.append(parcel)
-        bufferedBytes += parcel.cost
+    private mutating func store(_ element: BufferedElement) {
+        buffer.append(element)
+        bufferedBytes += element.cost
     }
 
     private mutating func admitSenders() -> [ChannelWaiterID] {
         var admitted: [ChannelWaiterID] = []
-        while let sender = senders.first, hasRoom(for: sender.parcel.cost) {
+        while let sender = senders.first, hasSpace(for: sender.element.cost) {
             senders.removeFirst()
-            store(sender.parcel)
+            store(sender.element)
             admitted.append(sender.id)
         }
         return admitted

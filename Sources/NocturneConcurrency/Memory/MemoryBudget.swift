@@ -149,9 +149,9 @@ public final class MemoryBudget: Sendable {
         resume(grants)
     }
 
-    fileprivate func giveBack(bytes: Int, andLeave leaves: Bool) {
+    fileprivate func returnMemory(bytes: Int, endsLease: Bool) {
         let (grants, action) = state.withLock { state in
-            let requests = leaves ? state.machine.release(bytes: bytes) : state.machine.giveBack(bytes: bytes)
+            let requests = endsLease ? state.machine.release(bytes: bytes) : state.machine.returnPart(bytes: bytes)
             return (state.take(requests), state.onRelease)
         }
         resume(grants)
@@ -186,7 +186,7 @@ public final class MemoryLease: Sendable {
             held = max(bytes, 0)
             return current - max(bytes, 0)
         }
-        if returned > 0 { budget.giveBack(bytes: returned, andLeave: false) }
+        if returned > 0 { budget.returnMemory(bytes: returned, endsLease: false) }
     }
 
     /// Returns all bytes to the budget. A second call does nothing.
@@ -195,6 +195,6 @@ public final class MemoryLease: Sendable {
             defer { held = nil }
             return held
         }
-        if let returned { budget.giveBack(bytes: returned, andLeave: true) }
+        if let returned { budget.returnMemory(bytes: returned, endsLease: true) }
     }
 }

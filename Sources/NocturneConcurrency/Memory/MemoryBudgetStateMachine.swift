@@ -31,7 +31,7 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
     private var waiters = Deque<Request>()
 
     package init(total: Int) {
-        precondition(total > 0, "a memory budget needs bytes")
+        precondition(total > 0, "a memory budget must be positive")
         self.total = total
     }
 
@@ -57,8 +57,8 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
 
     /// Returns part of a lease; the holder keeps the rest.
     /// - Returns: The requests that are granted as a result.
-    package mutating func giveBack(bytes: Int) -> [Request] {
-        precondition(bytes >= 0 && bytes <= leased, "more memory came back than was leased")
+    package mutating func returnPart(bytes: Int) -> [Request] {
+        precondition(bytes >= 0 && bytes <= leased, "more memory was returned than leased")
         leased -= bytes
         return admit()
     }
@@ -66,7 +66,7 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
     /// Ends a lease that still held `bytes`.
     /// - Returns: The requests that are granted as a result.
     package mutating func release(bytes: Int) -> [Request] {
-        precondition(holders > 0 && bytes >= 0 && bytes <= leased, "a lease came back that was never granted")
+        precondition(holders > 0 && bytes >= 0 && bytes <= leased, "a lease was returned that was never granted")
         leased -= bytes
         holders -= 1
         heldExclusively = false

@@ -43,7 +43,7 @@ package struct PressureGateStateMachine: Hashable, Sendable {
     }
 
     package mutating func pass(_ ticket: Ticket, id: UInt64) -> PassAction {
-        if mayGo(ticket) { return .go }
+        if mayPass(ticket) { return .go }
         waiters[id] = ticket
         return .wait
     }
@@ -57,13 +57,13 @@ package struct PressureGateStateMachine: Hashable, Sendable {
     /// - Returns: Whether the waiter was still registered and must be resumed.
     package mutating func cancel(id: UInt64) -> Bool { waiters.removeValue(forKey: id) != nil }
 
-    private func mayGo(_ ticket: Ticket) -> Bool {
+    private func mayPass(_ ticket: Ticket) -> Bool {
         // An unregistered ticket never blocks other tickets and is never blocked.
         level < .critical || ticket == oldest || !tickets.contains(ticket)
     }
 
     private mutating func wake() -> [UInt64] {
-        let going = waiters.filter { mayGo($0.value) }.map(\.key)
+        let going = waiters.filter { mayPass($0.value) }.map(\.key)
         for id in going { waiters[id] = nil }
         return going
     }

@@ -61,7 +61,7 @@ public struct PressureStateMachine: Sendable {
     public let budgetBytes: Int
     public let thresholds: PressureThresholds
     public private(set) var level = PressureLevel.normal
-    private var calm = 0
+    private var calmCount = 0
 
     public init(budgetBytes: Int, thresholds: PressureThresholds = PressureThresholds()) {
         self.budgetBytes = budgetBytes
@@ -75,15 +75,15 @@ public struct PressureStateMachine: Sendable {
         let seen: PressureLevel = !critical.isEmpty ? .critical : !warning.isEmpty ? .warning : .normal
         let before = level
         if seen >= level {
-            calm = 0
+            calmCount = 0
             level = seen
             guard level != before else { return nil }
             let reason = (critical.isEmpty ? warning : critical).joined(separator: ", ")
             return PressureChange(from: before, to: level, reason: reason)
         }
-        calm += 1
-        guard calm >= thresholds.calmReadings else { return nil }
-        calm = 0
+        calmCount += 1
+        guard calmCount >= thresholds.calmReadings else { return nil }
+        calmCount = 0
         level = before == .critical ? .warning : .normal
         return PressureChange(from: before, to: level, reason: "\(thresholds.calmReadings) calm readings in a row")
     }

@@ -37,10 +37,10 @@ public struct VolumeShape: Hashable, Sendable, Codable, CustomStringConvertible 
     public var description: String { "\(x)×\(y)×\(z)" }
 
     /// The maximum number of voxels of a volume: 2³³, about a cube of 2,048. A larger value indicates a damaged header.
-    public static let largestCount = 1 << 33
+    public static let maximumCount = 1 << 33
 
     /// A shape from untrusted numbers; nil when a size is below 1 or the product is above `limit`.
-    public init?(validating x: Int, y: Int, z: Int, limit: Int = VolumeShape.largestCount) {
+    public init?(validating x: Int, y: Int, z: Int, limit: Int = VolumeShape.maximumCount) {
         guard x > 0, y > 0, z > 0 else { return nil }
         let (plane, firstOverflow) = x.multipliedReportingOverflow(by: y)
         let (all, secondOverflow) = plane.multipliedReportingOverflow(by: z)

@@ -20,10 +20,10 @@ public struct RegionOfInterest: Hashable, Sendable {
         public var range: ClosedRange<Double>?
 
         public static let standard = HistogramRule(bins: 16)
-        public static let largestBinCount = 1024
+        public static let maximumBinCount = 1024
 
         public init(bins: Int, range: ClosedRange<Double>? = nil) {
-            precondition((1...Self.largestBinCount).contains(bins), "a histogram has 1 to 1024 bins")
+            precondition((1...Self.maximumBinCount).contains(bins), "a histogram has 1 to 1024 bins")
             self.bins = bins
             self.range = range
         }

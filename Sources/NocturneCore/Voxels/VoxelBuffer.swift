@@ -31,7 +31,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
     @usableFromInline let base: UnsafeMutablePointer<Element>
     public let count: Int
     private let mappedBytes: Int
-    private let isInFile: Bool
+    private let isFileBacked: Bool
 
     /// - Throws: ``AllocationError`` when the system refuses.
     /// - Complexity: O(1); the kernel allocates pages when they are first accessed.
@@ -48,7 +48,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         self.base = address.bindMemory(to: Element.self, capacity: max(count, 1))
         self.count = count
         self.mappedBytes = length
-        isInFile = false
+        isFileBacked = false
     }
 
     /// A buffer backed by an unnamed file, so that the system can write its pages to disk and reclaim the memory.
@@ -77,14 +77,14 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         self.base = address.bindMemory(to: Element.self, capacity: max(count, 1))
         self.count = count
         self.mappedBytes = length
-        isInFile = true
+        isFileBacked = true
     }
 
     private init(emptyAt base: UnsafeMutablePointer<Element>) {
         self.base = base
         count = 0
         mappedBytes = 0
-        isInFile = false
+        isFileBacked = false
     }
 
     /// An empty buffer, left in place of a buffer that was moved out.
@@ -141,13 +141,13 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
     /// Returns the pages to the system and keeps the (now zero) buffer.
     public mutating func clear() {
         guard mappedBytes > 0 else { return }
-        if isInFile { memset(base, 0, mappedBytes) } else { _ = madvise(base, mappedBytes, MADV_DONTNEED) }
+        if isFileBacked { memset(base, 0, mappedBytes) } else { _ = madvise(base, mappedBytes, MADV_DONTNEED) }
     }
 
     /// Removes the pages of a file-backed buffer from the process; the content stays in the file and is loaded again on
     /// access. Does nothing for a buffer in memory.
     public borrowing func releasePages() {
-        if isInFile { _ = madvise(base, mappedBytes, MADV_DONTNEED) }
+        if isFileBacked { _ = madvise(base, mappedBytes, MADV_DONTNEED) }
     }
 
     /// The same memory, shared and read-only from now on.

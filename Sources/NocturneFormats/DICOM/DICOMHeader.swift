@@ -28,7 +28,7 @@ extension DICOMObject {
         func has(_ bit: some BinaryInteger) -> Bool { header.present & UInt32(truncatingIfNeeded: bit) != 0 }
         func integer(_ value: Int64, _ bit: some BinaryInteger) -> Int? { has(bit) ? Int(value) : nil }
         func real(_ value: Double, _ bit: some BinaryInteger) -> Double? { has(bit) ? value : nil }
-        func words(_ text: String) -> String? { text.isEmpty ? nil : text }
+        func nonEmpty(_ text: String) -> String? { text.isEmpty ? nil : text }
         let normal = header.mosaic_normal
         let description = text(header.series_description)
         let cosines = header.orientation
@@ -76,10 +76,10 @@ extension DICOMObject {
             hasModalityTable: has(CDICOM_HAS_MODALITY_LUT),
             paddingValue: integer(header.padding_value, CDICOM_HAS_PADDING),
             paddingRangeLimit: integer(header.padding_limit, CDICOM_HAS_PADDING_LIMIT),
-            units: words(text(header.units)),
+            units: nonEmpty(text(header.units)),
             windowCenter: real(header.window_center, CDICOM_HAS_WINDOW),
             windowWidth: real(header.window_width, CDICOM_HAS_WINDOW),
-            manufacturer: words(text(header.manufacturer)),
+            manufacturer: nonEmpty(text(header.manufacturer)),
             spacingBetweenSlices: real(header.slice_spacing, CDICOM_HAS_SLICE_SPACING),
             echoTime: real(header.echo_time, CDICOM_HAS_ECHO_TIME),
             triggerTime: real(header.trigger_time, CDICOM_HAS_TRIGGER_TIME),

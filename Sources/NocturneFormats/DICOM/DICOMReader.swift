@@ -55,10 +55,10 @@ public enum DICOMReader {
         } catch {
             throw DICOMReadError(.tooLarge, path: path, detail: error.description)
         }
-        let oddities = try decode(series.slices, of: shape, into: &buffer, scope: scope)
-        for (words, files) in oddities.sorted(by: { $0.key < $1.key }) {
+        let irregularities = try decode(series.slices, of: shape, into: &buffer, scope: scope)
+        for (description, files) in irregularities.sorted(by: { $0.key < $1.key }) {
             let others = files.count > 1 ? " and \(files.count - 1) more" : ""
-            note("\(files.min() ?? "")\(others): \(words)")
+            note("\(files.min() ?? "")\(others): \(description)")
         }
         return Volume(geometry: geometry, voxels: buffer.frozen())
     }
@@ -72,7 +72,7 @@ public enum DICOMReader {
         scope: ComputeScope
     ) throws -> [String: Set<String>] {
         let runs = SliceRun.runs(of: slices)
-        let oddities = Mutex<[String: Set<String>]>([:])
+        let irregularities = Mutex<[String: Set<String>]>([:])
         let fault = Mutex<(slice: Int, error: DICOMReadError)?>(nil)
         try buffer.withUnsafeMutableBufferPointer { (voxels) throws(CancelledError) in
             // Safe despite the keyword: each run writes only its own slices, and forEach returns before the pointer
@@ -93,10 +93,10 @@ public enum DICOMReader {
                         try decoder.read(slice, into: place)
                         k += 1
                     }
-                    let words = decoder.notes
-                    if !words.isEmpty {
+                    let notes = decoder.notes
+                    if !notes.isEmpty {
                         let file = run.slices[0].object.fileName
-                        oddities.withLock { for word in words { $0[word, default: []].insert(file) } }
+                        irregularities.withLock { for note in notes { $0[note, default: []].insert(file) } }
                     }
                 } catch {
                     let found = (k, error)
@@ -105,7 +105,7 @@ public enum DICOMReader {
             }
         }
         if let found = fault.withLock({ $0 }) { throw found.error }
-        return oddities.withLock { $0 }
+        return irregularities.withLock { $0 }
     }
 
     /// The stored values of one grey slice, row by row, without slope, intercept and table. Exact up to 24 bits.

@@ -6,7 +6,7 @@ internal import Synchronization
 /// The DICOM series found in a set of files, from their headers alone.
 public struct DICOMScan: Sendable {
     /// A DICOM file that belongs to no series, and the reason.
-    public struct SetAside: Sendable, Hashable {
+    public struct RejectedFile: Sendable, Hashable {
         public let path: String
         public let reason: DICOMReadError
 
@@ -20,16 +20,17 @@ public struct DICOMScan: Sendable {
     /// `problem` states the reason.
     public var series: [DICOMSeries]
     /// DICOM files that cannot be read or do not belong to a series, in the order of their paths.
-    public var setAside: [SetAside]
+    public var rejectedFiles: [RejectedFile]
     /// Files that do not start like a DICOM file, for other formats to try; in the order of their paths.
     public var notDICOM: [String]
     /// Files that were not among the given paths but are listed in a DICOMDIR that was. They are also in one of the
     /// lists above. Keyed by path; the value is the DICOMDIR.
     public var named: [String: String]
 
-    public init(series: [DICOMSeries], setAside: [SetAside], notDICOM: [String], named: [String: String] = [:]) {
+    public init(series: [DICOMSeries], rejectedFiles: [RejectedFile], notDICOM: [String], named: [String: String] = [:])
+    {
         self.series = series
-        self.setAside = setAside
+        self.rejectedFiles = rejectedFiles
         self.notDICOM = notDICOM
         self.named = named
     }
@@ -66,15 +67,15 @@ public enum DICOMScanner {
         admits: (_ path: String, _ directory: String) -> Bool = { _, _ in true }
     ) throws(CancelledError) -> DICOMScan {
         let paths = Set(paths).sorted()
-        let sightings = try look(at: paths, before: 0, scope: scope, progress: progress, looking)
-        let media = try directories(in: sightings, paths: paths, admits: admits, scope: scope)
+        let headerResults = try readHeaders(of: paths, before: 0, scope: scope, progress: progress, looking)
+        let media = try directories(in: headerResults, paths: paths, admits: admits, scope: scope)
         let named = Set(media.flatMap(\.added)).sorted()
         if !named.isEmpty {
-            let inner = try look(at: named, before: paths.count, scope: scope, progress: progress, looking)
-            let all = zip(paths + named, sightings + inner).sorted { $0.0 < $1.0 }
+            let inner = try readHeaders(of: named, before: paths.count, scope: scope, progress: progress, looking)
+            let all = zip(paths + named, headerResults + inner).sorted { $0.0 < $1.0 }
             return try sorted(all, media: media, corrects: corrects, scope: scope, looking)
         }
-        return try sorted(Array(zip(paths, sightings)), media: media, corrects: corrects, scope: scope, looking)
+        return try sorted(Array(zip(paths, headerResults)), media: media, corrects: corrects, scope: scope, looking)
     }
 
     /// The series that consists of exactly the named slices, as found before by
@@ -89,75 +90,75 @@ public enum DICOMScanner {
         scope: ComputeScope
     ) throws -> DICOMSeries {
         let paths = Set(names.map(\.path)).sorted()
-        let sightings = try look(at: paths, before: 0, scope: scope, progress: nil) { _ in }
+        let headerResults = try readHeaders(of: paths, before: 0, scope: scope, progress: nil) { _ in }
         var slices: [DICOMSliceName: DICOMSlice] = [:]
-        for (path, sighting) in zip(paths, sightings) {
-            switch sighting {
+        for (path, headerResult) in zip(paths, headerResults) {
+            switch headerResult {
             case .object(let object):
                 for slice in try object.slices() { slices[DICOMSliceName(slice)] = slice }
             case .fault(let error): throw error
-            case .notDICOM: throw DICOMReadError(.notReadable, path: path, detail: "is no DICOM file any more")
+            case .notDICOM: throw DICOMReadError(.notReadable, path: path, detail: "is no longer a DICOM file")
             }
         }
         var found: [DICOMSlice] = []
         for name in names {
             guard let slice = slices[name] else {
-                throw DICOMReadError(.notReadable, path: name.path, detail: "has not the slice any more that was found")
+                throw DICOMReadError(.notReadable, path: name.path, detail: "no longer contains the slice found before")
             }
             found.append(slice)
         }
-        guard !found.isEmpty else { throw DICOMReadError(.internalFault, path: "", detail: "a series of no slices") }
+        guard !found.isEmpty else { throw DICOMReadError(.internalFault, path: "", detail: "a series without slices") }
         return SeriesTriage.whole(found, corrects: corrects)
     }
 
     /// One result for each path.
-    private static func look(
-        at paths: [String],
+    private static func readHeaders(
+        of paths: [String],
         before: Int,
         scope: ComputeScope,
         progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?,
         _ looking: @escaping @Sendable (_ paths: [String]) -> Void
-    ) throws(CancelledError) -> [Sighting] {
-        let sightings = Mutex([Sighting](repeating: .notDICOM, count: paths.count))
+    ) throws(CancelledError) -> [HeaderResult] {
+        let headerResults = Mutex([HeaderResult](repeating: .notDICOM, count: paths.count))
         let done = Atomic<Int>(before)
         try scope.forEach(paths.count) { index in
             looking([paths[index]])
-            let sighting = look(at: paths[index])
-            sightings.withLock { $0[index] = sighting }
+            let headerResult = readHeader(of: paths[index])
+            headerResults.withLock { $0[index] = headerResult }
             progress?(done.add(1, ordering: .relaxed).newValue, before + paths.count)
         }
-        return sightings.withLock { $0 }
+        return headerResults.withLock { $0 }
     }
 
     /// A DICOMDIR, and the files it adds to the scan.
-    private struct Medium {
+    private struct MediaDirectoryEntry {
         let path: String
-        let words: String
+        let description: String
         let added: [String]
     }
 
     private static func directories(
-        in sightings: [Sighting],
+        in headerResults: [HeaderResult],
         paths: [String],
         admits: (_ path: String, _ directory: String) -> Bool,
         scope: ComputeScope
-    ) throws(CancelledError) -> [Medium] {
-        let own = zip(paths, sightings).compactMap { path, sighting -> String? in
-            if case .fault(let error) = sighting, error.code == .mediaDirectory { return path }
+    ) throws(CancelledError) -> [MediaDirectoryEntry] {
+        let own = zip(paths, headerResults).compactMap { path, headerResult -> String? in
+            if case .fault(let error) = headerResult, error.code == .mediaDirectory { return path }
             return nil
         }
         guard !own.isEmpty else { return [] }
         // Compared by real paths, so that a file with two names is included once.
         var known = Set(paths)
         var isResolved = false
-        var media: [Medium] = []
+        var media: [MediaDirectoryEntry] = []
         for path in own {
             try scope.check()
             let directory: MediaDirectory
             do {
                 directory = try MediaDirectory(path: path)
             } catch {
-                media.append(Medium(path: path, words: error.detail, added: []))
+                media.append(MediaDirectoryEntry(path: path, description: error.detail, added: []))
                 continue
             }
             var candidates = directory.files.filter { !known.contains($0) && admits($0, path) }
@@ -170,42 +171,48 @@ public enum DICOMScanner {
                     MediaDirectory.realPath(candidate).map { known.insert($0).inserted } ?? false
                 }
             }
-            media.append(Medium(path: path, words: directory.words(added: candidates.count), added: candidates))
+            media.append(
+                MediaDirectoryEntry(
+                    path: path,
+                    description: directory.description(added: candidates.count),
+                    added: candidates
+                )
+            )
         }
         return media
     }
 
     private static func sorted(
-        _ files: [(path: String, sighting: Sighting)],
-        media: [Medium],
+        _ files: [(path: String, headerResult: HeaderResult)],
+        media: [MediaDirectoryEntry],
         corrects: Bool,
         scope: ComputeScope,
         _ looking: @escaping @Sendable (_ paths: [String]) -> Void
     ) throws(CancelledError) -> DICOMScan {
         var objects: [DICOMObject] = []
-        var scan = DICOMScan(series: [], setAside: [], notDICOM: [])
-        for (path, sighting) in files {
-            switch sighting {
+        var scan = DICOMScan(series: [], rejectedFiles: [], notDICOM: [])
+        for (path, headerResult) in files {
+            switch headerResult {
             case .object(let object): objects.append(object)
             case .notDICOM: scan.notDICOM.append(path)
             case .fault(let error):
-                let words = media.first { $0.path == path }?.words
-                let reason = words.map { DICOMReadError(error.code, path: path, detail: $0) } ?? error
-                scan.setAside.append(.init(path: path, reason: reason))
+                let description = media.first { $0.path == path }?.description
+                let reason = description.map { DICOMReadError(error.code, path: path, detail: $0) } ?? error
+                scan.rejectedFiles.append(.init(path: path, reason: reason))
             }
         }
         scan.series = try SeriesTriage.series(of: objects, corrects: corrects, scope: scope, looking)
-        for medium in media { for path in medium.added { scan.named[path] = medium.path } }
+        for entry in media { for path in entry.added { scan.named[path] = entry.path } }
         return scan
     }
 
-    private enum Sighting: Sendable {
+    private enum HeaderResult: Sendable {
         case object(DICOMObject)
         case fault(DICOMReadError)
         case notDICOM
     }
 
-    private static func look(at path: String) -> Sighting {
+    private static func readHeader(of path: String) -> HeaderResult {
         var error = cdicom_error()
         switch cdicom_looks_like_dicom(path, &error) {
         case 1: break
@@ -214,7 +221,7 @@ public enum DICOMScanner {
         }
         do {
             let object = try DICOMObject.readHeader(path: path)
-            if let error = notOfASeries(object) { return .fault(error) }
+            if let error = rejection(of: object) { return .fault(error) }
             return .object(object)
         } catch {
             return .fault(error)
@@ -222,12 +229,12 @@ public enum DICOMScanner {
     }
 
     /// Why an object that was read does not belong to any series.
-    private static func notOfASeries(_ object: DICOMObject) -> DICOMReadError? {
+    private static func rejection(of object: DICOMObject) -> DICOMReadError? {
         if object.sopClassUID == "1.2.840.10008.1.3.10" {
             return DICOMReadError(
                 .mediaDirectory,
                 path: object.path,
-                detail: "a DICOMDIR, which only names other files"
+                detail: "a DICOMDIR, which only lists other files"
             )
         }
         if object.sopClassUID.isEmpty, object.modality.isEmpty, object.rows == nil {

@@ -20,7 +20,7 @@ extension DICOMObject {
 
     /// Limits of a mosaic: scanners produce at most a few hundred tiles, of 32 pixels per edge or more.
     private enum Mosaic {
-        static let mostTiles = 4096
+        static let maximumTileCount = 4096
         static let leastEdge = 8
     }
 
@@ -37,7 +37,7 @@ extension DICOMObject {
             let columnDirection, let rowSpacing, let columnSpacing, (numberOfFrames ?? 1) == 1,
             let step = spacingBetweenSlices ?? sliceThickness, step > 0
         else { return nil }
-        guard count <= Mosaic.mostTiles else { return nil }
+        guard count <= Mosaic.maximumTileCount else { return nil }
         var side = 1
         while side * side < count { side += 1 }
         guard rows >= side * Mosaic.leastEdge, columns >= side * Mosaic.leastEdge, rows % side == 0, columns % side == 0

@@ -15,18 +15,18 @@ struct DuplicateObjects {
 
     /// Objects with more pixels and different bytes are not decoded for comparison: no medical slice has as many
     /// pixels.
-    private static let mostPixels = 1 << 24
+    private static let maximumPixelCount = 1 << 24
 
     /// Reads the files of copies, each at most twice, and no file if every SOPInstanceUID occurs once. Returns early,
     /// with an incomplete result that must not be used, when the flag is raised.
     init(_ slices: [DICOMSlice], flag: CancellationFlag) {
         var objects: [String: [DICOMSlice]] = [:]
         for slice in slices { objects[slice.object.path, default: []].append(slice) }
-        var pathsOfUID: [String: [String]] = [:]
+        var pathsByUID: [String: [String]] = [:]
         for (path, own) in objects where !own[0].object.sopInstanceUID.isEmpty {
-            pathsOfUID[own[0].object.sopInstanceUID, default: []].append(path)
+            pathsByUID[own[0].object.sopInstanceUID, default: []].append(path)
         }
-        for paths in pathsOfUID.values where paths.count > 1 {
+        for paths in pathsByUID.values where paths.count > 1 {
             let paths = paths.sorted()
             guard let common = objects[paths[0]]?[0].object else { continue }
             let byBytes = Self.firstOfEach(
@@ -75,7 +75,7 @@ struct DuplicateObjects {
         guard let first = own.first else { return nil }
         let how = own.allSatisfy(\.sameBytes) ? "bytes" : "pixels"
         return
-            "\(own.count) \(own.count == 1 ? "copy was" : "copies were") left out: the same SOPInstanceUID (0008,0018) "
+            "\(own.count) \(own.count == 1 ? "copy was" : "copies were") omitted: the same SOPInstanceUID (0008,0018) "
             + "and the same \(how), e.g. \(Self.tail(first.copy)) and \(Self.tail(first.original))"
     }
 
@@ -107,7 +107,7 @@ struct DuplicateObjects {
 
     /// Digest of the stored values of all slices; nil if there are too many pixels or they cannot be read.
     private static func digestOfPixels(_ slices: [DICOMSlice], _ flag: CancellationFlag) -> ContentDigest? {
-        guard slices.reduce(0, { $0 + ($1.rows ?? 0) * ($1.columns ?? 0) }) <= mostPixels else { return nil }
+        guard slices.reduce(0, { $0 + ($1.rows ?? 0) * ($1.columns ?? 0) }) <= maximumPixelCount else { return nil }
         var digester = ContentDigester()
         for slice in slices.sorted(by: SeriesSplitCriterion.isBefore) {
             guard !flag.isCancelled, let values = try? DICOMReader.storedValues(of: slice) else { return nil }

@@ -19,9 +19,9 @@ struct MediaDirectory {
     private(set) var outside = 0
 
     /// More records than any medium has; the rest is ignored.
-    private static let largestCount = 1_000_000
+    private static let maximumCount = 1_000_000
     /// The standard allows 8 components of 8 characters; some media ignore this limit and use longer ones.
-    private static let largestParts = 16
+    private static let maximumPartCount = 16
 
     /// Reads the records of the DICOMDIR at `path`, a few microseconds each, and checks every file in the file system.
     init(path: String) throws(DICOMReadError) {
@@ -54,12 +54,12 @@ struct MediaDirectory {
     }
 
     /// The description of the directory, for its entry among the rejected files.
-    func words(added: Int) -> String {
-        var words = "a DICOMDIR, which only names other files: \(files.count) of them are there"
-        if added > 0 { words += ", \(added) found by it alone" }
-        if missing > 0 { words += "; \(missing) are not" }
-        if outside > 0 { words += "; \(outside) names lead out of its folder and were not followed" }
-        return words
+    func description(added: Int) -> String {
+        var text = "a DICOMDIR, which only lists other files: \(files.count) of them exist"
+        if added > 0 { text += ", \(added) found only through it" }
+        if missing > 0 { text += "; \(missing) do not" }
+        if outside > 0 { text += "; \(outside) references lead outside its folder and were ignored" }
+        return text
     }
 
     /// The components of a file's name below the folder; nil when it is not a valid name.
@@ -70,7 +70,7 @@ struct MediaDirectory {
             while part.last == " " { part.removeLast() }
             return String(part)
         }
-        guard (1...largestParts).contains(parts.count) else { return nil }
+        guard (1...maximumPartCount).contains(parts.count) else { return nil }
         for part in parts {
             guard !part.isEmpty, part != ".", part != "..", part.utf8.count <= 255,
                 !part.utf8.contains(UInt8(ascii: "/"))
@@ -90,7 +90,7 @@ struct MediaDirectory {
                     guard let context, let reference else { return 1 }
                     let collector = Unmanaged<Collector>.fromOpaque(context).takeUnretainedValue()
                     collector.references.append(String(cString: reference))
-                    return collector.references.count < MediaDirectory.largestCount ? 0 : 1
+                    return collector.references.count < MediaDirectory.maximumCount ? 0 : 1
                 },
                 Unmanaged.passUnretained(collector).toOpaque(),
                 &error

@@ -12,7 +12,7 @@ enum ObjectCheck {
     ]
 
     /// The maximum number of pixels of a slice; the decoder has the same limit.
-    private static let largestSlice = 1 << 28
+    private static let maximumSlicePixels = 1 << 28
 
     static func check(_ slice: DICOMSlice) throws(DICOMReadError) {
         try checkKind(slice.object)
@@ -48,7 +48,7 @@ enum ObjectCheck {
             throw DICOMReadError(
                 .localizer,
                 path: object.path,
-                detail: "ImageType (0008,0008) says LOCALIZER: a scout, not a volume"
+                detail: "ImageType (0008,0008) is LOCALIZER: not a volume"
             )
         }
     }
@@ -62,17 +62,17 @@ enum ObjectCheck {
                 .multiFrame,
                 path: object.path,
                 detail: "NumberOfFrames (0028,0008) is \(frames), but PerFrameFunctionalGroupsSequence (5200,9230), "
-                    + "which gives the frames their places, \(found)"
+                    + "which states the positions of the frames, \(found)"
             )
         }
         if object.isMosaic, slice.tile == nil, object.frameGroupCount == 0 {
             let fact =
-                object.mosaicTiles.map { "its \($0) tiles do not fit the rows, columns and directions of the picture" }
+                object.mosaicTiles.map { "its \($0) tiles do not match the rows, columns and directions of the image" }
                 ?? "neither (0019,100A) nor the scanner's own header (0029,1010) states the number of its tiles"
             throw DICOMReadError(
                 .mosaic,
                 path: object.path,
-                detail: "ImageType (0008,0008) says MOSAIC, many slices in one picture, but \(fact)"
+                detail: "ImageType (0008,0008) is MOSAIC (several slices in one image), but \(fact)"
             )
         }
     }
@@ -94,7 +94,7 @@ enum ObjectCheck {
             throw DICOMReadError(
                 .colour,
                 path: object.path,
-                detail: "\(photometric) with \(samples) sample(s) a pixel is not a grey image"
+                detail: "\(photometric) with \(samples) sample(s) per pixel is not a greyscale image"
             )
         }
         guard let layout = object.bitLayout else {
@@ -103,7 +103,7 @@ enum ObjectCheck {
                 path: object.path,
                 detail: "\(object.bitsAllocated ?? 0) bits allocated, \(object.bitsStored ?? 0) stored, high bit "
                     + "\(object.highBit.map(String.init) ?? "missing") and pixel representation "
-                    + "\(object.pixelRepresentation ?? 0) do not fit together, or are not read"
+                    + "\(object.pixelRepresentation ?? 0) are inconsistent or not supported"
             )
         }
         try checkSize(object, cell: layout.allocated / 8)
@@ -111,7 +111,7 @@ enum ObjectCheck {
 
     private static func checkSize(_ object: DICOMObject, cell: Int) throws(DICOMReadError) {
         guard let rows = object.rows, let columns = object.columns, rows > 0, columns > 0,
-            rows <= 65535, columns <= 65535, rows * columns <= largestSlice
+            rows <= 65535, columns <= 65535, rows * columns <= maximumSlicePixels
         else {
             throw DICOMReadError(
                 .unsupportedPixels,

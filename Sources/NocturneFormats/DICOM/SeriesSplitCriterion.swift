@@ -22,7 +22,7 @@ struct SeriesSplitCriterion: Sendable {
     let groups: @Sendable ([DICOMSlice]) -> [(value: Value, slices: [DICOMSlice])]
 
     /// Slices with different values never belong to the same volume.
-    static let always = [
+    static let forAllSeries = [
         orientation,
         byKey("the matrix") { slice in
             let text = "\(slice.columns ?? 0)x\(slice.rows ?? 0)"
@@ -35,7 +35,7 @@ struct SeriesSplitCriterion: Sendable {
     ]
 
     /// Properties that separate repetitions of the same positions, the most specific first.
-    static let whenRepeated =
+    static let forRepeatedPositions =
         [
             number("DiffusionBValue (0018,9087)", prefix: "b") { $0.diffusionBValue },
             number("TemporalPositionIdentifier (0020,0100)", prefix: "t") { $0.temporalPosition.map(Double.init) },
@@ -165,7 +165,7 @@ struct SeriesSplitCriterion: Sendable {
     /// The part of a complex image, or of a water-fat separation, that ImageType names.
     private static func component(_ type: [String]) -> Value {
         // Siemens, GE, Philips and the standard's ComplexImageComponent, in the order in which parts are listed.
-        let names: [(words: Set<String>, label: String)] = [
+        let names: [(values: Set<String>, label: String)] = [
             (["M", "MAGNITUDE", "M_FFE", "M_SE", "M_IR"], "magnitude"),
             (["P", "PHASE", "PHASE MAP", "P_FFE"], "phase"),
             (["R", "REAL", "R_FFE", "R_IR"], "real"), (["I", "IMAGINARY", "I_FFE"], "imaginary"),
@@ -175,8 +175,8 @@ struct SeriesSplitCriterion: Sendable {
             (["FIELD_MAP", "FIELDMAP", "B0", "B0 MAP"], "fieldmap"), (["FAT_FRACTION", "FF"], "fatfraction"),
         ]
         // The first two values describe the image's origin; water and fat take precedence over magnitude.
-        let words = Set(type.dropFirst(2))
-        let places = names.indices.filter { !names[$0].words.isDisjoint(with: words) }
+        let values = Set(type.dropFirst(2))
+        let places = names.indices.filter { !names[$0].values.isDisjoint(with: values) }
         guard let place = places.last else { return Value(order: -1, text: "none of these", label: "other") }
         return Value(order: Double(place), text: names[place].label, label: names[place].label)
     }

@@ -135,7 +135,7 @@ enum SeriesTriage {
             series.files = DICOMSeries.files(of: stack.slices)
             series.geometry = stack.geometry
             series.correction = stack.correction
-            if let correction = stack.correction { series.notes.append(correction.words) }
+            if let correction = stack.correction { series.notes.append(correction.description) }
         } catch {
             series.problem = error.error
             series.possibleCorrection = error.correction
@@ -206,7 +206,7 @@ enum SeriesTriage {
         throw DICOMReadError(
             .derived,
             path: slice.object.path,
-            detail: "ImageType (0008,0008) says DERIVED and \(word): computed from other images"
+            detail: "ImageType (0008,0008) is DERIVED and \(word): computed from other images"
         )
     }
 }

@@ -5,7 +5,7 @@ internal import CDICOMParser
 struct SliceRun: Sendable {
     /// The maximum number of frames of a run: enough to make opening the file cheap, few enough to give every thread
     /// one.
-    private static let mostFrames = 16
+    private static let maximumFrameCount = 16
 
     /// The index of the first slice among all slices.
     let first: Int
@@ -17,7 +17,7 @@ struct SliceRun: Sendable {
         for end in 1...max(slices.count, 1) where end <= slices.count {
             if end < slices.count, slices[end].path == slices[start].path,
                 slices[end].tile != nil
-                    ? slices[end].frame == slices[start].frame : end - start < Self.mostFrames
+                    ? slices[end].frame == slices[start].frame : end - start < Self.maximumFrameCount
             {
                 continue
             }
@@ -43,7 +43,7 @@ final class SliceDecoder {
             throw DICOMReadError(
                 .unsupportedPixels,
                 path: object.path,
-                detail: "rows, columns or bits are missing or not read"
+                detail: "rows, columns or bits are missing or not supported"
             )
         }
         var error = cdicom_error()

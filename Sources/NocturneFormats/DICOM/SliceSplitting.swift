@@ -13,24 +13,24 @@ struct SlicePart {
 
 /// Splits what scanners store under one SeriesInstanceUID: echoes, contrast phases, magnitude and phase …
 ///
-/// First by the criteria that never belong to one volume (``SeriesSplitCriterion/always``). Then, only where slices
-/// repeat positions or do not form an even stack, by the criteria that separate repetitions
-/// (``SeriesSplitCriterion/whenRepeated``), and finally by the order in which the slices were numbered or acquired, if
-/// that order passes through the same positions repeatedly. If no criterion fits, the part is not split, and its stack
-/// states why it is not a volume.
+/// First by the criteria that never belong to one volume (``SeriesSplitCriterion/forAllSeries``). Then, only where
+/// slices repeat positions or do not form an even stack, by the criteria that separate repetitions
+/// (``SeriesSplitCriterion/forRepeatedPositions``), and finally by the order in which the slices were numbered or
+/// acquired, if that order passes through the same positions repeatedly. If no criterion fits, the part is not split,
+/// and its stack states why it is not a volume.
 ///
 /// Parts are sorted by the values they were split by; nothing depends on the order of `slices`. The time is
 /// proportional to n log n for each criterion tried.
 enum SliceSplitting {
     static func parts(_ slices: [DICOMSlice]) -> [SlicePart] {
         var parts = [SlicePart(slices: slices)]
-        for trait in SeriesSplitCriterion.always {
+        for trait in SeriesSplitCriterion.forAllSeries {
             parts = parts.flatMap { part in
                 let split = split(part, by: trait)
-                return isFair(split) ? split : [part]
+                return leavesNoRemainders(split) ? split : [part]
             }
         }
-        return parts.flatMap { untangled($0, SeriesSplitCriterion.whenRepeated, depth: 0) }
+        return parts.flatMap { splitRepetitions($0, SeriesSplitCriterion.forRepeatedPositions, depth: 0) }
     }
 
     /// One part for each value of the criterion, or the unchanged part.
@@ -50,7 +50,7 @@ enum SliceSplitting {
 
     /// Whether a split leaves no small remainders that would hide an error: every part could be a stack, or nearly all
     /// slices are in one part and the remaining slices are clearly separate from it.
-    private static func isFair(_ parts: [SlicePart]) -> Bool {
+    private static func leavesNoRemainders(_ parts: [SlicePart]) -> Bool {
         if parts.allSatisfy({ $0.slices.count > 1 }) { return true }
         let all = parts.reduce(0) { $0 + $1.slices.count }
         let largest = parts.map(\.slices.count).max() ?? 0
@@ -59,9 +59,10 @@ enum SliceSplitting {
 
     // MARK: Repeated positions
 
-    private static func untangled(_ part: SlicePart, _ traits: [SeriesSplitCriterion], depth: Int) -> [SlicePart] {
-        let places = SlicePlaces(part.slices)
-        guard places.isRepeated else {
+    private static func splitRepetitions(_ part: SlicePart, _ traits: [SeriesSplitCriterion], depth: Int) -> [SlicePart]
+    {
+        let positions = SlicePositions(part.slices)
+        guard positions.isRepeated else {
             if SliceStack.isEven(part.slices) { return [part] }
             // Two acquisitions of neighbouring regions: each is an even stack, but together they are not.
             for trait in traits where !trait.needsCompleteParts {
@@ -75,30 +76,31 @@ enum SliceSplitting {
         for (index, trait) in traits.enumerated() where depth < 4 {
             let split = split(part, by: trait)
             guard split.count > 1, split.allSatisfy({ $0.slices.count > 1 }) else { continue }
-            let inner = split.map { SlicePlaces($0.slices) }
+            let inner = split.map { SlicePositions($0.slices) }
             if trait.needsCompleteParts {
-                guard inner.allSatisfy({ !$0.isRepeated && $0.count == places.count }) else { continue }
+                guard inner.allSatisfy({ !$0.isRepeated && $0.count == positions.count }) else { continue }
             } else {
-                guard inner.allSatisfy({ $0.mostAtOnePlace < places.mostAtOnePlace }) else { continue }
+                guard inner.allSatisfy({ $0.maximumPerPosition < positions.maximumPerPosition }) else { continue }
             }
             let rest = Array(traits[(index + 1)...])
-            return split.flatMap { untangled($0, rest, depth: depth + 1) }
+            return split.flatMap { splitRepetitions($0, rest, depth: depth + 1) }
         }
-        return runs(part, places) ?? [part]
+        return splitByPasses(part, positions) ?? [part]
     }
 
     /// Splits by numbers or times: the first slice of every position, the second, and so on. Only where the order
     /// passes through all positions repeatedly, or finishes each position before the next one.
-    private static func runs(_ part: SlicePart, _ places: SlicePlaces) -> [SlicePart]? {
+    private static func splitByPasses(_ part: SlicePart, _ positions: SlicePositions) -> [SlicePart]? {
         for order in SliceOrder.all {
             let keys = part.slices.map(order.key)
-            guard let runs = places.runs(keys) else { continue }
-            return runs.enumerated().map { index, members in
+            guard let passes = positions.passes(keys) else { continue }
+            return passes.enumerated().map { index, members in
                 var own = part
                 own.slices = members.map { part.slices[$0] }
                 own.labels.append("p\(index + 1)")
                 own.reasons.append(
-                    "\(places.count) positions occur \(runs.count) times; by \(order.name) this is pass \(index + 1)"
+                    "\(positions.count) positions occur \(passes.count) times; "
+                        + "by \(order.name) this is pass \(index + 1)"
                 )
                 return own
             }
@@ -108,12 +110,12 @@ enum SliceSplitting {
 }
 
 /// The distinct positions of slices along their common normal.
-struct SlicePlaces {
+struct SlicePositions {
     /// For each slice the index of its position, from 0 upwards along the normal.
-    let placeOfSlice: [Int]
+    let positionOfSlice: [Int]
     let count: Int
-    let mostAtOnePlace: Int
-    var isRepeated: Bool { mostAtOnePlace > 1 }
+    let maximumPerPosition: Int
+    var isRepeated: Bool { maximumPerPosition > 1 }
 
     init(_ slices: [DICOMSlice]) {
         let row = slices.first?.rowDirection ?? .zero
@@ -126,46 +128,48 @@ struct SlicePlaces {
         // The tolerance with which SliceStack treats positions as equal; noise of repeated passes may be larger, but is
         // always far below one step.
         let limit = max(0.01, 0.05 * usual)
-        var places = [Int](repeating: 0, count: slices.count)
-        var (place, here, most) = (-1, 0, 0)
+        var positions = [Int](repeating: 0, count: slices.count)
+        var (position, here, most) = (-1, 0, 0)
         var last = -Double.infinity
         for index in order {
-            if place < 0 || heights[index] - last > limit {
-                place += 1
+            if position < 0 || heights[index] - last > limit {
+                position += 1
                 here = 0
             }
             here += 1
             most = max(most, here)
             last = heights[index]
-            places[index] = place
+            positions[index] = position
         }
-        placeOfSlice = places
-        count = place + 1
-        mostAtOnePlace = most
+        positionOfSlice = positions
+        count = position + 1
+        maximumPerPosition = most
     }
 
     /// The slices of each pass through the positions, by number; nil where `keys` do not form passes. Only the last
     /// pass may omit positions.
-    func runs(_ keys: [Double?]) -> [[Int]]? {
-        var atPlace = [[(key: Double, slice: Int)]](repeating: [], count: count)
+    func passes(_ keys: [Double?]) -> [[Int]]? {
+        var slicesAtPosition = [[(key: Double, slice: Int)]](repeating: [], count: count)
         for (slice, key) in keys.enumerated() {
             guard let key else { return nil }
-            atPlace[placeOfSlice[slice]].append((key, slice))
+            slicesAtPosition[positionOfSlice[slice]].append((key, slice))
         }
-        var runs = [[(key: Double, slice: Int)]](repeating: [], count: mostAtOnePlace)
-        for place in atPlace.indices {
-            atPlace[place].sort { $0.key < $1.key }
-            for (index, entry) in atPlace[place].enumerated() {
+        var passes = [[(key: Double, slice: Int)]](repeating: [], count: maximumPerPosition)
+        for position in slicesAtPosition.indices {
+            slicesAtPosition[position].sort { $0.key < $1.key }
+            for (index, entry) in slicesAtPosition[position].enumerated() {
                 // Slices at one position that the order does not distinguish.
-                if index > 0, entry.key == atPlace[place][index - 1].key { return nil }
-                runs[index].append(entry)
+                if index > 0, entry.key == slicesAtPosition[position][index - 1].key { return nil }
+                passes[index].append(entry)
             }
         }
-        guard runs.dropLast().allSatisfy({ $0.count == count }), runs.allSatisfy({ $0.count > 1 }) else { return nil }
-        let isPassAfterPass = Self.followEachOther(runs)
-        let staysAtEachPlace = runs.allSatisfy { $0.count == count } && Self.followEachOther(atPlace)
-        guard isPassAfterPass || staysAtEachPlace else { return nil }
-        return runs.map { $0.map(\.slice) }
+        guard passes.dropLast().allSatisfy({ $0.count == count }), passes.allSatisfy({ $0.count > 1 }) else {
+            return nil
+        }
+        let isPassAfterPass = Self.followEachOther(passes)
+        let staysAtEachPosition = passes.allSatisfy { $0.count == count } && Self.followEachOther(slicesAtPosition)
+        guard isPassAfterPass || staysAtEachPosition else { return nil }
+        return passes.map { $0.map(\.slice) }
     }
 
     /// Whether the ranges of keys do not overlap, whatever their order.

@@ -31,13 +31,13 @@ struct SliceStack {
         /// A slice compared with an even grid, in steps: small errors of the same sign must not add up.
         static let drift = 0.1
         /// The tilt of the stack. A smaller tilt is stored exactly in the affine.
-        static let leanDegrees = 0.1
+        static let tiltDegrees = 0.1
         /// A slice's sideways position in mm: a tenth of a pixel, or 0.05 mm.
         static func sideways(_ pixel: Double) -> Double { max(0.1 * pixel, 0.05) }
     }
 
     /// A stack that is not a volume in its stored form.
-    struct Fault: Error {
+    struct StackError: Error {
         let error: DICOMReadError
         /// The correction that would make it a volume, if there is one.
         let correction: StackCorrection?
@@ -46,29 +46,29 @@ struct SliceStack {
     /// - Parameters:
     ///   - slices: at least one; each has passed ``ObjectCheck``.
     ///   - corrects: whether a tilted or uneven stack is resampled instead of refused.
-    init(of slices: [DICOMSlice], corrects: Bool = false) throws(Fault) {
+    init(of slices: [DICOMSlice], corrects: Bool = false) throws(StackError) {
         do {
             let frame = try StackFrame(of: slices)
             self.slices = frame.stack.map(\.slice)
-            let faults = Self.stepFaults(frame.stack) + Self.leanFaults(frame)
+            let faults = Self.stepFaults(frame.stack) + Self.tiltFaults(frame)
             guard let worst = faults.first else {
                 geometry = try frame.geometry()
                 correction = nil
                 return
             }
-            let words = faults.map(\.detail).joined(separator: "; also ")
-            let error = DICOMReadError(worst.code, path: slices[0].object.path, detail: words)
+            let detail = faults.map(\.detail).joined(separator: "; also ")
+            let error = DICOMReadError(worst.code, path: slices[0].object.path, detail: detail)
             let possible = try Self.correction(of: frame, against: error)
-            guard corrects else { throw Fault(error: error, correction: possible) }
+            guard corrects else { throw StackError(error: error, correction: possible) }
             geometry = possible.geometry
             correction = possible
         } catch let error as DICOMReadError {
-            throw Fault(error: error, correction: nil)
-        } catch let fault as Fault {
+            throw StackError(error: error, correction: nil)
+        } catch let fault as StackError {
             throw fault
         } catch {
-            let words = DICOMReadError(.internalFault, path: slices[0].object.path, detail: "\(error)")
-            throw Fault(error: words, correction: nil)
+            let internalError = DICOMReadError(.internalFault, path: slices[0].object.path, detail: "\(error)")
+            throw StackError(error: internalError, correction: nil)
         }
     }
 
@@ -82,7 +82,7 @@ struct SliceStack {
             throw DICOMReadError(
                 fault.code,
                 path: fault.path,
-                detail: "\(fault.detail); beyond repair: \(error.detail)"
+                detail: "\(fault.detail); cannot be corrected: \(error.detail)"
             )
         }
     }
@@ -93,14 +93,14 @@ struct SliceStack {
     private typealias StackFault = (code: DICOMReadError.Code, detail: String)
 
     /// Steps that differ from the usual step. Slices are counted from 1.
-    private static func stepFaults(_ stack: [StackFrame.Placed]) -> [StackFault] {
+    private static func stepFaults(_ stack: [StackFrame.PositionedSlice]) -> [StackFault] {
         let usual = StackFrame.usualStep(stack)
         let odd = stack.indices.dropFirst().filter {
             abs(stack[$0].height - stack[$0 - 1].height - usual) > Tolerance.step(usual)
         }
         if let worst = odd.first {
             let step = stack[worst].height - stack[worst - 1].height
-            let more = odd.count > 1 ? ", and \(odd.count - 1) more such places" : ""
+            let more = odd.count > 1 ? ", and \(odd.count - 1) more such positions" : ""
             let whole = (step / usual).rounded()
             if whole >= 2, abs(step - whole * usual) <= whole * Tolerance.step(usual) {
                 let detail =
@@ -116,27 +116,29 @@ struct SliceStack {
         let step = (stack[stack.count - 1].height - stack[0].height) / Double(stack.count - 1)
         let drifts = stack.indices.map { abs(stack[$0].height - stack[0].height - Double($0) * step) / step }
         guard let most = drifts.max(), most > Tolerance.drift else { return [] }
-        return [(.spacingNotUniform, "slices lie up to \(figure(most)) steps off an even grid of \(figure(step)) mm")]
+        let detail = "slices lie up to \(figure(most)) steps away from an even grid of \(figure(step)) mm"
+        return [(.spacingNotUniform, detail)]
     }
 
     /// A stack whose slices are shifted relative to each other in their plane.
-    private static func leanFaults(_ frame: StackFrame) -> [StackFault] {
+    private static func tiltFaults(_ frame: StackFrame) -> [StackFault] {
         let (stack, normal, pixel) = (frame.stack, frame.normal, min(frame.pixel.x, frame.pixel.y))
         let whole = stack[stack.count - 1].position - stack[0].position
         let along = dot(whole, normal)
         let sideways = length(whole - normal * along)
-        let lean = atan2(sideways, along) * 180 / Double.pi
-        if lean > Tolerance.leanDegrees, sideways > Tolerance.sideways(pixel) {
+        let tilt = atan2(sideways, along) * 180 / Double.pi
+        if tilt > Tolerance.tiltDegrees, sideways > Tolerance.sideways(pixel) {
             let stated =
-                stack[0].slice.object.gantryTilt.map { "; GantryDetectorTilt (0018,1120) says \(figure($0))°" } ?? ""
-            return [(.sheared, "sheared by \(figure(lean))°: the slices are not stacked along their normal\(stated)")]
+                stack[0].slice.object.gantryTilt.map { "; GantryDetectorTilt (0018,1120) is \(figure($0))°" } ?? ""
+            return [(.sheared, "sheared by \(figure(tilt))°: the slices are not stacked along their normal\(stated)")]
         }
         let step = whole / Double(stack.count - 1)
         for (index, slice) in stack.enumerated() {
             let off = slice.position - stack[0].position - step * Double(index)
             let shift = length(off - normal * dot(off, normal))
             if shift > Tolerance.sideways(pixel) {
-                return [(.sheared, "slice \(index + 1) is shifted sideways by \(figure(shift)) mm against the others")]
+                let detail = "slice \(index + 1) is shifted sideways by \(figure(shift)) mm relative to the others"
+                return [(.sheared, detail)]
             }
         }
         return []

@@ -33,7 +33,7 @@ public struct StackCorrection: Sendable, Hashable {
     }
 
     /// Why a stack cannot be corrected.
-    struct Impossible: Error {
+    struct CorrectionError: Error {
         let detail: String
     }
 
@@ -49,21 +49,21 @@ public struct StackCorrection: Sendable, Hashable {
     }
 
     /// A description of the correction, with its figures.
-    public var words: String {
-        var words: [String] = []
-        if tiltDegrees > 0 { words.append("tilt of \(figure(tiltDegrees))° sheared out") }
+    public var description: String {
+        var parts: [String] = []
+        if tiltDegrees > 0 { parts.append("tilt of \(figure(tiltDegrees))° corrected by shearing") }
         if interpolatedPlanes > 0 {
-            words.append(
-                "steps of \(figure(shortestStep)) to \(figure(longestStep)) mm made even at "
+            parts.append(
+                "steps of \(figure(shortestStep)) to \(figure(longestStep)) mm resampled to "
                     + "\(figure(geometry.spacing.z)) mm, \(interpolatedPlanes) planes interpolated"
             )
         }
         let (from, to) = (storedShape, geometry.shape)
-        return "resampled: " + words.joined(separator: "; ")
+        return "resampled: " + parts.joined(separator: "; ")
             + "; \(from.x)×\(from.y)×\(from.z) voxels became \(to.x)×\(to.y)×\(to.z)"
     }
 
-    init(of frame: StackFrame) throws(Impossible) {
+    init(of frame: StackFrame) throws(CorrectionError) {
         let stack = frame.stack
         let first = stack[0]
         let extent = stack[stack.count - 1].height - first.height
@@ -73,21 +73,23 @@ public struct StackCorrection: Sendable, Hashable {
 
         // The in-plane shift of each slice in mm, relative to a position perpendicular to the first slice.
         let sideways = stack.map { $0.position - first.position - frame.normal * ($0.height - first.height) }
-        let lean = (sideways.last ?? .zero) / extent
+        let tilt = (sideways.last ?? .zero) / extent
         let pixel = min(frame.pixel.x, frame.pixel.y)
         for (index, slice) in stack.enumerated() {
-            let off = length(sideways[index] - lean * (slice.height - first.height))
+            let off = length(sideways[index] - tilt * (slice.height - first.height))
             guard off <= SliceStack.Tolerance.sideways(pixel) else {
-                throw Impossible(detail: "slice \(index + 1) lies \(figure(off)) mm beside the line of the others")
+                throw CorrectionError(
+                    detail: "slice \(index + 1) lies \(figure(off)) mm away from the line of the others"
+                )
             }
         }
-        let degrees = atan(length(lean)) * 180 / Double.pi
+        let degrees = atan(length(tilt)) * 180 / Double.pi
         guard degrees <= Limit.tiltDegrees else {
-            throw Impossible(detail: "it leans by more than \(figure(Limit.tiltDegrees))°")
+            throw CorrectionError(detail: "it is tilted by more than \(figure(Limit.tiltDegrees))°")
         }
         let isSheared =
-            degrees > SliceStack.Tolerance.leanDegrees
-            && length(lean) * extent > SliceStack.Tolerance.sideways(pixel)
+            degrees > SliceStack.Tolerance.tiltDegrees
+            && length(tilt) * extent > SliceStack.Tolerance.sideways(pixel)
         tiltDegrees = isSheared ? degrees : 0
 
         let (planes, step) = try Self.planes(of: stack.map { $0.height - first.height }, steps: steps)
@@ -100,9 +102,9 @@ public struct StackCorrection: Sendable, Hashable {
         let origin =
             first.position + frame.row * (frame.pixel.x * Double(along.start))
             + frame.column * (frame.pixel.y * Double(down.start))
-        let upright = isSheared ? frame.normal * step : (frame.normal + lean) * step
+        let upright = isSheared ? frame.normal * step : (frame.normal + tilt) * step
         guard let stored = VolumeShape(validating: frame.columns, y: frame.rows, z: stack.count) else {
-            throw Impossible(detail: "it has more voxels than a volume may have")
+            throw CorrectionError(detail: "it has more voxels than a volume may have")
         }
         storedShape = stored
         do {
@@ -114,17 +116,17 @@ public struct StackCorrection: Sendable, Hashable {
                 origin: origin
             )
         } catch {
-            throw Impossible(detail: error.detail)
+            throw CorrectionError(detail: error.detail)
         }
     }
 
     /// Shifts in pixels from the first pixel of an axis that is long enough for all of them.
     private static func shifts(
         _ pixels: [Double]
-    ) throws(Impossible) -> (shifts: [Double], start: Int, growth: Int) {
+    ) throws(CorrectionError) -> (shifts: [Double], start: Int, growth: Int) {
         // Also false for NaN.
         guard pixels.allSatisfy({ abs($0) <= Limit.shift }) else {
-            throw Impossible(detail: "its slices lie more than \(figure(Limit.shift)) pixels beside each other")
+            throw CorrectionError(detail: "its slices lie more than \(figure(Limit.shift)) pixels apart sideways")
         }
         // A hundredth of a pixel is noise and does not justify another column.
         let low = Int(((pixels.min() ?? 0) + 0.01).rounded(.down))
@@ -137,12 +139,12 @@ public struct StackCorrection: Sendable, Hashable {
     private static func planes(
         of heights: [Double],
         steps: [Double]
-    ) throws(Impossible) -> (planes: [Plane], step: Double) {
+    ) throws(CorrectionError) -> (planes: [Plane], step: Double) {
         let extent = heights[heights.count - 1]
         for (index, step) in steps.enumerated() {
             let neighbours = [index - 1, index + 1].filter(steps.indices.contains).map { steps[$0] }
             guard let longer = neighbours.max(), step > Limit.gap * longer else { continue }
-            throw Impossible(
+            throw CorrectionError(
                 detail: "the step of \(figure(step)) mm between slices \(index + 1) and \(index + 2) is too wide to be "
                     + "interpolated"
             )
@@ -153,7 +155,7 @@ public struct StackCorrection: Sendable, Hashable {
         let shortest = isEven ? extent / Double(steps.count) : steps.min() ?? 0
         let count = (extent / shortest).rounded()
         guard count.isFinite, count >= 1, count <= Double(Limit.planes * heights.count) else {
-            throw Impossible(
+            throw CorrectionError(
                 detail:
                     "steps from \(figure(shortest)) to \(figure(steps.max() ?? 0)) mm are too uneven to be interpolated"
             )

@@ -7,7 +7,7 @@ internal import NocturneCore
 /// Slices with a common orientation and matrix, in order along their normal, each at a different position.
 struct StackFrame {
     /// A slice and its position along the normal in mm.
-    struct Placed {
+    struct PositionedSlice {
         let slice: DICOMSlice
         let position: SIMD3<Double>
         let height: Double
@@ -21,7 +21,7 @@ struct StackFrame {
     let pixel: SIMD2<Double>
     let columns: Int
     let rows: Int
-    let stack: [Placed]
+    let stack: [PositionedSlice]
 
     init(of slices: [DICOMSlice]) throws(DICOMReadError) {
         let first = slices[0]
@@ -31,15 +31,15 @@ struct StackFrame {
             throw DICOMReadError(
                 .singleSlice,
                 path: first.object.path,
-                detail: "a single slice: there is no second one to give a step"
+                detail: "a single slice: the slice distance is unknown"
             )
         }
         let normal = Self.unit(cross(row, column))
         self.normal = normal
         stack = slices.map { slice in
             let position = slice.position ?? .zero
-            return Placed(slice: slice, position: position, height: dot(position, normal))
-        }.sorted { (left: Placed, right: Placed) in
+            return PositionedSlice(slice: slice, position: position, height: dot(position, normal))
+        }.sorted { (left: PositionedSlice, right: PositionedSlice) in
             left.height != right.height
                 ? left.height < right.height : SeriesSplitCriterion.isBefore(left.slice, right.slice)
         }
@@ -79,7 +79,7 @@ struct StackFrame {
                 .positionsInvalid,
                 path: stack[0].slice.object.path,
                 detail: "ImagePositionPatient (0020,0032) gives a step of \(figure(length(step))) mm from slice to "
-                    + "slice, which makes no grid"
+                    + "slice, which does not define a grid"
             )
         }
         return VolumeGeometry(shape: shape, lps: lps)
@@ -109,13 +109,13 @@ struct StackFrame {
     private static func checkAlike(_ slices: [DICOMSlice]) throws(DICOMReadError) {
         let first = slices[0]
         let spacing = SIMD2(first.columnSpacing ?? 0, first.rowSpacing ?? 0)
-        let sane = SliceStack.Tolerance.pixelSizes
-        guard sane.contains(spacing.x), sane.contains(spacing.y) else {
+        let plausible = SliceStack.Tolerance.pixelSizes
+        guard plausible.contains(spacing.x), plausible.contains(spacing.y) else {
             throw DICOMReadError(
                 .pixelSpacingsDiffer,
                 path: first.object.path,
-                detail: "PixelSpacing (0028,0030) is \(spacing.y) × \(spacing.x) mm, which is no size of a pixel: it "
-                    + "has to lie between \(sane.lowerBound) and \(sane.upperBound) mm"
+                detail: "PixelSpacing (0028,0030) is \(spacing.y) × \(spacing.x) mm, which is not a plausible pixel "
+                    + "size: it must be between \(plausible.lowerBound) and \(plausible.upperBound) mm"
             )
         }
         let orientations = distinctOrientations(slices)
@@ -172,7 +172,7 @@ struct StackFrame {
         return found
     }
 
-    private static func checkDuplicates(_ stack: [Placed]) throws(DICOMReadError) {
+    private static func checkDuplicates(_ stack: [PositionedSlice]) throws(DICOMReadError) {
         let usual = usualStep(stack)
         let limit = usual > 0 ? min(0.01, 0.1 * usual) : 0.01
         let pairs = zip(stack, stack.dropFirst()).filter { $1.height - $0.height <= limit }
@@ -199,7 +199,7 @@ struct StackFrame {
     }
 
     /// The median distance between neighbours.
-    static func usualStep(_ stack: [Placed]) -> Double {
+    static func usualStep(_ stack: [PositionedSlice]) -> Double {
         let steps = zip(stack, stack.dropFirst()).map { $1.height - $0.height }.sorted()
         return steps.isEmpty ? 0 : steps[(steps.count - 1) / 2]
     }

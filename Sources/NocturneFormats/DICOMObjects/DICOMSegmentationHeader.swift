@@ -11,7 +11,7 @@ public struct DICOMSegmentationHeader: Sendable {
     public var segments: [DICOMSegmentation.Segment]
     /// The maximum number of label volumes that overlapping segments can need: one where no two segments have frames on
     /// the same slice.
-    public var mostVolumes: Int
+    public var maximumVolumeCount: Int
     public var frameOfReferenceUID: String
     /// The series that was segmented; empty when the object names none.
     public var referencedSeriesUID: String
@@ -29,7 +29,7 @@ extension DICOMSegmentationReader {
     ) throws(DICOMReadError) -> DICOMSegmentationHeader {
         let file = try SegmentationFile(path: path, limits: limits)
         let facts = file.facts
-        let (frames, planes) = try file.laid(on: grid, limits: limits, path: path)
+        let (frames, planes) = try file.placedFrames(on: grid, limits: limits, path: path)
         let segments = try file.segments()
         var onSlice: [Int: Set<Int>] = [:]
         if file.kind != .labelMap {
@@ -39,7 +39,7 @@ extension DICOMSegmentationReader {
             kind: file.kind,
             geometry: planes.geometry,
             segments: segments,
-            mostVolumes: (onSlice.values.map(\.count).max() ?? 1) < 2 ? 1 : max(segments.count, 1),
+            maximumVolumeCount: (onSlice.values.map(\.count).max() ?? 1) < 2 ? 1 : max(segments.count, 1),
             frameOfReferenceUID: shimText(facts.frame_of_reference_uid),
             referencedSeriesUID: shimText(facts.referenced_series_uid)
         )

@@ -26,7 +26,7 @@ public enum DICOMSegmentationReader {
     ) throws -> DICOMSegmentation {
         let file = try SegmentationFile(path: path, limits: limits)
         let facts = file.facts
-        let (frames, planes) = try file.laid(on: grid, limits: limits, path: path)
+        let (frames, planes) = try file.placedFrames(on: grid, limits: limits, path: path)
         var segments = try file.segments()
         guard Set(segments.map(\.number)).count == segments.count else {
             throw DICOMReadError(
@@ -42,11 +42,11 @@ public enum DICOMSegmentationReader {
         } else {
             try masks.readSegments(of: file, frames: frames, slices: planes.slices, segments: &segments, flag: flag)
             if file.kind == .fractional {
-                notes.append("fractional: voxels from half of \(facts.maximum_fraction) on are taken")
+                notes.append("fractional: voxels from half of \(facts.maximum_fraction) on are included")
             }
         }
-        if masks.count > 1 { notes.append("segments overlap: they are spread over \(masks.count) label volumes") }
-        if planes.isSingleSlice { notes.append("one slice, whose thickness is only stated") }
+        if masks.count > 1 { notes.append("segments overlap: they are stored in \(masks.count) label volumes") }
+        if planes.isSingleSlice { notes.append("one slice; its thickness is stated, not measured") }
         return DICOMSegmentation(
             kind: file.kind,
             geometry: planes.geometry,

@@ -74,7 +74,7 @@ public enum DICOMSegmentationWriter {
             throw DICOMWriteError(
                 .tooLarge,
                 path: path,
-                "the frames of all segments take \(needed) bytes, more than the memory planned can hold"
+                "the frames of all segments take \(needed) bytes, more than the planned memory"
             )
         }
         let builder = try ObjectBuilder(

@@ -29,17 +29,17 @@ public enum DICOMStructureSetReader {
         var notes: [String] = []
         for index in 0..<file.facts.regions {
             var (region, count) = try file.region(index)
-            var left = LeftOut()
+            var omitted = OmittedContours()
             for place in 0..<count {
                 try flag.check()
-                if let contour = try file.contour(place, of: index, &left) {
+                if let contour = try file.contour(place, of: index, &omitted) {
                     if !contour.imageUID.isEmpty, known.insert(contour.imageUID).inserted {
                         images.append(contour.imageUID)
                     }
                     region.contours.append(contour)
                 }
             }
-            notes += left.notes(about: region.name)
+            notes += omitted.notes(about: region.name)
             if region.contours.isEmpty { notes.append("\(region.name): no closed contour") }
             regions.append(region)
         }
@@ -55,7 +55,7 @@ public enum DICOMStructureSetReader {
     }
 
     /// Counts of contours that were omitted, by reason.
-    struct LeftOut {
+    struct OmittedContours {
         private var counts: [(reason: String, count: Int)] = []
 
         mutating func add(_ reason: String) {
@@ -67,7 +67,7 @@ public enum DICOMStructureSetReader {
         }
 
         func notes(about name: String) -> [String] {
-            counts.map { "\(name): \($0.count) contour\($0.count == 1 ? "" : "s") left out, \($0.reason)" }
+            counts.map { "\(name): \($0.count) contour\($0.count == 1 ? "" : "s") omitted, \($0.reason)" }
         }
     }
 }
@@ -131,7 +131,7 @@ struct StructureFile: ~Copyable {
     func contour(
         _ index: Int,
         of region: Int,
-        _ left: inout DICOMStructureSetReader.LeftOut
+        _ omitted: inout DICOMStructureSetReader.OmittedContours
     ) throws(DICOMReadError) -> DICOMStructureSet.Contour? {
         var facts = cdcmtk_contour_facts()
         var error = cdicom_error()
@@ -139,15 +139,15 @@ struct StructureFile: ~Copyable {
         guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
         let type = shimText(facts.geometric_type)
         guard type == "CLOSED_PLANAR" || type == "CLOSEDPLANAR_XOR" else {
-            left.add(type.isEmpty ? "of no type" : "of type \(type)")
+            omitted.add(type.isEmpty ? "of no type" : "of type \(type)")
             return nil
         }
         guard facts.count % 3 == 0 else {
-            left.add("with coordinates that are not whole points")
+            omitted.add("with incomplete coordinates")
             return nil
         }
         guard facts.count >= 9, let numbers = facts.points else {
-            left.add("of fewer than three points")
+            omitted.add("of fewer than three points")
             return nil
         }
         var points: [SIMD3<Double>] = []
@@ -159,7 +159,7 @@ struct StructureFile: ~Copyable {
         }
         if points.count > 1, points.first == points.last { points.removeLast() }
         guard points.count >= 3 else {
-            left.add("of fewer than three points")
+            omitted.add("of fewer than three points")
             return nil
         }
         return DICOMStructureSet.Contour(points: points, imageUID: shimText(facts.referenced_image_uid))

@@ -79,7 +79,7 @@ struct FrameGrid {
                 throw DICOMReadError(
                     .orientationsDiffer,
                     path: path,
-                    detail: "frame \(index + 1) lies otherwise, or has other pixels, than the first"
+                    detail: "frame \(index + 1) differs from the first in orientation or pixel size"
                 )
             }
             positions.append(SIMD3(frame.position.0, frame.position.1, frame.position.2))
@@ -104,7 +104,7 @@ struct FrameGrid {
             throw DICOMReadError(
                 .overLimit,
                 path: path,
-                detail: "\(columns)×\(rows)×\(planes.count) voxels are more than are read"
+                detail: "\(columns)×\(rows)×\(planes.count) voxels exceed the limit"
             )
         }
         var slices: [Int] = []
@@ -116,7 +116,7 @@ struct FrameGrid {
                 throw DICOMReadError(
                     .sheared,
                     path: path,
-                    detail: "frame \(index + 1) is shifted sideways by \(figure(length(off))) mm against the others"
+                    detail: "frame \(index + 1) is shifted sideways by \(figure(length(off))) mm relative to the others"
                 )
             }
             // Frames of one plane may be further apart than an implausibly small stated step.
@@ -181,8 +181,8 @@ struct FrameGrid {
                 throw DICOMReadError(
                     .singleSlice,
                     path: path,
-                    detail: "all frames lie on one slice, and neither SpacingBetweenSlices (0018,0088) nor "
-                        + "SliceThickness (0018,0050) says how thick it is"
+                    detail: "all frames are on one slice, and neither SpacingBetweenSlices (0018,0088) nor "
+                        + "SliceThickness (0018,0050) states its thickness"
                 )
             }
             return (sorted[0], step, 1)
@@ -210,8 +210,8 @@ struct FrameGrid {
             .spacingNotUniform,
             path: path,
             detail:
-                "the frames lie on no even grid: the smallest distance is \(figure(smallest)) mm, and others are no "
-                + "multiples of it"
+                "the frames are not on an even grid: the smallest distance is \(figure(smallest)) mm, and others are "
+                + "no multiples of it"
         )
     }
 
@@ -231,7 +231,7 @@ struct FrameGrid {
             throw DICOMReadError(
                 .gridDiffers,
                 path: path,
-                detail: "\(columns)×\(rows) pixels of the segmentation are not those of the grid asked for"
+                detail: "\(columns)×\(rows) pixels of the segmentation do not match the requested grid"
             )
         }
         var places: [Int] = []
@@ -243,7 +243,7 @@ struct FrameGrid {
                 throw DICOMReadError(
                     .gridDiffers,
                     path: path,
-                    detail: "frame \(index + 1) lies on no slice of the grid asked for"
+                    detail: "frame \(index + 1) is not on a slice of the requested grid"
                 )
             }
             places.append(Int(place.z.rounded()))

@@ -81,11 +81,11 @@ struct MaskVolumes {
         counts[Int(padding)] = 0
         for index in segments.indices { segments[index].voxelCount = counts[Int(segments[index].number)] }
         let known = Set(segments.map { Int($0.number) })
-        if let stranger = counts.indices.first(where: { counts[$0] > 0 && !known.contains($0) }) {
+        if let unknownValue = counts.indices.first(where: { counts[$0] > 0 && !known.contains($0) }) {
             throw DICOMReadError(
                 .notReadable,
                 path: path,
-                detail: "pixels have the value \(stranger), which no segment has"
+                detail: "pixels have the value \(unknownValue), which no segment has"
             )
         }
     }

@@ -21,7 +21,7 @@ struct ObjectBuilder: ~Copyable {
     ) throws(DICOMWriteError) {
         let shape = geometry.shape
         guard shape.x <= 65535, shape.y <= 65535 else {
-            throw DICOMWriteError(.tooLarge, path: path, "\(shape) voxels are more than an object may have")
+            throw DICOMWriteError(.tooLarge, path: path, "\(shape) voxels exceed the limit of an object")
         }
         let lps = geometry.affine.flippedBetweenRASAndLPS
         let spacing = geometry.spacing

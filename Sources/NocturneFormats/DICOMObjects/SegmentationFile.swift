@@ -105,7 +105,7 @@ extension DICOMReadError {
 extension SegmentationFile {
     /// The frames as listed in the header, and the grid that contains them.
     /// - Throws: ``DICOMReadError``, also for more voxels than the limits allow.
-    func laid(
+    func placedFrames(
         on grid: VolumeGeometry?,
         limits: DICOMObjectLimits,
         path: String
@@ -124,7 +124,7 @@ extension SegmentationFile {
             throw DICOMReadError(
                 .overLimit,
                 path: path,
-                detail: "\(planes.geometry.shape) voxels are more than are read"
+                detail: "\(planes.geometry.shape) voxels exceed the limit"
             )
         }
         return (frames, planes)

@@ -13,7 +13,7 @@ struct MeshInput: ~Copyable {
         let status: FileDescriptor.Status
         do { status = try file.status() } catch { throw MeshFileError(.unreadable, reading: error) }
         guard status.kind == .file else {
-            throw MeshFileError(.unreadable, path: path, "is not an ordinary file")
+            throw MeshFileError(.unreadable, path: path, "is not a regular file")
         }
         self.path = path
         byteCount = status.byteCount

@@ -64,7 +64,7 @@ extension SurfaceMesh {
             throw MeshFileError(
                 .invalidMesh,
                 path: path,
-                "cannot be written: triangle \(bad) names a vertex that is not there"
+                "cannot be written: triangle \(bad) refers to a missing vertex"
             )
         }
     }

@@ -18,20 +18,20 @@ public enum OBJReader {
             func invalid(_ detail: String) -> MeshFileError {
                 MeshFileError(.invalidMesh, path: path, "line \(number): \(detail)")
             }
-            let words = line.split(separator: 32).map { String(decoding: $0, as: UTF8.self) }
-            switch words.first {
-            case "#": frame = frame ?? PatientFrame.allCases.first { words.contains($0.meshTag) }
+            let tokens = line.split(separator: 32).map { String(decoding: $0, as: UTF8.self) }
+            switch tokens.first {
+            case "#": frame = frame ?? PatientFrame.allCases.first { tokens.contains($0.meshTag) }
             case "v":
-                let numbers = words.dropFirst().compactMap(Float.init)
-                guard words.count == 4, numbers.count == 3, numbers.allSatisfy(\.isFinite) else {
+                let numbers = tokens.dropFirst().compactMap(Float.init)
+                guard tokens.count == 4, numbers.count == 3, numbers.allSatisfy(\.isFinite) else {
                     throw invalid("invalid vertex: expected three finite numbers")
                 }
                 mesh.vertices.append(
                     (frame ?? .lps).converted(SIMD3(numbers[0], numbers[1], numbers[2])) + SIMD3<Float>(repeating: 0)
                 )
             case "f":
-                let corners = words.dropFirst().compactMap(UInt32.init)
-                guard words.count == 4, corners.count == 3, corners.allSatisfy({ $0 > 0 && $0 <= mesh.vertices.count })
+                let corners = tokens.dropFirst().compactMap(UInt32.init)
+                guard tokens.count == 4, corners.count == 3, corners.allSatisfy({ $0 > 0 && $0 <= mesh.vertices.count })
                 else { throw invalid("invalid face: expected three previously defined vertices") }
                 mesh.triangles.append(SIMD3(corners[0] - 1, corners[1] - 1, corners[2] - 1))
             default: break

@@ -65,7 +65,7 @@ public struct PLYFormat: LabelMeshFormat {
         let vertices = try input.read(count: vertexBytes, at: start)
         let faces = try input.read(count: faceBytes, at: start + vertexBytes)
         guard vertices.count == vertexBytes, faces.count == faceBytes else {
-            throw MeshFileError(.truncated, path: path, "was cut short while it was read")
+            throw MeshFileError(.truncated, path: path, "was truncated while it was read")
         }
         mesh.vertices.reserveCapacity(header.vertexCount)
         for offset in stride(from: 0, to: vertexBytes, by: PLYHeader.vertexBytes) {

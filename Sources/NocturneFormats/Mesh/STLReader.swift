@@ -31,7 +31,7 @@ public enum STLReader {
         let count = Int(start.littleEndian(at: 80, as: UInt32.self))
         let needed = 84 + 50 * count
         if size != needed, start.starts(with: "solid".utf8) {
-            throw MeshFileError(.wrongFormat, path: path, "a text STL, or none at all; only binary STL is read")
+            throw MeshFileError(.wrongFormat, path: path, "not a binary STL file (text STL is not supported)")
         }
         if size < needed {
             throw MeshFileError(
@@ -49,16 +49,16 @@ public enum STLReader {
         }
         let headerText = String(decoding: start[..<80].prefix { $0 != 0 }, as: UTF8.self)
         let frame = PatientFrame.allCases.first { headerText.contains($0.meshTag) }
-        var welder = Welder(frame: frame ?? assuming)
+        var merger = VertexMerger(frame: frame ?? assuming)
         let batch = 4096
         for first in stride(from: 0, to: count, by: batch) {
             let here = min(batch, count - first)
             let records = try input.read(count: 50 * here)
             guard records.count == 50 * here else {
-                throw MeshFileError(.truncated, path: path, "was cut short while it was read")
+                throw MeshFileError(.truncated, path: path, "was truncated while it was read")
             }
             for index in 0..<here {
-                guard welder.add(records, at: 50 * index) else {
+                guard merger.add(records, at: 50 * index) else {
                     throw MeshFileError(
                         .invalidMesh,
                         path: path,
@@ -67,12 +67,12 @@ public enum STLReader {
                 }
             }
         }
-        return STLContents(headerText: headerText, frame: frame, mesh: welder.mesh, normals: welder.normals)
+        return STLContents(headerText: headerText, frame: frame, mesh: merger.mesh, normals: merger.normals)
     }
 }
 
 /// Merges equal corners as triangles are added.
-private struct Welder {
+private struct VertexMerger {
     let frame: PatientFrame
     private(set) var mesh = SurfaceMesh()
     private(set) var normals: [SIMD3<Float>] = []
@@ -85,15 +85,15 @@ private struct Welder {
         var corners = SIMD3<UInt32>()
         for corner in 0..<3 {
             // Adding zero converts -0 to 0.
-            let place = frame.converted(records.vector(at: offset + 12 * (corner + 1))) + SIMD3<Float>(repeating: 0)
-            guard place.isFinite else { return false }
-            let key = SIMD3(place.x.bitPattern, place.y.bitPattern, place.z.bitPattern)
+            let vertex = frame.converted(records.vector(at: offset + 12 * (corner + 1))) + SIMD3<Float>(repeating: 0)
+            guard vertex.isFinite else { return false }
+            let key = SIMD3(vertex.x.bitPattern, vertex.y.bitPattern, vertex.z.bitPattern)
             if let index = known[key] {
                 corners[corner] = index
             } else {
                 corners[corner] = UInt32(mesh.vertices.count)
                 known[key] = corners[corner]
-                mesh.vertices.append(place)
+                mesh.vertices.append(vertex)
             }
         }
         mesh.triangles.append(corners)

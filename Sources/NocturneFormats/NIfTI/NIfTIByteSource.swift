@@ -26,7 +26,7 @@ final class NIfTIByteSource {
 
     private static let inputCapacity = 128 << 10
     /// The largest compression ratio of deflate: 1,032 to 1.
-    private static let largestRatio = 1032
+    private static let maximumRatio = 1032
 
     init(path: String) throws(NIfTIError) {
         let file = try Self.open(path)
@@ -57,9 +57,9 @@ final class NIfTIByteSource {
     var isCompressed: Bool { inflater != nil }
 
     /// The maximum number of bytes the file can contain after decompression.
-    var largestContent: Int {
+    var maximumContent: Int {
         guard isCompressed else { return fileSize }
-        let (product, overflow) = fileSize.multipliedReportingOverflow(by: NIfTIByteSource.largestRatio)
+        let (product, overflow) = fileSize.multipliedReportingOverflow(by: NIfTIByteSource.maximumRatio)
         return overflow ? Int.max : product
     }
 
@@ -123,7 +123,7 @@ final class NIfTIByteSource {
         switch status.kind {
         case .file: return status.byteCount
         case .folder: throw NIfTIError(.unreadable, path: file.path, "is a folder, not a file")
-        default: throw NIfTIError(.unreadable, path: file.path, "is not an ordinary file")
+        default: throw NIfTIError(.unreadable, path: file.path, "is not a regular file")
         }
     }
 

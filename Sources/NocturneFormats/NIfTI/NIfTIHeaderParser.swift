@@ -48,7 +48,7 @@ struct NIfTIHeaderParser {
             throw NIfTIError(
                 .notNIfTI,
                 path: path,
-                "not a NIfTI file: an Analyze 7.5 header, which does not say how the patient lies"
+                "not a NIfTI file: an Analyze 7.5 header, which does not state the patient orientation"
             )
         default: throw NIfTIHeaderParser.foreign(magic, path)
         }
@@ -56,7 +56,7 @@ struct NIfTIHeaderParser {
             throw NIfTIError(
                 .notNIfTI,
                 path: path,
-                "not a NIfTI file any more: line ends in it were changed by a text transfer"
+                "no longer a NIfTI file: a text transfer changed its line ends"
             )
         }
     }
@@ -67,7 +67,7 @@ struct NIfTIHeaderParser {
             printable
             ? "the text " + String(decoding: bytes, as: UTF8.self).debugDescription
             : "bytes " + bytes.map { String($0, radix: 16).leftPadded }.joined(separator: " ")
-        return NIfTIError(.notNIfTI, path: path, "not a NIfTI file: \(shown) in place of its mark")
+        return NIfTIError(.notNIfTI, path: path, "not a NIfTI file: \(shown) instead of the magic value")
     }
 
     /// The offset of the voxels in their file.
@@ -80,7 +80,7 @@ struct NIfTIHeaderParser {
             stored = Int(fields.integer(Int64.self, at: layout.dataOffset))
         }
         guard let stored, stored >= 0, stored < 1 << 50 else {
-            throw NIfTIError(.invalidDataOffset, path: path, "the header gives no usable place for the voxels")
+            throw NIfTIError(.invalidDataOffset, path: path, "the header states no valid voxel offset")
         }
         if !isSingleFile { return stored }
         // Early tools wrote zero for "directly after the header".
@@ -89,7 +89,7 @@ struct NIfTIHeaderParser {
             throw NIfTIError(
                 .invalidDataOffset,
                 path: path,
-                "the voxels would begin at byte \(stored), inside the header of \(layout.firstDataOffset) bytes"
+                "the voxels would start at byte \(stored), inside the header of \(layout.firstDataOffset) bytes"
             )
         }
         return stored

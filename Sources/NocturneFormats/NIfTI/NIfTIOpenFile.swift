@@ -11,7 +11,7 @@ struct NIfTIOpenFile {
     let source: NIfTIByteSource
 
     /// The maximum size of all extensions that are kept.
-    private static let largestExtensions = 1 << 20
+    private static let maximumExtensionBytes = 1 << 20
 
     init(path: String) throws(NIfTIError) {
         let headerPath = try NIfTIOpenFile.headerPath(of: path)
@@ -30,7 +30,7 @@ struct NIfTIOpenFile {
     }
 
     /// Advances the source to the first voxel.
-    func passOverToVoxels(_ flag: CancellationFlag) throws {
+    func skipToVoxels(_ flag: CancellationFlag) throws {
         while source.position < header.dataOffset {
             try flag.check()
             let wanted = min(header.dataOffset - source.position, 256 << 10)
@@ -49,7 +49,7 @@ struct NIfTIOpenFile {
 
     private func checkLength() throws(NIfTIError) {
         let needed = header.dataOffset + header.storedByteCount
-        guard source.largestContent < needed else { return }
+        guard source.maximumContent < needed else { return }
         if source.isCompressed {
             throw NIfTIError(
                 .truncated,
@@ -69,35 +69,39 @@ struct NIfTIOpenFile {
         let flag = try source.read(count: NIfTILayout.extensionFlagLength)
         guard flag.count == NIfTILayout.extensionFlagLength, flag[0] != 0 else { return [] }
         var found: [NIfTIExtension] = []
-        var allowance = largestExtensions
+        var remainingBytes = maximumExtensionBytes
         while end - source.position >= 16 {
             let start = try source.read(count: 8)
             guard start.count == 8 else { break }
-            let words = NIfTIFields(bytes: start, layout: parser.fields.layout, byteOrder: parser.fields.byteOrder)
-            let size = Int(words.integer(Int32.self, at: 0))
-            let code = Int(words.integer(Int32.self, at: 4))
-            guard size >= 16, size % 16 == 0, size - 8 <= end - source.position, size <= allowance else { break }
+            let fields = NIfTIFields(bytes: start, layout: parser.fields.layout, byteOrder: parser.fields.byteOrder)
+            let size = Int(fields.integer(Int32.self, at: 0))
+            let code = Int(fields.integer(Int32.self, at: 4))
+            guard size >= 16, size % 16 == 0, size - 8 <= end - source.position, size <= remainingBytes else { break }
             let content = try source.read(count: size - 8)
             guard content.count == size - 8 else { break }
-            allowance -= size
+            remainingBytes -= size
             found.append(NIfTIExtension(code: code, bytes: content))
         }
         return found
     }
 
     private static func headerPath(of path: String) throws(NIfTIError) -> String {
-        guard let stem = stem(of: path, endings: [".img.gz", ".img"]) else { return path }
-        for candidate in [stem + ".hdr", stem + ".hdr.gz", stem + ".HDR"] where exists(candidate) { return candidate }
-        throw NIfTIError(.unreadable, path: path, "the header file \(stem).hdr beside it is missing")
+        guard let baseName = baseName(of: path, endings: [".img.gz", ".img"]) else { return path }
+        for candidate in [baseName + ".hdr", baseName + ".hdr.gz", baseName + ".HDR"] where exists(candidate) {
+            return candidate
+        }
+        throw NIfTIError(.unreadable, path: path, "the header file \(baseName).hdr in the same folder is missing")
     }
 
     private static func imagePath(of headerPath: String) throws(NIfTIError) -> String {
-        let stem = stem(of: headerPath, endings: [".hdr.gz", ".hdr", ".nii.gz", ".nii"]) ?? headerPath
-        for candidate in [stem + ".img", stem + ".img.gz", stem + ".IMG"] where exists(candidate) { return candidate }
-        throw NIfTIError(.unreadable, path: headerPath, "the image file \(stem).img beside it is missing")
+        let baseName = baseName(of: headerPath, endings: [".hdr.gz", ".hdr", ".nii.gz", ".nii"]) ?? headerPath
+        for candidate in [baseName + ".img", baseName + ".img.gz", baseName + ".IMG"] where exists(candidate) {
+            return candidate
+        }
+        throw NIfTIError(.unreadable, path: headerPath, "the image file \(baseName).img in the same folder is missing")
     }
 
-    private static func stem(of path: String, endings: [String]) -> String? {
+    private static func baseName(of path: String, endings: [String]) -> String? {
         let lowered = path.lowercased()
         return endings.first { lowered.hasSuffix($0) }.map { String(path.dropLast($0.count)) }
     }

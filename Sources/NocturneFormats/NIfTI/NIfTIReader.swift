@@ -98,14 +98,14 @@ public enum NIfTIReader {
         return NIfTIError(
             .notLabels,
             path: path,
-            "not a label map: voxel (\(i), \(j), \(k)) is \(value), no integer in 0...65535"
+            "not a label map: voxel (\(i), \(j), \(k)) is \(value), not an integer in 0...65535"
         )
     }
 
     /// Bytes converted at a time: small enough for the cache, so that the flag is checked every millisecond.
     private static let chunkBytes = 256 << 10
     /// The maximum number of bytes after the voxels that are read to reach the checksum of a gzip file.
-    private static let largestTail = 64 << 20
+    private static let maximumTailBytes = 64 << 20
 
     /// Streams the stored voxels through `convert` into a new buffer.
     private static func fill<Element: BitwiseCopyable & Sendable>(
@@ -133,7 +133,7 @@ public enum NIfTIReader {
         _ body: (UnsafeRawPointer, Range<Int>) throws(NIfTIError) -> Void
     ) throws {
         try scope.check()
-        try file.passOverToVoxels(scope.flag)
+        try file.skipToVoxels(scope.flag)
         let count = file.header.shape.count
         let width = file.header.dataType.bytesPerVoxel
         let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: chunkBytes, alignment: 64)
@@ -149,6 +149,6 @@ public enum NIfTIReader {
             try body(UnsafeRawPointer(bytes), range)
             done = range.upperBound
         }
-        try file.source.finishMember(limit: largestTail, scope.flag)
+        try file.source.finishMember(limit: maximumTailBytes, scope.flag)
     }
 }

@@ -9,7 +9,7 @@ public enum PDFCheck {
         do throws(FileSystemError) {
             let file = try FileDescriptor(reading: path)
             let status = try file.status()
-            guard status.kind == .file else { return "is not an ordinary file" }
+            guard status.kind == .file else { return "is not a regular file" }
             return try fault(in: file, of: status.byteCount)
         } catch {
             return error.detail
@@ -22,11 +22,11 @@ public enum PDFCheck {
         let end = text(try file.read(count: 256, at: max(size - 256, 0))).split(whereSeparator: \.isWhitespace)
         guard end.last == "%%EOF", end.count >= 3, end[end.count - 3].hasSuffix("startxref"),
             let table = Int(end[end.count - 2])
-        else { return "does not end as a PDF: it is cut off" }
+        else { return "does not end as a PDF: it is truncated" }
         guard (0..<size).contains(table) else { return noTable }
         let start = text(try file.read(count: 32, at: table))
         return start.hasPrefix("xref") || start.contains(" obj") ? nil : noTable
     }
 
-    private static let noTable = "has no table of its objects where its end says"
+    private static let noTable = "has no cross-reference table at the stated offset"
 }

@@ -16,7 +16,7 @@ final class DICOMPhotoSource: PhotoSource {
     let format = PhotoFormat.dicom
     let orientation = 1
     private(set) var header = cphoto_header()
-    private(set) var words = ""
+    private(set) var message = ""
     private(set) var systemCode: Int32 = 0
     private(set) var notes: [PhotoNote] = []
     private let decoder: OpaquePointer
@@ -38,7 +38,7 @@ final class DICOMPhotoSource: PhotoSource {
         }
         guard isPhoto, !object.sopClassUID.hasPrefix("1.2.840.10008.5.1.4.1.1.77.1.6") else {
             let name = object.sopClassName.isEmpty ? "a DICOM object" : object.sopClassName
-            throw PhotoError(.notAPicture, path: path, "\(name) is no photo")
+            throw PhotoError(.notAPicture, path: path, "\(name) is not a photo")
         }
         try self.init(path: path)
     }
@@ -83,7 +83,7 @@ final class DICOMPhotoSource: PhotoSource {
         let code = cdcmtk_decoder_read_picture(decoder, &samples, samples.count, &error)
         row = 0
         guard code == CDICOM_OK else {
-            words = text(error.text)
+            message = text(error.text)
             return code == CDICOM_UNSUPPORTED_PIXELS
                 ? CPHOTO_UNSUPPORTED : code == CDICOM_NO_MEMORY ? CPHOTO_NO_MEMORY : CPHOTO_CORRUPT
         }
@@ -102,13 +102,13 @@ final class DICOMPhotoSource: PhotoSource {
     }
 
     private static func fault(_ code: cdicom_code, _ error: cdicom_error, _ path: String) -> PhotoError {
-        let words = text(error.text)
+        let message = text(error.text)
         return switch code {
-        case CDICOM_NOT_OPENED: PhotoError(.cannotOpen, path: path, "cannot be opened: \(words)")
+        case CDICOM_NOT_OPENED: PhotoError(.cannotOpen, path: path, "cannot be opened: \(message)")
         case CDICOM_NO_MEMORY: PhotoError(.outOfMemory, path: path, "no memory to decode the picture")
         case CDICOM_UNSUPPORTED_PIXELS, CDICOM_NO_PIXEL_DATA, CDICOM_NO_DICTIONARY:
-            PhotoError(.unsupported, path: path, "is not decoded: \(words)")
-        default: PhotoError(.corrupt, path: path, "is damaged: \(words)")
+            PhotoError(.unsupported, path: path, "is not supported: \(message)")
+        default: PhotoError(.corrupt, path: path, "is damaged: \(message)")
         }
     }
 }

@@ -78,9 +78,9 @@ public enum PhotoNote: Hashable, Sendable, CustomStringConvertible {
         case .small(let width, let height): "the picture is small: \(width)×\(height) pixels"
         case .reduced(let denominator): "the picture was read at 1/\(denominator) of its size"
         case .firstOfPages(let count): "the first of \(count) pages was read"
-        case .noEndMarker: "the file lacks its end marker, but no pixels"
-        case .strayBytes: "the file has bytes that belong to nothing; they were skipped"
-        case .odd(let words): words
+        case .noEndMarker: "the end marker is missing, but all pixels are present"
+        case .strayBytes: "unexpected bytes in the file were skipped"
+        case .odd(let text): text
         }
     }
 }

@@ -71,7 +71,7 @@ public enum PhotoReader {
             let detail = "cannot be opened: \(errnoText(error.code)) (errno \(error.code))"
             throw PhotoError(.cannotOpen, path: path, detail, systemCode: error.code)
         }
-        guard kind == .file else { throw PhotoError(.cannotOpen, path: path, "is no regular file") }
+        guard kind == .file else { throw PhotoError(.cannotOpen, path: path, "is not a regular file") }
         if head.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
         if head.elementsEqual([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .png }
         // Both byte orders, the classic form and the form with offsets of eight bytes.
@@ -167,17 +167,17 @@ extension PhotoColourModel {
 }
 
 extension PhotoError {
-    static func check(_ code: cphoto_code, path: String, words: String, systemCode: Int32) throws(PhotoError) {
+    static func check(_ code: cphoto_code, path: String, message: String, systemCode: Int32) throws(PhotoError) {
         switch code {
         case CPHOTO_OK: return
         case CPHOTO_NOT_OPENED:
-            throw PhotoError(.cannotOpen, path: path, "cannot be opened: \(words)", systemCode: systemCode)
+            throw PhotoError(.cannotOpen, path: path, "cannot be opened: \(message)", systemCode: systemCode)
         case CPHOTO_NOT_READ:
-            throw PhotoError(.cannotRead, path: path, "cannot be read: \(words)", systemCode: systemCode)
-        case CPHOTO_UNSUPPORTED: throw PhotoError(.unsupported, path: path, "is not decoded: \(words)")
-        case CPHOTO_TOO_LARGE: throw PhotoError(.tooLarge, path: path, "needs more memory than allowed: \(words)")
+            throw PhotoError(.cannotRead, path: path, "cannot be read: \(message)", systemCode: systemCode)
+        case CPHOTO_UNSUPPORTED: throw PhotoError(.unsupported, path: path, "is not supported: \(message)")
+        case CPHOTO_TOO_LARGE: throw PhotoError(.tooLarge, path: path, "needs more memory than allowed: \(message)")
         case CPHOTO_NO_MEMORY: throw PhotoError(.outOfMemory, path: path, "no memory to decode the picture")
-        default: throw PhotoError(.corrupt, path: path, "is damaged: \(words)")
+        default: throw PhotoError(.corrupt, path: path, "is damaged: \(message)")
         }
     }
 }

@@ -19,7 +19,8 @@ protocol PhotoSource: AnyObject {
     func keepColumns(_ columns: Range<Int>) -> Range<Int>
     /// Reads the next rows, 3 bytes per pixel.
     func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code
-    var words: String { get }
+    /// The decoder's message about a failed call; empty otherwise.
+    var message: String { get }
     /// The system's error number of a failed call; 0 otherwise.
     var systemCode: Int32 { get }
     /// Irregularities of the file, once all rows are read.
@@ -55,7 +56,7 @@ final class JPEGSource: PhotoSource {
         var decoder: OpaquePointer?
         let code = cphoto_jpeg_open(path, &decoder, &header)
         self.decoder = decoder
-        try PhotoError.check(code, path: path, words: words, systemCode: systemCode)
+        try PhotoError.check(code, path: path, message: message, systemCode: systemCode)
         var count = 0
         if let exif = cphoto_jpeg_exif(decoder, &count) {
             orientation = ExifOrientation.find(in: Array(UnsafeBufferPointer(start: exif, count: count))) ?? 1
@@ -64,7 +65,7 @@ final class JPEGSource: PhotoSource {
 
     deinit { cphoto_jpeg_close(decoder) }
 
-    var words: String { String(cString: cphoto_jpeg_message(decoder)) }
+    var message: String { String(cString: cphoto_jpeg_message(decoder)) }
     var systemCode: Int32 { cphoto_jpeg_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {
@@ -90,9 +91,9 @@ final class JPEGSource: PhotoSource {
     }
 
     var notes: [PhotoNote] {
-        let oddities = Int(cphoto_jpeg_oddities(decoder))
-        return (oddities & CPHOTO_NO_END_MARKER != 0 ? [.noEndMarker] : [])
-            + (oddities & CPHOTO_STRAY_BYTES != 0 ? [.strayBytes] : [])
+        let irregularities = Int(cphoto_jpeg_irregularities(decoder))
+        return (irregularities & CPHOTO_NO_END_MARKER != 0 ? [.noEndMarker] : [])
+            + (irregularities & CPHOTO_STRAY_BYTES != 0 ? [.strayBytes] : [])
     }
 }
 
@@ -107,7 +108,7 @@ final class PNGSource: PhotoSource {
         var decoder: OpaquePointer?
         let code = cphoto_png_open(path, &decoder, &header)
         self.decoder = decoder
-        try PhotoError.check(code, path: path, words: words, systemCode: systemCode)
+        try PhotoError.check(code, path: path, message: message, systemCode: systemCode)
         var count = 0
         var isText: Int32 = 0
         if let exif = cphoto_png_exif(decoder, &count, &isText) {
@@ -119,7 +120,7 @@ final class PNGSource: PhotoSource {
 
     deinit { cphoto_png_close(decoder) }
 
-    var words: String { String(cString: cphoto_png_message(decoder)) }
+    var message: String { String(cString: cphoto_png_message(decoder)) }
     var systemCode: Int32 { cphoto_png_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {

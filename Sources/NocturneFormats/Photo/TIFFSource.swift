@@ -15,14 +15,14 @@ final class TIFFSource: PhotoSource {
         var decoder: OpaquePointer?
         let code = ctiff_open(path, limits.bytes, &decoder, &header, &facts)
         self.decoder = decoder
-        try PhotoError.check(code, path: path, words: words, systemCode: systemCode)
+        try PhotoError.check(code, path: path, message: message, systemCode: systemCode)
     }
 
     deinit { ctiff_close(decoder) }
 
     var orientation: Int { Int(facts.orientation) }
     var pageCount: Int { Int(facts.page_count) }
-    var words: String { String(cString: ctiff_message(decoder)) }
+    var message: String { String(cString: ctiff_message(decoder)) }
     var systemCode: Int32 { ctiff_system_code(decoder) }
 
     func workingBytes(denominator: Int) -> Int {

@@ -13,7 +13,7 @@ struct RegionFields {
 
     init(_ tree: JSONTree, path: String, place: String, region: String?) throws(RegionFileError) {
         guard case .object(let fields) = tree else {
-            throw RegionFileError(path: path, field: place, region: region, "is no object")
+            throw RegionFileError(path: path, field: place, region: region, "is not an object")
         }
         self.fields = fields
         self.path = path
@@ -27,7 +27,7 @@ struct RegionFields {
 
     func only(_ known: [String]) throws(RegionFileError) {
         if let key = fields.keys.filter({ !known.contains($0) }).min() {
-            throw fault(String(key.prefix(100)), "is not known here; there are \(known.joined(separator: ", "))")
+            throw fault(String(key.prefix(100)), "is unknown; known keys are \(known.joined(separator: ", "))")
         }
     }
 
@@ -37,12 +37,12 @@ struct RegionFields {
     }
 
     func list(_ key: String) throws(RegionFileError) -> [JSONTree] {
-        guard case .list(let list) = try needed(key) else { throw fault(key, "is no list") }
+        guard case .list(let list) = try needed(key) else { throw fault(key, "is not a list") }
         return list
     }
 
     func number(_ key: String, _ range: ClosedRange<Double> = -largest...largest) throws(RegionFileError) -> Double {
-        guard case .number(let number) = try needed(key) else { throw fault(key, "is no number") }
+        guard case .number(let number) = try needed(key) else { throw fault(key, "is not a number") }
         guard range.contains(number) else {
             throw fault(key, "is \(number), not from \(range.lowerBound) to \(range.upperBound)")
         }
@@ -51,12 +51,12 @@ struct RegionFields {
 
     func whole(_ key: String) throws(RegionFileError) -> Int {
         let number = try number(key)
-        guard number == number.rounded() else { throw fault(key, "is \(number), no whole number") }
+        guard number == number.rounded() else { throw fault(key, "is \(number), not an integer") }
         return Int(number)
     }
 
     func text(_ key: String, atMost count: Int) throws(RegionFileError) -> String {
-        guard case .text(let text) = try needed(key) else { throw fault(key, "is no text") }
+        guard case .text(let text) = try needed(key) else { throw fault(key, "is not a text") }
         guard !text.isEmpty, text.utf8.count <= count, !text.unicodeScalars.contains(where: { $0.value < 32 }) else {
             throw fault(key, "is empty, longer than \(count) bytes, or has a control character")
         }
@@ -69,7 +69,7 @@ struct RegionFields {
     ) throws(RegionFileError) -> Word where Word.RawValue == String {
         let text = try text(key, atMost: 100)
         guard let word = Word(rawValue: text) else {
-            throw fault(key, "is \"\(text)\", none of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
+            throw fault(key, "is \"\(text)\", not one of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         return word
     }
@@ -79,7 +79,7 @@ struct RegionFields {
         var numbers: [Double] = []
         for tree in list {
             guard case .number(let number) = tree, abs(number) <= Self.largest else {
-                throw fault(key, "has an entry that is no number from -1000000 to 1000000")
+                throw fault(key, "has an entry that is not a number from -1000000 to 1000000")
             }
             numbers.append(number)
         }
@@ -131,7 +131,7 @@ struct RegionFields {
         let named = try RegionFields(.object(fields), path: path, place: place, region: name)
         let kind = try named.text("kind", atMost: 100)
         guard let own = Self.keys[kind] else {
-            throw named.fault("kind", "is \"\(kind)\", none of \(Self.keys.keys.sorted().joined(separator: ", "))")
+            throw named.fault("kind", "is \"\(kind)\", not one of \(Self.keys.keys.sorted().joined(separator: ", "))")
         }
         let isMeasuredInside = kind != "length" && kind != "angle"
         try named.only(["name", "kind", "items"] + (isMeasuredInside ? ["histogram"] : []) + own)
@@ -146,7 +146,7 @@ struct RegionFields {
         var patterns: [String] = []
         for tree in list {
             guard case .text(let pattern) = tree, !pattern.isEmpty, pattern.utf8.count <= 1000 else {
-                throw fault("items", "has an entry that is no text of 1 to 1000 bytes")
+                throw fault("items", "has an entry that is not a text of 1 to 1000 bytes")
             }
             patterns.append(pattern)
         }
@@ -158,13 +158,13 @@ struct RegionFields {
         var rule = RegionOfInterest.HistogramRule.standard
         if fields["bins"] != nil {
             let bins = try whole("bins")
-            let most = RegionOfInterest.HistogramRule.largestBinCount
+            let most = RegionOfInterest.HistogramRule.maximumBinCount
             guard (1...most).contains(bins) else { throw fault("bins", "is \(bins), not from 1 to \(most)") }
             rule.bins = bins
         }
         if fields["range"] != nil {
             let ends = try numbers(needed("range"), "range", 2)
-            guard ends[0] < ends[1] else { throw fault("range", "does not rise") }
+            guard ends[0] < ends[1] else { throw fault("range", "is not ascending") }
             rule.range = ends[0]...ends[1]
         }
         return rule
@@ -175,11 +175,11 @@ struct RegionFields {
     {
         let radius = Self.smallest...Self.largest
         switch kind {
-        case "length": return .length(try points("points", 2...RegionFile.largestPointCount))
+        case "length": return .length(try points("points", 2...RegionFile.maximumPointCount))
         case "angle":
             let points = try points("points", 3...3)
             guard points[0] != points[1], points[2] != points[1] else {
-                throw fault("points", "has an arm of no length")
+                throw fault("points", "has an arm of zero length")
             }
             return .angle(points[0], vertex: points[1], points[2])
         case "circle":
@@ -200,7 +200,7 @@ struct RegionFields {
                 rotation: rotation,
                 try plane(space)
             )
-        case "polygon": return .polygon(try points("points", 3...RegionFile.largestPointCount), try plane(space))
+        case "polygon": return .polygon(try points("points", 3...RegionFile.maximumPointCount), try plane(space))
         case "sphere": return .sphere(center: try point("center"), radius: try number("radiusMm", radius))
         default:
             let (lower, upper) = (try point("lower"), try point("upper"))

@@ -5,7 +5,7 @@ import NocturneSystem
 /// A file of regions of interest: the JSON of `Samples/Schemas/regions.schema.json`.
 ///
 /// Strict: an unknown key, a missing one, a number out of range or a shape without extent is an error that names the
-/// region and the field. Limits: ``largestBytes``, ``largestRegionCount``, ``largestPointCount``, ``deepestNesting``.
+/// region and the field. Limits: ``maximumBytes``, ``maximumRegionCount``, ``maximumPointCount``, ``maximumNesting``.
 public struct RegionFile: Hashable, Sendable {
     /// A region, and the items to which it applies.
     public struct Entry: Hashable, Sendable {
@@ -19,10 +19,10 @@ public struct RegionFile: Hashable, Sendable {
         }
     }
 
-    public static let largestBytes = 4 << 20
-    public static let largestRegionCount = 10_000
-    public static let largestPointCount = 4096
-    public static let deepestNesting = 8
+    public static let maximumBytes = 4 << 20
+    public static let maximumRegionCount = 10_000
+    public static let maximumPointCount = 4096
+    public static let maximumNesting = 8
 
     /// In the order of the file.
     public let entries: [Entry]
@@ -32,17 +32,17 @@ public struct RegionFile: Hashable, Sendable {
     ///   - path: for messages.
     /// - Complexity: linear; about 200 bytes of memory per byte of the file.
     public init(_ bytes: [UInt8], path: String) throws(RegionFileError) {
-        guard bytes.count <= Self.largestBytes else {
-            throw RegionFileError(path: path, "has \(bytes.count) bytes, more than \(Self.largestBytes)")
+        guard bytes.count <= Self.maximumBytes else {
+            throw RegionFileError(path: path, "has \(bytes.count) bytes, more than \(Self.maximumBytes)")
         }
-        guard Self.nesting(bytes) <= Self.deepestNesting else {
-            throw RegionFileError(path: path, "is nested deeper than \(Self.deepestNesting) levels")
+        guard Self.nesting(bytes) <= Self.maximumNesting else {
+            throw RegionFileError(path: path, "is nested deeper than \(Self.maximumNesting) levels")
         }
         let tree: JSONTree
         do {
             tree = try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
         } catch {
-            throw RegionFileError(path: path, "is no JSON: \(Self.reason(error))")
+            throw RegionFileError(path: path, "is not JSON: \(Self.reason(error))")
         }
         let root = try RegionFields(tree, path: path, place: "", region: nil)
         try root.only(["$schema", "schemaVersion", "space", "regions"])
@@ -50,8 +50,8 @@ public struct RegionFile: Hashable, Sendable {
         let spaces = RegionOfInterest.Space.self
         let space = try root.choice("space", spaces)
         let regions = try root.list("regions")
-        guard regions.count <= Self.largestRegionCount else {
-            throw root.fault("regions", "has \(regions.count) regions, more than \(Self.largestRegionCount)")
+        guard regions.count <= Self.maximumRegionCount else {
+            throw root.fault("regions", "has \(regions.count) regions, more than \(Self.maximumRegionCount)")
         }
         var entries: [Entry] = []
         var everywhere: Set<String> = []

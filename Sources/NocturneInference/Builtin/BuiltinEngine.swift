@@ -18,12 +18,12 @@ public struct BuiltinEngine: InferenceEngine {
     public var precisions: [InferencePrecision] { Self.precisions }
     public var distinguishesExact: Bool { true }
 
-    public func lack(for network: String) throws -> String? {
+    public func missingFeature(for network: String) throws -> String? {
         do {
             let missing = GraphBinder.unsupportedOperators(try ONNXReader.read(network))
             return missing.isEmpty ? nil : "does not have \(missing.joined(separator: ", "))"
         } catch ModelFormatError.externalData {
-            return "does not follow weights into other files"
+            return "does not support weights in other files"
         }
     }
 

@@ -5,7 +5,7 @@ public struct BuiltinEngineKind: InferenceEngineKind {
     public var name: String { "builtin" }
     public var title: String { "Nocturne's own kernels" }
     public var needsInstallation: Bool { false }
-    public var memory: String { "planned to the byte before a session is made, and shared by sessions of an ensemble" }
+    public var memory: String { "computed exactly before a session is created, and shared by sessions of an ensemble" }
 
     public func make(environment: [String: String]) -> any InferenceEngine { BuiltinEngine(environment: environment) }
 }

@@ -39,7 +39,7 @@ final class ExecutionPlan: Sendable {
         guard let layout = WorkspacePlanner.layout(spans) else {
             throw ModelFormatError.shapeMismatch(
                 network: graph.path,
-                reason: "the shape needs more memory than there can be"
+                reason: "the shape needs more memory than can be addressed"
             )
         }
         self.layout = layout

@@ -14,7 +14,7 @@ extension Lowering {
                 title: operation.title
             )
         )
-        settle(operation.output, .stored(target))
+        recordStorage(operation.output, .stored(target))
     }
 
     mutating func lowerBinary(_ operation: Operation, _ function: BinaryFunction) throws {
@@ -45,7 +45,7 @@ extension Lowering {
                 title: operation.title
             )
         )
-        settle(operation.output, .stored(target))
+        recordStorage(operation.output, .stored(target))
     }
 
     mutating func lowerMove(_ operation: Operation, _ parameters: MoveParameters) throws {
@@ -68,7 +68,7 @@ extension Lowering {
                 title: operation.title
             )
         )
-        settle(operation.output, .stored(target))
+        recordStorage(operation.output, .stored(target))
     }
 
     mutating func lowerReduction(_ operation: Operation, kind: Int32, axes: [Int]) throws {
@@ -110,7 +110,7 @@ extension Lowering {
                 title: operation.title
             )
         )
-        settle(operation.output, .stored(target))
+        recordStorage(operation.output, .stored(target))
     }
 
     mutating func lowerSoftmax(_ operation: Operation, axis: Int, logarithm: Bool) throws {
@@ -137,7 +137,7 @@ extension Lowering {
                 title: operation.title
             )
         )
-        settle(operation.output, .stored(target))
+        recordStorage(operation.output, .stored(target))
     }
 
     mutating func lowerProduct(_ operation: Operation, _ parameters: MatrixProductParameters) throws {
@@ -157,6 +157,6 @@ extension Lowering {
                 title: operation.title
             )
         )
-        settle(operation.output, .stored(target))
+        recordStorage(operation.output, .stored(target))
     }
 }

@@ -39,7 +39,7 @@ extension Lowering {
                 title: operation.title
             )
         )
-        settle(operation.output, .stored(target))
+        recordStorage(operation.output, .stored(target))
     }
 
     mutating func lowerNormalisation(_ operation: Operation, _ parameters: NormalisationParameters) throws {
@@ -77,14 +77,14 @@ extension Lowering {
     /// needed.
     private mutating func finish(_ operation: Operation, _ piece: Piece) {
         if canStayLazy(operation.output, single: true) {
-            settle(operation.output, .lazy([piece]))
+            recordStorage(operation.output, .lazy([piece]))
             return
         }
         let shape = graph.shapes[operation.output]
         let inPlace = canOverwrite(piece.stored.buffer, by: operation)
         let target = inPlace ? piece.stored.buffer : workspace(floatsOf: shape)
         append(AffineStep(piece, output: target, shape: shape))
-        settle(operation.output, .stored(Stored(buffer: target, strides: Self.channelsLastStrides(shape))))
+        recordStorage(operation.output, .stored(Stored(buffer: target, strides: Self.channelsLastStrides(shape))))
     }
 
     mutating func channelSums(_ buffer: Int, _ shape: [Int]) -> Int {
@@ -99,13 +99,13 @@ extension Lowering {
         let shape = graph.shapes[operation.output]
         var operands: [Piece] = []
         // Two tensors in the same layout are added without conversion.
-        if case .stored(let a)? = homes[operation.inputs[0]], case .stored(let b)? = homes[operation.inputs[1]],
+        if case .stored(let a)? = storages[operation.inputs[0]], case .stored(let b)? = storages[operation.inputs[1]],
             Self.same(a.strides, b.strides, shape)
         {
             operands = [a, b].map { Piece(stored: $0, channels: shape[1]) }
         } else {
             for value in operation.inputs {
-                if case .lazy(let pieces)? = homes[value], pieces.count == 1 {
+                if case .lazy(let pieces)? = storages[value], pieces.count == 1 {
                     operands.append(pieces[0])
                 } else {
                     operands.append(Piece(stored: try channelsLast(value), channels: shape[1]))
@@ -115,7 +115,7 @@ extension Lowering {
         let free = operands.first { canOverwrite($0.stored.buffer, by: operation) }
         let target = free?.stored.buffer ?? workspace(floatsOf: shape)
         append(SumStep(operands[0], operands[1], slope: slope, output: target, shape: shape, title: operation.title))
-        settle(operation.output, .stored(Stored(buffer: target, strides: operands[0].stored.strides)))
+        recordStorage(operation.output, .stored(Stored(buffer: target, strides: operands[0].stored.strides)))
     }
 
     mutating func lowerConcatenation(_ operation: Operation, axis: Int) throws {
@@ -123,7 +123,7 @@ extension Lowering {
         if axis == 1, (3...5).contains(shape.count), canStayLazy(operation.output, single: false) {
             var parts: [Piece] = []
             for value in operation.inputs { parts += try pieces(value) }
-            settle(operation.output, .lazy(parts))
+            recordStorage(operation.output, .lazy(parts))
             return
         }
         var sources: [Stored] = []
@@ -153,7 +153,7 @@ extension Lowering {
             )
             first += part[axis]
         }
-        settle(operation.output, .stored(target))
+        recordStorage(operation.output, .stored(target))
     }
 
     mutating func lowerPool(_ operation: Operation, _ parameters: PoolParameters) throws {
@@ -170,7 +170,7 @@ extension Lowering {
                 title: operation.title
             )
         )
-        settle(operation.output, .stored(target))
+        recordStorage(operation.output, .stored(target))
     }
 
     mutating func lowerInterpolation(_ operation: Operation, _ axes: [InterpolationAxis]) throws {
@@ -187,7 +187,7 @@ extension Lowering {
                 title: operation.title
             )
         )
-        settle(operation.output, .stored(target))
+        recordStorage(operation.output, .stored(target))
     }
 
     mutating func lowerChannelMeans(_ operation: Operation) throws {
@@ -199,6 +199,6 @@ extension Lowering {
         let target = workspace(floatsOf: graph.shapes[operation.output])
         append(MeanStep(statistics: sums, target: target, shape: shape, title: operation.title))
         let strides = Extents.strides(graph.shapes[operation.output])
-        settle(operation.output, .stored(Stored(buffer: target, strides: strides)))
+        recordStorage(operation.output, .stored(Stored(buffer: target, strides: strides)))
     }
 }

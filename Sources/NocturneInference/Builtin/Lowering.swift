@@ -29,7 +29,7 @@ struct Lowering {
         var slope: Float = 1
     }
 
-    enum Home {
+    enum ValueStorage {
         case stored(Stored)
         case lazy([Piece])
     }
@@ -39,43 +39,43 @@ struct Lowering {
     let arithmetic: ConvolutionArithmetic
     var steps: [any Step] = []
     var buffers: [Buffer] = []
-    var homes: [Home?]
+    var storages: [ValueStorage?]
     /// The value in the other layout, where that was needed too.
     var copies: [Int: Stored] = [:]
     /// Merged sums and sums of squares, `[batch][2][channels]` doubles, of values whose producer computed them.
     var statistics: [Int: Int] = [:]
     /// The operations that read a value, and the input number.
     private var readers: [[(operation: Int, input: Int)]]
-    /// Number of readers that have not been processed yet.
-    private var waiting: [Int]
+    /// The number of readers of each value that have not been processed yet.
+    private var remainingReaders: [Int]
     /// The values that a buffer contains, completely or in part.
-    private var tenants: [Int: Set<Int>] = [:]
+    private var occupants: [Int: Set<Int>] = [:]
 
     init(_ graph: BoundGraph, path: String, arithmetic: ConvolutionArithmetic) {
         self.graph = graph
         self.arithmetic = arithmetic
         self.path = path
-        homes = [Home?](repeating: nil, count: graph.shapes.count)
+        storages = [ValueStorage?](repeating: nil, count: graph.shapes.count)
         readers = [[(operation: Int, input: Int)]](repeating: [], count: graph.shapes.count)
         for (index, operation) in graph.operations.enumerated() {
             for (input, value) in operation.inputs.enumerated() { readers[value].append((index, input)) }
         }
-        waiting = graph.readerCounts
+        remainingReaders = graph.readerCounts
     }
 
     mutating func lower() throws {
         for (index, input) in graph.inputs.enumerated() {
             let shape = graph.shapes[input.value]
             buffers.append(Buffer(place: .input(index), bytes: 0))
-            settle(input.value, .stored(Stored(buffer: buffers.count - 1, strides: Extents.strides(shape))))
+            recordStorage(input.value, .stored(Stored(buffer: buffers.count - 1, strides: Extents.strides(shape))))
         }
-        for (value, tensor) in graph.constants where waiting[value] > 0 {
+        for (value, tensor) in graph.constants where remainingReaders[value] > 0 {
             let buffer = try constant(tensor.floats)
-            settle(value, .stored(Stored(buffer: buffer, strides: Extents.strides(tensor.shape))))
+            recordStorage(value, .stored(Stored(buffer: buffer, strides: Extents.strides(tensor.shape))))
         }
         for operation in graph.operations {
             try lower(operation)
-            for input in operation.inputs { waiting[input] -= 1 }
+            for input in operation.inputs { remainingReaders[input] -= 1 }
         }
         for (index, output) in graph.outputs.enumerated() {
             buffers.append(Buffer(place: .output(index), bytes: 0))
@@ -103,7 +103,7 @@ struct Lowering {
         case .reshape:
             let source = try plain(operation.inputs[0])
             let strides = Extents.strides(graph.shapes[operation.output])
-            settle(operation.output, .stored(Stored(buffer: source.buffer, strides: strides)))
+            recordStorage(operation.output, .stored(Stored(buffer: source.buffer, strides: strides)))
         case .softmax(let axis, let logarithm): try lowerSoftmax(operation, axis: axis, logarithm: logarithm)
         case .matrixProduct(let parameters): try lowerProduct(operation, parameters)
         }
@@ -126,20 +126,20 @@ struct Lowering {
     mutating func append(_ step: any Step) { steps.append(step) }
 
     /// Records where a value is stored from now on.
-    mutating func settle(_ value: Int, _ home: Home) {
-        homes[value] = home
-        switch home {
-        case .stored(let stored): tenants[stored.buffer, default: []].insert(value)
+    mutating func recordStorage(_ value: Int, _ storage: ValueStorage) {
+        storages[value] = storage
+        switch storage {
+        case .stored(let stored): occupants[stored.buffer, default: []].insert(value)
         case .lazy(let pieces):
-            for piece in pieces { tenants[piece.stored.buffer, default: []].insert(value) }
+            for piece in pieces { occupants[piece.stored.buffer, default: []].insert(value) }
         }
     }
 
     /// Whether an operation may write its result over a buffer it reads, because no later operation needs the content.
     func canOverwrite(_ buffer: Int, by operation: Operation) -> Bool {
         guard case .workspace = buffers[buffer].place else { return false }
-        return (tenants[buffer] ?? []).allSatisfy { value in
-            waiting[value] == operation.inputs.count { $0 == value }
+        return (occupants[buffer] ?? []).allSatisfy { value in
+            remainingReaders[value] == operation.inputs.count { $0 == value }
         }
     }
 
@@ -163,14 +163,14 @@ struct Lowering {
 
     /// A value in memory, in the layout it has.
     mutating func stored(_ value: Int) throws -> Stored {
-        switch homes[value] {
+        switch storages[value] {
         case .stored(let stored)?: return stored
         case .lazy(let pieces)?:
             let result = try materialised(pieces, shape: graph.shapes[value])
-            settle(value, .stored(result))
+            recordStorage(value, .stored(result))
             return result
         case nil:
-            throw ModelFormatError.malformed(path: path, reason: "a value is read before it is made")
+            throw ModelFormatError.malformed(path: path, reason: "a value is read before it is computed")
         }
     }
 
@@ -190,7 +190,7 @@ struct Lowering {
         let copy = Stored(buffer: workspace(floatsOf: shape), strides: strides)
         append(copyStep(from: stored, to: copy, shape: shape, title: "layout"))
         copies[value] = copy
-        tenants[copy.buffer, default: []].insert(value)
+        occupants[copy.buffer, default: []].insert(value)
         return copy
     }
 
@@ -223,7 +223,7 @@ struct Lowering {
 
     /// A value as channels-last pieces.
     mutating func pieces(_ value: Int) throws -> [Piece] {
-        if case .lazy(let pieces)? = homes[value] { return pieces }
+        if case .lazy(let pieces)? = storages[value] { return pieces }
         return [Piece(stored: try channelsLast(value), channels: graph.shapes[value][1])]
     }
 

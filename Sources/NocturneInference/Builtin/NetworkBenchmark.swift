@@ -129,11 +129,11 @@ public enum NetworkBenchmark {
                 }
                 seconds.append(begin.duration(to: clock.now) / .seconds(1))
                 processorSeconds.append(processorTime() - processorBegin)
-                keepFastest(of: session.stepTitles, session.stepSeconds ?? [])
+                recordFastest(of: session.stepTitles, session.stepSeconds ?? [])
             }
         }
 
-        private mutating func keepFastest(of titles: [String], _ times: [Double]) {
+        private mutating func recordFastest(of titles: [String], _ times: [Double]) {
             if steps.isEmpty {
                 steps = zip(titles, times).map { Step(title: $0, seconds: $1) }
             } else {

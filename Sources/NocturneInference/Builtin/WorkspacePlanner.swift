@@ -35,12 +35,12 @@ package enum WorkspacePlanner {
             let span = spans[index]
             guard span.bytes < 1 << 46 else { return nil }
             let length = (span.bytes + alignment - 1) / alignment * alignment
-            let rivals = placed.filter { spans[$0].first <= span.last && span.first <= spans[$0].last }
+            let overlapping = placed.filter { spans[$0].first <= span.last && span.first <= spans[$0].last }
                 .sorted { (offsets[$0], $0) < (offsets[$1], $1) }
             var place = 0
-            for rival in rivals {
-                if offsets[rival] >= place + length { break }
-                let end = offsets[rival] + (spans[rival].bytes + alignment - 1) / alignment * alignment
+            for other in overlapping {
+                if offsets[other] >= place + length { break }
+                let end = offsets[other] + (spans[other].bytes + alignment - 1) / alignment * alignment
                 place = max(place, end)
             }
             offsets[index] = place

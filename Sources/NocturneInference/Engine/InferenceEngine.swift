@@ -18,7 +18,7 @@ public protocol InferenceEngine: Sendable {
     /// What the engine lacks for a network, as far as that is known without loading it; text that completes "the
     /// builtin engine …".
     /// - Throws: ``ModelFormatError`` for files that are not networks.
-    func lack(for network: String) throws -> String?
+    func missingFeature(for network: String) throws -> String?
 
     /// Reads a network.
     /// - Throws: ``ModelFormatError``; all operators that the engine does not support are named at once.
@@ -30,7 +30,7 @@ extension InferenceEngine {
     public var distinguishesExact: Bool { false }
 
     /// By default nothing is known before loading.
-    public func lack(for network: String) throws -> String? { nil }
+    public func missingFeature(for network: String) throws -> String? { nil }
 }
 
 /// A network in memory, ready to be bound to a shape. Any number of sessions share its weights.

@@ -25,7 +25,7 @@ public enum EngineComparison {
     }
 
     /// A configuration that could not be run, and the reason.
-    public struct Absence: Sendable, Codable {
+    public struct Unavailable: Sendable, Codable {
         public var engine: String
         public var precision: InferencePrecision?
         public var reason: String
@@ -38,7 +38,7 @@ public enum EngineComparison {
         /// The first is the reference: the builtin engine's `exact`, or the first engine that runs if the builtin
         /// engine lacks an operator.
         public var rows: [Row]
-        public var absent: [Absence]
+        public var absent: [Unavailable]
     }
 
     /// Runs a network on a smooth random field with noise (from a fixed seed, with about the value range of a
@@ -59,13 +59,13 @@ public enum EngineComparison {
         environment: [String: String],
         scope: ComputeScope
     ) throws -> Report {
-        var absent: [Absence] = []
+        var absent: [Unavailable] = []
         var engines: [any InferenceEngine] = []
         for kind in InferenceEngines.all.kinds {
             do {
                 engines.append(try kind.make(environment: environment))
             } catch {
-                absent.append(Absence(engine: kind.name, precision: nil, reason: "\(error)"))
+                absent.append(Unavailable(engine: kind.name, precision: nil, reason: "\(error)"))
             }
         }
         let patch = smoothPatch(shape)
@@ -98,7 +98,7 @@ public enum EngineComparison {
                     throw error
                 } catch {
                     firstError = firstError ?? error
-                    absent.append(Absence(engine: engine.name, precision: precision, reason: "\(error)"))
+                    absent.append(Unavailable(engine: engine.name, precision: precision, reason: "\(error)"))
                 }
             }
         }

@@ -63,8 +63,8 @@ public struct InferenceEngines: Sendable {
             return .init(engine: engine.name, reason: "does not offer \(precision.rawValue) on this processor")
         }
         for network in networks {
-            guard let lack = try engine.lack(for: network) else { continue }
-            return .init(engine: engine.name, network: network, reason: lack)
+            guard let feature = try engine.missingFeature(for: network) else { continue }
+            return .init(engine: engine.name, network: network, reason: feature)
         }
         return nil
     }

@@ -8,7 +8,7 @@ struct ConstantEvaluator {
 
     /// The maximum number of elements of a result; larger ones are computed at run time, where they are planned for or
     /// refused.
-    let largestCount: Int
+    let maximumCount: Int
 
     /// The outputs; nil when the node should rather be computed at run time.
     func evaluate() throws(ModelFormatError) -> [ConstantTensor]? {
@@ -69,13 +69,13 @@ struct ConstantEvaluator {
         if case .integers(let list)? = node.attributes["value_ints"] {
             return ConstantTensor(shape: [list.count], integers: list.map(Int64.init))
         }
-        throw failure("a constant without a value this engine knows")
+        throw failure("a constant without a supported value")
     }
 
     private func filled() throws(ModelFormatError) -> [ConstantTensor]? {
         guard let shape = try input(0).integers, shape.count <= 8, let count = Extents.count(shape),
-            count <= largestCount
-        else { throw failure("a shape that cannot be") }
+            count <= maximumCount
+        else { throw failure("an impossible shape") }
         if case .tensor(let tensor)? = node.attributes["value"] {
             guard tensor.count == 1 else { throw failure("a value of \(tensor.count) elements") }
             return [tensor.gathered(shape: shape, from: [Int](repeating: 0, count: count))]
@@ -86,8 +86,8 @@ struct ConstantEvaluator {
     private func range() throws(ModelFormatError) -> [ConstantTensor]? {
         guard let start = try input(0).integers?.first, let limit = try input(1).integers?.first,
             let step = try input(2).integers?.first, step != 0, abs(start) < 1 << 40, abs(limit) < 1 << 40,
-            abs(step) < 1 << 40, (limit - start) / step <= largestCount
-        else { throw failure("a range that cannot be") }
+            abs(step) < 1 << 40, (limit - start) / step <= maximumCount
+        else { throw failure("an impossible range") }
         let list = stride(from: start, to: limit, by: step).map(Int64.init)
         return [ConstantTensor(shape: [list.count], integers: list)]
     }
@@ -118,7 +118,7 @@ struct ConstantEvaluator {
         var parts: [ConstantTensor] = []
         for index in inputs.indices { parts.append(try input(index)) }
         guard let first = parts.first, let bytes = Extents.count([parts.reduce(0) { $0 + $1.count }]),
-            bytes <= largestCount
+            bytes <= maximumCount
         else { return nil }
         let rank = first.shape.count
         let given = node.integer("axis", 0)
@@ -154,7 +154,7 @@ struct ConstantEvaluator {
     private func selected() throws(ModelFormatError) -> [ConstantTensor]? {
         let (condition, yes, no) = (try input(0), try input(1), try input(2))
         guard let pair = Extents.broadcast(yes.shape, no.shape), let shape = Extents.broadcast(condition.shape, pair),
-            let count = Extents.count(shape), count <= largestCount, let flags = condition.integers
+            let count = Extents.count(shape), count <= maximumCount, let flags = condition.integers
         else { throw failure("operands that do not fit") }
         let flagPlaces = places(condition, in: shape)
         let (yesPlaces, noPlaces) = (places(yes, in: shape), places(no, in: shape))
@@ -177,7 +177,7 @@ struct ConstantEvaluator {
     private func arithmetic() throws(ModelFormatError) -> [ConstantTensor]? {
         let (a, b) = (try input(0), try input(1))
         guard let shape = Extents.broadcast(a.shape, b.shape), let count = Extents.count(shape),
-            count <= largestCount
+            count <= maximumCount
         else { throw failure("operands of shapes \(a.shape) and \(b.shape)") }
         let (left, right) = (places(a, in: shape), places(b, in: shape))
         if case .integers(let first) = a.elements, case .integers(let second) = b.elements {

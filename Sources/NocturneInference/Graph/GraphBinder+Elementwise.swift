@@ -7,7 +7,7 @@ extension GraphBinder {
         "Dropout": { binder, node throws(ModelFormatError) in try binder.pass(node) },
         "Cast": { binder, node throws(ModelFormatError) in
             guard ONNXElementType(attribute: node.integer("to", 1))?.isFloat == true else {
-                throw binder.unsupported(node, "of calculated values to integers")
+                throw binder.unsupported(node, "of values computed at run time to integers")
             }
             try binder.pass(node)
         },

@@ -31,7 +31,7 @@ extension GraphBinder {
     ]
 
     /// Maximum length of an axis with an index table.
-    static let largestTable = 1 << 22
+    static let maximumTableCount = 1 << 22
 
     /// Moves a constant at once, other values at run time.
     mutating func move(
@@ -41,8 +41,8 @@ extension GraphBinder {
         output: Int = 0
     ) throws(ModelFormatError) {
         let value = try value(node, 0)
-        if case .constant(let tensor) = value, let count = Extents.count(shape), count <= allowance {
-            try spend(count, title: node.title)
+        if case .constant(let tensor) = value, let count = Extents.count(shape), count <= remainingElements {
+            try reserveElements(count, title: node.title)
             let strides = Extents.strides(tensor.shape)
             var places = count == 0 ? [] : [parameters.fixed.reduce(0) { $0 + strides[$1.key] * $1.value }]
             for (axis, extent) in zip(parameters.axes, shape) where count > 0 {
@@ -97,7 +97,7 @@ extension GraphBinder {
         for (index, axis) in axes.enumerated() {
             let extent = shape[axis]
             let step = steps[index]
-            guard step != 0, abs(max(step, -Int.max)) <= Self.largestExtent else {
+            guard step != 0, abs(max(step, -Int.max)) <= Self.maximumExtent else {
                 throw failure(node, "a step of \(step)")
             }
             // Negative numbers count from the end; numbers beyond the ends are clamped to them.
@@ -141,10 +141,11 @@ extension GraphBinder {
     private mutating func gather(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         let shape = shape(try value(node, 0))
         let axis = try axis(node.integer("axis", 0), rank: shape.count, node)
-        guard let indices = try constant(node, 1), let list = indices.integers, list.count <= Self.largestTable else {
+        guard let indices = try constant(node, 1), let list = indices.integers, list.count <= Self.maximumTableCount
+        else {
             throw failure(node, "indices that are not integers")
         }
-        try spend(list.count, title: node.title)
+        try reserveElements(list.count, title: node.title)
         let places = list.map { $0 < 0 ? max($0, -shape[axis] - 1) + shape[axis] : $0 }
         guard places.allSatisfy({ $0 >= 0 && $0 < shape[axis] }) else {
             throw failure(node, "an index is out of range")
@@ -175,7 +176,7 @@ extension GraphBinder {
             throw failure(node, "there are no pads")
         }
         let axes = try axes(try integers(node, 3) ?? Array(0..<rank), rank: rank, node)
-        let limit = Self.largestTable
+        let limit = Self.maximumTableCount
         guard pads.count == 2 * axes.count, pads.allSatisfy({ $0 >= -limit && $0 <= limit }) else {
             throw failure(node, "pads are \(pads.prefix(8))")
         }
@@ -186,7 +187,7 @@ extension GraphBinder {
             let extent = shape[axis]
             let wide = extent + pads[index] + pads[index + axes.count]
             guard wide > 0, wide <= limit else { throw failure(node, "pads are \(pads.prefix(8))") }
-            try spend(wide, title: node.title)
+            try reserveElements(wide, title: node.title)
             let table = try (0..<wide).map { place throws(ModelFormatError) -> Int in
                 let source = place - pads[index]
                 if source >= 0, source < extent { return source }

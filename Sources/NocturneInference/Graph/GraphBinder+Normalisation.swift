@@ -63,7 +63,7 @@ extension GraphBinder {
         var parameters: [[Float]] = []
         for index in 1...4 {
             guard let list = try constant(node, index)?.floats, list.count == shape[1] else {
-                throw failure(node, "input \(index) has not one value for each of \(shape[1]) channels")
+                throw failure(node, "input \(index) does not have one value for each of \(shape[1]) channels")
             }
             parameters.append(list)
         }

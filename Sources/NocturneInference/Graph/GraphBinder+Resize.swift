@@ -17,10 +17,10 @@ extension GraphBinder {
             coordinates: isOld ? "asymmetric" : node.string("coordinate_transformation_mode", "half_pixel"),
             rounding: isOld ? "floor" : node.string("nearest_mode", "round_prefer_floor")
         )
-        guard output.allSatisfy({ $0 > 0 && $0 <= Self.largestTable }) else {
+        guard output.allSatisfy({ $0 > 0 && $0 <= Self.maximumTableCount }) else {
             throw failure(node, "a result of shape \(output)")
         }
-        try spend(output.reduce(0, +), title: node.title)
+        try reserveElements(output.reduce(0, +), title: node.title)
         if mode == "nearest" {
             var parameters = MoveParameters.identity(shape.count)
             for axis in shape.indices where !grid.isKept(axis) {
@@ -53,7 +53,7 @@ extension GraphBinder {
         var output = shape
         var result = [Double](repeating: 1, count: shape.count)
         if let sizes {
-            guard sizes.count == axes.count, sizes.allSatisfy({ $0 > 0 && $0 <= Self.largestTable }) else {
+            guard sizes.count == axes.count, sizes.allSatisfy({ $0 > 0 && $0 <= Self.maximumTableCount }) else {
                 throw failure(node, "sizes are \(sizes.prefix(8))")
             }
             for (index, axis) in axes.enumerated() {
@@ -66,7 +66,9 @@ extension GraphBinder {
             }
             for (index, axis) in axes.enumerated() {
                 let extent = (Double(shape[axis]) * scales[index]).rounded(.down)
-                guard extent <= Double(Self.largestTable) else { throw failure(node, "scales are \(scales.prefix(8))") }
+                guard extent <= Double(Self.maximumTableCount) else {
+                    throw failure(node, "scales are \(scales.prefix(8))")
+                }
                 output[axis] = Int(extent)
                 result[axis] = scales[index]
             }

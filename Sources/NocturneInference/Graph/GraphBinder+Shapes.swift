@@ -2,7 +2,7 @@
 extension GraphBinder {
     static let shapeHandlers: [String: Handler] = [
         "Constant": { binder, node throws(ModelFormatError) in
-            throw binder.failure(node, "a constant without a value this engine knows")
+            throw binder.failure(node, "a constant without a supported value")
         },
         "ConstantOfShape": { binder, node throws(ModelFormatError) in
             throw binder.unsupported(node, "input 0 calculated at run time")

@@ -82,7 +82,7 @@ extension GraphBinder {
         let groups = node.integer("group", 1)
         guard groups >= 1, groups <= 1 << 20 else { throw failure(node, "\(groups) groups") }
         // The weights are packed again for each use.
-        try spend(weights.count, title: node.title)
+        try reserveElements(weights.count, title: node.title)
         return (weights, try constant(node, 2)?.floats, groups)
     }
 
@@ -136,7 +136,7 @@ extension GraphBinder {
         let pads = try list(node, "pads", count: 2 * rank, fallback: 0, in: -65_536...65_536)
         let mode = node.string("auto_pad", "NOTSET")
         let asked = node.integers("output_shape")
-        if let asked, asked.count != rank || !asked.allSatisfy({ (1...Self.largestExtent).contains($0) }) {
+        if let asked, asked.count != rank || !asked.allSatisfy({ (1...Self.maximumExtent).contains($0) }) {
             throw failure(node, "output_shape is \(asked.prefix(8))")
         }
         var before: [Int] = []
@@ -189,7 +189,7 @@ extension GraphBinder {
         for axis in space.indices {
             let reach = window.dilation[axis] * (kernel[axis] - 1) + 1
             guard window.before[axis] >= 0, window.after[axis] >= 0, window.before[axis] < reach else {
-                throw failure(node, "padding that does not go with the kernel")
+                throw failure(node, "padding that does not match the kernel")
             }
             let free = space[axis] + window.before[axis] + window.after[axis] - reach
             guard free >= 0 else { throw failure(node, "the kernel is larger than the input \(shape)") }

@@ -24,20 +24,20 @@ struct GraphBinder {
 
     /// The maximum number of elements of a tensor: more than any realistic network needs, and small enough that
     /// products of extents cannot overflow.
-    static let largestCount = 1 << 36
+    static let maximumCount = 1 << 36
     /// The maximum extent of an axis, so that 32 bits can hold every index.
-    static let largestExtent = 1 << 30
+    static let maximumExtent = 1 << 30
 
     let graph: NetworkGraph
     var bound = BoundGraph()
     var values: [String: Value] = [:]
     /// The remaining number of elements for constants and tables: a few bytes of a file can request any number.
-    private(set) var allowance: Int
+    private(set) var remainingElements: Int
 
     init(_ graph: NetworkGraph) {
         self.graph = graph
         // Weights are converted, sliced and transposed, each at most a few times; shapes and indices are small.
-        allowance = (1 << 24) + 4 * graph.constants.values.reduce(0) { $0 + $1.count }
+        remainingElements = (1 << 24) + 4 * graph.constants.values.reduce(0) { $0 + $1.count }
     }
 
     /// Unsupported operators, and unsupported forms of operators as far as attributes show it; sorted.
@@ -83,7 +83,7 @@ struct GraphBinder {
         for node in graph.nodes { try binder.bind(node) }
         for output in graph.outputs {
             guard let value = binder.values[output.name] else {
-                throw .malformed(path: graph.path, reason: "nothing makes the output '\(output.name)'")
+                throw .malformed(path: graph.path, reason: "no node produces the output '\(output.name)'")
             }
             binder.bound.outputs.append((output.name, try binder.materialised(value, title: "output '\(output.name)'")))
         }
@@ -127,9 +127,11 @@ struct GraphBinder {
             if case .constant(let tensor)? = values[name] { constants.append(tensor) } else { constants.append(nil) }
         }
         let known = zip(node.inputs, constants).allSatisfy { name, tensor in name.isEmpty || tensor != nil }
-        let evaluator = ConstantEvaluator(graph: graph, node: node, inputs: constants, largestCount: allowance)
+        let evaluator = ConstantEvaluator(graph: graph, node: node, inputs: constants, maximumCount: remainingElements)
         if known, let results = try evaluator.evaluate() {
-            if !Self.sharing.contains(node.op) { try spend(results.reduce(0) { $0 + $1.count }, title: node.title) }
+            if !Self.sharing.contains(node.op) {
+                try reserveElements(results.reduce(0) { $0 + $1.count }, title: node.title)
+            }
             for (name, tensor) in zip(node.outputs, results) where !name.isEmpty { values[name] = .constant(tensor) }
             return
         }
@@ -142,14 +144,14 @@ struct GraphBinder {
     // MARK: Helpers for handlers
 
     /// Counts elements of constants and tables that are about to be created.
-    mutating func spend(_ count: Int, title: String) throws(ModelFormatError) {
-        guard count <= allowance else {
+    mutating func reserveElements(_ count: Int, title: String) throws(ModelFormatError) {
+        guard count <= remainingElements else {
             throw .shapeMismatch(
                 network: graph.path,
                 reason: "\(title): constants and tables would have more elements than any network needs"
             )
         }
-        allowance -= count
+        remainingElements -= count
     }
 
     func failure(_ node: NetworkGraph.Node, _ reason: String) -> ModelFormatError {
@@ -197,7 +199,7 @@ struct GraphBinder {
         case .runtime(let index): return index
         case .constant(let tensor):
             let index = try newValue(tensor.shape, title: title)
-            try spend(tensor.count, title: title)
+            try reserveElements(tensor.count, title: title)
             bound.constants[index] = ConstantTensor(shape: tensor.shape, floats: tensor.floats)
             return index
         }
@@ -208,8 +210,8 @@ struct GraphBinder {
     }
 
     mutating func newValue(_ shape: [Int], title: String) throws(ModelFormatError) -> Int {
-        guard shape.count <= NK_MAX_RANK, let count = Extents.count(shape), count <= Self.largestCount,
-            shape.allSatisfy({ $0 <= Self.largestExtent })
+        guard shape.count <= NK_MAX_RANK, let count = Extents.count(shape), count <= Self.maximumCount,
+            shape.allSatisfy({ $0 <= Self.maximumExtent })
         else {
             throw .shapeMismatch(network: graph.path, reason: "\(title): a tensor of shape \(shape) is too large")
         }

@@ -12,9 +12,9 @@ struct GraphFusion {
     private var graph: BoundGraph
     private var readers: [Int]
     /// The operation that produces each value.
-    private var makers: [Int?]
-    /// Operations that were merged into others.
-    private var dead: Set<Int> = []
+    private var producers: [Int?]
+    /// Operations that were merged into others, or whose output nothing reads.
+    private var removedOperations: Set<Int> = []
 
     static func fused(_ graph: BoundGraph) -> BoundGraph {
         var fusion = GraphFusion(graph)
@@ -31,35 +31,39 @@ struct GraphFusion {
     private init(_ graph: BoundGraph) {
         self.graph = graph
         readers = graph.readerCounts
-        makers = [Int?](repeating: nil, count: graph.shapes.count)
-        for (index, operation) in graph.operations.enumerated() { makers[operation.output] = index }
+        producers = [Int?](repeating: nil, count: graph.shapes.count)
+        for (index, operation) in graph.operations.enumerated() { producers[operation.output] = index }
     }
 
     private mutating func each(_ body: (inout GraphFusion, Int) -> Void) {
-        for index in graph.operations.indices where !dead.contains(index) { body(&self, index) }
+        for index in graph.operations.indices where !removedOperations.contains(index) { body(&self, index) }
         removeUnread()
     }
 
     private var result: BoundGraph {
         var result = graph
-        result.operations = graph.operations.indices.filter { !dead.contains($0) }.map { graph.operations[$0] }
+        result.operations = graph.operations.indices.filter { !removedOperations.contains($0) }.map {
+            graph.operations[$0]
+        }
         return result
     }
 
     /// The remaining operation that produces a value with only one reader.
-    private func soleMaker(_ value: Int) -> Int? {
-        guard readers[value] == 1, let maker = makers[value], !dead.contains(maker) else { return nil }
-        return maker
+    private func soleProducer(_ value: Int) -> Int? {
+        guard readers[value] == 1, let producer = producers[value], !removedOperations.contains(producer) else {
+            return nil
+        }
+        return producer
     }
 
     private mutating func removeUnread() {
-        for index in graph.operations.indices.reversed() where !dead.contains(index) {
+        for index in graph.operations.indices.reversed() where !removedOperations.contains(index) {
             if readers[graph.operations[index].output] == 0 { remove(index) }
         }
     }
 
     private mutating func remove(_ index: Int) {
-        dead.insert(index)
+        removedOperations.insert(index)
         for input in graph.operations[index].inputs { readers[input] -= 1 }
     }
 
@@ -76,9 +80,9 @@ struct GraphFusion {
 
     private mutating func mergeGroupNormalisation(_ index: Int) {
         let last = graph.operations[index]
-        guard case .reshape = last.kind, let middle = soleMaker(last.inputs[0]),
+        guard case .reshape = last.kind, let middle = soleProducer(last.inputs[0]),
             case .normalise(let inner) = graph.operations[middle].kind, inner.slope == 1,
-            let first = soleMaker(graph.operations[middle].inputs[0]), case .reshape = graph.operations[first].kind
+            let first = soleProducer(graph.operations[middle].inputs[0]), case .reshape = graph.operations[first].kind
         else { return }
         let source = graph.operations[first].inputs[0]
         let (shape, grouped) = (graph.shapes[source], graph.shapes[graph.operations[middle].output])
@@ -97,8 +101,8 @@ struct GraphFusion {
         guard case .binary(let function) = operation.kind, function.kind == Int32(NK_BINARY_MUL) else { return }
         for side in 0..<2 {
             let (x, gate) = (operation.inputs[side], operation.inputs[1 - side])
-            guard let maker = soleMaker(gate), case .unary(let inner) = graph.operations[maker].kind,
-                graph.operations[maker].inputs == [x]
+            guard let producer = soleProducer(gate), case .unary(let inner) = graph.operations[producer].kind,
+                graph.operations[producer].inputs == [x]
             else { continue }
             let isHard =
                 inner.kind == Int32(NK_UNARY_HARD_SIGMOID) && inner.second == 0.5 && abs(inner.first - 1 / 6) < 1e-7
@@ -113,9 +117,9 @@ struct GraphFusion {
     private mutating func mergeAffine(_ index: Int) {
         let operation = graph.operations[index]
         guard case .channelAffine(let scale, let shift, let slope) = operation.kind,
-            let maker = soleMaker(operation.inputs[0])
+            let producer = soleProducer(operation.inputs[0])
         else { return }
-        let before = graph.operations[maker]
+        let before = graph.operations[producer]
         let merged: Operation.Kind
         switch before.kind {
         case .convolution(var parameters) where parameters.slope == 1 && before.inputs.count == 1:
@@ -138,15 +142,15 @@ struct GraphFusion {
         default: return
         }
         replace(index, with: merged, inputs: before.inputs, title: before.title)
-        remove(maker)
+        remove(producer)
     }
 
     private mutating func mergeActivation(_ index: Int) {
         let operation = graph.operations[index]
         guard case .unary(let function) = operation.kind, function.kind == Int32(NK_UNARY_LEAKY),
-            let maker = soleMaker(operation.inputs[0])
+            let producer = soleProducer(operation.inputs[0])
         else { return }
-        let before = graph.operations[maker]
+        let before = graph.operations[producer]
         let merged: Operation.Kind
         switch before.kind {
         case .convolution(var parameters) where parameters.slope == 1:
@@ -161,29 +165,29 @@ struct GraphFusion {
         default: return
         }
         replace(index, with: merged, inputs: before.inputs, title: before.title)
-        remove(maker)
+        remove(producer)
     }
 
     private mutating func mergeResidual(_ index: Int) {
         let operation = graph.operations[index]
         guard case .sum(let slope) = operation.kind, operation.inputs[0] != operation.inputs[1] else { return }
         for side in 0..<2 {
-            guard let maker = soleMaker(operation.inputs[side]),
-                case .convolution(var parameters) = graph.operations[maker].kind, parameters.slope == 1,
-                graph.operations[maker].inputs.count == 1, !isNormalised(operation.inputs[1 - side])
+            guard let producer = soleProducer(operation.inputs[side]),
+                case .convolution(var parameters) = graph.operations[producer].kind, parameters.slope == 1,
+                graph.operations[producer].inputs.count == 1, !isNormalised(operation.inputs[1 - side])
             else { continue }
             parameters.slope = slope
-            let inputs = [graph.operations[maker].inputs[0], operation.inputs[1 - side]]
-            replace(index, with: .convolution(parameters), inputs: inputs, title: graph.operations[maker].title)
-            remove(maker)
+            let inputs = [graph.operations[producer].inputs[0], operation.inputs[1 - side]]
+            replace(index, with: .convolution(parameters), inputs: inputs, title: graph.operations[producer].title)
+            remove(producer)
             return
         }
     }
 
     /// A normalised value is cheaper to add separately, while it is being normalised.
     private func isNormalised(_ value: Int) -> Bool {
-        guard let maker = makers[value], !dead.contains(maker) else { return false }
-        if case .normalise = graph.operations[maker].kind { return true }
+        guard let producer = producers[value], !removedOperations.contains(producer) else { return false }
+        if case .normalise = graph.operations[producer].kind { return true }
         return false
     }
 }

@@ -20,9 +20,9 @@ public enum ModelFormatError: Error, Sendable, Equatable, CustomStringConvertibl
         case .unreadable(let path, let reason): "\(path): cannot be read: \(reason)"
         case .malformed(let path, let reason): "\(path): not a usable ONNX file: \(reason)"
         case .externalData(let path, let tensor):
-            "\(path): the weights of '\(tensor)' lie in another file; save the model as a single file"
+            "\(path): the weights of '\(tensor)' are in another file; save the model as a single file"
         case .unsupportedOperators(let names):
-            "operators that the builtin engine has not got: \(names.joined(separator: ", "))"
+            "operators that the builtin engine does not support: \(names.joined(separator: ", "))"
         case .shapeMismatch(let network, let reason): "\(network): \(reason)"
         case .unsupportedPrecision(let asked, let offered):
             "precision \(asked.rawValue) is not offered by this engine; it offers "

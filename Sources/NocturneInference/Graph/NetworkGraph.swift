@@ -71,11 +71,11 @@ extension NetworkGraph {
         outputs: [String],
         path: String
     ) throws(ModelFormatError) -> [Node] {
-        var makers: [String: Int] = [:]
+        var producers: [String: Int] = [:]
         for (index, node) in nodes.enumerated() {
             for output in node.outputs where !output.isEmpty {
-                if makers.updateValue(index, forKey: output) != nil || known.contains(output) {
-                    throw .malformed(path: path, reason: "the value '\(output)' is made twice")
+                if producers.updateValue(index, forKey: output) != nil || known.contains(output) {
+                    throw .malformed(path: path, reason: "the value '\(output)' is produced twice")
                 }
             }
         }
@@ -84,16 +84,16 @@ extension NetworkGraph {
         var isSorted = true
         for (index, node) in nodes.enumerated() {
             for input in node.inputs where !input.isEmpty && !known.contains(input) {
-                guard let maker = makers[input] else {
-                    throw .malformed(path: path, reason: "\(node.title) reads '\(input)', which nothing makes")
+                guard let producer = producers[input] else {
+                    throw .malformed(path: path, reason: "\(node.title) reads '\(input)', which no node produces")
                 }
                 waiting[index] += 1
-                isSorted = isSorted && maker < index
-                readers[maker].append(index)
+                isSorted = isSorted && producer < index
+                readers[producer].append(index)
             }
         }
-        for output in outputs where makers[output] == nil && !known.contains(output) {
-            throw .malformed(path: path, reason: "nothing makes the output '\(output)'")
+        for output in outputs where producers[output] == nil && !known.contains(output) {
+            throw .malformed(path: path, reason: "no node produces the output '\(output)'")
         }
         if isSorted { return nodes }
         var order: [Int] = []

@@ -7,10 +7,10 @@ internal import SwiftProtobuf
 /// Weights in other files are refused.
 enum ONNXReader {
     /// The maximum dimension of a network; products of dimensions are also checked for overflow.
-    static let largestExtent = 1 << 40
+    static let maximumExtent = 1 << 40
     /// The maximum number of nodes; the time for planning is quadratic in it.
-    private static let mostNodes = 50_000
-    private static let mostInputs = 1000
+    private static let maximumNodeCount = 50_000
+    private static let maximumInputCount = 1000
 
     static func read(_ path: String) throws(ModelFormatError) -> NetworkGraph {
         let bytes: Data
@@ -33,11 +33,11 @@ enum ONNXReader {
         guard model.hasGraph, !model.graph.node.isEmpty || !model.graph.output.isEmpty else {
             throw .malformed(path: path, reason: "there is no graph")
         }
-        guard model.graph.node.count <= mostNodes, model.graph.output.count <= mostInputs else {
+        guard model.graph.node.count <= maximumNodeCount, model.graph.output.count <= maximumInputCount else {
             throw .malformed(
                 path: path,
                 reason: "\(model.graph.node.count) nodes and \(model.graph.output.count) outputs; "
-                    + "at most \(mostNodes) and \(mostInputs) are taken"
+                    + "at most \(maximumNodeCount) and \(maximumInputCount) are supported"
             )
         }
         let opset = model.opsetImport.first { $0.domain.isEmpty || $0.domain == "ai.onnx" }?.version ?? 0
@@ -75,8 +75,8 @@ enum ONNXReader {
     private static func describe(_ values: [ONNXValueInfo], path: String) throws(ModelFormatError)
         -> [TensorDescription]
     {
-        guard values.count <= mostInputs else {
-            throw .malformed(path: path, reason: "\(values.count) inputs; at most \(mostInputs) are taken")
+        guard values.count <= maximumInputCount else {
+            throw .malformed(path: path, reason: "\(values.count) inputs; at most \(maximumInputCount) are supported")
         }
         var descriptions: [TensorDescription] = []
         for value in values {
@@ -86,13 +86,14 @@ enum ONNXReader {
             guard value.type.tensorType.elemType == ONNXElementType.float32.rawValue else {
                 throw .malformed(
                     path: path,
-                    reason: "'\(value.name)' has element type \(value.type.tensorType.elemType); only float32 is taken"
+                    reason: "'\(value.name)' has element type \(value.type.tensorType.elemType); "
+                        + "only float32 is supported"
                 )
             }
             var shape: [Int?] = []
             for dimension in value.type.tensorType.shape.dim {
                 if case .dimValue(let extent)? = dimension.value, extent != 0 {
-                    guard extent > 0, extent < largestExtent else {
+                    guard extent > 0, extent < maximumExtent else {
                         throw .malformed(path: path, reason: "'\(value.name)' has a dimension of \(extent)")
                     }
                     shape.append(Int(extent))

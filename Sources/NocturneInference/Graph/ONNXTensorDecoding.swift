@@ -55,7 +55,7 @@ private struct ONNXElements {
     init(_ tensor: ONNXTensor, path: String) throws(ModelFormatError) {
         var shape: [Int] = []
         for dimension in tensor.dims {
-            guard dimension >= 0, dimension < ONNXReader.largestExtent, shape.count < 8 else {
+            guard dimension >= 0, dimension < ONNXReader.maximumExtent, shape.count < 8 else {
                 throw .malformed(path: path, reason: "'\(tensor.name)' has impossible dimensions")
             }
             shape.append(Int(dimension))

@@ -18,7 +18,7 @@ public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
             let places = searched.isEmpty ? "no folders" : searched.joined(separator: ", ")
             return "no model package \"\(name)\": \(there) (searched: \(places))"
         case .ambiguous(let name, let folders):
-            return "\"\(name)\" may be any of \(folders.joined(separator: ", ")): give the folder"
+            return "\"\(name)\" is ambiguous: \(folders.joined(separator: ", ")); specify the folder"
         case .broken(let error): return "\(error)"
         }
     }

@@ -81,15 +81,15 @@ extension ModelPackage {
     }
 
     /// The maximum size of a description: far more than needed, and far too small to fill the memory.
-    private static let largestDocument = 16 << 20
+    private static let maximumDocumentBytes = 16 << 20
 
     private static func document(at file: String) throws(ModelPackageError) -> [UInt8] {
         let size = try sizeOfRegularFile(file)
-        guard size <= largestDocument else {
+        guard size <= maximumDocumentBytes else {
             throw ModelPackageError(
                 code: .wrongSize,
                 file: file,
-                expected: "at most \(largestDocument) bytes",
+                expected: "at most \(maximumDocumentBytes) bytes",
                 found: "\(size)"
             )
         }
@@ -97,7 +97,7 @@ extension ModelPackage {
         bytes.reserveCapacity(size)
         try read(file, flag: CancellationFlag()) { block in
             // The file may have grown since its size was read.
-            if bytes.count + block.count <= largestDocument { bytes.append(contentsOf: block) }
+            if bytes.count + block.count <= maximumDocumentBytes { bytes.append(contentsOf: block) }
         }
         return bytes
     }

@@ -22,11 +22,11 @@ package struct ModelValidation {
     }
 
     /// The maximum length of all lists except those of labels and classes: many are searched once for every entry.
-    private static let longestList = 1000
+    private static let maximumListCount = 1000
 
     package func checkLength(_ count: Int, key: String) throws(ModelPackageError) {
-        guard count <= Self.longestList else {
-            throw refuse(key, expected: "at most \(Self.longestList) entries", found: count)
+        guard count <= Self.maximumListCount else {
+            throw refuse(key, expected: "at most \(Self.maximumListCount) entries", found: count)
         }
     }
 

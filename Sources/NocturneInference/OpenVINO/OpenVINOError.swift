@@ -12,11 +12,12 @@ public enum OpenVINOError: Error, Sendable, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .notFound(let places):
-            "OpenVINO was not found; it was looked for in \(places.joined(separator: ", ")). "
-                + "Tools/install-openvino puts it in the user's data folder; NOCTURNE_OPENVINO names another place"
+            "OpenVINO was not found; searched: \(places.joined(separator: ", ")). "
+                + "Tools/install-openvino installs it in the user's data folder; "
+                + "NOCTURNE_OPENVINO specifies another location"
         case .unusableLibrary(let path, let reason): "\(path): OpenVINO cannot be used: \(reason)"
         case .differs(let network, let forms):
-            "\(network): OpenVINO gives other values than ONNX asks for with \(forms.joined(separator: ", "))"
+            "\(network): OpenVINO returns other values than ONNX specifies for \(forms.joined(separator: ", "))"
         case .failed(let network, let step, let message): "\(network): OpenVINO failed to \(step): \(message)"
         }
     }
@@ -24,8 +25,8 @@ public enum OpenVINOError: Error, Sendable, Equatable, CustomStringConvertible {
     /// OpenVINO's message on one line, without the source code locations at its start.
     static func condensed(_ message: String) -> String {
         let lines = message.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("Exception from ") }
-        let words = lines.joined(separator: " ").split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        guard !words.isEmpty else { return "it gave no reason" }
-        return words.count > 600 ? words.prefix(600) + " …" : words
+        let text = lines.joined(separator: " ").split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        guard !text.isEmpty else { return "it gave no reason" }
+        return text.count > 600 ? text.prefix(600) + " …" : text
     }
 }

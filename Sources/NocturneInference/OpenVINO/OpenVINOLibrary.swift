@@ -45,8 +45,8 @@ final class OpenVINOLibrary: @unchecked Sendable {
         self.table = table
         self.core = core
         version = Self.versionNumber(table)
-        capabilities = Self.words(of: "OPTIMIZATION_CAPABILITIES", table, core)
-        properties = Self.words(of: "SUPPORTED_PROPERTIES", table, core)
+        capabilities = Self.values(of: "OPTIMIZATION_CAPABILITIES", table, core)
+        properties = Self.values(of: "SUPPORTED_PROPERTIES", table, core)
         guard !capabilities.isEmpty else {
             throw .unusableLibrary(path: path, reason: "its plugin for the processor (CPU) cannot be loaded")
         }
@@ -68,7 +68,7 @@ final class OpenVINOLibrary: @unchecked Sendable {
         return text(buffer).split(separator: "-").first.map(String.init) ?? "unknown"
     }
 
-    private static func words(of key: String, _ table: OpaquePointer, _ core: UnsafeMutableRawPointer) -> Set<String> {
+    private static func values(of key: String, _ table: OpaquePointer, _ core: UnsafeMutableRawPointer) -> Set<String> {
         var buffer = [CChar](repeating: 0, count: 16384)
         guard covino_core_property(table, core, key, &buffer, buffer.count) == 0 else { return [] }
         return Set(text(buffer).split { $0 == " " || $0 == "," }.map(String.init))

@@ -21,14 +21,17 @@ struct OpenVINOLocator {
         if let named = environment["NOCTURNE_OPENVINO"], !named.isEmpty {
             var isFolder: ObjCBool = false
             guard FileManager.default.fileExists(atPath: named, isDirectory: &isFolder) else {
-                throw .unusableLibrary(path: named, reason: "NOCTURNE_OPENVINO names it, and it is not there")
+                throw .unusableLibrary(
+                    path: named,
+                    reason: "NOCTURNE_OPENVINO specifies this path, which does not exist"
+                )
             }
             if !isFolder.boolValue { return named }
             let inside = [named, named + "/libs", named + "/openvino/libs", named + "/runtime/lib/intel64"]
             if let found = inside.lazy.compactMap(Self.library(in:)).first { return found }
             throw .unusableLibrary(
                 path: named,
-                reason: "NOCTURNE_OPENVINO names it, and there is no \(Self.libraryName) inside"
+                reason: "NOCTURNE_OPENVINO specifies this folder, which does not contain \(Self.libraryName)"
             )
         }
         for place in places {

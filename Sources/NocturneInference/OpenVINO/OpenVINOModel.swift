@@ -39,7 +39,7 @@ final class OpenVINOModel {
             }
             let name = withUnsafeBytes(of: port.name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
             guard port.is_float32 != 0 else {
-                throw .malformed(path: path, reason: "'\(name)' is not of float32; nothing else is taken")
+                throw .malformed(path: path, reason: "'\(name)' is not float32; other types are not supported")
             }
             // An unknown number of axes and zero axes are both reported as [].
             let extents = withUnsafeBytes(of: port.extents) { bytes in

@@ -121,7 +121,7 @@ final class OpenVINONetwork: LoadedNetwork {
                 return (next.partialValue, product.overflow || next.overflow)
             }
             guard fits, shape.count <= Int(COVINO_MAX_RANK), shape.allSatisfy({ $0 > 0 }), !count.overflow,
-                count.partialValue <= GraphBinder.largestCount
+                count.partialValue <= GraphBinder.maximumCount
             else {
                 let expected = input.shape.map { $0.map(String.init) ?? "?" }.joined(separator: "×")
                 let found = shape.map(String.init).joined(separator: "×")
@@ -182,7 +182,7 @@ final class OpenVINOPlan: @unchecked Sendable {
         var request: UnsafeMutableRawPointer?
         let status = covino_request(library.table, compiled, &request)
         guard status == 0, let request else {
-            throw .failed(network: path, step: "make a request", message: library.message(status))
+            throw .failed(network: path, step: "create a request", message: library.message(status))
         }
         return request
     }

@@ -94,7 +94,7 @@ final class OpenVINOSession: NetworkSession {
             port.shape.map(Int64.init),
             pointer
         )
-        try done(status, "take the buffer of '\(port.name)'")
+        try done(status, "set the buffer of '\(port.name)'")
     }
 
     private func done(_ status: Int32, _ step: String) throws(OpenVINOError) {

@@ -34,7 +34,7 @@ public struct RollingAccumulator: ~Copyable {
     private var weights: VoxelBuffer<Float>
     private let depth: Int
     /// Finished planes whose slots still hold them.
-    private var handedOut = 0..<0
+    private var returnedPlanes = 0..<0
 
     /// - Parameters:
     ///   - plane: the first plane that is not known yet. Tiles begin with the row
@@ -106,9 +106,9 @@ public struct RollingAccumulator: ~Copyable {
         precondition(logits.count == classes * plan.patch.count, "not the logits of a tile")
         precondition(
             finishedPlanes >= min(plan.completedPlanes(afterRow: plan.row(ofTile: tile) - 1), plan.imageShape.z),
-            "the row before was not finished"
+            "the previous row was not finished"
         )
-        try clearHandedOut(scope: scope)
+        try clearReturnedPlanes(scope: scope)
         nextTile += 1
         let target = TileTarget(
             plan: plan,
@@ -147,7 +147,7 @@ public struct RollingAccumulator: ~Copyable {
     /// - Throws: ``CancelledError``, after which the accumulator can no longer be used.
     public mutating func finishRow(scope: ComputeScope) throws(CancelledError) -> Range<Int> {
         precondition(nextTile > 0 && nextTile % plan.tilesInRow == 0, "a row is finished when all its tiles were added")
-        try clearHandedOut(scope: scope)
+        try clearReturnedPlanes(scope: scope)
         let end = max(plan.completedPlanes(afterRow: nextTile / plan.tilesInRow - 1), finishedPlanes)
         let planes = finishedPlanes..<end
         for part in parts(of: planes) {
@@ -155,7 +155,7 @@ public struct RollingAccumulator: ~Copyable {
             sums.releasePages()
         }
         finishedPlanes = end
-        handedOut = planes
+        returnedPlanes = planes
         return planes
     }
 
@@ -188,7 +188,7 @@ public struct RollingAccumulator: ~Copyable {
         _ plane: Int,
         _ body: (UnsafeBufferPointer<Float>) throws(E) -> R
     ) throws(E) -> R {
-        precondition(handedOut.contains(plane), "the plane is not finished, or its place was taken")
+        precondition(returnedPlanes.contains(plane), "the plane is not finished, or was overwritten")
         let count = classes * plan.imageShape.y * plan.imageShape.x
         let slot = plane % depth
         defer { sums.releasePages() }
@@ -197,10 +197,10 @@ public struct RollingAccumulator: ~Copyable {
         }
     }
 
-    private mutating func clearHandedOut(scope: ComputeScope) throws(CancelledError) {
-        guard !handedOut.isEmpty else { return }
-        let planes = handedOut
-        handedOut = 0..<0
+    private mutating func clearReturnedPlanes(scope: ComputeScope) throws(CancelledError) {
+        guard !returnedPlanes.isEmpty else { return }
+        let planes = returnedPlanes
+        returnedPlanes = 0..<0
         for part in parts(of: planes) {
             try clear(part, scope: scope)
             sums.releasePages()

@@ -9,7 +9,7 @@ public enum TilePlanError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .imageShape(let shape): "an image of \(shape) voxels cannot be cut into tiles"
+        case .imageShape(let shape): "an image of \(shape) voxels cannot be divided into tiles"
         case .patchShape(let shape): "\(shape) is not a usable patch size"
         case .step(let step): "tile step \(step) is not above 0 and at most 1"
         case .tooManyTiles:
@@ -58,7 +58,7 @@ public struct TilePlan: Hashable, Sendable {
             // Patches of one voxel along this axis cannot overlap: each slice is used once.
             let along = try Self.starts(image: padded[axis], patch: patch[axis], step: patch[axis] == 1 ? 1 : step)
             tiles *= along.count
-            guard tiles <= Self.mostTiles else { throw .tooManyTiles }
+            guard tiles <= Self.maximumTileCount else { throw .tooManyTiles }
             starts.append(along)
         }
         self.imageShape = imageShape
@@ -71,15 +71,15 @@ public struct TilePlan: Hashable, Sendable {
         xStarts = starts[2]
     }
 
-    private static let mostTiles = 100_000_000
+    private static let maximumTileCount = 100_000_000
     /// The maximum number of starts along one axis: their table is created before anything else is known of the volume.
-    private static let mostStarts = 1_000_000
+    private static let maximumStartCount = 1_000_000
 
     /// Starts along one axis: `k = ceil((n - t) / (t * s)) + 1` of them, the i-th at
     /// `round_half_even(i * ((n - t) / (k - 1)))`.
     private static func starts(image n: Int, patch t: Int, step: Double) throws(TilePlanError) -> [Int] {
         let count = (Double(n - t) / (Double(t) * step)).rounded(.up) + 1
-        guard count <= Double(mostStarts) else { throw .tooManyTiles }
+        guard count <= Double(maximumStartCount) else { throw .tooManyTiles }
         guard count > 1 else { return [0] }
         let distance = Double(n - t) / (count - 1)
         return (0..<Int(count)).map { Int((Double($0) * distance).rounded(.toNearestOrEven)) }

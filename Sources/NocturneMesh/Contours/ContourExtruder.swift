@@ -8,20 +8,25 @@ public enum ContourExtruder {
     public struct Result: Sendable {
         /// RAS+ mm. The slab of each plane is closed separately; where slabs meet, their caps coincide.
         public var mesh: SurfaceMesh
-        /// Contours that are not planar, not parallel to the others, or in a plane with more than ``mostCorners``
-        /// corners or 4,096 separate outlines.
-        public var leftOut: Int
+        /// Contours that are not planar, not parallel to the others, or in a plane with more than
+        /// ``maximumCornerCount`` corners or 4,096 separate outlines.
+        public var omitted: Int
         /// Planes whose contours cross themselves, so that the area of their caps differs from that of the even-odd
         /// rule.
-        public var crossedPlanes: Int
+        public var selfIntersectingPlanes: Int
         /// In mm³: areas by the even-odd rule times thicknesses; overlapping parts of crossed planes count as they are
         /// capped.
         public var volume: Double
 
-        public init(mesh: SurfaceMesh = SurfaceMesh(), leftOut: Int = 0, crossedPlanes: Int = 0, volume: Double = 0) {
+        public init(
+            mesh: SurfaceMesh = SurfaceMesh(),
+            omitted: Int = 0,
+            selfIntersectingPlanes: Int = 0,
+            volume: Double = 0
+        ) {
             self.mesh = mesh
-            self.leftOut = leftOut
-            self.crossedPlanes = crossedPlanes
+            self.omitted = omitted
+            self.selfIntersectingPlanes = selfIntersectingPlanes
             self.volume = volume
         }
     }
@@ -44,7 +49,7 @@ public enum ContourExtruder {
         thickness: Double = 1,
         scope: ComputeScope
     ) throws(CancelledError) -> Result {
-        guard let planes = ContourPlanes(of: contours) else { return Result(leftOut: contours.count) }
+        guard let planes = ContourPlanes(of: contours) else { return Result(omitted: contours.count) }
         let usual = planes.step ?? thickness
         var slabs = [Slab?](repeating: nil, count: planes.planes.count)
         try slabs.withParallelBuffer { target throws(CancelledError) in
@@ -52,21 +57,21 @@ public enum ContourExtruder {
                 target[index] = slab(index, of: planes, contours, usual: usual, flag: scope.flag)
             }
         }
-        var result = Result(leftOut: planes.others.count)
+        var result = Result(omitted: planes.others.count)
         for slab in slabs {
             guard let slab else { continue }
-            result.leftOut += slab.leftOut
+            result.omitted += slab.omitted
             let first = UInt32(result.mesh.vertices.count)
             result.mesh.vertices += slab.vertices.map { SIMD3<Float>(planes.point(at: $0)) }
             result.mesh.triangles += slab.triangles.map { $0 &+ SIMD3(repeating: first) }
             result.volume += slab.volume
-            if slab.isCrossed { result.crossedPlanes += 1 }
+            if slab.isCrossed { result.selfIntersectingPlanes += 1 }
         }
         return result
     }
 
     /// Maximum number of corners of a plane: the time for the caps is quadratic in it.
-    public static let mostCorners = 1 << 16
+    public static let maximumCornerCount = 1 << 16
 
     /// In the coordinates of the planes.
     private struct Slab: Sendable {
@@ -74,7 +79,7 @@ public enum ContourExtruder {
         var triangles: [SIMD3<UInt32>] = []
         var volume = 0.0
         var isCrossed = false
-        var leftOut = 0
+        var omitted = 0
     }
 
     private static func slab(
@@ -99,11 +104,11 @@ public enum ContourExtruder {
             }
         }
         var slab = Slab()
-        slab.leftOut = plane.contours.count
-        guard flat.reduce(0, { $0 + $1.count }) <= mostCorners else { return slab }
+        slab.omitted = plane.contours.count
+        guard flat.reduce(0, { $0 + $1.count }) <= maximumCornerCount else { return slab }
         let loops = LoopSet(of: flat, flag: flag)
         guard !loops.isTooMany else { return slab }
-        slab.leftOut = 0
+        slab.omitted = 0
         let cap = PolygonCap.triangulate(loops, flag: flag)
         let count = UInt32(loops.points.count)
         slab.vertices = loops.points.map { SIMD3($0.x, $0.y, bottom) } + loops.points.map { SIMD3($0.x, $0.y, top) }

@@ -16,11 +16,11 @@ struct LoopSet {
     /// Indices of points, in order.
     private(set) var loops: [[Int]] = []
     /// For a hole, the loop that encloses it; nil for an outer loop.
-    private(set) var surroundings: [Int?] = []
+    private(set) var enclosingLoops: [Int?] = []
     /// Whether there are more loops than can be assigned to each other; `loops` is then empty.
     private(set) var isTooMany = false
 
-    static let mostLoops = 4096
+    static let maximumLoopCount = 4096
 
     init(of contours: [[SIMD2<Double>]], flag: CancellationFlag) {
         var corners: [SIMD2<Double>] = []
@@ -54,7 +54,7 @@ struct LoopSet {
             }
         }
         let paths = Self.loops(of: neighbours, flag: flag)
-        guard paths.count <= Self.mostLoops else {
+        guard paths.count <= Self.maximumLoopCount else {
             isTooMany = true
             return
         }
@@ -115,7 +115,7 @@ struct LoopSet {
 
     private mutating func orient(_ flag: CancellationFlag) {
         let areas = loops.map(doubledArea)
-        surroundings = [Int?](repeating: nil, count: loops.count)
+        enclosingLoops = [Int?](repeating: nil, count: loops.count)
         let boxes = loops.map { loop in
             loop.reduce((points[loop[0]], points[loop[0]])) { box, corner in
                 (pointwiseMin(box.0, points[corner]), pointwiseMax(box.1, points[corner]))
@@ -133,8 +133,8 @@ struct LoopSet {
         for index in loops.indices {
             // Where loops cross, a hole may be enclosed by holes only: it is then treated as an outer loop.
             let parent = around[index].filter { around[$0].count % 2 == 0 }.min { abs(areas[$0]) < abs(areas[$1]) }
-            if around[index].count % 2 == 1 { surroundings[index] = parent }
-            if (areas[index] < 0) != (surroundings[index] != nil) { loops[index].reverse() }
+            if around[index].count % 2 == 1 { enclosingLoops[index] = parent }
+            if (areas[index] < 0) != (enclosingLoops[index] != nil) { loops[index].reverse() }
         }
     }
 

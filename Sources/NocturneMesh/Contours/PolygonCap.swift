@@ -17,9 +17,9 @@ enum PolygonCap {
     static func triangulate(_ loops: LoopSet, flag: CancellationFlag) -> Cap {
         var cap = Cap()
         var covered = 0.0
-        for (index, loop) in loops.loops.enumerated() where loops.surroundings[index] == nil {
+        for (index, loop) in loops.loops.enumerated() where loops.enclosingLoops[index] == nil {
             if flag.isCancelled { return cap }
-            let holes = loops.loops.indices.filter { loops.surroundings[$0] == index }.map { loops.loops[$0] }
+            let holes = loops.loops.indices.filter { loops.enclosingLoops[$0] == index }.map { loops.loops[$0] }
             let ring = joined(loop, holes, loops.points)
             covered += cutEars(ring, loops.points, &cap.triangles, flag)
         }

@@ -39,7 +39,7 @@ struct CubeTable: Sendable {
     let passed: [Passed]
 
     /// The maximum number of triangles of a case per cut edge. Four cells share an edge.
-    var mostTrianglesPerCut: Double {
+    var maximumTrianglesPerCut: Double {
         (1..<255).map { inside in
             let used = corners[Int(starts[inside])..<Int(starts[inside + 1])]
             return Double(used.count / 3) / Double(Set(used).count)

@@ -22,34 +22,34 @@ public struct MeshMeasures: Hashable, Sendable {
         let count = UInt32(clamping: mesh.vertices.count)
         let triangles = mesh.triangles.filter { $0.x < count && $0.y < count && $0.z < count }
 
-        let edges = EdgeCensus(vertexCount: mesh.vertices.count, triangles: triangles)
+        let edges = EdgeCounter(vertexCount: mesh.vertices.count, triangles: triangles)
         vertexCount = edges.usedVertices
         edgeCount = edges.edges
         triangleCount = triangles.count
         eulerCharacteristic = edges.usedVertices - edges.edges + triangles.count
-        isClosedManifold = !triangles.isEmpty && triangles.count == mesh.triangles.count && edges.everyEdgeHasItsTwin
+        isClosedManifold = !triangles.isEmpty && triangles.count == mesh.triangles.count && edges.everyEdgeHasOpposite
 
         // Relative to the first vertex, so that a small surface far from the origin loses no precision.
         let origin = mesh.vertices.first.map { SIMD3<Double>($0) } ?? .zero
-        var sixfoldVolume = 0.0
+        var volumeTimesSix = 0.0
         var doubledArea = 0.0
         for triangle in triangles {
             let a = SIMD3<Double>(mesh.vertices[Int(triangle.x)]) - origin
             let b = SIMD3<Double>(mesh.vertices[Int(triangle.y)]) - origin
             let c = SIMD3<Double>(mesh.vertices[Int(triangle.z)]) - origin
-            sixfoldVolume += dot(a, cross(b, c))
+            volumeTimesSix += dot(a, cross(b, c))
             doubledArea += length(cross(b - a, c - a))
         }
-        signedVolume = sixfoldVolume / 6
+        signedVolume = volumeTimesSix / 6
         area = doubledArea / 2
     }
 }
 
 /// Counts the edges of triangles and searches for the opposite edge of each.
-private struct EdgeCensus {
+private struct EdgeCounter {
     private(set) var usedVertices = 0
     private(set) var edges = 0
-    private(set) var everyEdgeHasItsTwin = true
+    private(set) var everyEdgeHasOpposite = true
 
     init(vertexCount: Int, triangles: [SIMD3<UInt32>]) {
         var starts = [Int](repeating: 0, count: vertexCount + 1)
@@ -103,7 +103,7 @@ private struct EdgeCensus {
             var (leaving, arriving) = (0, 0)
             while a < out.endIndex, out[a] == other { (a, leaving) = (a + 1, leaving + 1) }
             while b < back.endIndex, back[b] == other { (b, arriving) = (b + 1, arriving + 1) }
-            if leaving != 1 || arriving != 1 || Int(other) == vertex { everyEdgeHasItsTwin = false }
+            if leaving != 1 || arriving != 1 || Int(other) == vertex { everyEdgeHasOpposite = false }
             // Each edge is found at both ends; it is counted at the smaller one.
             if Int(other) > vertex { edges += 1 }
         }

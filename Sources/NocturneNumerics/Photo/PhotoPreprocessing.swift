@@ -65,7 +65,7 @@ public struct PhotoPreprocessing: Hashable, Sendable {
         guard numbers.allSatisfy(\.isFinite), deviation.min() > 0 else {
             throw NumericsError.value("mean \(mean) and deviation \(deviation) cannot normalise a picture")
         }
-        guard size > 0, size <= 1 << 14 else { throw NumericsError.shape("a model's side of \(size) pixels") }
+        guard size > 0, size <= 1 << 14 else { throw NumericsError.shape("invalid model input size of \(size) pixels") }
     }
 
     /// The steps after the resizing.
@@ -76,7 +76,7 @@ public struct PhotoPreprocessing: Hashable, Sendable {
     public func prepare(resized picture: RGBImage, part: PixelRectangle) throws -> Prepared {
         try check()
         guard picture.width == size, picture.height == size else {
-            throw NumericsError.shape("\(picture.width)×\(picture.height) pixels; \(size)×\(size) are wanted")
+            throw NumericsError.shape("\(picture.width)×\(picture.height) pixels; expected \(size)×\(size)")
         }
         let constancy = usesColourConstancy ? ShadesOfGray(measuring: picture) : nil
         let tables = valuesByLevel(gains: constancy?.gains ?? SIMD3(repeating: 1))

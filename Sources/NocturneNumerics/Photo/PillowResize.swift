@@ -25,7 +25,7 @@ public enum PillowResize {
             max(width, height, image.width, image.height) < 1 << 20
         else {
             throw NumericsError.shape(
-                "\(part) of \(image.width)×\(image.height) pixels cannot become \(width)×\(height) pixels"
+                "\(part) of \(image.width)×\(image.height) pixels cannot be resized to \(width)×\(height) pixels"
             )
         }
         var middle = RGBImage(width: width, height: part.height)

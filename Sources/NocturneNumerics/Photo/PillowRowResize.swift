@@ -20,7 +20,9 @@ public struct PillowRowResize {
     public init(sourceWidth: Int, sourceHeight: Int, width: Int, height: Int) throws {
         let sizes = [sourceWidth, sourceHeight, width, height]
         guard sizes.allSatisfy({ $0 > 0 && $0 < 1 << 20 }) else {
-            throw NumericsError.shape("\(sourceWidth)×\(sourceHeight) pixels cannot become \(width)×\(height) pixels")
+            throw NumericsError.shape(
+                "\(sourceWidth)×\(sourceHeight) pixels cannot be resized to \(width)×\(height) pixels"
+            )
         }
         self.sourceWidth = sourceWidth
         self.height = height
@@ -59,7 +61,7 @@ public struct PillowRowResize {
     /// - Throws: ``NumericsError`` when rows are missing; `CancelledError`.
     public consuming func finish(flag: CancellationFlag = CancellationFlag()) throws -> RGBImage {
         guard filled == middle.height else {
-            throw NumericsError.shape("\(filled) of \(middle.height) rows are not a picture")
+            throw NumericsError.shape("\(filled) of \(middle.height) rows received; the picture is incomplete")
         }
         if height == middle.height { return middle }
         var result = RGBImage(width: middle.width, height: height)

@@ -11,7 +11,7 @@ enum CavityFilling {
     typealias Sum = (cavities: Int, voxels: Int)
 
     /// What surrounds a background component.
-    private enum Surroundings: Equatable {
+    private enum EnclosingRegion: Equatable {
         case unseen
         case one(UInt16)
         /// Different labels, or the border of the box.
@@ -36,7 +36,7 @@ enum CavityFilling {
         let background = try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
             try ConnectedComponents(voxels, shape, box, .value(0), .faces, scope)
         }
-        var around = [Surroundings](repeating: .unseen, count: background.components.count)
+        var around = [EnclosingRegion](repeating: .unseen, count: background.components.count)
         background.forEachRun { component, _, run, row in
             let (j, k) = background.runs.place(ofRow: row)
             if Int(run.begin) == box.lower.x || Int(run.end) == box.upper.x || j == box.lower.y || j == box.upper.y - 1
@@ -61,8 +61,8 @@ enum CavityFilling {
         try scope.check()
 
         var filled: [UInt16: Sum] = [:]
-        for (component, surroundings) in zip(background.components, around) {
-            guard case .one(let value) = surroundings, values.contains(value) else { continue }
+        for (component, enclosing) in zip(background.components, around) {
+            guard case .one(let value) = enclosing, values.contains(value) else { continue }
             filled[value, default: (0, 0)].cavities += 1
             filled[value, default: (0, 0)].voxels += component.voxelCount
         }

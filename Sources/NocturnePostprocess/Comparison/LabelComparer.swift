@@ -53,7 +53,7 @@ public enum LabelComparer {
                         comparison.problem = "its boundary has more than \(boundaryLimit) voxels"
                     }
                 } else {
-                    comparison.problem = "the grid's axes are not at right angles"
+                    comparison.problem = "the grid's axes are not perpendicular"
                 }
             }
             result.append(comparison)

@@ -108,7 +108,7 @@ struct BoundaryWalk {
         var walks = [BoundaryWalk(from: corner, along: Direction.right)]
         while !walks.isEmpty {
             let last = walks.count - 1
-            let wentDown = walks[last].direction == Direction.down
+            let isDownward = walks[last].direction == Direction.down
             let turned = walks[last].step(in: bitmap)
             let here = walks[last].corner
             if walks[last].isBack {
@@ -116,7 +116,7 @@ struct BoundaryWalk {
                 // back.
                 if let entrance = walks[last].entrance { points += [here, entrance] }
                 walks.removeLast()
-            } else if wentDown, let hole = holes[bitmap.place(here.x, here.y)] {
+            } else if isDownward, let hole = holes[bitmap.place(here.x, here.y)] {
                 points += [here, hole]
                 walks.append(BoundaryWalk(from: hole, along: Direction.up, entrance: here))
             } else if turned {

@@ -9,7 +9,7 @@ public import NocturneSystem
 /// Fills closed contours on a grid by the even-odd rule.
 public enum ContourRasterizer {
     /// What was done with the contours.
-    public struct Account: Hashable, Sendable {
+    public struct Summary: Hashable, Sendable {
         /// Voxels that have the value after filling.
         public var voxelCount = 0
         /// Of these, voxels that had a nonzero different value before.
@@ -19,19 +19,19 @@ public enum ContourRasterizer {
         /// Contours between or beyond the slices, further away than the tolerance, or far from the grid.
         public var offSlices = 0
         /// Contours omitted because a plane nearer to the slice has contours too.
-        public var crowdedOut = 0
+        public var supersededByNearerPlane = 0
 
         public init() {}
 
         /// Lines for a report, each starting with the name of the region.
         public func notes(about name: String) -> [String] {
             func line(_ count: Int, _ reason: String) -> String? {
-                count == 0 ? nil : "\(name): \(count) contour\(count == 1 ? "" : "s") left out, \(reason)"
+                count == 0 ? nil : "\(name): \(count) contour\(count == 1 ? "" : "s") omitted, \(reason)"
             }
             var lines = [
                 line(tilted, "not parallel to the slices"),
-                line(offSlices, "on no slice"),
-                line(crowdedOut, "more planes than slices"),
+                line(offSlices, "not on a slice"),
+                line(supersededByNearerPlane, "more planes than slices"),
             ].compactMap { $0 }
             if overwritten > 0 { lines.append("\(name): overwrites \(overwritten) voxels of other regions") }
             return lines
@@ -58,11 +58,11 @@ public enum ContourRasterizer {
         geometry: VolumeGeometry,
         tolerance: Double = 0.5,
         scope: ComputeScope
-    ) throws(CancelledError) -> Account {
+    ) throws(CancelledError) -> Summary {
         precondition(voxels.count == geometry.shape.count, "voxels do not fill the shape")
-        var account = Account()
-        guard let inverse = geometry.affine.inverse else { return account }
-        let slices = try sorted(contours, inverse, geometry.shape, tolerance, &account, scope)
+        var summary = Summary()
+        guard let inverse = geometry.affine.inverse else { return summary }
+        let slices = try sorted(contours, inverse, geometry.shape, tolerance, &summary, scope)
         let order = slices.keys.sorted()
         var counts = [SIMD2<Int>](repeating: .zero, count: order.count)
         let shape = geometry.shape
@@ -85,14 +85,14 @@ public enum ContourRasterizer {
             }
         }
         for count in counts {
-            account.voxelCount += count.x
-            account.overwritten += count.y
+            summary.voxelCount += count.x
+            summary.overwritten += count.y
         }
-        return account
+        return summary
     }
 
     /// A bound that no valid contour position reaches, in voxels.
-    private static let farthest = 1e9
+    private static let maximumPosition = 1e9
 
     /// The contours of each slice, in indices.
     private static func sorted(
@@ -100,25 +100,29 @@ public enum ContourRasterizer {
         _ inverse: Affine,
         _ shape: VolumeShape,
         _ tolerance: Double,
-        _ account: inout Account,
+        _ summary: inout Summary,
         _ scope: ComputeScope
     ) throws(CancelledError) -> [Int: [[SIMD2<Double>]]] {
-        struct Placed {
+        struct PositionedContour {
             var height: Double
             var points: [SIMD2<Double>]
         }
-        var slices: [Int: [Placed]] = [:]
+        var slices: [Int: [PositionedContour]] = [:]
         for contour in contours where contour.count >= 3 {
             try scope.check()
             let places = contour.map { inverse($0) }
             // For larger values, differences and products could overflow.
-            guard places.allSatisfy({ abs($0.x) < farthest && abs($0.y) < farthest && abs($0.z) < farthest }) else {
-                account.offSlices += 1
+            guard
+                places.allSatisfy({
+                    abs($0.x) < maximumPosition && abs($0.y) < maximumPosition && abs($0.z) < maximumPosition
+                })
+            else {
+                summary.offSlices += 1
                 continue
             }
             let heights = places.map(\.z)
             guard let lowest = heights.min(), let highest = heights.max(), highest - lowest <= 0.25 else {
-                account.tilted += 1
+                summary.tilted += 1
                 continue
             }
             let height = (lowest + highest) / 2
@@ -126,11 +130,11 @@ public enum ContourRasterizer {
             guard abs(height - height.rounded()) <= tolerance + 1e-6,
                 (0..<shape.z).contains(Int(height.rounded()))
             else {
-                account.offSlices += 1
+                summary.offSlices += 1
                 continue
             }
             slices[Int(height.rounded()), default: []].append(
-                Placed(height: height, points: places.map { SIMD2($0.x, $0.y) })
+                PositionedContour(height: height, points: places.map { SIMD2($0.x, $0.y) })
             )
         }
         var chosen: [Int: [[SIMD2<Double>]]] = [:]
@@ -139,7 +143,7 @@ public enum ContourRasterizer {
             // If two planes are equally near, the lower one.
             let plane = placed.map(\.height).filter { abs($0 - Double(k)) <= nearest + 1e-3 }.min() ?? 0
             let kept = placed.filter { abs($0.height - plane) <= 0.02 }
-            account.crowdedOut += placed.count - kept.count
+            summary.supersededByNearerPlane += placed.count - kept.count
             chosen[k] = kept.map(\.points)
         }
         return chosen

@@ -49,7 +49,7 @@ public struct DetectionDecoder: Sendable {
         else {
             throw InstanceError(
                 .wrongSize,
-                "\(candidates.count) values of candidates and \(planes.count) of prototypes do not fit \(classes) "
+                "\(candidates.count) values of candidates and \(planes.count) of prototypes do not match \(classes) "
                     + "classes and \(planeCount) prototypes of \(planeWidth)×\(planeHeight)"
             )
         }
@@ -114,7 +114,7 @@ public struct DetectionDecoder: Sendable {
             throw InstanceError(
                 .wrongSize,
                 "\(boxes.count) values of boxes, \(kinds.count) classes and \(planes.count) values of masks of "
-                    + "\(planeWidth)×\(planeHeight) do not fit \(count) scores"
+                    + "\(planeWidth)×\(planeHeight) do not match \(count) scores"
             )
         }
         guard planes.allSatisfy(\.isFinite) else {

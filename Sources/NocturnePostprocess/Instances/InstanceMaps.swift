@@ -20,7 +20,7 @@ public struct InstanceMaps: Sendable {
         centre: [Float]?
     ) throws(InstanceError) {
         guard width > 0, height > 0, width <= 1 << 26, height <= (1 << 26) / width else {
-            throw InstanceError(.wrongSize, "maps of \(width)×\(height) pixels cannot be taken apart")
+            throw InstanceError(.wrongSize, "maps of \(width)×\(height) pixels cannot be split into instances")
         }
         for (name, map) in [("foreground", foreground), ("boundary", boundary), ("centre", centre ?? foreground)] {
             guard map.count == width * height else {

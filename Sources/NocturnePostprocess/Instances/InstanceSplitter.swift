@@ -13,7 +13,7 @@ public struct InstanceSplitter: Sendable {
     public init(rules: SplittingRules) { self.rules = rules }
 
     /// More seeds than this indicate noise, not instances: only the largest are used.
-    private static let mostSeeds = 4096
+    private static let maximumSeedCount = 4096
 
     /// Bytes beside the maps.
     public static func predictedBytes(width: Int, height: Int) -> Int { width * height * 26 + (1 << 20) }
@@ -103,9 +103,9 @@ public struct InstanceSplitter: Sendable {
             return isInside[place] && depth >= rules.seedThreshold
         }
         var large = (1..<max(found.count + 1, 1)).filter { found.areas[$0] >= rules.minimumSeedArea }
-        if large.count > Self.mostSeeds {
+        if large.count > Self.maximumSeedCount {
             large.sort { (found.areas[$1], $0) < (found.areas[$0], $1) }
-            large = large.prefix(Self.mostSeeds).sorted()
+            large = large.prefix(Self.maximumSeedCount).sorted()
         }
         var numbers = [Int32](repeating: 0, count: found.count + 1)
         for (index, component) in large.enumerated() { numbers[component] = Int32(index + 1) }
@@ -122,7 +122,7 @@ public struct InstanceSplitter: Sendable {
         }
         var count = large.count
         for region in 1..<max(regions.count + 1, 1)
-        where !isSeeded[region] && regions.areas[region] >= rules.minimumArea && count < Self.mostSeeds {
+        where !isSeeded[region] && regions.areas[region] >= rules.minimumArea && count < Self.maximumSeedCount {
             count += 1
             labels[Int(lowest[region])] = Int32(count)
         }

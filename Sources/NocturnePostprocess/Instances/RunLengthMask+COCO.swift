@@ -9,12 +9,12 @@ extension RunLengthMask {
         for (index, count) in counts.enumerated() {
             var value = Int(count)
             if index > 2 { value -= Int(counts[index - 2]) }
-            var goesOn = true
-            while goesOn {
+            var continues = true
+            while continues {
                 var group = value & 0x1F
                 value >>= 5
-                goesOn = group & 0x10 != 0 ? value != -1 : value != 0
-                if goesOn { group |= 0x20 }
+                continues = group & 0x10 != 0 ? value != -1 : value != 0
+                if continues { group |= 0x20 }
                 text.append(UInt8(group + 48))
             }
         }

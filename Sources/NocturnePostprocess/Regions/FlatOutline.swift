@@ -90,7 +90,7 @@ struct FlatOutline: Sendable {
         case .ellipse(let radii): return Double.pi * radii.x * radii.y
         case .rectangle(let half): return 4 * half.x * half.y
         case .polygon(let corners):
-            if Self.crossesItself(corners) { return nil }
+            if Self.isSelfIntersecting(corners) { return nil }
             var sum = 0.0
             var a = corners[corners.count - 1]
             for b in corners {
@@ -102,7 +102,7 @@ struct FlatOutline: Sendable {
     }
 
     /// Whether two edges that are not neighbours intersect. Every pair is tested: a polygon has 4096 corners at most.
-    private static func crossesItself(_ corners: [SIMD2<Double>]) -> Bool {
+    private static func isSelfIntersecting(_ corners: [SIMD2<Double>]) -> Bool {
         let count = corners.count
         func side(_ a: SIMD2<Double>, _ b: SIMD2<Double>, _ c: SIMD2<Double>) -> Double {
             (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x)

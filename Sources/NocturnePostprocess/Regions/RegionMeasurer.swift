@@ -61,7 +61,7 @@ public enum RegionMeasurer {
             let middle = placer.point(vertex, region.space)
             let (u, v) = (placer.point(a, region.space) - middle, placer.point(b, region.space) - middle)
             guard NocturneCore.length(u) > 0, NocturneCore.length(v) > 0 else {
-                throw RegionProblem(detail: "an arm of the angle has no length")
+                throw RegionProblem(detail: "an arm of the angle has zero length")
             }
             let angle = Trigonometry.arc(opposite: NocturneCore.length(cross(u, v)), adjacent: dot(u, v))
             result.angle = angle * 180 / Double.pi

@@ -84,7 +84,7 @@ enum RegionPlacement {
     /// Points of a plane: whole steps of `spacing` mm from the region's centre along its two axes.
     struct Samples: Sendable {
         /// A larger number is refused: 64 MiB.
-        static let largestCount = 1 << 24
+        static let maximumCount = 1 << 24
 
         var frame: PlaneFrame
         var outline: FlatOutline

@@ -198,10 +198,10 @@ struct RegionPlacer {
             return (first, max(0, last - first + 1))
         }
         let (x, y) = (steps(across), steps(upward))
-        guard x.count * y.count <= Double(RegionPlacement.Samples.largestCount), abs(x.first) < 1e9, abs(y.first) < 1e9
+        guard x.count * y.count <= Double(RegionPlacement.Samples.maximumCount), abs(x.first) < 1e9, abs(y.first) < 1e9
         else {
             throw RegionProblem(
-                detail: "\(spacing) mm apart, samples would be more than \(RegionPlacement.Samples.largestCount)"
+                detail: "\(spacing) mm apart, samples would be more than \(RegionPlacement.Samples.maximumCount)"
             )
         }
         return .init(

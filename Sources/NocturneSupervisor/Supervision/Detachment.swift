@@ -35,7 +35,7 @@ public enum Detachment {
         let before = max(lseek(log, 0, SEEK_END), 0)
         var reading: Int32 = 0
         var writing: Int32 = 0
-        let code = cposix_handover_pipe(&reading, &writing)
+        let code = cposix_inheritable_pipe(&reading, &writing)
         guard code == 0 else {
             throw BatchError(.engineDied, path: output.path, detail: "cannot start the run: \(errnoText(code))")
         }

@@ -73,7 +73,7 @@ public enum RunSupervision {
     }
 
     /// Protects what the process holds in memory, such as names of patients: no core dump is written.
-    public static func protectMemory() { _ = cposix_forbid_core_dumps() }
+    public static func protectMemory() { _ = cposix_disable_core_dumps() }
 
     /// The name that ps shows for the process, which is started by way of `/proc/self/exe`.
     public static func setProcessName(_ name: String) { cposix_set_name(name) }
@@ -86,7 +86,7 @@ public enum UrgentOutput {
         var text = text
         text.withUTF8 { bytes in
             _ = bytes.withMemoryRebound(to: CChar.self) {
-                cposix_write_without_waiting(2, $0.baseAddress!, $0.count)
+                cposix_write_nonblocking(2, $0.baseAddress!, $0.count)
             }
         }
     }

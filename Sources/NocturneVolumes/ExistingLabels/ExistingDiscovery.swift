@@ -19,7 +19,9 @@ struct ExistingDiscovery {
         let (scan, byPath) = try DICOMFiles.scan(others, request, corrects: false, scope: scope)
         var items = walk.unusable(model: ExistingLabels.model)
         items += walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }.map { otherFile($0, request) }
-        items += (scan.setAside.map(\.path) + scan.notDICOM).compactMap { byPath[$0] }.map { otherFile($0, request) }
+        items += (scan.rejectedFiles.map(\.path) + scan.notDICOM).compactMap { byPath[$0] }.map {
+            otherFile($0, request)
+        }
         let images = SourceImages(scan.series)
         for series in scan.series {
             try scope.check()
@@ -158,7 +160,7 @@ struct ExistingDiscovery {
                 path: path,
                 name: "",
                 geometry: header.geometry,
-                volumes: ExistingSource.volumes(atMost: header.mostVolumes, of: header.geometry.shape),
+                volumes: ExistingSource.volumes(atMost: header.maximumVolumeCount, of: header.geometry.shape),
                 labels: header.segments.count,
                 bytes: FileSystem.size(path) ?? 0,
                 notes: notes

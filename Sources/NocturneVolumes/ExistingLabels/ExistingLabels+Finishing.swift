@@ -190,11 +190,13 @@ extension ExistingLabels {
                 thickness: maps.source.geometry.spacing.z,
                 scope: scope
             )
-            if made.leftOut > 0 {
-                surfaces.notes.append("\(label.name): the surface omits \(made.leftOut) contours")
+            if made.omitted > 0 {
+                surfaces.notes.append("\(label.name): the surface omits \(made.omitted) contours")
             }
-            if made.crossedPlanes > 0 {
-                surfaces.notes.append("\(label.name): contours cross each other in \(made.crossedPlanes) planes")
+            if made.selfIntersectingPlanes > 0 {
+                surfaces.notes.append(
+                    "\(label.name): contours cross each other in \(made.selfIntersectingPlanes) planes"
+                )
             }
             guard !made.mesh.isEmpty else { continue }
             surfaces.meshes[index] = try writer.write(made.mesh, of: label)

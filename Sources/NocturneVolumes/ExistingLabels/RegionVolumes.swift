@@ -33,7 +33,7 @@ struct RegionVolumes {
     mutating func add(
         _ contours: [[SIMD3<Double>]],
         value: UInt16
-    ) throws -> (volume: Int, summary: ContourRasterizer.Account)? {
+    ) throws -> (volume: Int, summary: ContourRasterizer.Summary)? {
         if volumes.isEmpty { volumes.append(Box(try VoxelBuffer(count: geometry.shape.count))) }
         let summary = try ContourRasterizer.fill(
             contours,

@@ -94,7 +94,7 @@ public struct InputInspection {
             entries += try objects.map { try entry($0, of: series, in: scan) }
             if objects.count < series.files.count || series.files.isEmpty { entries.append(entry(series)) }
         }
-        entries += scan.setAside.map { refused($0.path, format: "DICOM", $0.reason.detail) }
+        entries += scan.rejectedFiles.map { refused($0.path, format: "DICOM", $0.reason.detail) }
         entries += scan.notDICOM.map { refused($0, format: nil, "neither DICOM nor NIfTI") }
         return Report(
             entries: entries.sorted { ($0.path, $0.part ?? "") < ($1.path, $1.part ?? "") },

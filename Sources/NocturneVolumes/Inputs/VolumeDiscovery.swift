@@ -134,7 +134,7 @@ struct VolumeDiscovery {
                 )
             )
         }
-        for entry in scan.setAside {
+        for entry in scan.rejectedFiles {
             guard let file = byPath[entry.path] else { continue }
             found.append(single(file, VolumeDiscovery.problem(entry.reason, among: [])))
         }

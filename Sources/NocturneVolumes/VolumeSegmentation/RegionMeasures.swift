@@ -49,7 +49,7 @@ struct RegionMeasures: Sendable {
     static func read(_ path: String) throws -> (file: RegionFile, digest: String) {
         let bytes: [UInt8]
         do {
-            bytes = try FileSystem.read(path, limit: RegionFile.largestBytes)
+            bytes = try FileSystem.read(path, limit: RegionFile.maximumBytes)
         } catch {
             throw BatchError(.inputMissing, path: path, detail: "the regions cannot be read: \(error)")
         }

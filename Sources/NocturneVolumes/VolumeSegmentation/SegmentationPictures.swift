@@ -45,7 +45,7 @@ enum SliceWriter {
     private static let millisecondsPerFrame = 80
 
     /// Bytes in addition to the volume and its labels: the frames that are drawn and compressed at the same time.
-    static let workingBytes = AnimatedPNGWriter.predictedBytes(pixels: SliceStrip.mostPixels)
+    static let workingBytes = AnimatedPNGWriter.predictedBytes(pixels: SliceStrip.maximumPixelCount)
 
     /// - Returns: The path in the item's staging folder.
     /// - Throws: ``PNGError``, `FileSystemError`, and ``CancelledError``, which is checked before every frame.

@@ -6,7 +6,7 @@ protocol ChannelRules {
     typealias Real = BoundedChannelStateMachine<Int>
 
     init(itemLimit: Int, byteLimit: Int)
-    var buffered: [ChannelParcel] { get }
+    var buffered: [ChannelElement] { get }
     var bufferedBytes: Int { get }
     var sendersInLine: [ChannelWaiter] { get }
     var receiversInLine: [ChannelWaiterID] { get }
@@ -18,14 +18,14 @@ protocol ChannelRules {
     mutating func end(_ error: any Error) -> ChannelEnd
 }
 
-struct ChannelParcel: Hashable {
+struct ChannelElement: Hashable {
     let element: Int
     let cost: Int
 }
 
 struct ChannelWaiter: Hashable {
     let id: ChannelWaiterID
-    let parcel: ChannelParcel
+    let element: ChannelElement
 }
 
 struct ChannelEnd {
@@ -35,11 +35,11 @@ struct ChannelEnd {
 }
 
 extension BoundedChannelStateMachine: ChannelRules where Element == Int {
-    var buffered: [ChannelParcel] { bufferedParcels.map { ChannelParcel(element: $0.element, cost: $0.cost) } }
+    var buffered: [ChannelElement] { bufferedElements.map { ChannelElement(element: $0.element, cost: $0.cost) } }
 
     var sendersInLine: [ChannelWaiter] {
         waitingSenders.map {
-            ChannelWaiter(id: $0.id, parcel: ChannelParcel(element: $0.parcel.element, cost: $0.parcel.cost))
+            ChannelWaiter(id: $0.id, element: ChannelElement(element: $0.element.element, cost: $0.element.cost))
         }
     }
 
@@ -64,7 +64,7 @@ struct PlainChannel: ChannelRules {
     let itemLimit: Int
     let byteLimit: Int
     var flaw: ChannelFlaw?
-    var buffered: [ChannelParcel] = []
+    var buffered: [ChannelElement] = []
     var sendersInLine: [ChannelWaiter] = []
     var receiversInLine: [ChannelWaiterID] = []
     var bufferedBytes = 0
@@ -81,9 +81,9 @@ struct PlainChannel: ChannelRules {
 
     private mutating func admit(atMost most: Int = .max) -> [ChannelWaiterID] {
         var admitted: [ChannelWaiterID] = []
-        while let first = sendersInLine.first, admitted.count < most, fits(first.parcel.cost) {
-            buffered.append(first.parcel)
-            bufferedBytes += first.parcel.cost
+        while let first = sendersInLine.first, admitted.count < most, fits(first.element.cost) {
+            buffered.append(first.element)
+            bufferedBytes += first.element.cost
             admitted.append(first.id)
             sendersInLine.removeFirst()
         }
@@ -94,14 +94,14 @@ struct PlainChannel: ChannelRules {
         if let failure { return .reject(failure) }
         if finished && flaw != .sendsAfterFinish { return .reject(ChannelFinished()) }
         if !receiversInLine.isEmpty && flaw != .receiverWaitsBesideSender {
-            return .handOver(to: receiversInLine.removeFirst())
+            return .deliver(to: receiversInLine.removeFirst())
         }
-        let parcel = ChannelParcel(element: element, cost: cost)
+        let entry = ChannelElement(element: element, cost: cost)
         guard sendersInLine.isEmpty || flaw == .smallOvertakesLarge, fits(cost) else {
-            sendersInLine.append(ChannelWaiter(id: id, parcel: parcel))
+            sendersInLine.append(ChannelWaiter(id: id, element: entry))
             return .wait
         }
-        buffered.append(parcel)
+        buffered.append(entry)
         bufferedBytes += cost
         return .accept
     }

@@ -53,7 +53,7 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
         key.append(254)
         for id in rules.receiversInLine { key.append(place(of: id)) }
         key.append(255)
-        for parcel in rules.buffered { key.append(UInt8(parcel.cost)) }
+        for element in rules.buffered { key.append(UInt8(element.cost)) }
         return key
     }
 
@@ -129,10 +129,10 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
             line.append(Int(id))
             leave(index)
             return open ? nil : "sent into an ended channel"
-        case .handOver(let receiver):
+        case .deliver(let receiver):
             leave(index)
             let good = open && line.isEmpty && wake([receiver], among: senders..<callers.count)
-            return good ? nil : "handed over wrongly"
+            return good ? nil : "delivered wrongly"
         case .wait:
             line.append(Int(id))
             callers[index].place = .waiting
@@ -202,7 +202,7 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
         if bytes != rules.bufferedBytes { return "miscounted bytes" }
         if buffered.count > limits.items { return "too many items" }
         if bytes > limits.bytes && buffered.count != 1 { return "too many bytes" }
-        if buffered.map(\.element) + inLine.map(\.parcel.element) != line { return "lost, doubled or out of order" }
+        if buffered.map(\.element) + inLine.map(\.element.element) != line { return "lost, doubled or out of order" }
         let waiting = callers.indices.filter { callers[$0].place == .waiting }
         let ids = Set(waiting.map { callers[$0].id })
         if ids != Set(inLine.map(\.id) + rules.receiversInLine)
@@ -211,7 +211,7 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
             return "those in line are not those who wait"
         }
         if let first = inLine.first {
-            let fits = buffered.count < limits.items && bytes + first.parcel.cost <= limits.bytes
+            let fits = buffered.count < limits.items && bytes + first.element.cost <= limits.bytes
             if buffered.isEmpty || fits { return "a sender waits although there is room" }
         }
         if rules.receiversInLine.isEmpty { return nil }

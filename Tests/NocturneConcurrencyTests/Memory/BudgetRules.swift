@@ -11,7 +11,7 @@ protocol BudgetRules {
     var admitting: Bool { get }
     var waiting: [Real.Request] { get }
     mutating func lease(_ request: Real.Request) -> Real.LeaseAction
-    mutating func giveBack(bytes: Int) -> [Real.Request]
+    mutating func returnPart(bytes: Int) -> [Real.Request]
     mutating func release(bytes: Int) -> [Real.Request]
     mutating func cancel(id: MemoryWaiterID) -> Real.CancelAction
     mutating func setAdmitting(_ admitting: Bool) -> [Real.Request]
@@ -76,7 +76,7 @@ struct PlainBudget: BudgetRules {
         return .grant
     }
 
-    mutating func giveBack(bytes: Int) -> [Real.Request] {
+    mutating func returnPart(bytes: Int) -> [Real.Request] {
         leased -= bytes
         return flaw == .shrinkWakesNobody ? [] : admit()
     }

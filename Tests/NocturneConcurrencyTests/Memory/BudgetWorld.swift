@@ -87,7 +87,7 @@ struct BudgetWorld<Rules: BudgetRules>: SmallWorld {
         case .enter(let index): return enter(index)
         case .shrink(let index):
             callers[index].bytes -= 1
-            return grant(rules.giveBack(bytes: 1))
+            return grant(rules.returnPart(bytes: 1))
         case .release(let index): return release(index)
         case .cancel(let index):
             callers[index].isCancelled = true

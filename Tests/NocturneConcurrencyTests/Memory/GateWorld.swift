@@ -31,7 +31,7 @@ struct PlainGate: GateRules {
     var waiters: [UInt64: Ticket] = [:]
     private var tickets: [Ticket] = []
 
-    private func mayGo(_ ticket: Ticket) -> Bool {
+    private func mayPass(_ ticket: Ticket) -> Bool {
         if level < (flaw == .stopsAtWarning ? .warning : .critical) { return true }
         if flaw == .stopsTheOldestToo { return false }
         if flaw == .newestGoes { return ticket == tickets.max() }
@@ -40,7 +40,7 @@ struct PlainGate: GateRules {
     }
 
     private mutating func wake() -> [UInt64] {
-        let ids = waiters.filter { mayGo($0.value) }.map(\.key)
+        let ids = waiters.filter { mayPass($0.value) }.map(\.key)
         for id in ids { waiters[id] = nil }
         return ids
     }
@@ -53,7 +53,7 @@ struct PlainGate: GateRules {
     }
 
     mutating func pass(_ ticket: Ticket, id: UInt64) -> PressureGateStateMachine.PassAction {
-        if mayGo(ticket) { return .go }
+        if mayPass(ticket) { return .go }
         waiters[id] = ticket
         return .wait
     }

@@ -133,7 +133,7 @@ struct NightWorld<Budget: BudgetRules, Gate: GateRules>: SmallWorld {
         if registersEarly { gate.register(ticket(index)) }
         switch channels[plans[index].pipeline].send(index, cost: plans[index].bytes, id: UInt64(index)) {
         case .accept: items[index].place = .sent
-        case .handOver:
+        case .deliver:
             receiving[plans[index].pipeline] -= 1
             items[index].place = .loading
         case .wait, .reject: items[index].place = .sending

@@ -29,7 +29,7 @@ struct VolumeShapeTests {
     @Test("numbers from a file are refused when they cannot be a volume")
     func validating() {
         #expect(VolumeShape(validating: 512, y: 512, z: 300) == VolumeShape(x: 512, y: 512, z: 300))
-        #expect(VolumeShape(validating: 2048, y: 2048, z: 2048)?.count == VolumeShape.largestCount)
+        #expect(VolumeShape(validating: 2048, y: 2048, z: 2048)?.count == VolumeShape.maximumCount)
         #expect(VolumeShape(validating: 2048, y: 2048, z: 2049) == nil)
         #expect(VolumeShape(validating: 10, y: 10, z: 10, limit: 999) == nil)
         #expect(VolumeShape(validating: 10, y: 10, z: 10, limit: 1000) != nil)

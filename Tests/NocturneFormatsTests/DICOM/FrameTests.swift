@@ -239,7 +239,7 @@ struct FrameTests {
     func smallTiles() throws {
         try withScan(["a": mosaic { $0.short(0x0019_100A, 16) }]) { scan in
             let problem = try #require(scan.series.first?.problem)
-            #expect(problem.code == .mosaic && problem.detail.contains("its 16 tiles do not fit"))
+            #expect(problem.code == .mosaic && problem.detail.contains("its 16 tiles do not match"))
         }
     }
 

@@ -23,7 +23,7 @@ struct HostileFileTests {
             paths.append(folder.path)
             let scan = try DICOMScanner.scan(paths: paths, scope: .serial())
             #expect(scan.notDICOM == paths.sorted())
-            #expect(scan.series.isEmpty && scan.setAside.isEmpty)
+            #expect(scan.series.isEmpty && scan.rejectedFiles.isEmpty)
             for path in paths { #expect(!DICOMScanner.looksLikeDICOM(path)) }
             let slice = try folder.write(TestSlice().file(), to: "slice").path
             #expect(DICOMScanner.looksLikeDICOM(slice))
@@ -33,8 +33,8 @@ struct HostileFileTests {
     @Test("a file that is not there is set aside with the system's words")
     func missingFile() throws {
         let scan = try DICOMScanner.scan(paths: ["/no/such/file"], scope: .serial())
-        #expect(scan.setAside.map(\.reason.code) == [.notOpened])
-        #expect(scan.setAside.first?.reason.detail == "No such file or directory")
+        #expect(scan.rejectedFiles.map(\.reason.code) == [.notOpened])
+        #expect(scan.rejectedFiles.first?.reason.detail == "No such file or directory")
     }
 
     @Test("progress counts every file once")
@@ -105,7 +105,7 @@ struct HostileFileTests {
         let implicit = DICOMDataSet.preamble("1.2.840.10008.1.2") + nested(levels, .implicit)
         let bare = nested(levels, .implicit)
         try withScan(["explicit": explicit, "implicit": implicit, "bare": head.encoded(.implicit) + bare]) { scan in
-            #expect(scan.setAside.map(\.reason.code) == [.nestedTooDeep, .nestedTooDeep, .nestedTooDeep])
+            #expect(scan.rejectedFiles.map(\.reason.code) == [.nestedTooDeep, .nestedTooDeep, .nestedTooDeep])
         }
         // Behind the pixels nothing is looked at.
         let slices = TestSlice.stack(2)
@@ -154,7 +154,7 @@ struct HostileFileTests {
             for series in scan.series {
                 #expect(throws: DICOMReadError.self) { try DICOMReader.readVolume(series, scope: .serial()) }
             }
-            #expect(scan.series.count + scan.setAside.count > 0)
+            #expect(scan.series.count + scan.rejectedFiles.count > 0)
         }
     }
 

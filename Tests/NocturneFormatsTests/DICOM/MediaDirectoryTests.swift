@@ -27,7 +27,7 @@ struct MediaDirectoryTests {
     }
 
     private func words(_ scan: DICOMScan) -> String {
-        scan.setAside.first { $0.reason.code == .mediaDirectory }?.reason.detail ?? ""
+        scan.rejectedFiles.first { $0.reason.code == .mediaDirectory }?.reason.detail ?? ""
     }
 
     @Test("files it names are found, in lower case too, and each once")
@@ -46,7 +46,7 @@ struct MediaDirectoryTests {
             #expect(scan.named.count == 4 && Set(scan.named.values) == [path])
             #expect(
                 words(scan)
-                    == "a DICOMDIR, which only names other files: 4 of them are there, 4 found by it alone; 1 are not"
+                    == "a DICOMDIR, which only lists other files: 4 of them exist, 4 found only through it; 1 do not"
             )
             // Named both ways, by this or another name of the same file: not doubled.
             let link = folder("link").path
@@ -84,7 +84,9 @@ struct MediaDirectoryTests {
             try manager.createSymbolicLink(atPath: folder("MEDIUM/FOLDER").path, withDestinationPath: folder("").path)
             let scan = try DICOMScanner.scan(paths: [path], scope: .serial())
             #expect(scan.series.isEmpty && scan.notDICOM.isEmpty && scan.named.isEmpty)
-            if !reference.isEmpty { #expect(words(scan).contains("1 names lead out of its folder"), "\(words(scan))") }
+            if !reference.isEmpty {
+                #expect(words(scan).contains("1 references lead outside its folder"), "\(words(scan))")
+            }
         }
     }
 
@@ -95,7 +97,7 @@ struct MediaDirectoryTests {
             for count in stride(from: 140, to: whole.count, by: 7) {
                 let path = try folder.write(Array(whole.prefix(count)), to: "DICOMDIR").path
                 let scan = try DICOMScanner.scan(paths: [path], scope: .serial())
-                #expect(scan.series.isEmpty && scan.setAside.count == 1)
+                #expect(scan.series.isEmpty && scan.rejectedFiles.count == 1)
             }
         }
     }

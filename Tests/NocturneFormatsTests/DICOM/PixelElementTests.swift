@@ -21,13 +21,13 @@ struct PixelElementTests {
         Dictionary(uniqueKeysWithValues: slices.map { ("s\($0.instance)", $0.file()) })
     }
 
-    @Test("bytes behind the last pixel are skipped, with a note")
+    @Test("bytes after the last pixel are skipped, with a note")
     func trailing() throws {
         var slices = TestSlice.stack(2)
         slices[1].pixelBytes = slices[1].cells.flatMap { littleEndian($0) } + [1, 2, 3, 4]
         let (values, notes) = try read(files(slices))
         #expect(values == slices.flatMap { $0.cells.map { Float($0) } })
-        #expect(notes == ["s2: 4 bytes behind the last pixel were skipped"])
+        #expect(notes == ["s2: 4 bytes after the last pixel were skipped"])
     }
 
     @Test("a length beyond the file is no harm where the pixels are there")
@@ -39,7 +39,9 @@ struct PixelElementTests {
         files["s2"] = Array(last[..<length]) + littleEndian(UInt32(120)) + Array(last[(length + 4)...])
         let (values, notes) = try read(files)
         #expect(values == slices.flatMap { $0.cells.map { Float($0) } })
-        #expect(notes == ["s2: the pixel data claims 120 bytes, the file ends after 96, which suffice"])
+        #expect(
+            notes == ["s2: the stated length of the pixel data is 120 bytes, the file ends after 96, which suffice"]
+        )
     }
 
     @Test("float and double pixels are read", arguments: [4, 8])

@@ -77,8 +77,8 @@ struct SharedObjectTests {
         guard let files = sharedFiles(folder, deep: true) else { return }
         let scan = try DICOMScanner.scan(paths: files, scope: .serial())
         let inSeries = Set(scan.series.flatMap { $0.slices.map(\.path) })
-        #expect(inSeries.count + scan.setAside.count + scan.notDICOM.count <= files.count)
-        for aside in scan.setAside { #expect(!aside.reason.detail.isEmpty && aside.reason.path == aside.path) }
+        #expect(inSeries.count + scan.rejectedFiles.count + scan.notDICOM.count <= files.count)
+        for aside in scan.rejectedFiles { #expect(!aside.reason.detail.isEmpty && aside.reason.path == aside.path) }
         for series in scan.series {
             #expect((series.problem == nil) == (series.geometry != nil))
             _ = try? DICOMReader.readVolume(series, scope: .serial())

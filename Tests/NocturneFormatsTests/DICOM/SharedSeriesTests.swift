@@ -98,7 +98,7 @@ struct SharedSeriesTests {
                 }
                 print("outcome: \(folder.dropFirst(root.count)) \(series.modality) \(shape) \(outcome)")
             }
-            for aside in scan.setAside {
+            for aside in scan.rejectedFiles {
                 print("outcome: \(aside.path.dropFirst(root.count)) set aside, \(aside.reason.code)")
             }
         }
@@ -174,7 +174,7 @@ struct SharedSeriesTests {
         let (folder, codes) = Self.refusals[index]
         guard let files = sharedFiles(folder) else { return }
         let scan = try DICOMScanner.scan(paths: files, scope: .serial())
-        #expect(!scan.series.isEmpty && scan.setAside.isEmpty)
+        #expect(!scan.series.isEmpty && scan.rejectedFiles.isEmpty)
         #expect(Set(scan.series.map { $0.problem?.code }) == Set(codes.map { $0 }))
     }
 
@@ -183,6 +183,6 @@ struct SharedSeriesTests {
         guard let files = sharedFiles("pydicom-dicomdir") else { return }
         let scan = try DICOMScanner.scan(paths: files, scope: .serial())
         let directories = files.filter { $0.contains("DICOMDIR") }.sorted()
-        #expect(scan.setAside.filter { $0.reason.code == .mediaDirectory }.map(\.path) == directories)
+        #expect(scan.rejectedFiles.filter { $0.reason.code == .mediaDirectory }.map(\.path) == directories)
     }
 }

@@ -26,7 +26,7 @@ struct SliceSplittingTests {
 
     private func parts(_ slices: [TestSlice]) throws -> [DICOMSeries] {
         try withScan(shuffledFiles(slices)) { scan in
-            #expect(scan.setAside.isEmpty)
+            #expect(scan.rejectedFiles.isEmpty)
             #expect(Set(scan.series.map(\.seriesInstanceUID)).count == 1)
             // Parts that are volumes hold the voxels of one pass, in the order of positions.
             for series in scan.series where series.problem == nil {
@@ -217,7 +217,7 @@ struct IdenticalCopiesTests {
             let series = try #require(scan.series.first)
             #expect(scan.series.count == 1 && series.problem == nil)
             #expect(series.slices.count == 4 && series.part == nil)
-            #expect(series.notes.count { $0.hasPrefix("2 copies were left out") && $0.contains("same bytes") } == 1)
+            #expect(series.notes.count { $0.hasPrefix("2 copies were omitted") && $0.contains("same bytes") } == 1)
         }
     }
 
@@ -229,7 +229,7 @@ struct IdenticalCopiesTests {
         try withScan(files) { scan in
             let series = try #require(scan.series.first)
             #expect(series.problem == nil && series.slices.count == 4)
-            #expect(series.notes.contains { $0.hasPrefix("1 copy was left out") && $0.contains("same pixels") })
+            #expect(series.notes.contains { $0.hasPrefix("1 copy was omitted") && $0.contains("same pixels") })
         }
     }
 
@@ -258,7 +258,7 @@ struct IdenticalCopiesTests {
             let series = try #require(scan.series.first)
             #expect(series.problem == nil && series.slices.count == 4)
             #expect(series.slices.map { $0.path.split(separator: "/").last } == ["0", "1", "2", "3"])
-            #expect(series.notes.contains { $0.hasPrefix("2 copies were left out") && $0.contains("same pixels") })
+            #expect(series.notes.contains { $0.hasPrefix("2 copies were omitted") && $0.contains("same pixels") })
         }
     }
 

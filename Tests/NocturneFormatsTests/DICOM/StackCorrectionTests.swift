@@ -70,7 +70,7 @@ struct StackCorrectionTests {
         #expect(right >= inside, "\(right) of \(shape.count)")
     }
 
-    @Test("a tilt is sheared out", arguments: [0.9, -0.9, 0.25])
+    @Test("a tilt is corrected by shearing", arguments: [0.9, -0.9, 0.25])
     func tilt(shift: Double) throws {
         let stack = slices(
             (0..<6).map { (k: Int) -> SIMD3<Double> in SIMD3(-10, 20 + shift * Double(k), 30 + 3 * Double(k)) }
@@ -121,14 +121,14 @@ struct StackCorrectionTests {
         }
     }
 
-    @Test("two distances are made even at the shorter")
+    @Test("two distances are resampled to the shorter")
     func twoDistances() throws {
         let heights: [Double] = [0, 2, 4, 6, 8, 13, 18, 23, 28]
         try corrected(slices(heights.map { SIMD3(-10, 20, $0) })) { series, volume in
             #expect(volume.geometry.shape == VolumeShape(x: 8, y: 6, z: 15))
             #expect(abs(volume.geometry.spacing.z - 2) < 1e-9)
             expectField(volume, inside: volume.geometry.shape.count, tolerance: 0.07)
-            #expect(series.notes.contains { $0.contains("steps of 2.0 to 5.0 mm made even at 2.0 mm") })
+            #expect(series.notes.contains { $0.contains("steps of 2.0 to 5.0 mm resampled to 2.0 mm") })
         }
     }
 
@@ -153,8 +153,8 @@ struct StackCorrectionTests {
         "what would be invented rather than moved stays refused, with figures",
         arguments: [
             ([0, 1, 2, 6, 7, 8.0], [0, 0, 0, 0, 0, 0.0], "the step of 4.0 mm between slices 3 and 4 is too wide"),
-            ([0, 1, 2, 3.0], [0, 5, 10, 15.0], "leans by more than 45.0°"),
-            ([0, 1, 2, 3, 4.0], [0, 0, 3, 0, 0.0], "slice 3 lies 3.0 mm beside the line of the others"),
+            ([0, 1, 2, 3.0], [0, 5, 10, 15.0], "is tilted by more than 45.0°"),
+            ([0, 1, 2, 3, 4.0], [0, 0, 3, 0, 0.0], "slice 3 lies 3.0 mm away from the line of the others"),
             ([0, 0.05, 10, 20, 30, 40.0], [0, 0, 0, 0, 0, 0.0], "steps from 0.05 to 10.0 mm are too uneven"),
         ]
     )
@@ -169,7 +169,7 @@ struct StackCorrectionTests {
         }
     }
 
-    @Test("slices further beside each other than any matrix is wide are refused", arguments: [false, true])
+    @Test("slices further apart sideways than any matrix is wide are refused", arguments: [false, true])
     func far(corrects: Bool) throws {
         var stack = TestSlice.stack(3)
         for k in stack.indices {
@@ -182,7 +182,7 @@ struct StackCorrectionTests {
             let series = try DICOMScanner.scan(paths: paths, scope: .serial(), corrects: corrects).series
             #expect(series.count == 1 && series[0].possibleCorrection == nil)
             let problem = try #require(series[0].problem)
-            #expect(problem.code == .sheared && problem.detail.contains("pixels beside each other"))
+            #expect(problem.code == .sheared && problem.detail.contains("pixels apart sideways"))
         }
     }
 

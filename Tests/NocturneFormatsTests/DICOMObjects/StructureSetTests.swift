@@ -64,7 +64,7 @@ struct StructureSetTests {
     }
 
     @Test("points and open contours are noted and left out; broken coordinates too")
-    func leftOut() throws {
+    func omitted() throws {
         let contours = [
             ("CLOSED_PLANAR", "0\\0\\5\\1\\0\\5\\1\\1\\5\\0\\0\\5"), ("POINT", "0\\0\\0"),
             ("OPEN_PLANAR", "0\\0\\0\\1\\1\\0\\2\\0\\0"),
@@ -82,9 +82,9 @@ struct StructureSetTests {
             #expect(region.contours[1].points == [SIMD3(-1, 2.5, 3), SIMD3(-4, -5, 6), SIMD3(-7, -8.25, 9)])
             #expect(
                 read.notes == [
-                    "ring: 1 contour left out, of type POINT", "ring: 2 contours left out, of type OPEN_PLANAR",
-                    "ring: 2 contours left out, of fewer than three points",
-                    "ring: 1 contour left out, with coordinates that are not whole points",
+                    "ring: 1 contour omitted, of type POINT", "ring: 2 contours omitted, of type OPEN_PLANAR",
+                    "ring: 2 contours omitted, of fewer than three points",
+                    "ring: 1 contour omitted, with incomplete coordinates",
                 ]
             )
         }

@@ -69,7 +69,7 @@ struct RegionFileTests {
     static let faults: [(String, String)] = [
         (#"{"kind": "sphere"}"#, "regions[0].name: is missing"),
         (#"{"name": "", "kind": "sphere"}"#, "regions[0].name: is empty"),
-        (#"{"name": "n", "kind": "cone"}"#, "regions[0].kind (\"n\"): is \"cone\", none of"),
+        (#"{"name": "n", "kind": "cone"}"#, "regions[0].kind (\"n\"): is \"cone\", not one of"),
         (#"{"name": "n", "kind": "sphere", "center": [1, 2]}"#, "regions[0].center (\"n\"): is not 3 numbers"),
         (#"{"name": "n", "kind": "sphere", "center": [1, 2, "3"]}"#, "regions[0].center (\"n\"): has an entry"),
         (#"{"name": "n", "kind": "sphere", "center": [1, 2, true]}"#, "regions[0].center (\"n\"): has an entry"),
@@ -85,17 +85,17 @@ struct RegionFileTests {
         ),
         (
             #"{"name": "n", "kind": "sphere", "center": [1, 2, 3], "radius": 2}"#,
-            "regions[0].radius (\"n\"): is not known"
+            "regions[0].radius (\"n\"): is unknown"
         ),
         (#"{"name": "n", "kind": "length", "points": [[1, 2, 3]]}"#, "regions[0].points (\"n\"): has 1 points"),
         (
             #"{"name": "n", "kind": "length", "points": [[1, 2, 3], 4]}"#,
             "regions[0].points[1] (\"n\"): is not 3 numbers"
         ),
-        (#"{"name": "n", "kind": "angle", "points": [[0, 0, 0], [0, 0, 0], [1, 1, 1]]}"#, "arm of no length"),
+        (#"{"name": "n", "kind": "angle", "points": [[0, 0, 0], [0, 0, 0], [1, 1, 1]]}"#, "arm of zero length"),
         (
             #"{"name": "n", "kind": "length", "points": [[1, 2, 3], [0, 0, 0]], "histogram": {}}"#,
-            "histogram (\"n\"): is not"
+            "histogram (\"n\"): is unknown"
         ),
         (
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1}"#,
@@ -103,11 +103,11 @@ struct RegionFileTests {
         ),
         (
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1, "plane": {"axis": "q"}}"#,
-            "regions[0].plane.axis (\"n\"): is \"q\", none of i, j, k"
+            "regions[0].plane.axis (\"n\"): is \"q\", not one of i, j, k"
         ),
         (
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1, "plane": {"axis": "k", "index": 1.5}}"#,
-            "regions[0].plane.index (\"n\"): is 1.5, no whole number"
+            "regions[0].plane.index (\"n\"): is 1.5, not an integer"
         ),
         (
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1, "plane": {"normal": [0, 0, 0]}}"#,
@@ -115,7 +115,7 @@ struct RegionFileTests {
         ),
         (
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1, "plane": {"normal": [0, 0, 1], "axis": "k"}}"#,
-            "regions[0].plane.axis (\"n\"): is not known here"
+            "regions[0].plane.axis (\"n\"): is unknown"
         ),
         (
             #"{"name": "n", "kind": "box", "lower": [0, 0, 0], "upper": [1, 0, 1]}"#,
@@ -131,9 +131,9 @@ struct RegionFileTests {
         ),
         (
             #"{"name": "n", "kind": "box", "lower": [0, 0, 0], "upper": [1, 1, 1], "histogram": {"range": [3, 3]}}"#,
-            "regions[0].histogram.range (\"n\"): does not rise"
+            "regions[0].histogram.range (\"n\"): is not ascending"
         ),
-        ("7", "regions[0]: is no object"),
+        ("7", "regions[0]: is not an object"),
     ]
 
     @Test("A fault is told with file, region and field", arguments: faults)
@@ -149,17 +149,17 @@ struct RegionFileTests {
         let oblique =
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1, "plane": {"normal": [0, 0, 1]}}"#
         let texts = [
-            ("", "is no JSON"), ("{", "is no JSON"), ("[]", "is no object"), ("{}", "schemaVersion: is missing"),
+            ("", "is not JSON"), ("{", "is not JSON"), ("[]", "is not an object"), ("{}", "schemaVersion: is missing"),
             (#"{"schemaVersion": 2}"#, "schemaVersion: is not 1"),
-            (#"{"schemaVersion": 1, "space": "mm", "regions": []}"#, "space: is \"mm\", none of patientLps"),
-            (#"{"schemaVersion": 1, "space": "voxel", "regions": {}}"#, "regions: is no list"),
-            (#"{"schemaVersion": 1, "space": "voxel", "regions": [], "extra": 1}"#, "extra: is not known here"),
+            (#"{"schemaVersion": 1, "space": "mm", "regions": []}"#, "space: is \"mm\", not one of patientLps"),
+            (#"{"schemaVersion": 1, "space": "voxel", "regions": {}}"#, "regions: is not a list"),
+            (#"{"schemaVersion": 1, "space": "voxel", "regions": [], "extra": 1}"#, "extra: is unknown"),
             (file(box + "," + box), "regions[1].name (\"n\"): another region"),
             (file(oblique, space: "voxel"), "plane.normal (\"n\"): needs points in a patient space"),
             (String(repeating: "[", count: 100_000), "nested deeper than 8"),
-            (String(repeating: " ", count: RegionFile.largestBytes + 1), "more than"),
+            (String(repeating: " ", count: RegionFile.maximumBytes + 1), "more than"),
             (
-                file(Array(repeating: "0", count: RegionFile.largestRegionCount + 1).joined(separator: ",")),
+                file(Array(repeating: "0", count: RegionFile.maximumRegionCount + 1).joined(separator: ",")),
                 "has 10001 regions"
             ),
         ]

@@ -25,7 +25,7 @@ struct ExtrusionTests {
         #expect(measures.isClosedManifold)
         #expect(abs(measures.signedVolume - (100 - 36 + 4) * 6) < 1e-3)
         #expect(abs(result.volume - (100 - 36 + 4) * 6) < 1e-9)
-        #expect(result.crossedPlanes == 0 && result.leftOut == 0)
+        #expect(result.selfIntersectingPlanes == 0 && result.omitted == 0)
         // Each slab: a box with a tunnel, which is a torus, and a box.
         #expect(measures.eulerCharacteristic == 3 * 2)
     }
@@ -80,8 +80,8 @@ struct ExtrusionTests {
         let result = try surface(contours)
         let measures = MeshMeasures(of: result.mesh)
         #expect(measures.isClosedManifold)
-        #expect(result.leftOut == 0)
-        #expect(result.crossedPlanes == 0)
+        #expect(result.omitted == 0)
+        #expect(result.selfIntersectingPlanes == 0)
         #expect(abs(measures.signedVolume / volume - 1) < 1e-5)
         #expect(abs(result.volume / volume - 1) < 1e-9)
     }
@@ -111,11 +111,11 @@ struct ExtrusionTests {
     }
 
     @Test("bent and differently directed contours are left out and counted")
-    func leftOut() throws {
+    func omitted() throws {
         let bent: [SIMD3<Double>] = [SIMD3(0, 0, 0), SIMD3(1, 0, 0), SIMD3(1, 1, 0.5), SIMD3(0, 1, 0)]
         let upright: [SIMD3<Double>] = [SIMD3(0, 0, 0), SIMD3(1, 0, 0), SIMD3(1, 0, 1)]
         let result = try surface([square(0, 10, z: 0), bent, upright, []])
-        #expect(result.leftOut == 3)
+        #expect(result.omitted == 3)
         #expect(abs(MeshMeasures(of: result.mesh).signedVolume - 100) < 1e-3)
         #expect(try surface([]).mesh.isEmpty)
     }

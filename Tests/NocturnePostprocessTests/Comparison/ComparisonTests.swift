@@ -160,7 +160,7 @@ struct ComparisonTests {
             values: [1],
             scope: .serial()
         )
-        #expect(skew[0].distances == nil && skew[0].problem?.contains("right angles") == true)
+        #expect(skew[0].distances == nil && skew[0].problem?.contains("perpendicular") == true)
     }
 
     @Test("The result is bit-identical for 1, 2 and 5 threads")

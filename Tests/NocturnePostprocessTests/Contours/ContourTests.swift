@@ -73,16 +73,16 @@ struct ContourTests {
         #expect(contours[3].isEmpty)
         var back = try VoxelBuffer<UInt16>(count: shape.count)
         for (value, traced) in zip(values, contours) {
-            let account = try ContourRasterizer.fill(
+            let summary = try ContourRasterizer.fill(
                 positions(traced, geometry.affine),
                 value: value,
                 into: &back,
                 geometry: geometry,
                 scope: .serial()
             )
-            #expect(account.voxelCount == voxels.count { $0 == value })
-            #expect(account.overwritten == 0)
-            #expect(account.notes(about: "x").isEmpty)
+            #expect(summary.voxelCount == voxels.count { $0 == value })
+            #expect(summary.overwritten == 0)
+            #expect(summary.notes(about: "x").isEmpty)
         }
         #expect((0..<shape.count).allSatisfy { back[$0] == voxels[$0] })
     }
@@ -176,8 +176,8 @@ struct ContourTests {
         }
     }
 
-    @Test("contours off the slices, tilted ones and crowded planes are left out and counted")
-    func accounts() throws {
+    @Test("contours off the slices, tilted ones and superseded planes are omitted and counted")
+    func summaries() throws {
         let shape = VolumeShape(x: 8, y: 8, z: 3)
         let geometry = VolumeGeometry(shape: shape, affine: .scaling(SIMD3(1, 1, 2)))
         func square(_ z: Double, tilt: Double = 0) -> [SIMD3<Double>] {
@@ -187,7 +187,7 @@ struct ContourTests {
         let contours = [
             square(0), square(0.6), square(2.2), square(9), square(-1.2), square(3.05, tilt: 1), [SIMD3(0, 0, 0)],
         ]
-        let account = try ContourRasterizer.fill(
+        let summary = try ContourRasterizer.fill(
             contours,
             value: 4,
             into: &filled,
@@ -195,13 +195,13 @@ struct ContourTests {
             tolerance: 0.25,
             scope: .serial()
         )
-        #expect(account.offSlices == 3)
-        #expect(account.tilted == 1)
-        #expect(account.crowdedOut == 0)
-        #expect(account.voxelCount == 32)
-        #expect(account.notes(about: "liver").count == 2)
+        #expect(summary.offSlices == 3)
+        #expect(summary.tilted == 1)
+        #expect(summary.supersededByNearerPlane == 0)
+        #expect(summary.voxelCount == 32)
+        #expect(summary.notes(about: "liver").count == 2)
         let loose = try ContourRasterizer.fill(contours, value: 5, into: &filled, geometry: geometry, scope: .serial())
-        #expect(loose.crowdedOut == 1)
+        #expect(loose.supersededByNearerPlane == 1)
         #expect(loose.overwritten == 32)
     }
 
@@ -209,7 +209,7 @@ struct ContourTests {
     func endless(_ far: Double) throws {
         let shape = VolumeShape(x: 8, y: 8, z: 3)
         var filled = try VoxelBuffer<UInt16>(count: shape.count)
-        let account = try ContourRasterizer.fill(
+        let summary = try ContourRasterizer.fill(
             [
                 [SIMD3(far, -far, 0), SIMD3(-far, far, 0), SIMD3(1, 1, 0)],
                 [SIMD3(1, 1, far), SIMD3(5, 1, far), SIMD3(5, 5, far)],
@@ -220,8 +220,8 @@ struct ContourTests {
             geometry: VolumeGeometry(shape: shape, affine: .identity),
             scope: .serial()
         )
-        #expect(account.offSlices == 2 && account.tilted == 0 && account.voxelCount == 16)
-        #expect(account.notes(about: "liver") == ["liver: 2 contours left out, on no slice"])
+        #expect(summary.offSlices == 2 && summary.tilted == 0 && summary.voxelCount == 16)
+        #expect(summary.notes(about: "liver") == ["liver: 2 contours omitted, not on a slice"])
     }
 
     @Test("the flag stops tracing and filling")
@@ -263,15 +263,15 @@ struct ContourTests {
         #expect(geometry.shape.z == 6)
         #expect(abs(geometry.spacing.z - 3) < 1e-6)
         var filled = try VoxelBuffer<UInt16>(count: geometry.shape.count)
-        let account = try ContourRasterizer.fill(
+        let summary = try ContourRasterizer.fill(
             contours,
             value: 1,
             into: &filled,
             geometry: geometry,
             scope: .serial()
         )
-        #expect(account.notes(about: "disc").isEmpty)
-        let volume = Double(account.voxelCount) * geometry.voxelVolume
+        #expect(summary.notes(about: "disc").isEmpty)
+        let volume = Double(summary.voxelCount) * geometry.voxelVolume
         #expect(abs(volume / (5 * 3 * .pi * 400) - 1) < 0.01)
         #expect(ContourGrid.geometry(around: [[SIMD3(0, 0, 0), SIMD3(1, 1, 1)]]) == nil)
         let small = try #require(ContourGrid.geometry(around: contours, pixel: 0.001, limit: 100_000))

@@ -96,7 +96,7 @@ struct ModelCatalogTests {
             #expect(
                 try text("three") == "no model package \"three\": there is one, one, z (broken) (searched: \(models))"
             )
-            #expect(try text("one") == "\"one\" may be any of \(models)/x, \(models)/y: give the folder")
+            #expect(try text("one") == "\"one\" is ambiguous: \(models)/x, \(models)/y; specify the folder")
             #expect(try text("z") == "\(models)/z/model.json: schemaVersion: expected a value, found nothing")
             #expect(try text("./nowhere").hasPrefix("./nowhere/model.json: expected a file, found "))
             let nothing = #expect(throws: ModelCatalogError.self) {

@@ -147,7 +147,7 @@ struct BatchReportVerificationTests {
         #expect(try await batch.faults() == [])
         let sheet = try FileSystem.read(batch.url("contact-sheet.pdf").path)
         try batch.change("contact-sheet.pdf") { $0.removeLast(40) }
-        #expect(try await batch.faults() == ["contact-sheet.pdf: does not end as a PDF: it is cut off"])
+        #expect(try await batch.faults() == ["contact-sheet.pdf: does not end as a PDF: it is truncated"])
         FileSystem.remove(batch.url("contact-sheet.pdf").path)
         #expect(try await batch.faults() == ["contact-sheet.pdf: is missing"])
         try FileSystem.write(batch.url("contact-sheet.pdf").path, sheet)

@@ -66,7 +66,7 @@ class InflatedBytes : public Bytes {
     bool too_large() const { return too_large_; }
     /// Inflates the remaining part. Returns whether it ends, or is damaged, before the last block: the last bytes that
     /// were inflated may then be wrong, because the stream reads one zero byte after the end of the file.
-    bool is_cut();
+    bool is_truncated();
 
     bool has(uint64_t at, uint64_t count) override;
     const uint8_t *view(uint64_t at, size_t count) override { return has(at, count) ? bytes_.data() + at : nullptr; }

@@ -9,7 +9,7 @@
 namespace cdicom {
 
 /// The maximum number of items kept of one sequence, such as frames; a series of images has a tenth of that.
-const size_t most_items = size_t(1) << 18;
+const size_t maximum_items = size_t(1) << 18;
 
 /// One value as stored, with the information needed to interpret it.
 struct Value {
@@ -84,7 +84,7 @@ const char *kept_representation(uint32_t tag);
 void fill_header(const Object &object, cdicom_header &header);
 
 /// The frames of a multi-frame object, which the caller must pass to free(); none of any other object.
-cdicom_code take_frames(const Node &set, cdicom_frame **frames, size_t *count, cdicom_error *error);
+cdicom_code copy_frames(const Node &set, cdicom_frame **frames, size_t *count, cdicom_error *error);
 
 }  // namespace cdicom
 

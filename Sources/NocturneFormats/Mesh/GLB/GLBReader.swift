@@ -13,7 +13,7 @@ struct GLBReader: ~Copyable {
     private let binary: Range<Int>
 
     /// A document of this size describes several hundred thousand surfaces.
-    private static let largestDocument = 64 << 20
+    private static let maximumDocumentBytes = 64 << 20
 
     init(_ path: String) throws(MeshFileError) {
         let input = try MeshInput(path)
@@ -33,7 +33,7 @@ struct GLBReader: ~Copyable {
         let total = Int(start.littleEndian(at: 8, as: UInt32.self))
         let documentBytes = Int(start.littleEndian(at: 12, as: UInt32.self))
         let binaryHead = headers + documentBytes
-        guard total == input.byteCount, documentBytes <= Self.largestDocument,
+        guard total == input.byteCount, documentBytes <= Self.maximumDocumentBytes,
             binaryHead + GLBContainer.chunkHeadBytes <= total
         else { throw Self.invalid(path, "the lengths in its header do not agree with its \(input.byteCount) bytes") }
         let document = try Self.document(try input.read(count: documentBytes), path)
@@ -70,7 +70,7 @@ struct GLBReader: ~Copyable {
         else { throw invalid("has no surface \(name)") }
         let primitive = document.meshes[index].primitives[0]
         guard primitive.mode ?? 4 == 4, let positions = primitive.attributes["POSITION"] else {
-            throw invalid("\(name) is not made of triangles")
+            throw invalid("\(name) does not consist of triangles")
         }
         let extras = document.asset.extras
         let frame = PatientFrame.allCases.first { $0.rawValue.uppercased() == extras?.space }
@@ -94,7 +94,7 @@ struct GLBReader: ~Copyable {
                 corners.littleEndian(at: offset + 8)
             )
             guard triangle.x < limit, triangle.y < limit, triangle.z < limit else {
-                throw invalid("a triangle of \(name) names a vertex that is not there")
+                throw invalid("a triangle of \(name) refers to a missing vertex")
             }
             mesh.triangles.append(triangle)
         }
@@ -130,7 +130,7 @@ struct GLBReader: ~Copyable {
         else { throw invalid("the data of \(name) lies outside the file") }
         let bytes = try input.read(count: length.partialValue, at: binary.lowerBound + offset.partialValue)
         guard bytes.count == length.partialValue else {
-            throw MeshFileError(.truncated, path: input.path, "was cut short while it was read")
+            throw MeshFileError(.truncated, path: input.path, "was truncated while it was read")
         }
         return bytes
     }

@@ -27,7 +27,7 @@ func shuffledFiles(_ slices: [TestSlice], _ syntax: TestSlice.Syntax = .explicit
 /// The only series of a scan of `slices`.
 func onlySeries(_ slices: [TestSlice]) throws -> DICOMSeries {
     try withScan(shuffledFiles(slices)) { scan in
-        #expect(scan.setAside.isEmpty)
+        #expect(scan.rejectedFiles.isEmpty)
         #expect(scan.series.count == 1)
         return try #require(scan.series.first)
     }
