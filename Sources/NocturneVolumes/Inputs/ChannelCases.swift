@@ -30,7 +30,7 @@ struct VolumeFacts: Sendable {
     var window: HeaderWindow?
     /// For DICOM series only.
     var series: SeriesFacts?
-    /// Notes about its header, for the result.
+    /// Notes from a NIfTI header, for the result.
     var notes: [String] = []
 }
 
