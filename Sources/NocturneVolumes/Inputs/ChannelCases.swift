@@ -129,8 +129,8 @@ struct ChannelCases {
             volume,
             facts.format == .dicom
                 ? "\(model.id) takes \(wanted) channels (\(channelNames)); a DICOM series has only one"
-                : "\(model.id) takes \(wanted) channels (\(channelNames)), in files <case>_0000, <case>_0001 and so on; "
-                    + "this name has no channel number"
+                : "\(model.id) takes \(wanted) channels (\(channelNames)), in files <case>_0000, <case>_0001 and so "
+                    + "on; this name has no channel number"
         )
     }
 
