@@ -52,7 +52,8 @@ extension EngineCommand {
         switch try Detachment.start(folder) {
         case .started(let process, let log):
             Terminal.printMessage(
-                "Process \(process) runs the batch; output goes to \(log); follow it with `nocturne attach \(folder.path)`"
+                "Process \(process) runs the batch; output goes to \(log); follow it with "
+                    + "`nocturne attach \(folder.path)`"
             )
         case .ended(let code, let text):
             Terminal.printMessage(text.trimmingCharacters(in: .whitespacesAndNewlines))

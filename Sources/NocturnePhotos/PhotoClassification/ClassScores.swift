@@ -14,7 +14,7 @@ public struct ClassScores: Hashable, Sendable {
     public let probabilities: [Double]
     /// Indices of the classes, the highest score first; equal ones in the order of classes.
     public let ranking: [Int]
-    /// Whether no class reaches the package's threshold, or none is far enough ahead.
+    /// Whether no class reaches the package's threshold, or the best class does not lead by the required margin.
     public let isUncertain: Bool
     public let notes: [String]
 

@@ -41,8 +41,8 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
         let place = ClinicalMetadata.known(site) ?? PhotoMetadataSettings.unknownSite
         guard let found = settings.sites.first(where: { $0.lowercased() == place.lowercased() }) else {
             throw ClinicalMetadataError(
-                detail:
-                    "anatom_site_general \"\(place.prefix(40))\" is not one of \(settings.sites.joined(separator: ", "))"
+                detail: "anatom_site_general \"\(place.prefix(40))\" is not one of "
+                    + settings.sites.joined(separator: ", ")
             )
         }
         self.site = found

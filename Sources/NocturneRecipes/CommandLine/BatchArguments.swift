@@ -133,7 +133,8 @@ extension BatchArguments {
             guard !given.isEmpty, !used.contains(where: { accepts($0.kind) }) else { continue }
             let purposes = registry.kinds.filter { accepts($0) && $0.settings != nil }.map { $0.purpose }
             throw ValidationError(
-                "\(given.joined(separator: ", ")) needs a model to \(purposes.joined(separator: " or to ")); none is given"
+                "\(given.joined(separator: ", ")) needs a model to \(purposes.joined(separator: " or to ")); "
+                    + "none is given"
             )
         }
         return BatchChoices(

@@ -30,7 +30,7 @@ struct VolumeFacts: Sendable {
     var window: HeaderWindow?
     /// For DICOM series only.
     var series: SeriesFacts?
-    /// Notes about its header, for the result.
+    /// Notes from a NIfTI header, for the result.
     var notes: [String] = []
 }
 
@@ -129,8 +129,8 @@ struct ChannelCases {
             volume,
             facts.format == .dicom
                 ? "\(model.id) takes \(wanted) channels (\(channelNames)); a DICOM series has only one"
-                : "\(model.id) takes \(wanted) channels (\(channelNames)), in files <case>_0000, <case>_0001 and so on; "
-                    + "this name has no channel number"
+                : "\(model.id) takes \(wanted) channels (\(channelNames)), in files <case>_0000, <case>_0001 and so "
+                    + "on; this name has no channel number"
         )
     }
 

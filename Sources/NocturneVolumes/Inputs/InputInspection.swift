@@ -121,7 +121,8 @@ public struct InputInspection {
         do {
             let header = try NIfTIReader.readHeader(at: file.path)
             var details = [
-                "\(header.dataType), \(header.byteOrder.rawValue)-endian, q-form code \(header.qformCode), s-form code \(header.sformCode)"
+                "\(header.dataType), \(header.byteOrder.rawValue)-endian, q-form code \(header.qformCode), "
+                    + "s-form code \(header.sformCode)"
             ]
             if header.hasScaling {
                 details.append("values are stored × \(header.scalingSlope) + \(header.scalingIntercept)")

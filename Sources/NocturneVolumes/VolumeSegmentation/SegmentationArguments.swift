@@ -33,7 +33,8 @@ package struct SegmentationArguments: RecipeArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Distance between neighbouring tiles as a share of the patch, above 0 and at most 1. Default: as in the package.",
+            "Distance between neighbouring tiles as a share of the patch, above 0 and at most 1. "
+                + "Default: as in the package.",
             valueName: "share"
         )
     )

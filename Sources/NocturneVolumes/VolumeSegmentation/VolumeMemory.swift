@@ -110,13 +110,13 @@ struct VolumeMemory {
     }
 
     // A header does not determine the number of components and the size of surfaces. The plan allows far more than a
-    // body needs (its skin has about four vertices for every voxel of the grid's mean cross-section); a map full of
-    // specks is processed in parts.
+    // body needs (its skin has about four vertices for every voxel of the grid's mean cross-section); a map with very
+    // many small components is processed in parts.
     private static func section(_ shape: VolumeShape) -> Int { Int(pow(Double(shape.count), 2.0 / 3)) }
     static func componentBytes(_ shape: VolumeShape) -> Int { section(shape) * 96 + (1 << 20) }
     static func surfaceBytes(_ shape: VolumeShape) -> Int { section(shape) * 18 * 180 + (1 << 20) }
-    /// Bytes of a DICOM segmentation or structure set: as for surfaces, plus an allowance for the specks of a small
-    /// volume.
+    /// Bytes of a DICOM segmentation or structure set: as for surfaces, plus an allowance for the small components of a
+    /// small volume.
     static func objectBytes(_ shape: VolumeShape) -> Int { surfaceBytes(shape) + (64 << 20) }
 
     /// Measuring follows cleaning, one measurement after the other.

@@ -147,8 +147,8 @@ extension VolumeSegmentation {
         try writer.finish()
         let tooLarge = present.filter { forecast.workingBytes(of: $0) > bytes }
         let notes = tooLarge.map { value in
-            "no surface for \(labels[value]?.name ?? "\(value)"): it would have about \(forecast.vertexCount(of: value)) vertices, "
-                + "more than the memory planned for surfaces can hold"
+            "no surface for \(labels[value]?.name ?? "\(value)"): it would have about "
+                + "\(forecast.vertexCount(of: value)) vertices, more than the memory planned for surfaces can hold"
         }
         return MeshedVolume(finished: finished, folder: folder, meshes: meshes, notes: notes)
     }

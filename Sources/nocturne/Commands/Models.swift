@@ -12,7 +12,8 @@ struct Models: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Manage model packages.",
         discussion:
-            "Packages are searched for in the folders of NOCTURNE_MODELS, separated by colons, and in nocturne/models of the XDG data home.",
+            "Packages are searched for in the folders of NOCTURNE_MODELS, separated by colons, and in nocturne/models of "
+            + "the XDG data home.",
         subcommands: [List.self, Show.self, Check.self, Bench.self]
     )
 
@@ -50,7 +51,8 @@ struct Models: ParsableCommand {
         func run() throws {
             let package = try LoadedModels.package(model)
             Terminal.printResult(
-                "\(package.name) \(package.version) (\(package.id))\n\(package.description)\nLicence: \(package.licence)"
+                "\(package.name) \(package.version) (\(package.id))\n\(package.description)\n"
+                    + "Licence: \(package.licence)"
             )
             Terminal.printResult("Digest: \(package.digest.hex)")
             for channel in package.channels { Terminal.printResult("Channel: \(channel.name)") }
@@ -69,7 +71,9 @@ struct Models: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Verify a package's files, and run one patch through every available engine and precision.",
             discussion:
-                "Differences are to the builtin engine's exact arithmetic: the largest and the root mean square, each relative to that of the reference. Agreement is the share of voxels with the same largest class, on a synthetic patch."
+                "Differences are to the builtin engine's exact arithmetic: the largest and the root mean square, each "
+                + "relative to that of the reference. Agreement is the share of voxels with the same largest class, on a "
+                + "synthetic patch."
         )
 
         @Argument(help: "A name, or a package folder.")

@@ -7,8 +7,8 @@ struct Watch: EngineCommand {
     static let configuration = CommandConfiguration(
         abstract: "Process the inputs, then new files in the input folders, until stopped.",
         discussion: """
-            An item is started once none of its files has changed for a while, and repeated when they change later. The \
-            output folder holds the same batch and journal as with run: status, cancel and resume work on it.
+            An item is started once none of its files has changed for a while, and repeated when they change later. \
+            The output folder holds the same batch and journal as with run: status, cancel and resume work on it.
             """
     )
 

@@ -73,7 +73,7 @@ struct ModelPackageTests {
         }
     }
 
-    @Test("a cascade has two stages, and slices get a third axis")
+    @Test("a cascade has two levels, and slices get a third axis")
     func cascade() throws {
         let section = """
             {"patchSize": [64, 32], "spacing": [1.5, 2], "mirroringAxes": [0, 1], "transpose": [2, 0, 1],
