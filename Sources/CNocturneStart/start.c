@@ -1,4 +1,4 @@
-// What the program does before any library is initialised.
+// Code that runs before any library is initialised.
 #define _GNU_SOURCE
 #include "CNocturneStart.h"
 
@@ -13,8 +13,8 @@
 #endif
 #endif
 
-/* A descriptor that is closed at the start would be given to the next file or pipe that is opened, and messages would be
-   written into it. */
+/* A standard descriptor that is closed at the start would be reused for the next file or pipe that is opened, and
+   messages would be written into it. */
 static void open_standard_descriptors(void) {
     long descriptor;
     do descriptor = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
@@ -22,9 +22,9 @@ static void open_standard_descriptors(void) {
     if (descriptor > 2) syscall(SYS_close, descriptor);
 }
 
-/* OpenBLAS starts a thread per core when it is loaded, with some memory for each, unless its environment says otherwise.
-   Nocturne has threads of its own and calls it from these. The environment of this process cannot be changed before
-   OpenBLAS reads it, so the program is executed again with another one; without /proc it just goes on. */
+/* OpenBLAS starts one thread per core when it is loaded, each with some memory, unless the environment limits the
+   number. Nocturne calls it from its own threads. The environment of this process cannot be changed before OpenBLAS
+   reads it, so the program executes itself again with a changed environment; without /proc it continues unchanged. */
 static void execute_with_one_blas_thread(char **argv, char **envp) {
     static char variable[] = "OPENBLAS_NUM_THREADS=1";
     const size_t name = sizeof "OPENBLAS_NUM_THREADS=" - 1;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Layouts of the structures that cross the boundary. */
+/* Layouts of the structures passed to and from OpenVINO. */
 typedef struct {
     int64_t smallest;
     int64_t largest;
@@ -28,7 +28,7 @@ typedef struct {
     const char *description;
 } version;
 
-/* The functions, with the name each has behind "ov_". Objects are void pointers: only their addresses cross. */
+/* The functions by name without the prefix "ov_". Objects are void pointers: only their addresses are passed. */
 #define FUNCTIONS(F) \
     F(int, get_openvino_version, (version *)) \
     F(void, version_free, (version *)) \
@@ -67,15 +67,16 @@ struct covino_library {
 #define F(result, name, arguments) result(*name) arguments;
     FUNCTIONS(F)
 #undef F
-    /* Only in later versions; else NULL. */
+    /* NULL in versions that do not have it. */
     const char *(*get_last_err_msg)(void);
-    /* The code of float32, which differs by one between versions. */
+    /* The element type code of float32, which differs by one between versions. */
     int float32;
 };
 
 static void copy_text(char *to, size_t bytes, const char *from) { snprintf(to, bytes, "%s", from ? from : ""); }
 
-/* Of the two codes float32 had, the one whose elements take four bytes: its neighbours are of two and of eight. */
+/* Of the two codes that versions use for float32, the one whose elements take four bytes: the codes next to it are for
+   types of two and of eight bytes. */
 static int float32_code(const covino_library *library) {
     for (int code = 4; code <= 5; code++) {
         int64_t extent = 1;
@@ -98,12 +99,12 @@ covino_library *covino_open(const char *path, char *reason, size_t reason_bytes)
     }
     covino_library *library = calloc(1, sizeof *library);
     if (library == NULL) {
-        copy_text(reason, reason_bytes, "no memory");
+        copy_text(reason, reason_bytes, "out of memory");
         return NULL;
     }
 #define F(result, name, arguments) \
     if ((*(void **)&library->name = dlsym(handle, "ov_" #name)) == NULL) { \
-        snprintf(reason, reason_bytes, "it has no function ov_%s", #name); \
+        snprintf(reason, reason_bytes, "missing function ov_%s", #name); \
         free(library); \
         return NULL; \
     }
@@ -112,7 +113,7 @@ covino_library *covino_open(const char *path, char *reason, size_t reason_bytes)
     *(void **)&library->get_last_err_msg = dlsym(handle, "ov_get_last_err_msg");
     library->float32 = float32_code(library);
     if (library->float32 < 0) {
-        copy_text(reason, reason_bytes, "it has no tensors of float32");
+        copy_text(reason, reason_bytes, "no float32 tensors");
         free(library);
         return NULL;
     }
@@ -218,7 +219,7 @@ int covino_compile(const covino_library *library, void *core, void *model, size_
         k[index] = keys[index];
         v[index] = values[index];
     }
-    /* The function reads as many as the count states; one that takes arrays exists only in later versions. */
+    /* The function reads as many properties as the count says; only later versions have one that takes arrays. */
     return library->core_compile_model(core, model, "CPU", 2 * count, compiled, k[0], v[0], k[1], v[1], k[2], v[2],
                                        k[3], v[3], k[4], v[4], k[5], v[5], k[6], v[6], k[7], v[7]);
 }

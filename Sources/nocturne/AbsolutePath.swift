@@ -1,4 +1,4 @@
 import NocturneRecipeSupport
 
-/// A path that does not depend on the folder the command was given in.
+/// A path that does not depend on the current folder.
 func absolutePath(_ path: String) -> String { NocturneRecipeSupport.absolutePath(path) }

@@ -4,9 +4,9 @@ import NocturneRecipes
 import NocturneSystem
 
 extension CheckReport {
-    /// For people.
+    /// The report as text.
     var text: String {
-        var lines = ["\(model) \(version): files and digests are right"]
+        var lines = ["\(model) \(version): files and digests are correct"]
         for network in networks {
             let shape = network.inputShape.map(String.init).joined(separator: "×")
             lines += ["", "\(network.network), \(shape), \(threads) threads"]
@@ -21,7 +21,7 @@ extension CheckReport {
                     row.engine, row.precision.rawValue, row.instructionSet,
                     String(format: "%.1e", row.maximumRelativeDifference),
                     String(format: "%.1e", row.rmsRelativeDifference),
-                    // Not rounded up to a hundred.
+                    // Rounded down, so that 100 % means all.
                     String(format: "%.4f %%", (row.agreementPercent * 10_000).rounded(.down) / 10_000),
                     String(format: "%.4f", row.secondsPerPatch), String(format: "%.2f×", row.speedRatio),
                     "\(ByteCount(row.bytes))",

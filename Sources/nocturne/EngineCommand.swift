@@ -3,17 +3,17 @@ import Foundation
 import NocturneBatch
 import NocturneSupervisor
 
-/// A command that works on a batch in a child process of its own, the engine.
+/// A command that processes a batch in a child process, the engine.
 ///
-/// In the first process ``startEngine()`` is called, in the engine `run()`.
+/// The first process calls ``startEngine()``, the engine `run()`.
 protocol EngineCommand: AsyncParsableCommand {
-    /// Whether it works on a batch at all.
+    /// Whether it processes a batch.
     var needsEngine: Bool { get }
     var folder: OutputFolder { get }
     var resources: ResourceArguments { get }
     /// Whether the engine reads standard input.
     var keepsInput: Bool { get }
-    /// Reports mistakes that can be seen before an engine is started.
+    /// Reports errors that can be detected before an engine is started.
     func check() throws
 }
 
@@ -21,9 +21,9 @@ extension EngineCommand {
     var needsEngine: Bool { true }
     var keepsInput: Bool { false }
 
-    /// Has the batch worked on by an engine. Returns when everything completed, or once a detached run has begun.
-    /// - Throws: ``NocturneExit`` for all other ends; what ``check()`` throws; `ValidationError` for standard input that a
-    ///   detached process cannot read; `BatchError` when it cannot be started.
+    /// Processes the batch in an engine. Returns when all items completed, or once a detached run has started.
+    /// - Throws: ``NocturneExit`` for all other outcomes; the errors of ``check()``; `ValidationError` if a detached
+    ///   process would have to read standard input; `BatchError` when the engine cannot be started.
     func startEngine() throws {
         try check()
         if resources.detach { return try detach() }
@@ -31,12 +31,12 @@ extension EngineCommand {
             on: folder,
             keepsInput: keepsInput,
             time: Nocturne.time,
-            show: Terminal.sayWithoutWaiting
+            show: Terminal.printUrgently
         )
         switch end {
         case .engineExited(let code):
             guard let known = NocturneExit(rawValue: code) else {
-                Terminal.sayWithoutWaiting("the engine exited with the unexpected code \(code)")
+                Terminal.printUrgently("the engine exited with the unexpected code \(code)")
                 throw NocturneExit.internalError
             }
             if known != .allCompleted { throw known }
@@ -51,11 +51,12 @@ extension EngineCommand {
         }
         switch try Detachment.start(folder) {
         case .started(let process, let log):
-            Terminal.say(
-                "Process \(process) runs the batch; output goes to \(log); follow it with `nocturne attach \(folder.path)`"
+            Terminal.printMessage(
+                "Process \(process) runs the batch; output goes to \(log); follow it with "
+                    + "`nocturne attach \(folder.path)`"
             )
         case .ended(let code, let text):
-            Terminal.say(text.trimmingCharacters(in: .whitespacesAndNewlines))
+            Terminal.printMessage(text.trimmingCharacters(in: .whitespacesAndNewlines))
             let code = code.flatMap(NocturneExit.init(rawValue:)) ?? .internalError
             if code != .allCompleted { throw code }
         }

@@ -7,9 +7,9 @@ import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
 
-/// The engine's own process: runs the batch, and prints how it ended.
+/// The engine process: runs the batch and prints the outcome.
 struct EngineProcess {
-    /// Everything a run needs, whichever command asked for it.
+    /// Everything a run needs, independent of the command.
     struct Request {
         var output: OutputFolder
         var description: BatchDescription
@@ -18,7 +18,7 @@ struct EngineProcess {
         var retryFailed = false
         var overwrite = false
         var failFast = false
-        /// How new inputs are waited for; nil for the inputs as they are.
+        /// Watches the input folders for new files; nil to process only the inputs present at the start.
         var watch: FolderWatcher?
     }
 
@@ -52,7 +52,7 @@ struct EngineProcess {
         self.handover = handover
         let progress = ProgressReporter(
             path: request.output.events,
-            view: BeginningView(Terminal.view(json: request.show.json, quiet: request.show.quiet)) {
+            view: StartReportingView(Terminal.view(json: request.show.json, quiet: request.show.quiet)) {
                 Detachment.reportBeginning(handover)
             }
         )
@@ -62,7 +62,7 @@ struct EngineProcess {
             time: time,
             note: { text in Task { await progress.note(text) } },
             leave: { signal, reason in
-                if let reason { Terminal.sayWithoutWaiting(reason) }
+                if let reason { Terminal.printUrgently(reason) }
                 _exit(NocturneExit(stoppedBy: signal).rawValue)
             }
         )
@@ -113,7 +113,7 @@ struct EngineProcess {
 
     private var rules: RunRules {
         var rules = RunRules()
-        // An item that failed in this very run is not tried again because the engine was restarted.
+        // A restart of the engine does not retry items that failed earlier in the same run.
         rules.retryFailed = request.retryFailed && handover?.previousEnd == nil
         rules.overwrite = request.overwrite
         rules.failFast = request.failFast
@@ -121,8 +121,8 @@ struct EngineProcess {
         rules.watch = request.watch
         rules.hours = request.resources.workingHours
         rules.stall = request.resources.stallPolicy { reason in
-            // The supervisor learns from the code why, and starts another engine.
-            Terminal.sayWithoutWaiting(reason)
+            // The exit code tells the supervisor the reason; it starts another engine.
+            Terminal.printUrgently(reason)
             _exit(EngineEnd.stalledCode)
         }
         return rules
@@ -131,19 +131,19 @@ struct EngineProcess {
     private func end(_ outcome: BatchOutcome, after duration: Duration) throws {
         let code = NocturneExit(outcome.counts, mode: outcome.mode, signal: signals.received, givenUp: outcome.givenUp)
         if !request.show.quiet && !request.show.json {
-            Terminal.say(
+            Terminal.printMessage(
                 SummaryText.summary(outcome.counts, output: request.output, seconds: duration.inSeconds)
             )
             if [.interrupted, .terminated, .stoppedEarly].contains(code) {
-                Terminal.say("Continue with: nocturne resume \(request.output.path)")
+                Terminal.printMessage("Continue with: nocturne resume \(request.output.path)")
             }
         }
         if code != .allCompleted { throw code }
     }
 }
 
-/// A view that reports the first event of a run, before showing it: the batch has begun.
-private struct BeginningView: ProgressView {
+/// A view that reports the start of the batch before it shows the first event.
+private struct StartReportingView: ProgressView {
     private let view: any ProgressView
     private let report: Once
 

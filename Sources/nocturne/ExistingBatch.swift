@@ -4,7 +4,7 @@ import NocturneJournal
 import NocturneSupervisor
 import NocturneSystem
 
-/// A batch that is there already: the only place of the commands that reads journals.
+/// An existing batch. Commands read journals only here.
 enum ExistingBatch {
     /// The items and their parts.
     struct Contents: Sendable {
@@ -34,8 +34,8 @@ enum ExistingBatch {
         return description
     }
 
-    /// The description that an engine of this very run has recorded before it crashed: lists may have been read to their
-    /// ends, and files of options may be different by now. Nil for the first engine.
+    /// The description recorded by an earlier engine of the same run, which crashed: input lists may have been
+    /// consumed, and files named by options may have changed. Nil for the first engine.
     static func startedByThisRun(_ output: OutputFolder) async throws -> BatchDescription? {
         guard let handover = ProcessHandover.toEngine, handover.previousEnd != nil, output.holdsBatch
         else { return nil }

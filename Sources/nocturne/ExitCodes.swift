@@ -12,7 +12,7 @@ enum NocturneExit: Int32, Error {
     case interrupted = 130
     case terminated = 143
 
-    /// For a request to stop that came as a signal.
+    /// For a run stopped by a signal.
     init(stoppedBy signal: Int32) { self = signal == 2 ? .interrupted : .terminated }
 
     init(_ error: BatchError) {
@@ -26,8 +26,8 @@ enum NocturneExit: Int32, Error {
         }
     }
 
-    /// For a run that ended by itself.
-    /// - Parameter givenUp: why it could not continue, when it could not.
+    /// For the outcome of a run.
+    /// - Parameter givenUp: why the run could not continue; nil if it could.
     init(_ counts: BatchCounts, mode: RunControl.Mode, signal: Int32?, givenUp: String? = nil) {
         if let signal {
             self.init(stoppedBy: signal)

@@ -8,7 +8,7 @@ import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
 
-/// What `doctor` found: one line per fact.
+/// The findings of `doctor`, one line each.
 struct HealthReport: Encodable {
     let schemaVersion = 1
     let version: String
@@ -18,8 +18,8 @@ struct HealthReport: Encodable {
 
     /// Measures the machine.
     /// - Parameters:
-    ///   - folder: where results would go.
-    ///   - model: a package to run one patch of.
+    ///   - folder: the output folder.
+    ///   - model: a package to run one patch with.
     init(version: String, folder: String, model: String?, time: any TimeSource) async throws {
         self.version = version
         let machine = MachineHealth(time: time)
@@ -60,7 +60,7 @@ struct HealthReport: Encodable {
         return findings + [HealthFinding("libraries", text)]
     }
 
-    /// The engines that use other software.
+    /// The engines that need additional software.
     private func engines() -> [HealthFinding] {
         InferenceEngines.all.kinds.filter(\.needsInstallation).map { kind in
             do {

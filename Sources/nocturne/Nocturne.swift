@@ -8,7 +8,7 @@ import NocturneSystem
 @main
 struct Nocturne: AsyncParsableCommand {
     static let version = "0.1.0"
-    /// The one place that names the clocks of the machine.
+    /// The system clocks; no other code of the executable names them.
     static let time: any TimeSource = SystemTime()
 
     static let configuration = CommandConfiguration(
@@ -27,14 +27,14 @@ struct Nocturne: AsyncParsableCommand {
         ]
     )
 
-    /// Runs on the main thread until the engine begins, so that a supervisor needs no other.
+    /// Runs on the main thread until the engine starts, so that a supervisor needs no other thread.
     @MainActor
     static func main() async {
         RunSupervision.setProcessName("nocturne")
         RunSupervision.protectMemory()
-        // The write reports a reader that is gone (a pipe into head); the signal would end the process.
+        // A closed pipe (such as into head) makes the write fail; the signal would end the process.
         signal(SIGPIPE, SIG_IGN)
-        // Before anything that takes time: the supervisor forwards requests as soon as there is an engine.
+        // First, since the supervisor forwards requests as soon as the engine process exists.
         if ProcessHandover.toEngine != nil { SignalListener.keep([SIGUSR1, SIGUSR2]) }
         do {
             let command = try parseAsRoot()
@@ -46,16 +46,16 @@ struct Nocturne: AsyncParsableCommand {
         } catch let code as NocturneExit {
             Foundation.exit(code.rawValue)
         } catch let error as BatchError {
-            Terminal.error("\(error)")
+            Terminal.printError("\(error)")
             Foundation.exit(NocturneExit(error).rawValue)
         } catch {
             let code = exitCode(for: error)
             if code == .success || code == .validationFailure {
                 let message = fullMessage(for: error)
-                if code == .success { print(message) } else { Terminal.error(message, prefix: "") }
+                if code == .success { print(message) } else { Terminal.printError(message, prefix: "") }
                 Foundation.exit(code == .success ? 0 : NocturneExit.usage.rawValue)
             }
-            Terminal.error("\(error)")
+            Terminal.printError("\(error)")
             Foundation.exit(NocturneExit.internalError.rawValue)
         }
     }

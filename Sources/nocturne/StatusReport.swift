@@ -12,17 +12,17 @@ struct StatusReport: Encodable {
     let counts: BatchCounts
     let inFlight: [String]
     let failures: [Failure]
-    /// What was found on photos, each an entry of its own; photos in flight and failed ones as a whole.
+    /// Detected instances in photos, one entry each; photos in flight and failed photos have one entry as a whole.
     let parts: [Part]
 
     struct Part: Encodable {
         let item: String
-        /// Null for a photo as a whole: what is on it is not known yet, never will be, or is nothing.
+        /// Null for a photo as a whole: its instances are not known yet, it failed, or it has none.
         @Nullable var id: Int?
         @Nullable var kind: String?
         /// processing, ready or failed.
         let state: String
-        /// Below the output folder; null unless there is something ready.
+        /// Path relative to the output folder; null unless the part is ready.
         @Nullable var thumbnail: String?
         @Nullable var reason: String?
         /// When the item's state last changed, UTC; null while it is in flight.
@@ -51,17 +51,17 @@ struct StatusReport: Encodable {
         }
     }
 
-    /// In the order of discovery, or as a reviewer wants it.
+    /// Items in order of discovery, or the newest first.
     private static func queue(_ items: [JournalItem], newestFirst: Bool, isRunning: Bool) -> [JournalItem] {
         guard newestFirst else { return items }
-        // The beginning of work is the newest there is, and has no time of its own.
+        // Items in progress count as the newest; they have no time of their own.
         func moment(_ item: JournalItem) -> String {
             isRunning && item.state == .started ? "\u{10FFFF}" : item.changed ?? ""
         }
         return items.sorted { (moment($0), $1.id) > (moment($1), $0.id) }
     }
 
-    /// What a review queue shows of an item.
+    /// The entries of the review queue for an item.
     private static func entries(of item: JournalItem, _ parts: [ItemPart], isRunning: Bool) -> [Part] {
         func whole(_ state: ItemPart.State) -> [Part] {
             guard RecipeRegistry.all.isReviewEntry(item) else { return [] }
@@ -82,7 +82,7 @@ struct StatusReport: Encodable {
         case .failed, .quarantined, .cancelled: return whole(.failed)
         case .pending, .skipped: return []
         case .completed:
-            // A photo on which nothing was found is reviewed, too.
+            // A photo without detected instances is reviewed, too.
             guard !parts.isEmpty else { return whole(.ready) }
             return parts.map { part in
                 Part(

@@ -84,7 +84,7 @@ struct HeaderFactsTests {
         "Channels that lie elsewhere are refused with the figures, and less than half a voxel is none",
         arguments: [
             (292, 0.4, nil), (292, 0.6, "by 0.6 voxels"), (324, -7, "by 7.0 voxels"),
-            (280, 1, "point elsewhere, by 2.0 of their length"), (284, 0.01, "point elsewhere"), (284, 0.0005, nil),
+            (280, 1, "axes that differ by 2.0 of their length"), (284, 0.01, "axes that differ"), (284, 0.0005, nil),
         ] as [(Int, Float, String?)]
     )
     func channelsElsewhere(offset: Int, value: Float, fact: String?) throws {

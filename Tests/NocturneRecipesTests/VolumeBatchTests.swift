@@ -151,7 +151,7 @@ struct VolumeBatchTests {
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 4)
         #expect(try await bench.state("case") == .completed)
         #expect(try await bench.reason("half")?.contains("0001 missing") == true)
-        #expect(try await bench.reason("many")?.contains("0002 too many") == true)
+        #expect(try await bench.reason("many")?.contains("0002 unexpected") == true)
         #expect(try await bench.reason("one")?.contains("takes 2 channels") == true)
         #expect(try await bench.reason("other")?.contains("other_0001.nii") == true)
         // A list of what failed names a case by its first file; the other channel is found beside it.

@@ -101,7 +101,7 @@ struct CommandLineTests {
         let tool = try Tool(["inspect", bench.input])
         #expect(tool.status == 0)
         #expect(tool.output.contains("20×30×40 voxels of 1.0×1.0×1.0 mm, RAS"))
-        #expect(tool.output.contains("not taken: "))
+        #expect(tool.output.contains("not usable: "))
     }
 
     @Test("Interrupted, it leaves with 130, tells the truth, and goes on", arguments: [SIGINT, SIGTERM])

@@ -57,8 +57,8 @@ struct NameTests {
         for name in Self.names + ["v.nii"] {
             #expect(state(account, bench.input + "/" + name) == "completed", "\(name)")
         }
-        #expect(reason(account, bench.input + "/M\\xE4use.nii") == "its name is not in UTF-8; rename it")
-        #expect(reason(account, bench.input + "/e\\xCC\\x81.nii").contains("how its letters are encoded"))
+        #expect(reason(account, bench.input + "/M\\xE4use.nii") == "its name is not valid UTF-8; rename it")
+        #expect(reason(account, bench.input + "/e\\xCC\\x81.nii").contains("the Unicode encoding of letters"))
         let top = try FileManager.default.contentsOfDirectory(atPath: bench.folder("").path)
         #expect(Set(top) == ["in", "out"])
         let items = Set(
@@ -120,9 +120,9 @@ struct NameTests {
         #expect(state(found, bench.input + "/v.nii") == "completed")
         #expect(state(found, bench.input + "/again.nii") == "completed")
         for (name, words) in [
-            ("nothing.nii", "a link to nothing"), ("one", "a link that leads in a circle"), ("pipe", "a pipe, no file"),
-            ("two", "a link that leads in a circle"), ("pipe.nii", "a pipe, no file"),
-            ("device.nii", "a device, no file"),
+            ("nothing.nii", "a dangling link"), ("one", "a cyclic link"), ("pipe", "a pipe, not a regular file"),
+            ("two", "a cyclic link"), ("pipe.nii", "a pipe, not a regular file"),
+            ("device.nii", "a device, not a regular file"),
         ] {
             #expect(state(found, bench.input + "/" + name) == "skipped", "\(name)")
             #expect(reason(found, bench.input + "/" + name) == words)
@@ -136,10 +136,10 @@ struct NameTests {
         // A pipe that is named itself.
         let named = try Tool(["run", bench.input + "/pipe", "--model", bench.model(), "--output", bench.output])
         #expect(named.status == 4 || named.status == 0, "\(named.errors)")
-        #expect(try reason(account(bench), bench.input + "/pipe") == "a pipe, no file")
+        #expect(try reason(account(bench), bench.input + "/pipe") == "a pipe, not a regular file")
     }
 
-    @Test("A folder that cannot be looked into is a failure, until it can")
+    @Test("A folder that cannot be read is a failure, until it can")
     func missedFolder() throws {
         let bench = try ToolBench()
         try bench.addVolume("v.nii", 8, 8, 8)
@@ -160,7 +160,7 @@ struct NameTests {
         #expect(first.status == 3, "\(first.errors)")
         let failed = try account(bench).values.filter { $0["state"] as? String == "failed" }
         #expect(failed.count == 1)
-        #expect(failed.first?["reason"] as? String == "cannot be looked into: File name too long")
+        #expect(failed.first?["reason"] as? String == "cannot be read: File name too long")
         #expect(state(try account(bench), bench.input + "/v.nii") == "completed")
         #expect(try bench.run("--quiet").status == 0)
     }

@@ -1,2 +1,2 @@
-/* What the program does before any library is initialised. Linking this target is enough. */
+/* Code that runs before any library is initialised. Linking this target is sufficient. */
 #pragma once

@@ -7,26 +7,26 @@ import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
 
-/// Finds the pictures below the inputs by their first bytes, and says of every other file why it is none.
+/// Finds the pictures in the inputs by their first bytes, and gives the reason for every file that is not one.
 struct PhotoDiscovery {
-    /// A model that wants to see the pictures, and all that a result of it depends on beside the picture.
+    /// A model that takes the pictures, with everything its results depend on besides the picture.
     struct Reader {
         let id: String
         /// Package digest, engine, precision, options.
-        let words: [String]
-        /// The shorter side a picture must have, in pixels.
+        let fingerprintParts: [String]
+        /// The minimum length of a picture's shorter side, in pixels.
         let minimumSide: Int
     }
 
-    /// A file that was looked at.
-    struct Look: Sendable {
+    /// A file whose header was read.
+    struct ScannedFile: Sendable {
         let file: FoundFile
         let facts: Result<PhotoFacts, PhotoError>
-        /// What tells whether the file is still the same.
+        /// Identifies the file's version.
         let stamp: String
     }
 
-    /// What the keys of photos begin with.
+    /// The prefix of the keys of photos.
     private static let keyPrefix = "photo:"
 
     /// Whether an item with this key is a photo.
@@ -37,16 +37,16 @@ struct PhotoDiscovery {
     let limits: PhotoLimits
     let scope: ComputeScope
 
-    /// - Returns: what was looked at, and what else is to be told, with items for what can be nobody's.
-    /// - Parameter isInput: false for files that belong to the inputs without being any.
-    func looks(
+    /// - Returns: the files read, and notes, with items for unusable paths.
+    /// - Parameter isInput: false for files that belong to the inputs but are not inputs.
+    func scannedFiles(
         _ request: DiscoveryRequest,
         where isInput: ([FoundFile]) -> (FoundFile) -> Bool = { _ in { _ in true } }
-    ) throws -> (looks: [Look], rest: Discovery) {
+    ) throws -> (files: [ScannedFile], rest: Discovery) {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
         let files = walk.files.filter(isInput(walk.files))
-        let found = Mutex([Int: Look]())
+        let found = Mutex([Int: ScannedFile]())
         let limits = limits
         try scope.forEach(files.count) { index in
             let facts: Result<PhotoFacts, PhotoError>
@@ -59,8 +59,8 @@ struct PhotoDiscovery {
             } catch {
                 facts = .failure(error)
             }
-            let look = Look(file: files[index], facts: facts, stamp: files[index].stamp)
-            found.withLock { $0[index] = look }
+            let scanned = ScannedFile(file: files[index], facts: facts, stamp: files[index].stamp)
+            found.withLock { $0[index] = scanned }
         }
         request.trace.end()
         let rest = Discovery(items: models.flatMap(walk.unusable), notes: walk.notes)
@@ -69,30 +69,31 @@ struct PhotoDiscovery {
 
     /// The item of one file for one model.
     /// - Parameters:
-    ///   - words: what the result depends on beside what the reader says.
-    ///   - source: what the recipe keeps of a picture.
+    ///   - fingerprintParts: what the result depends on besides the reader's part.
+    ///   - source: what the recipe stores about a picture.
     static func item(
-        _ look: Look,
+        _ scanned: ScannedFile,
         _ reader: Reader,
         _ identifiers: IdentifierPolicy,
-        words: [String] = [],
+        fingerprintParts: [String] = [],
         source: (PhotoFacts) throws -> String
     ) throws -> DiscoveredItem {
-        let all = ["nocturne 1", identifiers.rawValue] + reader.words + words + [look.stamp]
+        let all = ["nocturne 1", identifiers.rawValue] + reader.fingerprintParts + fingerprintParts + [scanned.stamp]
+        let baseName = (scanned.file.fileName as NSString).deletingPathExtension
         var item = DiscoveredItem(
-            key: keyPrefix + look.file.path,
-            name: identifiers.itemName((look.file.fileName as NSString).deletingPathExtension, key: look.file.path),
+            key: keyPrefix + scanned.file.path,
+            name: identifiers.itemName(baseName, key: scanned.file.path),
             model: reader.id,
             source: "{}",
-            path: look.file.path,
+            path: scanned.file.path,
             fingerprint: ContentDigest.of(all.joined(separator: "\n")),
-            inputs: [InputStamp(look.file.path)]
+            inputs: [InputStamp(scanned.file.path)]
         )
-        switch look.facts {
+        switch scanned.facts {
         case .failure(let error):
-            item.name = identifiers.itemName(look.file.fileName, key: look.file.path)
+            item.name = identifiers.itemName(scanned.file.fileName, key: scanned.file.path)
             if error.code == .notAPicture {
-                item.key = DiscoveredItem.fileKeyPrefix + look.file.path
+                item.key = DiscoveredItem.fileKeyPrefix + scanned.file.path
                 item.problem = .unknown(error.detail)
             } else {
                 item.problem = .refused(error.detail)

@@ -2,23 +2,23 @@ package import NocturneBatch
 import NocturneFormats
 public import NocturneRecipeSupport
 
-/// What a photo recipe keeps in the journal to find a picture again and to plan for it without decoding it.
+/// What a photo recipe stores in the journal to locate a picture again and to plan for it without decoding it.
 public struct PhotoRecord: ItemSource {
     /// The id of the model package.
     var model: String
     var path: String
-    /// The path below the input that was named: what a result may say of where it came from.
+    /// The path relative to the input as given: the only location that a result may contain.
     var name: String
-    /// In pixels, upright and as it will be decoded.
+    /// In pixels, upright and as decoded.
     var width: Int
     var height: Int
-    /// What decoding holds at its peak, the picture counted where it is decoded whole.
+    /// Peak memory of decoding, including the picture if it is decoded as a whole.
     var decodingBytes: Int
     package var identifiers: IdentifierPolicy?
 
     package var namedFiles: [String] { [path] }
 
-    /// - Parameter inBands: whether the picture is read in bands, which holds less.
+    /// - Parameter inBands: whether the picture is read in bands, which takes less memory.
     init(
         model: String,
         path: String,
@@ -36,10 +36,10 @@ public struct PhotoRecord: ItemSource {
         decodingBytes = inBands ? facts.predictedBandBytes : facts.predictedBytes
     }
 
-    /// Decoded, upright, 3 bytes a pixel.
+    /// Decoded, upright, 3 bytes per pixel.
     var pictureBytes: Int { width * height * 3 }
 
-    /// The file's name without its ending, in characters that every file system takes.
+    /// The file name without its extension, in portable characters.
     var stem: String {
         let file = name.split(separator: "/").last.map(String.init) ?? name
         let stem = file.lastIndex(of: ".").map { $0 > file.startIndex ? String(file[..<$0]) : file } ?? file
@@ -52,7 +52,7 @@ public struct PhotoRecord: ItemSource {
     }
 }
 
-/// A photo that cannot be worked on, found out while it was.
+/// A fault of a photo found during processing.
 struct PhotoSourceError: Error, CustomStringConvertible {
     let path: String
     let detail: String

@@ -1,38 +1,38 @@
-/// How much each part of the square picture speaks for a class (Grad-CAM), rows from the top.
+/// How much each part of the square picture contributes to the score of a class (Grad-CAM); rows from the top.
 package struct AttentionMap: Hashable, Sendable {
-    /// Place of the class among the package's.
+    /// Index of the class in the package.
     package let index: Int
     package let width: Int
     package let height: Int
     package let values: [Float]
 
     /// - Parameter shape: the last two are rows and columns.
-    /// - Throws: ``ClassScoreError`` for values that are not numbers.
+    /// - Throws: ``ClassScoreError`` for values that are NaN or infinite.
     package init(index: Int, shape: [Int], values: [Float]) throws {
         guard shape.count >= 2, let width = shape.last, width > 0, values.count == width * shape[shape.count - 2] else {
             throw ClassScoreError(detail: "a map of shape \(shape) has \(values.count) values")
         }
         guard values.allSatisfy(\.isFinite) else {
-            throw ClassScoreError(detail: "the map holds values that are not numbers (NaN or infinite)")
+            throw ClassScoreError(detail: "the map contains NaN or infinite values")
         }
         self.index = index
         self.width = width
         height = shape[shape.count - 2]
-        // Some kernels write a rectified value as -0, which would stand in the files.
+        // Some kernels write a rectified value as -0, which would appear in the files.
         self.values = values.map { $0 == 0 ? 0 : $0 }
     }
 
     package var minimum: Float { values.min() ?? 0 }
     package var maximum: Float { values.max() ?? 0 }
 
-    /// Whether no place stands out: the spread is below a thousandth of the largest value, or nothing is above 0. Values
-    /// whose spread, or whose share of the largest, is no number show no place either.
+    /// Whether no place stands out: the spread is below a thousandth of the largest value, or no value is above 0. The
+    /// map is also uniform if the spread, or its share of the largest value, is not a finite number.
     package var isUniform: Bool {
         let spread = maximum - minimum
         return maximum <= 0 || spread <= maximum * 1e-3 || !spread.isFinite || !(1 / maximum).isFinite
     }
 
-    /// The map in 0...1 in another size: values over the largest, linear between the middles of cells. All 0 for a
+    /// The map resized, in 0...1: values divided by the largest, linear between the centres of cells. All 0 for a
     /// uniform map.
     package func enlarged(to side: Int) -> [Float] {
         guard !isUniform else { return [Float](repeating: 0, count: side * side) }

@@ -2,16 +2,16 @@ package import NocturneCore
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// An attention map laid over the picture, in colours that the colour-blind can tell apart and that grow lighter with
-/// the value, so that a print in grey reads the same.
+/// An attention map over the picture, in colours that are distinguishable with colour blindness and whose lightness
+/// increases with the value, so that a greyscale print reads the same.
 package enum AttentionOverlay {
-    /// The picture, covered the more the more a place speaks for the class.
+    /// The picture, covered in proportion to the map's value.
     package static func overlay(_ map: AttentionMap, on picture: RGBImage) -> RGBImage {
         var result = picture
         let values = map.enlarged(to: picture.width)
         guard !map.isUniform, picture.width == picture.height else { return picture }
         for (index, value) in values.enumerated() {
-            // Where nothing speaks for the class the picture stays as it is.
+            // Where the map is 0 the picture stays unchanged.
             let cover = min(0.7, value * 1.2)
             let color = color(value)
             for channel in 0..<3 {
@@ -23,7 +23,7 @@ package enum AttentionOverlay {
         return result
     }
 
-    /// `heatmap.png`: the overlay with a bar of the colours beside it, 0 below and 1 above.
+    /// `heatmap.png`: the overlay with a colour bar beside it, 0 at the bottom and 1 at the top.
     package static func picture(_ map: AttentionMap, on picture: RGBImage) -> RGBImage {
         let overlay = overlay(map, on: picture)
         let side = picture.width
@@ -41,10 +41,10 @@ package enum AttentionOverlay {
         return result
     }
 
-    /// Pixels to the right of the picture.
+    /// Width of the space to the right of the picture, in pixels.
     package static let barSpace = 44
 
-    /// The colour of a value in 0...1, as viridis of Matplotlib (in nine steps, linear between).
+    /// The colour of a value in 0...1: Matplotlib's viridis in nine steps, linear between them.
     package static func color(_ value: Float) -> SIMD3<Float> {
         let exact = min(max(value, 0), 1) * Float(table.count - 1)
         let first = min(Int(exact), table.count - 2)
@@ -64,7 +64,7 @@ package enum AttentionOverlay {
     private static let zero = [".###.", "#...#", "#..##", "#.#.#", "##..#", "#...#", ".###."]
     private static let one = ["..#..", ".##..", "..#..", "..#..", "..#..", "..#..", ".###."]
 
-    /// Dots of two pixels.
+    /// Draws dots of two pixels.
     private static func draw(rows: [String], x: Int, y: Int, in image: inout RGBImage) {
         for (row, text) in rows.enumerated() {
             for (column, dot) in text.enumerated() where dot == "#" {

@@ -2,34 +2,35 @@ import Foundation
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// What a classifier gave cannot be a result.
+/// A classifier's output cannot be used as a result.
 public struct ClassScoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public let detail: String
     public var description: String { detail }
 }
 
-/// Probabilities of the classes, out of what a network gave.
+/// Probabilities of the classes from a network's output.
 public struct ClassScores: Hashable, Sendable {
-    /// In the order of classes, rounded to six digits after the point: what is written is what is decided on.
+    /// In the order of classes, rounded to six decimal places: decisions use the written values.
     public let probabilities: [Double]
-    /// Places of the classes, the highest score first; equal ones in the order of classes.
+    /// Indices of the classes, the highest score first; equal ones in the order of classes.
     public let ranking: [Int]
-    /// Whether no class reaches the package's threshold, or none leads.
+    /// Whether no class reaches the package's threshold, or the best class does not lead by the required margin.
     public let isUncertain: Bool
     public let notes: [String]
 
-    /// What is more is no rounding of 1, nor a network that left out a division.
+    /// A larger sum is neither a rounding error of 1 nor a missing division in the network.
     private static let largestSum = 1e6
 
-    /// - Parameter values: the classifier's output, one for each class.
-    /// - Throws: ``ClassScoreError`` for values that are not numbers, or are no probabilities where they should be.
+    /// - Parameter values: the classifier's output, one value per class.
+    /// - Throws: ``ClassScoreError`` for values that are not finite, or not probabilities where those are expected.
     public init(values: [Float], settings: PhotoClassificationSettings) throws {
         guard values.count == settings.classes.count else {
-            throw ClassScoreError(detail: "the model gave \(values.count) values for \(settings.classes.count) classes")
+            let classes = settings.classes.count
+            throw ClassScoreError(detail: "the model returned \(values.count) values for \(classes) classes")
         }
         guard values.allSatisfy(\.isFinite) else {
             let names = zip(settings.classes, values).filter { !$0.1.isFinite }.map(\.0.name).joined(separator: ", ")
-            throw ClassScoreError(detail: "the model gave values that are not numbers (NaN or infinite) for \(names)")
+            throw ClassScoreError(detail: "the model returned NaN or infinite values for \(names)")
         }
         var notes: [String] = []
         let exact: [Double]
@@ -37,11 +38,15 @@ public struct ClassScores: Hashable, Sendable {
         case .logits: exact = ClassScores.softmax(values)
         case .probabilities:
             guard values.allSatisfy({ $0 >= 0 }), values.contains(where: { $0 > 0 }) else {
-                throw ClassScoreError(detail: "the model gave values that are no probabilities: negative, or all 0")
+                throw ClassScoreError(
+                    detail: "the model returned values that are not probabilities: negative, or all 0"
+                )
             }
             let sum = values.reduce(0) { $0 + Double($1) }
             guard sum <= ClassScores.largestSum else {
-                throw ClassScoreError(detail: "the model gave values that are no probabilities: they add up to \(sum)")
+                throw ClassScoreError(
+                    detail: "the model returned values that are not probabilities: they add up to \(sum)"
+                )
             }
             if abs(sum - 1) > 1e-3 { notes.append(ReportText.renormalised(ClassScores.text(sum))) }
             exact = values.map { Double($0) / sum }
@@ -71,7 +76,7 @@ public struct ClassScores: Hashable, Sendable {
         return powers.map { $0 / sum }
     }
 
-    /// With three digits after the point.
+    /// With three decimal places.
     static func text(_ value: Double) -> String {
         let thousandths = Int((value * 1000).rounded())
         let digits = String(thousandths % 1000)

@@ -6,16 +6,16 @@ import NocturneNumerics
 import NocturneRecipeSupport
 package import NocturneSystem
 
-/// `report.pdf`: one page with the disclaimer on top, the picture, where the score comes from, risk, scores, and what the
-/// model was told.
+/// `report.pdf`: one page with the disclaimer on top, the picture, the attention map, risk, scores, and the metadata
+/// given to the model.
 package struct ClassificationReport {
     private let result: PhotoClassificationResult
     private let picture: RGBImage
     private let overlay: RGBImage?
 
     /// - Parameters:
-    ///   - picture: the square the model was shown.
-    ///   - overlay: the same with the attention map; nil where there is none.
+    ///   - picture: the square given to the model.
+    ///   - overlay: the same with the attention map; nil if there is none.
     package init(result: PhotoClassificationResult, picture: RGBImage, overlay: RGBImage?) {
         self.result = result
         self.picture = picture
@@ -23,10 +23,10 @@ package struct ClassificationReport {
     }
 
     private let margin = ReportParts.margin
-    /// Pixels of a picture's side: enough to look at, and a third of the bytes.
+    /// Side of a picture in pixels: enough to view, at a third of the bytes.
     private let imageSide = 240
 
-    /// The page, drawn but not written. About 10 ms.
+    /// Draws the page without writing it. About 10 ms.
     package func page(flag: CancellationFlag = CancellationFlag()) throws -> PDFPage {
         let page = PDFPage(title: "\(ReportText.reportTitle): \(result.item)")
         var y = ReportParts.disclaimer(result.disclaimer, on: page, y: margin) + 26
@@ -84,7 +84,7 @@ package struct ClassificationReport {
                     x: second + side + 6,
                     y: y + 12 + Double(step) * (side - 24) / Double(steps),
                     width: 9,
-                    // A little more, so that no line shows between two steps.
+                    // Slightly taller, so that no line shows between two steps.
                     height: (side - 24) / Double(steps) + 0.3
                 ),
                 PDFColor(red: Double(color.x), green: Double(color.y), blue: Double(color.z))
@@ -104,7 +104,7 @@ package struct ClassificationReport {
             }
             return y + 13 * Double(lines.count)
         }
-        let words = page.lines(of: risk.words, width: width - 70, size: 9)
+        let riskLines = page.lines(of: risk.words, width: width - 70, size: 9)
         let summary = page.lines(of: result.summary, width: width - 70, size: 9)
         let reasons = risk.reasons.prefix(4).map { reason in
             ReportText.reason(
@@ -113,14 +113,14 @@ package struct ClassificationReport {
                 threshold: ClassScores.text(reason.threshold)
             )
         }
-        let height = 30 + 12 * Double(words.count + summary.count) + 11 * Double(reasons.count)
+        let height = 30 + 12 * Double(riskLines.count + summary.count) + 11 * Double(reasons.count)
         let color = ReportParts.color(of: risk.level)
         page.outline(PDFRectangle(x: margin, y: y, width: width, height: height), color, lineWidth: 1.5)
         ReportParts.sign(risk.level, on: page, x: margin + 30, y: y + height / 2, size: 30)
         var line = y + 18
         page.text(ReportText.riskTitle(risk.level), x: margin + 60, y: line, size: 12, isBold: true, color: color)
         line += 15
-        for text in words + summary {
+        for text in riskLines + summary {
             page.text(text, x: margin + 60, y: line, size: 9)
             line += 12
         }
@@ -191,8 +191,8 @@ package struct ClassificationReport {
         let all = result.notes.isEmpty ? [ReportText.noNotes] : result.notes
         let lines = all.flatMap { page.lines(of: "– " + $0, width: page.width - 2 * margin, size: 8) }
         // Down to the footer.
-        let room = max(1, Int((page.height - margin - 34 - y - 12) / 10))
-        for (index, line) in lines.prefix(room).enumerated() {
+        let lineCount = max(1, Int((page.height - margin - 34 - y - 12) / 10))
+        for (index, line) in lines.prefix(lineCount).enumerated() {
             page.text(line, x: margin, y: y + 20 + 10 * Double(index), size: 8)
         }
     }

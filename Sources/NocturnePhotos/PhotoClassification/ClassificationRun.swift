@@ -4,7 +4,7 @@ import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// One photo through the classifier, and the class with the highest score through the attention graph: a single step.
+/// Runs the classifier on one photo, and the attention graph for the class with the highest score: a single step.
 public final class ClassificationRun: InferenceRun {
     /// A photo with its scores.
     public struct Scored: Sendable {
@@ -49,7 +49,7 @@ public final class ClassificationRun: InferenceRun {
         scored = Scored(prepared: prepared, scores: scores, attention: attention, notes: notes)
     }
 
-    /// A map that fails is a note: the scores stand without it.
+    /// A map that fails becomes a note: the scores do not depend on it.
     private func attention(_ features: Tensor?, index: Int, _ context: StageContext) throws -> (AttentionMap?, [String])
     {
         guard let features else { return (nil, []) }
@@ -67,12 +67,12 @@ public final class ClassificationRun: InferenceRun {
         } catch let fault as ClassScoreError {
             return (nil, [ReportText.attentionFailed(fault.detail)])
         } catch {
-            // An engine's words may name places on this machine.
+            // An engine's message may contain local paths.
             return (nil, [ReportText.attentionFailed(ReportText.attentionNotRun)])
         }
     }
 
-    /// There is nothing between the beginning and the end of one step.
+    /// A single step has no intermediate state.
     public func checkpoint(force: Bool, _ context: StageContext) throws {}
 
     public func finish(_ context: StageContext) throws -> Scored {

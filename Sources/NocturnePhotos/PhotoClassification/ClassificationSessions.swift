@@ -1,6 +1,6 @@
 import NocturneInference
 
-/// The sessions of the classifiers in use and of their attention graphs, made at the first use and kept from item to item.
+/// The sessions of the classifiers in use and of their attention graphs, created on first use and reused across items.
 /// The inference stage owns them.
 final class ClassificationSessions {
     enum Network: Hashable { case classifier, attention }

@@ -9,7 +9,7 @@ import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Writes what a classified photo leaves behind, and recognises it again.
+/// Writes the result files of a classified photo.
 struct ClassificationWriter {
     let model: PhotoClassificationModel
     let options: PhotoClassificationOptions
@@ -20,12 +20,12 @@ struct ClassificationWriter {
 
     static let thumbnailFile = "thumbnail.png"
 
-    /// Its side in pixels.
+    /// Side of the thumbnail in pixels.
     static let thumbnailSide = 96
 
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
         let thumbnail = try PillowResize.bilinear(
-            photo.look.picture,
+            photo.square.picture,
             width: Self.thumbnailSide,
             height: Self.thumbnailSide,
             flag: scope.flag
@@ -40,7 +40,7 @@ struct ClassificationWriter {
         if options.writesReports {
             let page = try ClassificationReport(
                 result: result(files: []),
-                picture: photo.look.picture,
+                picture: photo.square.picture,
                 overlay: illustrated.overlay
             ).page(flag: scope.flag)
             try page.write(to: folder + "/report.pdf")
@@ -138,12 +138,12 @@ struct ClassificationWriter {
     }
 
     private func preparation() -> PhotoClassificationResult.Preparation {
-        let look = photo.look
+        let square = photo.square
         return .init(
-            squarePx: .init(x: look.part.x, y: look.part.y, side: look.part.width),
+            squarePx: .init(x: square.part.x, y: square.part.y, side: square.part.width),
             inputSizePx: model.settings.inputSize,
-            colorConstancy: look.gains == nil ? "notAsked" : look.exemption?.rawValue ?? "applied",
-            gains: look.gains.map { gains in (0..<3).map { (gains[$0] * 1e6).rounded() / 1e6 } }
+            colorConstancy: square.gains == nil ? "notAsked" : square.exemption?.rawValue ?? "applied",
+            gains: square.gains.map { gains in (0..<3).map { (gains[$0] * 1e6).rounded() / 1e6 } }
         )
     }
 

@@ -7,7 +7,7 @@ import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Finds the photos below the inputs, and what is known of the people on them.
+/// Finds the photos in the inputs, and the metadata of the people in them.
 struct ClassifiedPhotoDiscovery {
     let models: [PhotoClassificationModel]
     let options: PhotoClassificationOptions
@@ -15,20 +15,20 @@ struct ClassifiedPhotoDiscovery {
 
     func run(_ request: DiscoveryRequest) throws -> Discovery {
         let discovery = PhotoDiscovery(models: models.map(\.package.id), limits: PhotoLimits(), scope: scope)
-        let (looks, rest) = try discovery.looks(request, where: isNoMetadata)
+        let (files, rest) = try discovery.scannedFiles(request, where: isNotMetadata)
         let table = try options.metadataPath.map { try MetadataTable(path: $0) }
         var items: [DiscoveredItem] = []
         for model in models {
-            let known = metadata(for: looks, table, model)
-            for (look, metadata) in zip(looks, known) {
-                items.append(try item(look, metadata, table != nil, model, request.identifiers))
+            let known = metadata(for: files, table, model)
+            for (scanned, metadata) in zip(files, known) {
+                items.append(try item(scanned, metadata, table != nil, model, request.identifiers))
             }
         }
         return Discovery(items: items + rest.items, notes: rest.notes)
     }
 
-    /// The table, and the files beside pictures that hold one picture's metadata, are no inputs.
-    private func isNoMetadata(_ files: [FoundFile]) -> (FoundFile) -> Bool {
+    /// Excludes the metadata table and the sidecar files of pictures, which are not inputs.
+    private func isNotMetadata(_ files: [FoundFile]) -> (FoundFile) -> Bool {
         let pictures = files.lazy.map(\.path).filter { !$0.hasSuffix(".json") }
         let stems = Set(pictures.map { ($0 as NSString).deletingPathExtension })
         return { file in
@@ -37,22 +37,22 @@ struct ClassifiedPhotoDiscovery {
         }
     }
 
-    /// A row of the table, else the file beside the picture.
+    /// From a row of the table, else from the sidecar file.
     private func metadata(
-        for looks: [PhotoDiscovery.Look],
+        for files: [PhotoDiscovery.ScannedFile],
         _ table: MetadataTable?,
         _ model: PhotoClassificationModel
     ) -> [Result<ClinicalMetadata?, ClinicalMetadataError>] {
-        guard let settings = model.settings.metadata else { return looks.map { _ in .success(nil) } }
-        // Files that are no photos must not make a row of the table ambiguous.
-        let photos = looks.filter { (try? $0.facts.get()) != nil }
+        guard let settings = model.settings.metadata else { return files.map { _ in .success(nil) } }
+        // Files that are not photos must not make a row of the table ambiguous.
+        let photos = files.filter { (try? $0.facts.get()) != nil }
         let rows = table?.assign(photos.map(\.file.name), settings: settings) ?? photos.map { _ in .success(nil) }
         let byPath = Dictionary(uniqueKeysWithValues: zip(photos.map(\.file.path), rows))
-        return looks.map { look in
-            guard let row = byPath[look.file.path] else { return .success(nil) }
+        return files.map { scanned in
+            guard let row = byPath[scanned.file.path] else { return .success(nil) }
             if case .success(nil) = row {
                 do throws(ClinicalMetadataError) {
-                    let path = MetadataSidecar.path(of: look.file.path)
+                    let path = MetadataSidecar.path(of: scanned.file.path)
                     return .success(try MetadataSidecar.read(at: path, settings: settings))
                 } catch {
                     return .failure(error)
@@ -63,7 +63,7 @@ struct ClassifiedPhotoDiscovery {
     }
 
     private func item(
-        _ look: PhotoDiscovery.Look,
+        _ scanned: PhotoDiscovery.ScannedFile,
         _ metadata: Result<ClinicalMetadata?, ClinicalMetadataError>,
         _ hasTable: Bool,
         _ model: PhotoClassificationModel,
@@ -73,19 +73,19 @@ struct ClassifiedPhotoDiscovery {
         let options = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         let reader = PhotoDiscovery.Reader(
             id: model.package.id,
-            words: [model.package.digest.hex, model.engineName, model.precision.rawValue] + options,
+            fingerprintParts: [model.package.digest.hex, model.engineName, model.precision.rawValue] + options,
             minimumSide: model.settings.minimumSide
         )
-        let words = [
+        let parts = [
             known.map { "\($0.age.map { "\($0)" } ?? "") \($0.sex.rawValue) \($0.site)" } ?? "none",
             hasTable ? "table" : "no table",
         ]
-        var item = try PhotoDiscovery.item(look, reader, identifiers, words: words) { facts in
+        var item = try PhotoDiscovery.item(scanned, reader, identifiers, fingerprintParts: parts) { facts in
             try ClassifiedPhotoSource(
                 photo: PhotoRecord(
                     model: reader.id,
-                    path: look.file.path,
-                    name: identifiers.shown(look.file.name),
+                    path: scanned.file.path,
+                    name: identifiers.shown(scanned.file.name),
                     facts: facts,
                     inBands: true,
                     identifiers: identifiers

@@ -1,12 +1,12 @@
 package import NocturneBatch
 public import NocturneRecipeSupport
 
-/// What the recipe keeps in the journal to find a photo again and to plan for it without reading pixels.
+/// What the recipe stores in the journal to locate a photo again and to plan for it without reading pixels.
 public struct ClassifiedPhotoSource: ItemSource {
     var photo: PhotoRecord
-    /// nil where none was given.
+    /// Nil if none was given.
     var metadata: ClinicalMetadata?
-    /// Whether the run had metadata at all.
+    /// Whether the run had any metadata.
     var expectsMetadata: Bool
 
     package var identifiers: IdentifierPolicy? { photo.identifiers }

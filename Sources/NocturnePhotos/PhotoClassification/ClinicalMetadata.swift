@@ -2,14 +2,14 @@ import Foundation
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// What is known of the person a picture is of, as far as a classifier is told.
+/// Metadata of the person in a picture, limited to what classifiers take.
 public struct ClinicalMetadata: Hashable, Sendable, Codable {
     public enum Sex: String, Hashable, Sendable, Codable, CaseIterable { case male, female, unknown }
 
-    /// In years; nil where it is missing.
+    /// In years; nil if missing.
     public let age: Double?
     public let sex: Sex
-    /// Among the package's sites; ``PhotoMetadataSettings/unknownSite`` where it is missing.
+    /// One of the package's sites; ``PhotoMetadataSettings/unknownSite`` if missing.
     public let site: String
 
     public static let unknown = ClinicalMetadata(age: nil, sex: .unknown, site: PhotoMetadataSettings.unknownSite)
@@ -20,14 +20,14 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
         self.site = site
     }
 
-    /// Reads the three fields as ISIC writes them. Empty fields and words such as NA mean that nothing is known.
-    /// - Throws: ``ClinicalMetadataError`` that says which field is at fault; the caller adds where it stands.
+    /// Parses the three fields as ISIC writes them. Empty fields and values such as NA mean unknown.
+    /// - Throws: ``ClinicalMetadataError`` that names the invalid field; the caller adds its location.
     public init(age: String?, sex: String?, site: String?, settings: PhotoMetadataSettings)
         throws(ClinicalMetadataError)
     {
         if let text = ClinicalMetadata.known(age) {
             guard let value = ClinicalMetadata.number(text) else {
-                throw ClinicalMetadataError(detail: "age_approx \"\(text.prefix(40))\" is no number")
+                throw ClinicalMetadataError(detail: "age_approx \"\(text.prefix(40))\" is not a number")
             }
             self.age = value
         } else {
@@ -35,21 +35,21 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
         }
         let word = ClinicalMetadata.known(sex)?.lowercased() ?? Sex.unknown.rawValue
         guard let sex = Sex(rawValue: word) else {
-            throw ClinicalMetadataError(detail: "sex \"\(word.prefix(40))\" is none of male, female, unknown")
+            throw ClinicalMetadataError(detail: "sex \"\(word.prefix(40))\" is not one of male, female, unknown")
         }
         self.sex = sex
         let place = ClinicalMetadata.known(site) ?? PhotoMetadataSettings.unknownSite
         guard let found = settings.sites.first(where: { $0.lowercased() == place.lowercased() }) else {
             throw ClinicalMetadataError(
-                detail:
-                    "anatom_site_general \"\(place.prefix(40))\" is none of \(settings.sites.joined(separator: ", "))"
+                detail: "anatom_site_general \"\(place.prefix(40))\" is not one of "
+                    + settings.sites.joined(separator: ", ")
             )
         }
         self.site = found
     }
 
-    /// The classifier's input: age / 100 within 0…1, or 0 where it is missing; 1 where it is missing; 0 male, 1 female,
-    /// 2 unknown; the index of the site.
+    /// The classifier's input: age / 100 clamped to 0…1, or 0 if missing; 1 if the age is missing, else 0; 0 male, 1
+    /// female, 2 unknown; the index of the site.
     public func vector(_ settings: PhotoMetadataSettings) -> [Float] {
         let index = settings.sites.firstIndex(of: site) ?? 0
         let code: Float =
@@ -61,18 +61,18 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
         return [Float(min(max((age ?? 0) / 100, 0), 1)), age == nil ? 1 : 0, code, Float(index)]
     }
 
-    /// An age as people write it: no digits after the point where it is whole.
+    /// Formats an age, without decimals if it is whole.
     static func text(_ age: Double) -> String {
         age == age.rounded() && abs(age) < 1e6 ? "\(Int(age))" : "\(age)"
     }
 
-    /// nil for what spreadsheets and programs write where nothing is known.
+    /// Nil for the values that spreadsheets and programs write for unknown.
     private static func known(_ field: String?) -> String? {
         guard let text = field?.trimmingCharacters(in: .whitespacesAndNewlines) else { return nil }
         return ["", "na", "n/a", "nan", "null", "none", "unknown"].contains(text.lowercased()) ? nil : text
     }
 
-    /// A decimal number and nothing else that `Double` would take: no hexadecimal digits, no infinity.
+    /// Parses a decimal number only: no hexadecimal digits, no infinity, which `Double` would accept.
     private static func number(_ text: String) -> Double? {
         guard text.utf8.allSatisfy({ "+-.0123456789eE".utf8.contains($0) }), let value = Double(text), value.isFinite
         else { return nil }
@@ -80,7 +80,7 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
     }
 }
 
-/// A field that cannot be understood.
+/// A field that cannot be parsed.
 public struct ClinicalMetadataError: Error, Hashable, Sendable, CustomStringConvertible {
     public let detail: String
     public var description: String { detail }

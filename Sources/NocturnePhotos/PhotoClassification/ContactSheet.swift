@@ -6,19 +6,19 @@ import NocturneFormats
 import NocturneRecipeSupport
 public import NocturneSystem
 
-/// `contact-sheet.pdf`: one page that shows a batch's photos small, with their leading class and risk, the highest risk
+/// `contact-sheet.pdf`: one page of thumbnails of a batch's photos with their leading class and risk, the highest risk
 /// first.
 public enum ContactSheet {
-    /// How many photos one page shows.
+    /// Maximum number of photos on the page.
     public static let capacity = 40
 
     /// Draws the sheet of finished photos and writes it.
     ///
-    /// Reads every `result.json` (a few KB) and the thumbnails of those that are shown. The same folders give the same
-    /// bytes in whatever order they are named.
-    /// - Parameter folders: of completed items. Those that hold no result of a classified photo are passed over.
-    /// - Returns: how many photos there were; nothing is written where there is none.
-    /// - Throws: `PDFError`, `FileSystemError`, `CancelledError`; of a thumbnail only what may go away by itself.
+    /// Reads every `result.json` (a few KB) and the thumbnails that are shown. The same folders give the same bytes, in
+    /// any order.
+    /// - Parameter folders: of completed items. Folders without the result of a classified photo are skipped.
+    /// - Returns: the number of photos; nothing is written if there are none.
+    /// - Throws: `PDFError`, `FileSystemError`, `CancelledError`; for a thumbnail only transient errors.
     @discardableResult
     public static func write(
         folders: [String],
@@ -40,7 +40,7 @@ public enum ContactSheet {
         return entries.count
     }
 
-    /// What the sheet needs of a result; thousands are held at a time.
+    /// The part of a result that the sheet needs; thousands are held at a time.
     private struct Entry: Comparable {
         let folder: String
         let item: String

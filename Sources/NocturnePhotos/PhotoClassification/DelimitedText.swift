@@ -1,10 +1,10 @@
 import NocturneSystem
 
-/// Comma-separated values as RFC 4180 has them: fields in quotes may hold commas, line ends and doubled quotes.
+/// Comma-separated values as in RFC 4180: quoted fields may contain commas, line ends and doubled quotes.
 ///
-/// Line ends are LF, CRLF or CR; a byte-order mark in front is passed over, as are empty lines.
+/// Line ends are LF, CRLF or CR; a leading byte-order mark and empty lines are skipped.
 package struct DelimitedText: Sendable {
-    /// A record, with the number of the line it begins in, from 1.
+    /// A record, with the number of its first line, from 1.
     package struct Row: Hashable, Sendable {
         package let number: Int
         package let fields: [String]
@@ -24,11 +24,11 @@ package struct DelimitedText: Sendable {
 
     private enum Place { case start, plain, quoted, closed }
 
-    /// More than any list of pictures has; a row takes some hundred bytes of memory, whatever its length.
+    /// More than any list of pictures has; a row takes some hundred bytes of memory, independent of its length.
     private static let largestRowCount = 2_000_000
     private static let largestFieldCount = 10_000
 
-    /// - Throws: ``Fault`` for a quote that is never closed, text behind a closing one, or too many rows or fields.
+    /// - Throws: ``Fault`` for a quote that is never closed, text after a closing quote, or too many rows or fields.
     package init(_ bytes: [UInt8]) throws(Fault) {
         let (quote, comma, feed, carriage) = (UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(10), UInt8(13))
         var place = Place.start
@@ -56,7 +56,7 @@ package struct DelimitedText: Sendable {
                 try endRow(isEmpty: place == .start)
                 place = .start
             } else if place == .closed {
-                throw Fault(row: begin, detail: "there is text behind a closing quote")
+                throw Fault(row: begin, detail: "there is text after a closing quote")
             } else if byte == quote, place == .start {
                 place = .quoted
             } else {

@@ -3,12 +3,12 @@ import NocturneBatch
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// `<picture without ending>.json` beside a picture: `age_approx`, `sex` and `anatom_site_general`, directly in it or in
-/// `meta.clinical`, where the ISIC archive puts them.
+/// The sidecar file `<picture without extension>.json` of a picture: `age_approx`, `sex` and `anatom_site_general`, at
+/// the top level or in `meta.clinical`, where the ISIC archive puts them.
 package enum MetadataSidecar {
     static func path(of picture: String) -> String { (picture as NSString).deletingPathExtension + ".json" }
 
-    /// - Returns: nil where there is no such file, or it holds nothing of this kind.
+    /// - Returns: nil if there is no such file, or it contains none of these fields.
     /// - Throws: ``ClinicalMetadataError`` that names the file.
     package static func read(at path: String, settings: PhotoMetadataSettings) throws(ClinicalMetadataError)
         -> ClinicalMetadata?
@@ -21,7 +21,7 @@ package enum MetadataSidecar {
         } catch let error as FileSystemError {
             throw ClinicalMetadataError(detail: "\(name) cannot be read: \(error)")
         } catch {
-            throw ClinicalMetadataError(detail: "\(name) is no JSON")
+            throw ClinicalMetadataError(detail: "\(name) is not valid JSON")
         }
         guard let whole = document as? [String: Any] else { return nil }
         let clinical = (whole["meta"] as? [String: Any])?["clinical"] as? [String: Any]

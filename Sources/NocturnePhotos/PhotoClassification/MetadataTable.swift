@@ -3,11 +3,11 @@ import NocturneBatch
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// The file of `--metadata`: a row for each picture, with the columns `image`, `age_approx`, `sex` and
-/// `anatom_site_general` as ISIC names them, in any order and among others, which are not looked at.
+/// The file of `--metadata`: one row per picture, with the columns `image`, `age_approx`, `sex` and
+/// `anatom_site_general` as ISIC names them, in any order. Other columns are ignored.
 ///
-/// `image` is the path of a picture below the input, its file name, or its file name without the ending; the first of
-/// these that any row has counts.
+/// `image` is a picture's path relative to the input, its file name, or its file name without extension; the first of
+/// these that matches a row is used.
 package struct MetadataTable: Sendable {
     /// For messages.
     package let fileName: String
@@ -18,7 +18,7 @@ package struct MetadataTable: Sendable {
         let fields: Result<[String: String], ClinicalMetadataError>
     }
 
-    /// - Throws: `BatchError` for a file that cannot be read, has quotes that do not match, or has no column `image`.
+    /// - Throws: `BatchError` for a file that cannot be read, has unmatched quotes, or has no column `image`.
     package init(path: String) throws {
         let bytes: [UInt8]
         do {
@@ -44,7 +44,7 @@ package struct MetadataTable: Sendable {
             throw BatchError(
                 .inputMissing,
                 path: path,
-                detail: "the first row has to name every column once, image among them; it is "
+                detail: "the first row must name every column once, including image; it is "
                     + "\"\(names.joined(separator: ",").prefix(200))\""
             )
         }
@@ -64,33 +64,35 @@ package struct MetadataTable: Sendable {
 
     /// The row for each picture, or why there is none.
     ///
-    /// - Parameter names: paths below the inputs.
-    /// - Returns: for each, the metadata, nil when no row is meant, or the fault with file and row.
+    /// - Parameter names: paths relative to the inputs.
+    /// - Returns: for each picture the metadata, nil if no row matches, or the fault with file and row.
     package func assign(
         _ names: [String],
         settings: PhotoMetadataSettings
     ) -> [Result<ClinicalMetadata?, ClinicalMetadataError>] {
         let keys = names.map { name in MetadataTable.keys(of: name).first { rows[$0] != nil } }
-        var users: [String: [String]] = [:]
-        for (name, key) in zip(names, keys) { if let key { users[key, default: []].append(name) } }
+        var picturesByKey: [String: [String]] = [:]
+        for (name, key) in zip(names, keys) { if let key { picturesByKey[key, default: []].append(name) } }
         return zip(names, keys).map { name, key in
             guard let key, let entries = rows[key] else { return .success(nil) }
             let place = "\(fileName) row \(entries[0].number)"
-            let meant = users[key] ?? []
-            guard meant.count == 1 || key == name else {
-                let pictures = meant.prefix(4).joined(separator: ", ")
-                return fault("\(place): \"\(key)\" may be any of \(pictures): give the path below the input")
+            let matching = picturesByKey[key] ?? []
+            guard matching.count == 1 || key == name else {
+                let pictures = matching.prefix(4).joined(separator: ", ")
+                return fault(
+                    "\(place): \"\(key)\" matches several pictures (\(pictures)); give the path relative to the input"
+                )
             }
-            let found = entries.map { interpreted($0, settings) }
+            let found = entries.map { parsed($0, settings) }
             for case .failure(let error) in found { return .failure(error) }
             guard Set(found.compactMap { try? $0.get() }).count == 1 else {
-                return fault("\(place): \"\(key)\" has another row, \(entries[1].number), that says something else")
+                return fault("\(place): \"\(key)\" has another row, \(entries[1].number), with different values")
             }
             return found[0].map { $0 }
         }
     }
 
-    private func interpreted(_ entry: Entry, _ settings: PhotoMetadataSettings)
+    private func parsed(_ entry: Entry, _ settings: PhotoMetadataSettings)
         -> Result<ClinicalMetadata, ClinicalMetadataError>
     {
         do throws(ClinicalMetadataError) {
@@ -112,7 +114,7 @@ package struct MetadataTable: Sendable {
         .failure(ClinicalMetadataError(detail: text))
     }
 
-    /// What a row may call a picture, the most exact first.
+    /// The names by which a row may refer to a picture, the most specific first.
     private static func keys(of name: String) -> [String] {
         let file = (name as NSString).lastPathComponent
         return [name, file, (name as NSString).deletingPathExtension, (file as NSString).deletingPathExtension]

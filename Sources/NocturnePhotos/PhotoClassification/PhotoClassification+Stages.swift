@@ -8,9 +8,9 @@ import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// The stages of a photo's way.
+/// The stages that process a photo.
 extension PhotoClassification {
-    /// The square in the middle of a photo, in the size the model takes.
+    /// The central square of a photo, in the model's input size.
     public struct LoadedPhoto: Sendable {
         let source: ClassifiedPhotoSource
         let facts: PhotoFacts
@@ -18,7 +18,7 @@ extension PhotoClassification {
         let picture: RGBImage
     }
 
-    /// Decodes and resizes row by row: a photo of many megapixels is never held whole, unless it must be turned.
+    /// Decodes and resizes row by row: a large photo is never held as a whole, unless it must be rotated.
     func load(_ source: ClassifiedPhotoSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
         let preprocessing = PhotoPreprocessing(try model(source.photo.model).settings)
         let part = PixelRectangle.centreSquare(width: source.photo.width, height: source.photo.height)
@@ -41,18 +41,18 @@ extension PhotoClassification {
         return LoadedPhoto(source: source, facts: facts, part: part, picture: picture)
     }
 
-    /// What the classifier sees, and what is said of how it came about.
+    /// The classifier's input, and how it was prepared.
     public struct PreparedPhoto: Sendable {
         let source: ClassifiedPhotoSource
         let facts: PhotoFacts
         let values: [Float]
         let vector: [Float]
-        let look: PreparedPhotoCandidate
+        let square: PreparedSquare
         let notes: [String]
     }
 
-    /// The square the model was shown, and how it was cut and corrected.
-    struct PreparedPhotoCandidate: Sendable {
+    /// The square given to the model, and how it was cropped and corrected.
+    struct PreparedSquare: Sendable {
         let picture: RGBImage
         let part: PixelRectangle
         let gains: SIMD3<Double>?
@@ -86,7 +86,7 @@ extension PhotoClassification {
             facts: loaded.facts,
             values: prepared.values,
             vector: vector,
-            look: PreparedPhotoCandidate(
+            square: PreparedSquare(
                 picture: prepared.picture,
                 part: prepared.part,
                 gains: prepared.colourConstancy?.gains,
@@ -105,12 +105,12 @@ extension PhotoClassification {
         ClassificationRun(model: try model(prepared.source.photo.model), sessions: sessions, prepared: prepared)
     }
 
-    /// Scores, and what follows from them.
+    /// The scores and the values derived from them.
     public struct ClassifiedPhoto: Sendable {
         let source: ClassifiedPhotoSource
         let facts: PhotoFacts
         let vector: [Float]
-        let look: PreparedPhotoCandidate
+        let square: PreparedSquare
         let scores: ClassScores
         let risk: RiskAssessment?
         let attention: AttentionMap?
@@ -128,7 +128,7 @@ extension PhotoClassification {
             source: prepared.source,
             facts: prepared.facts,
             vector: prepared.vector,
-            look: prepared.look,
+            square: prepared.square,
             scores: scores,
             risk: settings.risk.map {
                 RiskAssessment(probabilities: scores.probabilities, classes: settings.classes, settings: $0)
@@ -138,7 +138,7 @@ extension PhotoClassification {
         )
     }
 
-    /// With the attention map laid over the picture.
+    /// With the attention map drawn over the picture.
     public struct IllustratedPhoto: Sendable {
         let classified: ClassifiedPhoto
         let overlay: RGBImage?
@@ -150,7 +150,7 @@ extension PhotoClassification {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> IllustratedPhoto {
-        let picture = finished.look.picture
+        let picture = finished.square.picture
         return IllustratedPhoto(
             classified: finished,
             overlay: finished.attention.map { AttentionOverlay.overlay($0, on: picture) },

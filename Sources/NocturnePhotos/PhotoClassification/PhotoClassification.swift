@@ -8,9 +8,9 @@ import NocturneNumerics
 import NocturneRecipeSupport
 public import NocturneSystem
 
-/// Photos in; scores of classes, a risk, an attention map and a report out.
+/// Classifies photos and writes class scores, a risk, an attention map and a report.
 ///
-/// Results never claim to know what a person has: see ``ReportText``.
+/// Results never state a diagnosis: see ``ReportText``.
 public struct PhotoClassification: Recipe {
     let models: [PhotoClassificationModel]
     let options: PhotoClassificationOptions
@@ -27,7 +27,7 @@ public struct PhotoClassification: Recipe {
         return model
     }
 
-    // MARK: Discovering and planning
+    // MARK: Discovery and planning
 
     public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
         try ClassifiedPhotoDiscovery(models: models, options: options, scope: scope).run(request)
@@ -37,7 +37,7 @@ public struct PhotoClassification: Recipe {
         try models.reduce(0) { $0 + (try $1.residentBytes(threads: threads)) }
     }
 
-    /// There is only one way: a picture is small beside a volume.
+    /// There is no lean plan: a picture is small compared with a volume.
     public func plan(_ source: ClassifiedPhotoSource, threads: Int, lean: Bool) throws -> ItemPlan {
         let settings = try model(source.photo.model).settings
         let preprocessing = PhotoPreprocessing(settings)
@@ -53,7 +53,7 @@ public struct PhotoClassification: Recipe {
                 ),
                 PlannedBuffer("network input", bytes: side * side * 12, from: .prepare, through: .infer),
                 PlannedBuffer("square picture", bytes: side * side * 3, from: .prepare, through: .write),
-                // The map enlarged, its overlay, and the picture with the bar.
+                // The resized map, its overlay, and the picture with the colour bar.
                 PlannedBuffer("overlay", bytes: side * (side + 64) * 10, from: .render, through: .write),
                 PlannedBuffer("files", bytes: side * side * 12 + (2 << 20), from: .write, through: .write),
             ],
@@ -61,7 +61,7 @@ public struct PhotoClassification: Recipe {
         )
     }
 
-    /// A picture through each classifier; the first run of a session also makes it, so the second is timed.
+    /// Runs a picture through each classifier. The first run of a session also creates it, so the second is timed.
     public func secondsPerStep(scope: ComputeScope) throws -> Double {
         var total = 0.0
         let sessions = ClassificationSessions()
@@ -82,7 +82,7 @@ public struct PhotoClassification: Recipe {
             .render(render).write(write)
     }
 
-    // MARK: Recognising, summing up
+    // MARK: Adopting results, batch files
 
     public func summarize(folders: [String], into output: String, flag: CancellationFlag) throws {
         guard options.writesReports else { return }
@@ -95,7 +95,7 @@ public struct PhotoClassification: Recipe {
 }
 
 extension PhotoPreprocessing {
-    /// As a package asks for it.
+    /// From the settings of a package.
     init(_ settings: PhotoClassificationSettings) {
         self.init(
             size: settings.inputSize,

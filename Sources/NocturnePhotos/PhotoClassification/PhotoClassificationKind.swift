@@ -6,7 +6,7 @@ package import NocturneJournal
 package import NocturneRecipeSupport
 package import NocturneSystem
 
-/// Classification of photos, as the registry lists it.
+/// Classification of photos: the entry in the registry.
 package enum PhotoClassificationKind: RecipeKind {
     package static let task = "photo-classification"
     package static let purpose = "classify photos"
@@ -49,7 +49,7 @@ package enum PhotoClassificationKind: RecipeKind {
         try PhotoClassificationResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 
-    /// The contact sheet.
+    /// Checks the contact sheet.
     package static func inspectBatchFile(at path: String) -> String? {
         path.hasSuffix(".pdf") ? PDFCheck.fault(at: path) : nil
     }
@@ -57,13 +57,13 @@ package enum PhotoClassificationKind: RecipeKind {
     package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
 }
 
-/// Options of the classification of photos.
+/// Options for the classification of photos.
 package struct PhotoClassificationArguments: RecipeArguments {
     package static let title = "Classification of photos"
 
     @Option(
         help: ArgumentHelp(
-            "CSV file with details of the people on photos: image, age_approx, sex, anatom_site_general.",
+            "CSV file with metadata of the people in photos: image, age_approx, sex, anatom_site_general.",
             valueName: "file"
         )
     )

@@ -12,10 +12,11 @@ public struct PhotoClassificationModelError: Error, Sendable, CustomStringConver
 
 /// A package that classifies photos, with its networks in memory.
 ///
-/// The classifier's first input is the picture (1, 3, side, side); where the package has metadata, the other, or the one
-/// named `metadata`, is its vector (1, 4). The first output, or the one named `logits`, holds the classes. With an
-/// attention graph the output named `features`, or the second, goes into that graph's input of this name, with `target`
-/// (1, classes), 1 for the class in question, and `metadata` if it asks for it; it gives a map (1, h, w).
+/// The classifier's first input is the picture (1, 3, side, side). If the package has metadata, the input named
+/// `metadata`, else the other one, is its vector (1, 4). The output named `logits`, else the first, holds the classes.
+/// With an attention graph, the output named `features`, else the second, is passed to that graph's input of this name,
+/// together with `target` (1, classes), 1 for the class to explain, and `metadata` if the graph has such an input; the
+/// graph returns a map (1, h, w).
 public final class PhotoClassificationModel: Sendable {
     public let package: ModelPackage
     public let settings: PhotoClassificationSettings
@@ -29,19 +30,19 @@ public final class PhotoClassificationModel: Sendable {
     private let classifier: any LoadedNetwork
     private let attention: (any LoadedNetwork)?
 
-    /// Loads the networks and checks that they take and give what the package says.
+    /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``PhotoClassificationModelError``, `ModelFormatError`.
     public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
-        func unfit(_ detail: String) -> PhotoClassificationModelError {
+        func modelError(_ detail: String) -> PhotoClassificationModelError {
             PhotoClassificationModelError(package: package.id, detail: detail)
         }
         guard package.task == PhotoClassificationKind.task else {
-            throw unfit("is for \(package.task), not for classifying photos")
+            throw modelError("is for \(package.task), not for classification of photos")
         }
         let settings = try PhotoClassificationSettings(package)
         for text in [package.name, package.description] + settings.classes.flatMap({ [$0.name, $0.title] }) {
             if let claim = DiagnosticClaims.found(in: text) {
-                throw unfit("its words \"\(text.prefix(80))\" hold \"\(claim)\", which no result may say")
+                throw modelError("its text \"\(text.prefix(80))\" contains \"\(claim)\", which no result may say")
             }
         }
         self.package = package
@@ -53,7 +54,7 @@ public final class PhotoClassificationModel: Sendable {
         let inputs = classifier.inputs.map(\.name)
         let wanted = settings.metadata == nil ? 1 : 2
         guard inputs.count == wanted else {
-            throw unfit("the classifier takes \(inputs.count) inputs; \(wanted) were expected")
+            throw modelError("the classifier has \(inputs.count) inputs; expected \(wanted)")
         }
         let metadata = wanted == 1 ? nil : inputs.first { $0 == "metadata" } ?? inputs[1]
         self.metadata = metadata
@@ -67,8 +68,8 @@ public final class PhotoClassificationModel: Sendable {
         if let metadata { shapes[metadata] = [1, 4] }
         let given = try classifier.outputShapes(inputShapes: shapes)
         guard let classes = given[logits], classes.reduce(1, *) == settings.classes.count else {
-            throw unfit(
-                "the classifier gives \(given[logits] ?? []) for \(settings.classes.count) classes"
+            throw modelError(
+                "the classifier returns \(given[logits] ?? []) for \(settings.classes.count) classes"
             )
         }
         guard let file = settings.attention else {
@@ -76,19 +77,23 @@ public final class PhotoClassificationModel: Sendable {
             return
         }
         guard let features, let shape = given[features], shape.count == 4 else {
-            throw unfit("the attention graph needs an output of the classifier named features, with four axes")
+            throw modelError("the attention graph needs an output of the classifier named features, with four axes")
         }
         let graph = try engine.load(onnx: package.path(of: file), precision: precision)
         attention = graph
-        let offered: Set = metadata == nil ? ["features", "target"] : ["features", "target", "metadata"]
-        let asked = graph.inputs.map(\.name)
-        guard offered.isSuperset(of: asked), asked.contains("features"), asked.contains("target") else {
-            throw unfit("the attention graph asks for \(asked); it is given \(offered.sorted())")
+        let availableInputs: Set = metadata == nil ? ["features", "target"] : ["features", "target", "metadata"]
+        let graphInputs = graph.inputs.map(\.name)
+        guard availableInputs.isSuperset(of: graphInputs), graphInputs.contains("features"),
+            graphInputs.contains("target")
+        else {
+            throw modelError(
+                "the attention graph has the inputs \(graphInputs); expected some of \(availableInputs.sorted())"
+            )
         }
         let map = try graph.outputShapes(inputShapes: attentionShapes(graph, features: shape))
         guard let output = graph.outputs.first, let extents = map[output.name], extents.count >= 2,
             extents.dropLast(2).allSatisfy({ $0 == 1 })
-        else { throw unfit("the attention graph gives \(map), not one map") }
+        else { throw modelError("the attention graph returns \(map), not one map") }
     }
 
     private func attentionShapes(_ graph: any LoadedNetwork, features: [Int]) -> [String: [Int]] {
@@ -104,7 +109,7 @@ public final class PhotoClassificationModel: Sendable {
         return shapes
     }
 
-    /// The package's networks with the shapes of all that goes in, the picture or the maps first.
+    /// The package's networks with the shapes of all inputs, the picture or the feature maps first.
     public func networks() throws -> [(file: String, input: String, shapes: [String: [Int]])] {
         var networks = [(settings.classifier, image, classifierShapes)]
         if let file = settings.attention, let attention, let features {
@@ -120,7 +125,7 @@ public final class PhotoClassificationModel: Sendable {
         return shapes
     }
 
-    /// Bytes that stay while the model is in use.
+    /// Bytes held while the model is in use.
     func residentBytes(threads: Int) throws -> Int {
         let workspace = try classifier.workspaceBytes(inputShapes: classifierShapes, width: threads)
         return workspace + classifier.weightBytes + (attention?.weightBytes ?? 0) + (1 << 20)
@@ -128,7 +133,8 @@ public final class PhotoClassificationModel: Sendable {
 
     // MARK: Running
 
-    /// What the classifier gives for a prepared picture: one value a class, and the maps for ``attention(_:)``.
+    /// The classifier's outputs for a prepared picture: one value per class, and the feature maps for
+    /// ``attention(_:)``.
     func classify(
         picture: [Float],
         vector: [Float],
@@ -145,7 +151,7 @@ public final class PhotoClassificationModel: Sendable {
         return (outputs[logits]?.values ?? [], features.flatMap { outputs[$0] })
     }
 
-    /// Where in the picture the score of a class comes from; nil for a package without such a graph.
+    /// The attention map for the score of a class; nil for a package without an attention graph.
     func attention(
         features: Tensor,
         vector: [Float],

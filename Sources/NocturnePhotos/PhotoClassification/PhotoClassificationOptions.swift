@@ -1,8 +1,8 @@
 public import NocturneRecipeSupport
 
-/// The options of a run that change what comes out for photos.
+/// The options of a run that change the results of photos.
 public struct PhotoClassificationOptions: Sendable, Hashable {
-    /// A CSV file with what is known of the people; see ``MetadataTable``.
+    /// A CSV file with metadata of the people; see ``MetadataTable``.
     public var metadataPath: String?
     /// Whether `report.pdf` is written.
     public var writesReports: Bool
@@ -12,7 +12,7 @@ public struct PhotoClassificationOptions: Sendable, Hashable {
         self.writesReports = writesReports
     }
 
-    /// What a result may contain: no path of the machine.
+    /// What a result may contain: no local path.
     var shownInResults: [String: String] { writesReports ? [:] : ["reports": "none"] }
 }
 

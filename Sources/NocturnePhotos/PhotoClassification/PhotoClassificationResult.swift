@@ -4,20 +4,20 @@ package import NocturneJournal
 package import NocturneRecipeSupport
 package import NocturneSystem
 
-/// `result.json` of a classified photo: a function of input, model and options, with nothing of when and where, and of the
-/// people nothing but what the model was told.
+/// `result.json` of a classified photo: a function of input, model and options only. It contains no times and no
+/// locations, and about the people only the metadata given to the model.
 package struct PhotoClassificationResult: ItemResult, Sendable {
     package struct Source: Codable, Sendable {
         package let format: String
         package let name: String
-        /// As the file has them.
+        /// As stored in the file.
         package let widthPx: Int
         package let heightPx: Int
-        /// The Exif tag, 1 to 8; it has been applied.
+        /// The Exif tag, 1 to 8; already applied.
         package let orientation: Int
         package let colorModel: String
         package let bitDepth: Int
-        /// Each pixel that was worked on stands for n × n stored ones.
+        /// Each processed pixel stands for n × n stored ones.
         package let scaleDenominator: Int
     }
 
@@ -45,7 +45,7 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
         @Nullable package var ageYears: Double?
         package let sex: String
         package let site: String
-        /// What the classifier was given.
+        /// The classifier's metadata input.
         package let vector: [Float]
     }
 
@@ -56,17 +56,17 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
             package let side: Int
         }
 
-        /// The part of the upright picture that the model was shown.
+        /// The part of the upright picture that was given to the model.
         package let squarePx: Square
         package let inputSizePx: Int
-        /// "applied", "notAsked", or why the colours were left: "flat", "nearBlack".
+        /// "applied", "notAsked", or why the colours were not corrected: "flat", "nearBlack".
         package let colorConstancy: String
-        /// What red, green and blue were multiplied by.
+        /// The factors of red, green and blue.
         @Nullable package var gains: [Double]?
     }
 
     package struct Attention: Codable, Sendable {
-        /// The class the map is of.
+        /// The class that the map explains.
         package let name: String
         package let width: Int
         package let height: Int
@@ -106,12 +106,12 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
             .map(\.element)
     }
 
-    /// The picture as a whole is what a reviewer looks at.
+    /// A reviewer looks at the picture as a whole.
     package var parts: [ItemPart] {
         [ItemPart(id: 1, kind: leading, state: .ready, thumbnail: ClassificationWriter.thumbnailFile)]
     }
 
-    /// Rows for the table of the batch.
+    /// Rows for the batch's statistics table.
     package var statistics: [Statistic] {
         let scores = classes.map { Statistic(label: $0.name, measure: "probability", value: $0.probability, unit: "1") }
         guard let risk else { return scores }

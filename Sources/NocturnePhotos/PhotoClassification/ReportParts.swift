@@ -3,15 +3,15 @@ import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// What the report and the contact sheet have in common: the disclaimer on top, and signs of risk that differ in shape
-/// and words, not in colour alone.
+/// Common parts of the report and the contact sheet: the disclaimer on top, and risk signs that differ in shape and
+/// text, not only in colour.
 enum ReportParts {
     static let margin = 42.0
     static let ink = PDFColor(gray: 0.1)
     static let quiet = PDFColor(gray: 0.38)
 
-    /// The disclaimer in a frame across the page.
-    /// - Returns: where the frame ends.
+    /// Draws the disclaimer in a frame across the page.
+    /// - Returns: the y coordinate of the frame's end.
     static func disclaimer(_ text: String, on page: PDFPage, y: Double) -> Double {
         let inner = page.width - 2 * margin - 20
         let lines = page.lines(of: text, width: inner, size: 9)
@@ -26,7 +26,7 @@ enum ReportParts {
         return y + height
     }
 
-    /// A triangle with a stroke for high, a diamond for moderate, a disc for low.
+    /// A triangle with an exclamation mark for high, a diamond for moderate, a disc for low.
     static func sign(_ level: RiskLevel, on page: PDFPage, x: Double, y: Double, size: Double) {
         let half = size / 2
         switch level {
@@ -53,7 +53,7 @@ enum ReportParts {
         }
     }
 
-    /// Of Okabe and Ito.
+    /// From the palette of Okabe and Ito.
     static func color(of level: RiskLevel) -> PDFColor {
         switch level {
         case .high: PDFColor(red: 0.835, green: 0.369, blue: 0)

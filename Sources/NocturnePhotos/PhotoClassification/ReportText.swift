@@ -1,7 +1,7 @@
 import NocturneSystem
 
-/// Every phrase of a classified photo's results. Nothing here claims to know what a person has: a picture "suggests" or is
-/// "consistent with" something, and a score is a score.
+/// All phrases in the results of a classified photo. None states a diagnosis: a picture "suggests" or is "consistent
+/// with" something, and a score is a score.
 package enum ReportText {
     // MARK: The outcome
 
@@ -51,11 +51,11 @@ package enum ReportText {
 
     static let flat = "the picture has hardly any contrast; its colours were not corrected"
     static let nearBlack = "the picture is nearly black; its colours were not corrected"
-    static let noMetadata = "no metadata was given for this picture; age, sex and site count as unknown"
+    static let noMetadata = "no metadata was given for this picture; age, sex and site are treated as unknown"
 
-    static func clampedAge(_ age: String) -> String { "an age of \(age) is outside of 0 to 100 and was clamped" }
+    static func clampedAge(_ age: String) -> String { "an age of \(age) is outside 0 to 100 and was clamped" }
 
-    static let uniformAttention = "low activation: the attention map is uniform and points to no place"
+    static let uniformAttention = "low activation: the attention map is uniform and highlights no place"
 
     static let attentionNotRun = "its graph could not be run"
 
@@ -65,20 +65,20 @@ package enum ReportText {
 
     static let reportTitle = "Photo classification report"
     static let contactSheetTitle = "Contact sheet"
-    static let pictureCaption = "What the model was shown"
+    static let pictureCaption = "Picture given to the model"
     static func attentionCaption(_ title: String) -> String { "Where the score for \(title) comes from" }
     static let noAttention = "No attention map"
-    static let attentionLow = "little"
-    static let attentionHigh = "much"
+    static let attentionLow = "low"
+    static let attentionHigh = "high"
     static let scores = "Scores of all classes"
     static func more(_ count: Int) -> String { "and \(count) more classes, each with a lower score" }
     static let malignantMark = "malignant"
-    static let facts = "What the model was told"
+    static let facts = "Metadata given to the model"
     static let unknown = "unknown"
     static func age(_ age: String) -> String { "Age: \(age)" }
     static func sex(_ sex: String) -> String { "Sex: \(sex)" }
     static func site(_ site: String) -> String { "Site: \(site)" }
-    static let noFacts = "Nothing but the picture"
+    static let noFacts = "None, only the picture"
     static let notes = "Notes and warnings"
     static let noNotes = "None"
     static let madeBy = "Model and preparation"
@@ -93,11 +93,11 @@ package enum ReportText {
     static func modelName(_ name: String, _ version: String) -> String { "\(name), version \(version)" }
 
     static func preparation(_ side: Int, _ colors: String) -> String {
-        "Preparation: upright, middle square, \(side) × \(side) pixels, \(colors)"
+        "Preparation: upright, central square, \(side) × \(side) pixels, \(colors)"
     }
 
     static let colorsCorrected = "colours corrected (Shades of Gray)"
-    static let colorsKept = "colours as they are"
+    static let colorsKept = "colours unchanged"
 
     static func engine(_ name: String, _ precision: String, _ digest: String) -> String {
         "Engine: \(name), \(precision). Package \(digest)"
@@ -105,7 +105,7 @@ package enum ReportText {
 
     static func counts(_ total: Int, _ shown: Int) -> String {
         shown < total
-            ? "\(total) pictures, of which \(shown) are shown: the highest risk scores first" : "\(total) pictures"
+            ? "\(total) pictures; the \(shown) with the highest risk scores are shown" : "\(total) pictures"
     }
 
     static func riskCount(_ level: RiskLevel, _ count: Int) -> String { "\(count) \(level.rawValue)" }

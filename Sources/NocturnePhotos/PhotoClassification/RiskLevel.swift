@@ -1,6 +1,6 @@
 import NocturneRecipeSupport
 
-/// How urgent a result looks. In ascending order.
+/// The urgency of a result, in ascending order.
 public enum RiskLevel: String, Sendable, Codable, CaseIterable, Comparable {
     case low, moderate, high
 
@@ -17,19 +17,19 @@ public enum RiskLevel: String, Sendable, Codable, CaseIterable, Comparable {
 
 /// A class whose score reached a threshold of the package.
 public struct RiskReason: Hashable, Sendable {
-    /// Place among the package's classes.
+    /// Index of the class in the package.
     public let index: Int
     public let threshold: Double
 }
 
-/// The level, and what it rests on.
+/// The level with its reasons.
 public struct RiskAssessment: Hashable, Sendable {
     public let level: RiskLevel
     /// In the order of classes; empty for a low risk.
     public let reasons: [RiskReason]
 
     /// The highest level that any class reaches. A score equal to a threshold reaches it.
-    /// - Parameter probabilities: one for each class.
+    /// - Parameter probabilities: one per class.
     public init(probabilities: [Double], classes: [PhotoClass], settings: PhotoRiskSettings) {
         let pairs = Array(zip(classes, probabilities).enumerated())
         let high = pairs.filter {

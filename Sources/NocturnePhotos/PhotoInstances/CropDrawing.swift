@@ -7,15 +7,15 @@ import NocturneRecipeSupport
     import Glibc
 #endif
 
-/// Cuts single things out of a photo.
+/// Crops single instances out of a photo.
 enum CropDrawing {
     struct Crop {
         var image: RGBImage
-        /// One opacity a pixel: 255 inside the mask, 0 outside, where colours are black.
+        /// One opacity per pixel: 255 inside the mask, 0 outside, where colours are black.
         var alpha: [UInt8]
     }
 
-    /// As the thing stands on the photo: its tight box.
+    /// The instance as it lies in the photo: its bounding box.
     static func plain(_ instance: FoundInstance, of photo: RGBImage) -> Crop {
         let box = instance.box
         var crop = Crop(
@@ -41,7 +41,7 @@ enum CropDrawing {
         return crop
     }
 
-    /// Turned so that it stands upright: its rotated box, sampled between pixels (bilinear).
+    /// Rotated upright: its rotated box, sampled with bilinear interpolation.
     static func upright(_ instance: FoundInstance, of photo: RGBImage) -> Crop {
         let plain = plain(instance, of: photo)
         let box = instance.rotated
@@ -53,7 +53,7 @@ enum CropDrawing {
         )
         let across = (box.corners[1] - box.corners[0]) / box.width
         let down = (box.corners[3] - box.corners[0]) / box.height
-        // A box larger by a fraction of a pixel is centred on the other.
+        // Centre a box that is larger by a fraction of a pixel.
         let start =
             box.centre - across * (Double(width) / 2 - 0.5) - down * (Double(height) / 2 - 0.5)
             - SIMD2(Double(instance.box.x) + 0.5, Double(instance.box.y) + 0.5)
@@ -82,7 +82,8 @@ enum CropDrawing {
         return crop
     }
 
-    /// The four pixels around a place, those outside the mask replaced by the nearest, so that no black shines in.
+    /// Interpolates the four pixels around a position; pixels outside the mask are replaced by the nearest inside, so
+    /// that no black blends in.
     private static func mix(
         _ source: UnsafeBufferPointer<UInt8>,
         _ opacity: UnsafeBufferPointer<UInt8>,
@@ -111,7 +112,7 @@ enum CropDrawing {
 
     private static let thumbnailSide = 256
 
-    /// Small, on white: for lists.
+    /// Small, on white, for lists.
     static func thumbnail(of crop: Crop) throws -> RGBImage {
         var image = crop.image
         for (place, alpha) in crop.alpha.enumerated() where alpha == 0 {
@@ -128,5 +129,5 @@ enum CropDrawing {
 
 /// The logistic function.
 enum Logistic {
-    static func chance(of logit: Float) -> Float { 1 / (1 + exp(-logit)) }
+    static func probability(of logit: Float) -> Float { 1 / (1 + exp(-logit)) }
 }

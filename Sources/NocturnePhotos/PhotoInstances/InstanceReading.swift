@@ -4,7 +4,7 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Makes instances of a network's outputs, by the package's rules.
+/// Converts a network's outputs to instances by the package's rules.
 struct InstanceReading {
     let model: PhotoInstancesModel
     let frame: Letterbox
@@ -12,8 +12,8 @@ struct InstanceReading {
 
     private var settings: PhotoInstancesSettings { model.settings }
 
-    /// On the photo's own grid; and how many were found beyond the most a photo may have.
-    /// - Throws: `InstanceError` for outputs that are no numbers or have other sizes; `CancelledError`.
+    /// The instances on the photo's own grid, and how many were dropped because they exceed the maximum per photo.
+    /// - Throws: `InstanceError` for outputs that are not finite or have the wrong size; `CancelledError`.
     func instances(_ outputs: [String: Tensor]) throws -> ([DetectedInstance], dropped: Int) {
         switch settings.output {
         case .maps(let splitting): return try split(try output(model.firstOutput, outputs), splitting)
@@ -89,7 +89,7 @@ struct InstanceReading {
         return (found, labels.dropped)
     }
 
-    /// The part of a map that shows the picture, as chances.
+    /// The part of a map that covers the picture, as probabilities.
     private func plane(_ index: Int, _ tensor: Tensor, _ splitting: MapSplitting) -> [Float] {
         let start = index * frame.inputWidth * frame.inputHeight
         var values: [Float] = []
@@ -98,7 +98,7 @@ struct InstanceReading {
             let row = start + y * frame.inputWidth
             values += tensor.values[row..<row + frame.contentWidth]
         }
-        return splitting.activation == .sigmoid ? values.map(Logistic.chance(of:)) : values
+        return splitting.activation == .sigmoid ? values.map(Logistic.probability(of:)) : values
     }
 
     private func decoder(_ thresholds: DetectionThresholds) -> DetectionDecoder {

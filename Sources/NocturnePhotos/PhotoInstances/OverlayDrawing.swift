@@ -8,7 +8,7 @@ import NocturneSystem
 /// The photo with every instance tinted, outlined and numbered.
 enum OverlayDrawing {
     private static let longestSide = 1600
-    /// Okabe and Ito's colours, told apart by colour-blind people too; neighbours in reading order never share one.
+    /// Okabe and Ito's colours, distinguishable with colour blindness; neighbours in reading order never share one.
     private static let colors: [SIMD3<UInt8>] = [
         SIMD3(230, 159, 0), SIMD3(86, 180, 233), SIMD3(0, 158, 115), SIMD3(240, 228, 66), SIMD3(0, 114, 178),
         SIMD3(213, 94, 0), SIMD3(204, 121, 167),
@@ -43,7 +43,7 @@ enum OverlayDrawing {
         let color = colors[(instance.id - 1) % colors.count]
         let stepX = Double(image.width) / Double(photo.width)
         let stepY = Double(image.height) / Double(photo.height)
-        // The part of the overlay that the instance covers, as a small mask of its own.
+        // The part of the overlay covered by the instance, as a mask of its own.
         let left = Int(Double(instance.box.x) * stepX)
         let top = Int(Double(instance.box.y) * stepY)
         let right = min(Int(Double(instance.box.x + instance.box.width) * stepX) + 1, image.width)
@@ -53,7 +53,7 @@ enum OverlayDrawing {
         var isInside = [Bool](repeating: false, count: width * height)
         var column = -1
         instance.mask.forEachRun { x, rows in
-            // The overlay's column whose middle lies in this column of the photo.
+            // The overlay column whose centre lies in this column of the photo.
             let place = Int((Double(x) + 0.5) * stepX)
             let middle = Int((Double(place) + 0.5) / stepX)
             guard middle == x, place >= left, place < right else { return }
@@ -77,7 +77,7 @@ enum OverlayDrawing {
         }
     }
 
-    /// A third of the colour.
+    /// Blends in a third of the colour.
     private static func mixed(_ old: SIMD3<UInt8>, _ color: SIMD3<UInt8>) -> SIMD3<UInt8> {
         let sum = SIMD3<UInt16>(truncatingIfNeeded: old) &* 2 &+ SIMD3<UInt16>(truncatingIfNeeded: color)
         return SIMD3<UInt8>(truncatingIfNeeded: sum / 3)
@@ -92,7 +92,7 @@ enum OverlayDrawing {
         ["###", "#.#", "###", "..#", "###"],
     ]
 
-    /// White on black, in the middle of the instance, as large as it leaves room for.
+    /// Draws the number in white on black, in the middle of the instance, as large as fits.
     private static func number(
         _ instance: FoundInstance,
         of photo: (width: Int, height: Int),

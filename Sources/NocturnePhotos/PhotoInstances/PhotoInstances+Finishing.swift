@@ -8,15 +8,15 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// One thing on a photo.
+/// One instance in a photo.
 struct FoundInstance: Sendable {
     /// From 1, in reading order.
     let id: Int
     /// From 1, from the top.
     let row: Int
-    /// Among the package's classes.
+    /// Index of the class in the package.
     let classIndex: Int
-    /// 0...1; nil for a whole picture that nothing was found in.
+    /// 0...1; nil for a whole picture without detected instances.
     let confidence: Float?
     let mask: RunLengthMask
     let box: PixelBox
@@ -24,9 +24,9 @@ struct FoundInstance: Sendable {
     let area: Int
 }
 
-/// From the network's outputs to instances on the photo's own grid, and to the picture of them.
+/// From the network's outputs to instances on the photo's own grid, and to the overlay.
 extension PhotoInstances {
-    /// A photo taken apart.
+    /// A photo with its instances.
     public struct FinishedPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
@@ -109,7 +109,7 @@ extension PhotoInstances {
         )
     }
 
-    /// With the picture that a person looks at first.
+    /// With the overlay, the picture that a reviewer sees first.
     public struct DrawnPhoto: Sendable {
         let finished: FinishedPhoto
         let overlay: RGBImage

@@ -9,10 +9,10 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Photos in; one entry for every thing on them out, with its mask, its crop and its place in the reading order.
+/// Segments the instances in photos; writes for each its mask, its crop and its position in reading order.
 ///
-/// Loading and inferring are here, taking apart in ``PhotoInstances/finish(_:_:_:)``, drawing and writing in files of their
-/// own.
+/// Loading and inference are here, decoding of instances in ``PhotoInstances/finish(_:_:_:)``, drawing and writing in
+/// their own files.
 public struct PhotoInstances: Recipe {
     let models: [PhotoInstancesModel]
     let options: PhotoInstancesOptions
@@ -30,24 +30,24 @@ public struct PhotoInstances: Recipe {
         return model
     }
 
-    // MARK: Discovering and planning
+    // MARK: Discovery and planning
 
     public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        let words = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        let (looks, rest) = try PhotoDiscovery(models: models.map(\.package.id), limits: limits, scope: scope)
-            .looks(request)
+        let optionTexts = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let (files, rest) = try PhotoDiscovery(models: models.map(\.package.id), limits: limits, scope: scope)
+            .scannedFiles(request)
         let items = try models.flatMap { model in
             let reader = PhotoDiscovery.Reader(
                 id: model.package.id,
-                words: [model.package.digest.hex, model.engineName, model.precision.rawValue] + words,
+                fingerprintParts: [model.package.digest.hex, model.engineName, model.precision.rawValue] + optionTexts,
                 minimumSide: model.settings.input.minimumSide
             )
-            return try looks.map { look in
-                try PhotoDiscovery.item(look, reader, request.identifiers) { facts in
+            return try files.map { scanned in
+                try PhotoDiscovery.item(scanned, reader, request.identifiers) { facts in
                     try PhotoRecord(
                         model: reader.id,
-                        path: look.file.path,
-                        name: request.identifiers.shown(look.file.name),
+                        path: scanned.file.path,
+                        name: request.identifiers.shown(scanned.file.name),
                         facts: facts,
                         identifiers: request.identifiers
                     ).encoded
@@ -65,7 +65,7 @@ public struct PhotoInstances: Recipe {
         PhotoInstancesMemory(record: record, model: try model(record.model)).plan(lean: lean)
     }
 
-    /// One picture of the size the network likes best.
+    /// Runs one picture of the network's usual input size.
     public func secondsPerStep(scope: ComputeScope) throws -> Double {
         let sessions = PhotoInstancesSessions()
         let total = try models.reduce(0.0) { total, model in
@@ -84,9 +84,9 @@ public struct PhotoInstances: Recipe {
             .render(render).write(write)
     }
 
-    // MARK: Loading and preparing
+    // MARK: Loading and preparation
 
-    /// A picture as decoded, upright.
+    /// A decoded picture, upright.
     public struct LoadedPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
@@ -100,7 +100,7 @@ public struct PhotoInstances: Recipe {
         return LoadedPhoto(record: record, photo: photo)
     }
 
-    /// A picture and what the network sees of it.
+    /// A picture and its network input.
     public struct PreparedPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
@@ -123,7 +123,7 @@ public struct PhotoInstances: Recipe {
         return PreparedPhoto(record: loaded.record, photo: loaded.photo, frame: frame, input: input)
     }
 
-    /// Planes of red, green and blue, less the mean and over the deviation; 0 beside the picture.
+    /// Planes of red, green and blue, minus the mean and divided by the standard deviation; 0 outside the picture.
     private static func tensor(of image: RGBImage, _ frame: Letterbox, _ input: PhotoInput) -> Tensor {
         let tables = (0..<3).map { channel in
             (0..<256).map { Float((Double($0) / 255 - input.mean[channel]) / input.deviation[channel]) }
@@ -141,9 +141,9 @@ public struct PhotoInstances: Recipe {
         return Tensor(shape: [1, 3, frame.inputHeight, frame.inputWidth], values: values)
     }
 
-    // MARK: Inferring
+    // MARK: Inference
 
-    /// What the network says of a picture.
+    /// The network's outputs for a picture.
     public struct InferredPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
@@ -160,14 +160,14 @@ public struct PhotoInstances: Recipe {
         PhotoInference(model: try model(prepared.record.model), sessions: sessions, prepared: prepared)
     }
 
-    // MARK: Recognising
+    // MARK: Adopting results
 
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         try PhotoInstancesResult.adopt(folder: folder, fingerprint: fingerprint)
     }
 }
 
-/// The network's work on one photo: a single step, so there is nothing to checkpoint.
+/// Inference on one photo: a single step, so there is nothing to checkpoint.
 public final class PhotoInference: InferenceRun {
     private let model: PhotoInstancesModel
     private let sessions: PhotoInstancesSessions

@@ -5,10 +5,10 @@ package import NocturneJournal
 package import NocturneRecipeSupport
 package import NocturneSystem
 
-/// Instance segmentation of photos, as the registry lists it.
+/// Instance segmentation of photos: the entry in the registry.
 package enum PhotoInstancesKind: RecipeKind {
     package static let task = "photo-instances"
-    package static let purpose = "find instances on photos"
+    package static let purpose = "segment instances in photos"
     package static let settings: (any ModelSettings.Type)? = PhotoInstancesSettings.self
     package static let arguments: [any RecipeArguments.Type] = [PhotoInstancesArguments.self]
     package static var resultSchema: JSONSchema { PhotoSchemas.instances }
@@ -44,11 +44,11 @@ package enum PhotoInstancesKind: RecipeKind {
     package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
 }
 
-/// Options of the instance segmentation of photos.
+/// Options for the instance segmentation of photos.
 package struct PhotoInstancesArguments: RecipeArguments {
     package static let title = "Instance segmentation of photos"
 
-    @Flag(help: "Treat a photo in which nothing is found as one item as a whole.")
+    @Flag(help: "Treat a photo without detected instances as a single item.")
     var singleItemFallback = false
 
     package init() {}

@@ -3,12 +3,12 @@ import NocturneFormats
 import NocturnePostprocess
 import NocturneRecipeSupport
 
-/// Every large buffer of a photo's way, from its header alone.
+/// Plans every large buffer of a photo from its header alone.
 struct PhotoInstancesMemory {
     let record: PhotoRecord
     let model: PhotoInstancesModel
 
-    /// - Parameter lean: changes nothing: a photo has one way.
+    /// - Parameter lean: ignored; photos have no lean plan.
     func plan(lean: Bool) -> ItemPlan {
         let frame = model.frame(width: record.width, height: record.height)
         let input = frame.inputWidth * frame.inputHeight
@@ -45,7 +45,7 @@ struct PhotoInstancesMemory {
                     from: .render,
                     through: .write
                 ),
-                // Crops that are drawn and compressed at once cover the picture at most once.
+                // Crops drawn and compressed at the same time cover the picture at most once.
                 PlannedBuffer("crops", bytes: 20 * pixels, from: .write, through: .write),
             ],
             steps: 1,

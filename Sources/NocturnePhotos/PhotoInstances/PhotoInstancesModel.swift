@@ -11,7 +11,7 @@ public struct PhotoInstancesModelError: Error, Sendable, CustomStringConvertible
     public var description: String { "model \(package): \(detail)" }
 }
 
-/// A package for taking photos apart, with its network in memory.
+/// A package for instance segmentation of photos, with its network in memory.
 public final class PhotoInstancesModel: Sendable {
     public let package: ModelPackage
     public let settings: PhotoInstancesSettings
@@ -20,7 +20,7 @@ public final class PhotoInstancesModel: Sendable {
     public let instructionSet: String
     private let network: any LoadedNetwork
 
-    /// Loads the network and checks that it takes and gives what the package says.
+    /// Loads the network and checks that its inputs and outputs match the package.
     /// - Throws: ``PhotoInstancesModelError``, `ModelFormatError`.
     public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
         guard package.task == PhotoInstancesKind.task else {
@@ -40,10 +40,12 @@ public final class PhotoInstancesModel: Sendable {
     }
 
     private func check() throws {
-        func unfit(_ detail: String) -> PhotoInstancesModelError {
+        func modelError(_ detail: String) -> PhotoInstancesModelError {
             PhotoInstancesModelError(package: package.id, detail: detail)
         }
-        guard network.inputs.count == 1 else { throw unfit("the network has \(network.inputs.count) inputs, not one") }
+        guard network.inputs.count == 1 else {
+            throw modelError("the network has \(network.inputs.count) inputs, not one")
+        }
         let shape = inputShape(frame(width: settings.input.longSide, height: settings.input.longSide))
         let outputs = try network.outputShapes(inputShapes: [network.inputs[0].name: shape])
         switch settings.output {
@@ -51,29 +53,29 @@ public final class PhotoInstancesModel: Sendable {
             let expected = [1, splitting.hasCentre ? 3 : 2] + shape[2...]
             guard let first = network.outputs.first, outputs[first.name] == expected else {
                 let found = network.outputs.first.flatMap { outputs[$0.name] } ?? []
-                throw unfit("the network gives \(found) for an input of \(shape); expected \(expected)")
+                throw modelError("the network returns \(found) for an input of \(shape); expected \(expected)")
             }
         case .prototypes(let candidates, let prototypes, _):
             for name in [candidates, prototypes] where outputs[name] == nil {
-                throw unfit("there is no output \(name)")
+                throw modelError("there is no output \(name)")
             }
             let (rows, planes) = (outputs[candidates] ?? [], outputs[prototypes] ?? [])
             guard rows.count == 3, planes.count == 4, rows[1] == 4 + settings.classes.count + planes[1] else {
-                throw unfit(
-                    "candidates \(rows) and prototypes \(planes) do not fit \(settings.classes.count) classes; "
+                throw modelError(
+                    "candidates \(rows) and prototypes \(planes) do not match \(settings.classes.count) classes; "
                         + "expected [1, 4 + classes + coefficients, n] and [1, coefficients, y, x]"
                 )
             }
         case .masks(let boxes, let scores, let classes, let masks, _, _):
             for name in [boxes, scores, classes, masks] where outputs[name] == nil {
-                throw unfit("there is no output \(name)")
+                throw modelError("there is no output \(name)")
             }
         }
     }
 
     // MARK: Shapes
 
-    /// How a photo of that size lies in the network's input.
+    /// The letterbox of a photo of that size in the network's input.
     func frame(width: Int, height: Int) -> Letterbox {
         let input = settings.input
         let scale = Double(input.longSide) / Double(max(width, height))
@@ -92,12 +94,12 @@ public final class PhotoInstancesModel: Sendable {
 
     func inputShape(_ frame: Letterbox) -> [Int] { [1, 3, frame.inputHeight, frame.inputWidth] }
 
-    /// The shape of what goes into the package's network for a photo of 4 : 3.
+    /// The network's input shape for a photo of 4 : 3.
     public var usualInputShape: [Int] {
         inputShape(frame(width: settings.input.longSide, height: settings.input.longSide * 3 / 4))
     }
 
-    /// Bytes that stay while the model is in use: weights, and a workspace for the largest input.
+    /// Bytes held while the model is in use: weights, and a workspace for the largest input.
     func residentBytes(threads: Int) throws -> Int {
         let largest = inputShape(frame(width: settings.input.longSide, height: settings.input.longSide))
         return network.weightBytes + (try network.workspaceBytes(inputShape: largest, width: threads))
@@ -105,7 +107,7 @@ public final class PhotoInstancesModel: Sendable {
 
     // MARK: Running
 
-    /// All outputs by name.
+    /// Runs the network and returns all outputs by name.
     /// - Throws: `CancelledError`, `ModelFormatError`, `AllocationError`.
     func run(_ input: Tensor, in sessions: PhotoInstancesSessions, scope: ComputeScope) throws -> [String: Tensor] {
         let name = network.inputs[0].name

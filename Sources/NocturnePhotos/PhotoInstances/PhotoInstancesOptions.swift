@@ -1,8 +1,8 @@
 public import NocturneRecipeSupport
 
-/// The options of a run that change what comes out.
+/// The options of a run that change the results.
 public struct PhotoInstancesOptions: Sendable, Hashable {
-    /// Whether a photo in which nothing is found becomes one item as a whole.
+    /// Whether a photo without detected instances becomes one item as a whole.
     public var usesSingleItemFallback: Bool
 
     public init(usesSingleItemFallback: Bool = false) {

@@ -3,16 +3,17 @@ import NocturneJournal
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// `result.json` of a photo that was taken apart: a function of photo, model and options, with nothing of when and where.
+/// `result.json` of a photo's instances: a function of photo, model and options only. It contains no times and no
+/// locations.
 ///
-/// Pixels are those of the upright picture, from its left upper corner.
+/// Pixel coordinates are those of the upright picture, from its upper left corner.
 struct PhotoInstancesResult: ItemResult {
     struct Source: Codable {
         let format: String
         let name: String
         let storedWidth: Int
         let storedHeight: Int
-        /// By Exif or TIFF, 1 to 8. It has been applied.
+        /// As in Exif or TIFF, 1 to 8. Already applied.
         let orientation: Int
         let width: Int
         let height: Int
@@ -30,7 +31,7 @@ struct PhotoInstancesResult: ItemResult {
         let height: Int
     }
 
-    /// As shares of the picture's width and height.
+    /// As fractions of the picture's width and height.
     struct NormalizedBox: Codable {
         let x: Double
         let y: Double
@@ -43,13 +44,13 @@ struct PhotoInstancesResult: ItemResult {
         let center: [Double]
         let width: Double
         let height: Double
-        /// Clockwise from standing upright.
+        /// Clockwise from upright.
         let degrees: Double
-        /// Top left, top right, bottom right, bottom left once it stands.
+        /// Top left, top right, bottom right, bottom left in upright position.
         let corners: [[Double]]
     }
 
-    /// As pycocotools has it.
+    /// As in pycocotools.
     struct Mask: Codable {
         /// Height, width.
         let size: [Int]
@@ -60,7 +61,7 @@ struct PhotoInstancesResult: ItemResult {
         let id: Int
         let row: Int
         let `class`: String
-        /// 0...1; null for a whole picture in which nothing was found.
+        /// 0...1; null for a whole picture without detected instances.
         @Nullable var confidence: Double?
         let box: Box
         let boxNormalized: NormalizedBox
@@ -88,7 +89,7 @@ struct PhotoInstancesResult: ItemResult {
     let files: [ItemFile]
     var notes: [String]
 
-    /// Rows for the table of the batch: how many of each class, and how sure.
+    /// Rows for the batch's statistics table: number and confidence of each class.
     var statistics: [Statistic] {
         let classes = Set(instances.map(\.class)).sorted()
         let all = [Statistic(label: "", measure: "instances", value: Double(instances.count), unit: "1")]
@@ -112,7 +113,7 @@ struct PhotoInstancesResult: ItemResult {
     }
 }
 
-/// `coco.json`: what COCO's tools read.
+/// `coco.json`: the annotation format of COCO's tools.
 struct COCODocument: Codable {
     struct Info: Codable { let description: String }
 
@@ -147,6 +148,6 @@ struct COCODocument: Codable {
 }
 
 enum Rounded {
-    /// Six digits after the point: below what any measure means, above what a float sum's order could change.
+    /// Six decimal places: finer than any measure is meaningful, coarser than the effect of a float sum's order.
     static func value(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
 }

@@ -1,24 +1,24 @@
 import NocturneInference
 
-/// For each model the session of the shape that was used last: the photos of one camera have one shape. The inference
-/// stage owns them.
+/// For each model the session of the last input shape: the photos of one camera have one shape. The inference stage
+/// owns them.
 final class PhotoInstancesSessions {
-    private struct Held {
+    private struct CachedSession {
         let shape: [Int]
         let width: Int
         let session: any NetworkSession
     }
 
-    private var held: [String: Held] = [:]
+    private var cached: [String: CachedSession] = [:]
 
     func session(of model: String, shape: [Int], width: Int, _ make: () throws -> any NetworkSession) throws
         -> any NetworkSession
     {
-        if let held = held[model], held.shape == shape, held.width >= width { return held.session }
-        // The other one is freed first, so there is never more than one.
-        held[model] = nil
+        if let cached = cached[model], cached.shape == shape, cached.width >= width { return cached.session }
+        // The previous session is freed first, so there is never more than one.
+        cached[model] = nil
         let session = try make()
-        held[model] = Held(shape: shape, width: width, session: session)
+        cached[model] = CachedSession(shape: shape, width: width, session: session)
         return session
     }
 }

@@ -10,7 +10,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
 
-/// Writes what a photo that was taken apart leaves behind, and recognises it again.
+/// Writes the result files of a photo's instances.
 struct PhotoInstancesWriter {
     let model: PhotoInstancesModel
     let options: PhotoInstancesOptions
@@ -26,11 +26,11 @@ struct PhotoInstancesWriter {
         let thumbnail: String
     }
 
-    private enum Made: Sendable {
+    private enum CropOutcome: Sendable {
         case files
-        /// This instance has none; the others are not concerned.
+        /// This instance has no crop; the others are unaffected.
         case refused(String)
-        /// The disk: the item fails, and may be tried again.
+        /// A disk error: the item fails, and may be retried.
         case failed(PNGError)
     }
 
@@ -38,10 +38,10 @@ struct PhotoInstancesWriter {
         let photo = finished.photo.image
         try PNGWriter.write(drawn.overlay, to: folder + "/overlay.png")
         var written = ["overlay.png", "coco.json"]
-        let made = try writeCrops(into: folder, scope: scope)
-        for (instance, made) in zip(finished.instances, made) {
+        let outcomes = try writeCrops(into: folder, scope: scope)
+        for (instance, outcome) in zip(finished.instances, outcomes) {
             let names = names(of: instance)
-            if case .files = made { written += [names.crop, names.upright, names.thumbnail] }
+            if case .files = outcome { written += [names.crop, names.upright, names.thumbnail] }
         }
         try FileSystem.write(folder + "/coco.json", try StableJSON.encode(coco()))
         let files = try written.sorted().map { try ItemFile($0, in: folder) }
@@ -59,7 +59,7 @@ struct PhotoInstancesWriter {
             ),
             options: options.shown,
             rowCount: finished.rowCount,
-            instances: zip(finished.instances, made).map { entry(for: $0, $1, photo) },
+            instances: zip(finished.instances, outcomes).map { entry(for: $0, $1, photo) },
             files: files,
             notes: finished.notes
         )
@@ -81,8 +81,8 @@ struct PhotoInstancesWriter {
 
     private func name(of instance: FoundInstance) -> String { model.settings.classes[instance.classIndex].name }
 
-    /// Small ones side by side, large ones alone, so that those in work never cover more than the photo.
-    private func writeCrops(into folder: String, scope: ComputeScope) throws -> [Made] {
+    /// Small crops in parallel, large ones alone, so that crops in progress never cover more than the photo.
+    private func writeCrops(into folder: String, scope: ComputeScope) throws -> [CropOutcome] {
         let instances = finished.instances
         guard !instances.isEmpty else { return [] }
         try FileSystem.makeFolder(folder + "/crops")
@@ -91,22 +91,22 @@ struct PhotoInstancesWriter {
         let limit = photo.width * photo.height / (2 * max(scope.width, 1))
         let isLarge = instances.map { $0.box.width * $0.box.height > limit }
         let small = instances.indices.filter { !isLarge[$0] }
-        let results = Mutex([Int: Made]())
+        let results = Mutex([Int: CropOutcome]())
         @Sendable func make(_ index: Int) {
-            let made = write(instances[index], of: photo, into: folder)
-            results.withLock { $0[index] = made }
+            let outcome = write(instances[index], of: photo, into: folder)
+            results.withLock { $0[index] = outcome }
         }
         try scope.forEach(small.count) { make(small[$0]) }
         for index in instances.indices where isLarge[index] {
             try scope.check()
             make(index)
         }
-        let made = results.withLock { found in instances.indices.map { found[$0] ?? .refused("was not drawn") } }
-        for case .failed(let error) in made { throw error }
-        return made
+        let outcomes = results.withLock { found in instances.indices.map { found[$0] ?? .refused("was not drawn") } }
+        for case .failed(let error) in outcomes { throw error }
+        return outcomes
     }
 
-    private func write(_ instance: FoundInstance, of photo: RGBImage, into folder: String) -> Made {
+    private func write(_ instance: FoundInstance, of photo: RGBImage, into folder: String) -> CropOutcome {
         let names = names(of: instance)
         do {
             let plain = CropDrawing.plain(instance, of: photo)
@@ -146,12 +146,16 @@ struct PhotoInstancesWriter {
         )
     }
 
-    private func entry(for instance: FoundInstance, _ made: Made, _ photo: RGBImage) -> PhotoInstancesResult.Instance {
+    private func entry(
+        for instance: FoundInstance,
+        _ outcome: CropOutcome,
+        _ photo: RGBImage
+    ) -> PhotoInstancesResult.Instance {
         let names = names(of: instance)
         let (box, rotated) = (instance.box, instance.rotated)
         var state = ItemPart.State.ready
         var reason: String?
-        if case .refused(let detail) = made { (state, reason) = (.failed, detail) }
+        if case .refused(let detail) = outcome { (state, reason) = (.failed, detail) }
         let isReady = state == .ready
         let (width, height) = (Double(photo.width), Double(photo.height))
         return PhotoInstancesResult.Instance(

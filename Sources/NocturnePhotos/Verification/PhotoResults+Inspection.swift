@@ -10,66 +10,66 @@ import NocturneSystem
 extension PhotoClassificationResult: InspectableResult {
     var batchFiles: Set<String> { files.contains { $0.path == "report.pdf" } ? ["contact-sheet.pdf"] : [] }
 
-    func inspectFiles(_ look: inout ItemInspection) throws {
+    func inspectFiles(_ inspection: inout ItemInspection) throws {
         let sum = classes.reduce(0) { $0 + $1.probability }
         if classes.map(\.probability).max() != classes.first(where: { $0.name == leading })?.probability {
-            look.add("result.json", "its leading class \(leading) has not the highest score")
+            inspection.add("result.json", "its leading class \(leading) does not have the highest score")
         }
-        if !sum.isFinite { look.add("result.json", "its scores have no sum") }
+        if !sum.isFinite { inspection.add("result.json", "the sum of its scores is not finite") }
         let side = ClassificationWriter.thumbnailSide
-        try look.inspectPicture(ClassificationWriter.thumbnailFile, size: (side, side), of: "a thumbnail")
-        try look.inspectPicture("heatmap.png")
-        try look.inspect("report.pdf") { look, path in
-            if let detail = PDFCheck.fault(at: path) { look.add("report.pdf", detail) }
+        try inspection.inspectPicture(ClassificationWriter.thumbnailFile, size: (side, side), of: "a thumbnail")
+        try inspection.inspectPicture("heatmap.png")
+        try inspection.inspect("report.pdf") { inspection, path in
+            if let detail = PDFCheck.fault(at: path) { inspection.add("report.pdf", detail) }
         }
         guard let attention else { return }
-        try look.inspect(attention.valuesFile) { look, path in
+        try inspection.inspect(attention.valuesFile) { inspection, path in
             let bytes = try FileSystem.read(path)
             if let misfit = try PhotoSchemas.attention.faults(in: bytes).first {
-                return look.add(attention.valuesFile, "does not fit its schema: \(misfit)")
+                return inspection.add(attention.valuesFile, "does not match its schema: \(misfit)")
             }
             let values = try JSONDecoder().decode(AttentionValues.self, from: Data(bytes))
             let isWhole = values.rows.count == values.height && values.rows.allSatisfy { $0.count == values.width }
             if !isWhole || (values.width, values.height) != (attention.width, attention.height) {
-                look.add(
+                inspection.add(
                     attention.valuesFile,
-                    "has not \(attention.width)×\(attention.height) values as result.json says"
+                    "does not have the \(attention.width)×\(attention.height) values that result.json says"
                 )
             } else if values.rows.joined().min() != attention.minimum || values.rows.joined().max() != attention.maximum
                 || values.name != attention.name
             {
-                look.add(attention.valuesFile, "its class or range is not that of result.json")
+                inspection.add(attention.valuesFile, "its class or range differs from result.json")
             }
         }
     }
 }
 
 extension PhotoInstancesResult: InspectableResult {
-    func inspectFiles(_ look: inout ItemInspection) throws {
-        for instance in instances { inspect(instance, &look) }
+    func inspectFiles(_ inspection: inout ItemInspection) throws {
+        for instance in instances { inspect(instance, &inspection) }
         for instance in instances {
             let (box, name) = (instance.box, "the box of instance \(instance.id)")
-            if let crop = instance.crop { try look.inspectPicture(crop, size: (box.width, box.height), of: name) }
-            if let crop = instance.uprightCrop { try look.inspectPicture(crop) }
-            if let thumbnail = instance.thumbnail { try look.inspectPicture(thumbnail) }
+            if let crop = instance.crop { try inspection.inspectPicture(crop, size: (box.width, box.height), of: name) }
+            if let crop = instance.uprightCrop { try inspection.inspectPicture(crop) }
+            if let thumbnail = instance.thumbnail { try inspection.inspectPicture(thumbnail) }
         }
-        try look.inspectPicture("overlay.png")
-        try look.inspect("coco.json") { look, path in
+        try inspection.inspectPicture("overlay.png")
+        try inspection.inspect("coco.json") { inspection, path in
             let bytes = try FileSystem.read(path)
             if let misfit = try PhotoSchemas.coco.faults(in: bytes).first {
-                return look.add("coco.json", "does not fit its schema: \(misfit)")
+                return inspection.add("coco.json", "does not match its schema: \(misfit)")
             }
-            inspect(try JSONDecoder().decode(COCODocument.self, from: Data(bytes)), &look)
+            inspect(try JSONDecoder().decode(COCODocument.self, from: Data(bytes)), &inspection)
         }
     }
 
-    /// A box in the picture, and a mask that has the pixels that are said and lies in the box.
-    private func inspect(_ instance: Instance, _ look: inout ItemInspection) {
+    /// Checks that the box lies in the picture, and that the mask has the recorded area and lies in the box.
+    private func inspect(_ instance: Instance, _ inspection: inout ItemInspection) {
         let box = instance.box
-        func fault(_ detail: String) { look.add("result.json", "instance \(instance.id): \(detail)") }
+        func fault(_ detail: String) { inspection.add("result.json", "instance \(instance.id): \(detail)") }
         guard box.x >= 0, box.y >= 0, box.width > 0, box.height > 0, box.x <= source.width - box.width,
             box.y <= source.height - box.height
-        else { return fault("its box does not lie in the picture of \(source.width)×\(source.height) pixels") }
+        else { return fault("its box is not inside the picture of \(source.width)×\(source.height) pixels") }
         do {
             let mask = try RunLengthMask(
                 width: instance.mask.size[1],
@@ -77,7 +77,7 @@ extension PhotoInstancesResult: InspectableResult {
                 cocoString: instance.mask.counts
             )
             if instance.mask.size != [source.height, source.width] {
-                fault("its mask is not of the picture's size")
+                fault("its mask does not have the picture's size")
             } else if mask.area != instance.areaPixels {
                 fault("its mask has \(mask.area) pixels, not \(instance.areaPixels)")
             } else if mask.box != PixelBox(x: box.x, y: box.y, width: box.width, height: box.height) {
@@ -88,27 +88,28 @@ extension PhotoInstancesResult: InspectableResult {
         }
     }
 
-    private func inspect(_ document: COCODocument, _ look: inout ItemInspection) {
-        func fault(_ detail: String) { look.add("coco.json", detail) }
+    private func inspect(_ document: COCODocument, _ inspection: inout ItemInspection) {
+        func fault(_ detail: String) { inspection.add("coco.json", detail) }
         let image = document.images[0]
         if (image.width, image.height) != (source.width, source.height) {
             fault(
-                "says a picture of \(image.width)×\(image.height) pixels, result.json \(source.width)×\(source.height)"
+                "says that the picture has \(image.width)×\(image.height) pixels, result.json says "
+                    + "\(source.width)×\(source.height)"
             )
         }
         if document.annotations.count != instances.count {
-            fault("has \(document.annotations.count) annotations, result.json \(instances.count) instances")
+            fault("has \(document.annotations.count) annotations, result.json has \(instances.count) instances")
         }
         let names = Dictionary(document.categories.map { ($0.id, $0.name) }) { first, _ in first }
         let known = Dictionary(instances.map { ($0.id, $0) }) { first, _ in first }
         for annotation in document.annotations {
             guard let instance = known[annotation.id] else {
-                fault("has an annotation \(annotation.id), which result.json does not know")
+                fault("has an annotation \(annotation.id), which result.json does not list")
                 continue
             }
             let box = instance.box
             if annotation.bbox != [box.x, box.y, box.width, box.height] {
-                fault("the box of annotation \(annotation.id) is not that of result.json")
+                fault("the box of annotation \(annotation.id) differs from result.json")
             }
             if annotation.area != instance.areaPixels {
                 fault(
@@ -118,10 +119,10 @@ extension PhotoInstancesResult: InspectableResult {
             if annotation.segmentation.counts != instance.mask.counts
                 || annotation.segmentation.size != instance.mask.size
             {
-                fault("the mask of annotation \(annotation.id) is not that of result.json")
+                fault("the mask of annotation \(annotation.id) differs from result.json")
             }
             if names[annotation.category_id] != instance.class {
-                fault("the class of annotation \(annotation.id) is not that of result.json")
+                fault("the class of annotation \(annotation.id) differs from result.json")
             }
         }
     }

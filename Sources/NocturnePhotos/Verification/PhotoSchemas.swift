@@ -1,6 +1,6 @@
 package import NocturneSystem
 
-/// The schemas of what the recipes for photos write.
+/// The schemas of the photo recipes' output files.
 package enum PhotoSchemas {
     package static let classification = JSONSchema(own: PackageResources.classification_result_schema_json)
     package static let instances = JSONSchema(own: PackageResources.instances_result_schema_json)

@@ -8,15 +8,15 @@ package import NocturneSystem
     import Glibc
 #endif
 
-/// A regular file below the inputs.
+/// A regular file found in the inputs.
 package struct FoundFile: Sendable, Hashable {
     package let path: String
-    /// The path below the input that was named.
+    /// The path relative to the input as given.
     package let name: String
-    /// The last part of the input's own path, for files that lie directly in it.
+    /// The last component of the input's own path, for files directly in the input folder.
     package let root: String
-    /// Whether it does not answer when it is read.
-    package var isSilent = false
+    /// Whether reading the file timed out.
+    package var isUnresponsive = false
 
     package init(path: String, name: String, root: String) {
         self.path = path
@@ -24,13 +24,13 @@ package struct FoundFile: Sendable, Hashable {
         self.root = root
     }
 
-    /// The last part of the folder the file lies in.
+    /// The last component of the path of the file's folder.
     package var folderName: String {
         let parts = name.split(separator: "/")
         return parts.count > 1 ? String(parts[parts.count - 2]) : root
     }
 
-    /// The folder's whole path.
+    /// The full path of the file's folder.
     package var folderPath: String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
 
     package var fileName: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
@@ -41,36 +41,38 @@ package struct FoundFile: Sendable, Hashable {
         return FoundFile(path: path, name: String(name.dropLast(fileName.count)) + other.fileName, root: root)
     }
 
-    /// What tells whether the file is still the same: name, size, time of change, and the content where it is small.
+    /// Identifies the file's version: name, size, modification time, and a digest of the content if the file is small.
     package var stamp: String {
         var stamp = stampWithoutContent
-        if !isSilent, let size = InputStamp(path).size, size <= 64 << 10, let digest = try? FileSystem.digest(path) {
+        if !isUnresponsive, let size = InputStamp(path).size, size <= 64 << 10,
+            let digest = try? FileSystem.digest(path)
+        {
             stamp += " \(digest.digest.hex)"
         }
         return stamp
     }
 
-    /// The same, of a file that cannot be read.
+    /// The stamp without the digest, for a file that cannot be read.
     package var stampWithoutContent: String { "\(name) \(InputStamp(path).text)" }
 }
 
-/// Walks the inputs: every regular file once, in the order of paths.
+/// Walks the inputs and lists every regular file once, sorted by path.
 package struct FileWalk {
     package let request: DiscoveryRequest
     package let flag: CancellationFlag
     private var seenFolders: Set<FileIdentity> = []
     package private(set) var files: [FoundFile] = []
-    /// Those that do not answer, and are not among ``files``.
-    package private(set) var silent: [FoundFile] = []
+    /// Unresponsive files, which are not in ``files``.
+    package private(set) var unresponsive: [FoundFile] = []
     package private(set) var notes: [String] = []
-    /// What lies among the inputs and can be nobody's: pipes, links to nothing, names that cannot be written down, and
-    /// what could not be looked into.
-    private var strangers: [Stranger] = []
+    /// Paths in the inputs that no recipe can use: pipes, dangling links, names that are not valid UTF-8, and files and
+    /// folders that cannot be read.
+    private var unusablePaths: [UnusablePath] = []
 
-    private struct Stranger {
+    private struct UnusablePath {
         let path: String
         let reason: String
-        /// Whether there may be inputs behind it.
+        /// Whether inputs may be hidden behind it.
         var isFault = false
     }
 
@@ -84,14 +86,14 @@ package struct FileWalk {
         self.flag = flag
     }
 
-    /// - Throws: ``BatchError`` when an input is not there; ``CancelledError``.
+    /// - Throws: ``BatchError`` when an input does not exist; ``CancelledError``.
     package mutating func run() throws {
         for input in request.inputs {
             let root = (input as NSString).lastPathComponent
             var status = stat()
             guard stat(input, &status) == 0 else {
                 if request.toleratesMissing {
-                    notes.append("\(input) is not there: \(String(cString: strerror(errno)))")
+                    notes.append("\(input) does not exist: \(String(cString: strerror(errno)))")
                     continue
                 }
                 throw BatchError(.inputMissing, path: input, detail: String(cString: strerror(errno)))
@@ -99,9 +101,9 @@ package struct FileWalk {
             if status.st_mode & S_IFMT == S_IFDIR {
                 try walk(input, below: "", root: root, status)
             } else if status.st_mode & S_IFMT != S_IFREG {
-                strangers.append(Stranger(path: input, reason: FileWalk.kind(status)))
+                unusablePaths.append(UnusablePath(path: input, reason: FileWalk.kind(status)))
             } else {
-                take(
+                add(
                     FoundFile(
                         path: input,
                         name: root,
@@ -111,25 +113,25 @@ package struct FileWalk {
             }
         }
         files.sort { $0.path < $1.path }
-        leaveTwins()
-        let silentPaths = try request.silent.among(files.map(\.path), flag: flag)
-        silent = files.filter { silentPaths.contains($0.path) }
-        for index in silent.indices { silent[index].isSilent = true }
-        files.removeAll { silentPaths.contains($0.path) }
+        removeEquivalentNames()
+        let unresponsivePaths = try request.silent.among(files.map(\.path), flag: flag)
+        unresponsive = files.filter { unresponsivePaths.contains($0.path) }
+        for index in unresponsive.indices { unresponsive[index].isUnresponsive = true }
+        files.removeAll { unresponsivePaths.contains($0.path) }
     }
 
-    /// Equal strings can be different names on the disk: one letter can be written as one character or as two. Everything
-    /// is known by its path, so only the first of such names is taken; a path that was met twice is taken once.
-    private mutating func leaveTwins() {
+    /// Equal strings can be different names on disk, since a letter can be encoded as one Unicode scalar or as two.
+    /// Paths identify files, so only the first of such names is used; a path that was found twice is used once.
+    private mutating func removeEquivalentNames() {
         var seen: [String: String] = [:]
         files = files.filter { file in
             guard let other = seen.updateValue(file.path, forKey: file.path) else { return true }
             seen[file.path] = other
             if !other.utf8.elementsEqual(file.path.utf8) {
-                strangers.append(
-                    Stranger(
+                unusablePaths.append(
+                    UnusablePath(
                         path: FileSystem.escaped(file.path.utf8),
-                        reason: "its name differs from another one only in how its letters are encoded; rename it"
+                        reason: "its name differs from another name only in the Unicode encoding of letters; rename it"
                     )
                 )
             }
@@ -139,27 +141,29 @@ package struct FileWalk {
 
     private static func kind(_ status: stat) -> String {
         switch status.st_mode & S_IFMT {
-        case S_IFIFO: "a pipe, no file"
-        case S_IFSOCK: "a socket, no file"
-        default: "a device, no file"
+        case S_IFIFO: "a pipe, not a regular file"
+        case S_IFSOCK: "a socket, not a regular file"
+        default: "a device, not a regular file"
         }
     }
 
     private mutating func walk(_ folder: String, below: String, root: String, _ status: stat) throws {
         try flag.check()
-        // Links may lead in circles: each folder is visited once.
+        // Links may form cycles: each folder is visited once.
         guard seenFolders.insert(FileIdentity(device: UInt(status.st_dev), inode: UInt(status.st_ino))).inserted else {
             return
         }
-        if request.pruned.contains(where: { samePlace(folder, $0) }) || FileSystem.exists(folder + "/.nocturne") {
+        if request.pruned.contains(where: { isSameFile(folder, $0) }) || FileSystem.exists(folder + "/.nocturne") {
             notes.append("\(folder) is an output folder and is not searched")
             return
         }
-        if access(folder, R_OK | X_OK) != 0 { return miss(folder, errno) }
+        if access(folder, R_OK | X_OK) != 0 { return addUnreadable(folder, errno) }
         let (entries, unusable, fault) = FileSystem.listing(folder)
-        if let fault { miss(folder, fault) }
+        if let fault { addUnreadable(folder, fault) }
         for entry in unusable where !entry.hasPrefix(".") {
-            strangers.append(Stranger(path: folder + "/" + entry, reason: "its name is not in UTF-8; rename it"))
+            unusablePaths.append(
+                UnusablePath(path: folder + "/" + entry, reason: "its name is not valid UTF-8; rename it")
+            )
         }
         for entry in entries where !entry.hasPrefix(".") {
             let path = folder + "/" + entry
@@ -168,34 +172,34 @@ package struct FileWalk {
             guard stat(path, &inner) == 0 else {
                 let code = errno
                 if FileSystem.kind(path) == .other, code == ENOENT || code == ELOOP {
-                    let reason = code == ENOENT ? "a link to nothing" : "a link that leads in a circle"
-                    strangers.append(Stranger(path: path, reason: reason))
+                    let reason = code == ENOENT ? "a dangling link" : "a cyclic link"
+                    unusablePaths.append(UnusablePath(path: path, reason: reason))
                 } else if code != ENOENT {
-                    miss(path, code)
+                    addUnreadable(path, code)
                 }
                 continue
             }
             if inner.st_mode & S_IFMT == S_IFDIR {
                 try walk(path, below: name, root: root, inner)
             } else if inner.st_mode & S_IFMT == S_IFREG {
-                take(FoundFile(path: path, name: name, root: root))
+                add(FoundFile(path: path, name: name, root: root))
             } else {
-                strangers.append(Stranger(path: path, reason: FileWalk.kind(inner)))
+                unusablePaths.append(UnusablePath(path: path, reason: FileWalk.kind(inner)))
             }
         }
     }
 
-    private mutating func miss(_ path: String, _ code: Int32) {
-        strangers.append(
-            Stranger(path: path, reason: "cannot be looked into: \(String(cString: strerror(code)))", isFault: true)
+    private mutating func addUnreadable(_ path: String, _ code: Int32) {
+        unusablePaths.append(
+            UnusablePath(path: path, reason: "cannot be read: \(String(cString: strerror(code)))", isFault: true)
         )
     }
 
-    private mutating func take(_ file: FoundFile) {
+    private mutating func add(_ file: FoundFile) {
         if request.admits(file) { files.append(file) }
     }
 
-    private func samePlace(_ a: String, _ b: String) -> Bool {
+    private func isSameFile(_ a: String, _ b: String) -> Bool {
         var first = stat()
         var second = stat()
         guard stat(a, &first) == 0, stat(b, &second) == 0 else { return false }
@@ -204,25 +208,25 @@ package struct FileWalk {
 }
 
 extension FileWalk {
-    /// What can be nobody's, as items: each recipe gives them, and they are told once.
+    /// The unusable paths as items. Every recipe returns them; each is reported once.
     package func unusable(model: String) -> [DiscoveredItem] {
-        strangers.map { stranger in
-            let key = (stranger.isFault ? DiscoveredItem.missedKeyPrefix : DiscoveredItem.fileKeyPrefix) + stranger.path
+        unusablePaths.map { entry in
+            let key = (entry.isFault ? DiscoveredItem.missedKeyPrefix : DiscoveredItem.fileKeyPrefix) + entry.path
             return DiscoveredItem(
                 key: key,
-                name: request.identifiers.itemName((stranger.path as NSString).lastPathComponent, key: key),
+                name: request.identifiers.itemName((entry.path as NSString).lastPathComponent, key: key),
                 model: model,
                 source: "{}",
-                path: stranger.path,
+                path: entry.path,
                 fingerprint: ContentDigest.of(key),
-                problem: stranger.isFault ? .refused(stranger.reason) : .unknown(stranger.reason)
+                problem: entry.isFault ? .refused(entry.reason) : .unknown(entry.reason)
             )
         }
     }
 }
 
 extension DiscoveryRequest {
-    /// Whether the patterns let the file in.
+    /// Whether the include and exclude patterns admit the file.
     package func admits(_ file: FoundFile) -> Bool {
         func matches(_ glob: String) -> Bool {
             fnmatch(glob, file.name, 0) == 0 || fnmatch(glob, file.fileName, 0) == 0

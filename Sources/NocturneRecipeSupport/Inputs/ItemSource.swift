@@ -2,11 +2,11 @@ import Foundation
 package import NocturneBatch
 import NocturneSystem
 
-/// What a recipe keeps in the journal to find an input again and to plan for it without reading pixels.
+/// What a recipe stores in the journal to locate an input again and to plan for it without reading pixels.
 package protocol ItemSource: Codable, Sendable {
-    /// What its results may say of names; nil in journals of versions that did not ask.
+    /// How input names appear in its results; nil in journals of versions without this option.
     var identifiers: IdentifierPolicy? { get }
-    /// The files that its notes may speak of.
+    /// The files that its notes may mention.
     var namedFiles: [String] { get }
 }
 
@@ -16,7 +16,7 @@ extension ItemSource {
         get throws { String(decoding: try StableJSON.encodeLine(self).dropLast(), as: UTF8.self) }
     }
 
-    /// What ``encoded`` gave.
+    /// Decodes the text of ``encoded``.
     package init(_ text: String) throws {
         self = try JSONDecoder().decode(Self.self, from: Data(text.utf8))
     }

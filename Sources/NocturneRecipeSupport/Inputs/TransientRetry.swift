@@ -6,8 +6,8 @@ package import NocturneSystem
     import Glibc
 #endif
 
-/// Does something up to three times while the system's refusal may go away by itself: for headers, which are read before
-/// there is an item that could be put back.
+/// Tries an operation up to three times while it fails with a transient error: for headers, which are read before there
+/// is an item that could be requeued.
 package func retryingTransientErrors<Value, Fault: SystemCallError>(
     _ flag: CancellationFlag,
     _ body: () throws(Fault) -> Value

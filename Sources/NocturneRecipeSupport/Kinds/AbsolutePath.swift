@@ -1,6 +1,6 @@
 import Foundation
 
-/// A path that does not depend on the folder the command was given in.
+/// A path that does not depend on the current folder.
 package func absolutePath(_ path: String) -> String {
     let expanded = (path as NSString).expandingTildeInPath
     let whole = expanded.hasPrefix("/") ? expanded : FileManager.default.currentDirectoryPath + "/" + expanded

@@ -3,7 +3,7 @@ public import NocturneBatch
 public import NocturneCore
 public import NocturneInference
 
-// Enumerations as option values: the parser refuses other values and names the allowed ones, and help lists them.
+// Enumerations as option values: the parser rejects other values and lists the allowed ones; help lists them too.
 
 extension EngineChoice: ExpressibleByArgument {}
 extension InferencePrecision: ExpressibleByArgument {}

@@ -1,15 +1,16 @@
 package import ArgumentParser
 
-/// A group of command-line options that belongs to one kind of recipe or to several.
+/// A group of command-line options used by one or more kinds of recipe.
 package protocol RecipeArguments: ParsableArguments {
-    /// The heading of the group in help.
+    /// The heading of the group in the help text.
     static var title: String { get }
 
-    /// The options of the group that have been given, such as `--rois`: they are refused when no recipe in use takes them.
+    /// Names of the options of this group on the command line, such as `--rois`. They are refused unless a recipe in
+    /// use takes them.
     var given: [String] { get }
 }
 
-/// The parsed groups of options of all kinds.
+/// The parsed option groups of all kinds.
 package struct ParsedRecipeArguments {
     private var groups: [ObjectIdentifier: any RecipeArguments] = [:]
 
@@ -24,7 +25,7 @@ package struct ParsedRecipeArguments {
         return group
     }
 
-    /// Names of the given options of a group.
+    /// Names of the options of a group on the command line.
     package func given(in type: any RecipeArguments.Type) -> [String] { groups[ObjectIdentifier(type)]?.given ?? [] }
 
     package mutating func add<Group: RecipeArguments>(_ group: Group) { groups[ObjectIdentifier(Group.self)] = group }

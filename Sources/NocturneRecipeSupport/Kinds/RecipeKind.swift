@@ -3,58 +3,58 @@ package import NocturneInference
 package import NocturneJournal
 package import NocturneSystem
 
-/// Everything the program has to know about one kind of recipe: which packages it runs, which options it takes, what its
-/// results look like.
+/// Everything the program needs to know about one kind of recipe: which packages it runs, which options it takes, and
+/// the form of its results.
 ///
-/// The registry lists the kinds; command line, loading of packages, `verify`, `models check`, schemas and help go through
-/// that list, and nothing else names a kind.
+/// The registry lists the kinds. The command line, package loading, `verify`, `models check`, schemas and help use that
+/// list; nothing else names a kind.
 package protocol RecipeKind: Sendable {
     associatedtype Options: RecipeOptions
 
-    /// The `task` of its model packages, or its own name where it needs no model. Unique.
+    /// The `task` of its model packages, or the kind's own name if it needs no model. Unique.
     static var task: String { get }
 
-    /// Completes "models that …" in messages: "classify photos".
+    /// Completes "needs a model to …" in messages: "classify photos".
     static var purpose: String { get }
 
     /// The section of its packages' `model.json`; nil for a recipe that needs no model.
     static var settings: (any ModelSettings.Type)? { get }
 
-    /// Its groups of command-line options. Kinds may share a group.
+    /// Its groups of command-line options. Kinds may share groups.
     static var arguments: [any RecipeArguments.Type] { get }
 
     /// The options of a batch.
-    /// - Parameter hasModels: whether packages of its task were given.
+    /// - Parameter hasModels: whether packages with its task were given.
     /// - Returns: nil when the batch does not use this kind.
-    /// - Throws: `BatchError` for files that an option names and that cannot be used.
+    /// - Throws: `BatchError` for files named by options that cannot be used.
     static func options(from arguments: ParsedRecipeArguments, hasModels: Bool) throws -> Options?
 
-    /// The recipe, with its models in memory.
-    /// - Throws: `BatchError` when a package cannot be used, or does not fit the options.
+    /// Creates the recipe with its models loaded.
+    /// - Throws: `BatchError` when a package cannot be used or does not match the options.
     static func make(_ models: [ChosenModel], options: Options) throws -> any Recipe
 
     /// Lines about a package for `models show`.
     static func details(of package: ModelPackage) throws -> [String]
 
-    /// The networks of a package with the shapes of what goes in, for `models check`. Loads the package as a run does, which
-    /// checks that everything fits together.
+    /// The networks of a package with the shapes of their inputs, for `models check`. Loads the package as a run does,
+    /// which checks its consistency.
     static func networks(of model: ChosenModel) throws -> [NetworkInputs]
 
-    /// The `task` in its `result.json`; nil where that has none.
+    /// The `task` in its `result.json`; nil if its results name none.
     static var resultTask: String? { get }
 
-    /// What its `result.json` has to fit.
+    /// The schema of its `result.json`.
     static var resultSchema: JSONSchema { get }
 
-    /// Holds the files of a finished item against its `result.json`.
-    /// - Throws: `CancelledError`. Whatever is wrong with the item is among the findings.
+    /// Checks the files of a finished item against its `result.json`.
+    /// - Throws: `CancelledError`. Every fault of the item is among the findings.
     static func inspect(_ item: CommittedItem, _ document: JSONValue, flag: CancellationFlag) throws -> ResultFindings
 
-    /// What is wrong with a file beside the items that one of its results promises; nil when nothing is, or when the file
-    /// is of another kind.
+    /// The fault of a file outside the item folders that one of its results refers to; nil if the file is valid or
+    /// belongs to another kind.
     static func inspectBatchFile(at path: String) -> String?
 
-    /// Whether the item is an entry of the review queue as a whole while it has no parts.
+    /// Whether the item is one entry of the review queue while it has no parts.
     static func isReviewEntry(_ item: JournalItem) -> Bool
 }
 
@@ -69,7 +69,7 @@ extension RecipeKind {
 
     package static func isReviewEntry(_ item: JournalItem) -> Bool { false }
 
-    /// Loads the packages one after the other; an error names the package.
+    /// Loads the packages one after the other; errors name the package.
     /// - Throws: `BatchError`.
     package static func load<Model>(
         _ models: [ChosenModel],
@@ -87,7 +87,7 @@ extension RecipeKind {
     }
 }
 
-/// A model package with what is to run its networks.
+/// A model package with the engine that runs its networks.
 package struct ChosenModel: Sendable {
     package let package: ModelPackage
     package let engine: any InferenceEngine
@@ -102,11 +102,11 @@ package struct ChosenModel: Sendable {
 
 /// A network of a package with the shapes of its inputs.
 package struct NetworkInputs: Sendable {
-    /// Among the package's files.
+    /// One of the package's files.
     package let file: String
-    /// Of the input that is a picture, a patch or a map.
+    /// Shape of the main input: a picture, a patch or a feature map.
     package let shape: [Int]
-    /// Of the other inputs, by name.
+    /// Shapes of the other inputs, by name.
     package let others: [String: [Int]]
 
     package init(file: String, shape: [Int], others: [String: [Int]] = [:]) {

@@ -1,27 +1,27 @@
 import NocturneBatch
 import NocturneSystem
 
-/// The options of one recipe in one batch: kept in the journal as they are encoded, and never guessed from text.
+/// The options of one recipe in one batch, stored in the journal in encoded form and never inferred from text.
 package protocol RecipeOptions: Codable, Hashable, Sendable {
-    /// By their command-line names, as `batch.json` shows them and as runs are compared.
+    /// Values by command-line name, as in `batch.json` and for the comparison of runs.
     var shown: [String: String] { get }
 
-    /// Reads the form in which 0.1.0 kept them.
+    /// Decodes the format of version 0.1.0.
     /// - Returns: nil when the batch does not use this recipe.
     /// - Throws: ``OptionValueError``.
     init?(_ options: OptionsOfVersion1) throws(OptionValueError)
 }
 
-/// The options of a batch that was begun by Nocturne 0.1.0: texts by command-line names, of all recipes together.
+/// The options of a batch started by Nocturne 0.1.0: texts by command-line name, for all recipes together.
 package struct OptionsOfVersion1: Sendable {
     private let texts: [String: String]
 
     package init(_ texts: [String: String]) { self.texts = texts }
 
-    /// The text of an option; nil where it was not given.
+    /// The text of an option; nil if it was not given.
     package subscript(_ name: String) -> String? { texts[name] }
 
-    /// One of the values of an enumeration; nil where the option was not given.
+    /// The value of an enumeration option; nil if it was not given.
     package func value<Value: RawRepresentable & CaseIterable>(
         _ name: String,
         as type: Value.Type = Value.self
@@ -34,14 +34,14 @@ package struct OptionsOfVersion1: Sendable {
         return value
     }
 
-    /// A number; nil where the option was not given.
+    /// The value of a numeric option; nil if it was not given.
     package func number(_ name: String) throws(OptionValueError) -> Double? {
         guard let text = texts[name] else { return nil }
         guard let number = Double(text) else { throw OptionValueError(option: name, value: text, allowed: "a number") }
         return number
     }
 
-    /// Whether the option was given, which 0.1.0 kept as "yes".
+    /// Whether the option was given; 0.1.0 stored "yes".
     package func flag(_ name: String) throws(OptionValueError) -> Bool {
         guard let text = texts[name] else { return false }
         guard text == "yes" else { throw OptionValueError(option: name, value: text, allowed: "yes") }
@@ -49,7 +49,7 @@ package struct OptionsOfVersion1: Sendable {
     }
 }
 
-/// A recorded option has a value that this version does not know.
+/// A recorded option has a value unknown to this version.
 package struct OptionValueError: Error, Hashable, Sendable, CustomStringConvertible {
     package let option: String
     package let value: String

@@ -5,14 +5,14 @@ package import NocturneInference
 package import NocturneJournal
 import NocturneSystem
 
-/// What the `result.json` of every recipe has in common: a function of input, model and options, with nothing of when
-/// and where.
+/// The common part of the `result.json` of all recipes: a function of input, model and options only. It contains no
+/// times and no locations.
 package protocol ItemResult: Codable {
     var fingerprint: String { get }
-    /// All files of the item but `result.json` and `run.json`.
+    /// All files of the item except `result.json` and `run.json`.
     var files: [ItemFile] { get }
     var notes: [String] { get set }
-    /// Rows for the table of the batch.
+    /// Rows for the batch's statistics table.
     var statistics: [Statistic] { get }
     var parts: [ItemPart] { get }
 }
@@ -20,7 +20,8 @@ package protocol ItemResult: Codable {
 extension ItemResult {
     package var parts: [ItemPart] { [] }
 
-    /// Writes `result.json`, and gives what goes into the journal. In both, notes name files as the policy lets them.
+    /// Writes `result.json` and returns the values for the journal. In both, notes name files as the identifier policy
+    /// allows.
     /// - Throws: `FileSystemError`.
     package func write(into folder: String, of source: some ItemSource) throws -> ItemProduct {
         let policy = source.identifiers ?? .hash
@@ -31,7 +32,8 @@ extension ItemResult {
         return result.product(ownBytes: bytes)
     }
 
-    /// The product of a folder that holds a whole result of `fingerprint`: every file there, with its recorded digest.
+    /// The product of a folder that holds a complete result with `fingerprint`: every file exists and has its recorded
+    /// digest.
     package static func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         let bytes = try FileSystem.read(folder + "/result.json")
         guard let result = try? JSONDecoder().decode(Self.self, from: Data(bytes)), result.fingerprint == fingerprint,
@@ -50,14 +52,14 @@ extension ItemResult {
 }
 
 extension ItemFile {
-    /// Measures a file that was written.
+    /// Measures a written file.
     package init(_ path: String, in folder: String) throws {
         let (bytes, digest) = try FileSystem.digest(folder + "/" + path)
         self.init(path: path, bytes: bytes, sha256: digest.hex)
     }
 }
 
-/// Which package a result comes from.
+/// The package that made a result.
 package struct ResultModel: Codable, Sendable {
     package let id: String
     package let name: String
@@ -74,7 +76,7 @@ package struct ResultModel: Codable, Sendable {
     }
 }
 
-/// What ran its networks: all that the last bits may depend on.
+/// What ran the networks: everything the last bits may depend on.
 package struct ResultEngine: Codable, Sendable {
     package let name: String
     package let precision: String

@@ -6,19 +6,19 @@ import NocturneFormats
 package import NocturneJournal
 package import NocturneSystem
 
-/// A result whose own files can be held against it.
+/// A result whose files can be checked against it.
 package protocol InspectableResult: ItemResult {
     var schemaVersion: Int { get }
     var item: String { get }
-    func inspectFiles(_ look: inout ItemInspection) throws
-    /// Files beside the items that it promises.
+    func inspectFiles(_ inspection: inout ItemInspection) throws
+    /// Files outside the item folders that the result refers to.
     var batchFiles: Set<String> { get }
 }
 
 extension InspectableResult {
     package var batchFiles: Set<String> { [] }
 
-    /// From the text of a result to what is wrong with the item.
+    /// Parses the text of a result and returns the faults of the item.
     /// - Throws: `CancelledError`.
     package static func findings(
         of item: CommittedItem,
@@ -29,23 +29,23 @@ extension InspectableResult {
         var inspection = ItemInspection(item, flag)
         let misfits = schema.faults(in: document)
         guard misfits.isEmpty else {
-            inspection.add("result.json", "does not fit its schema: \(misfits.prefix(3).joined(separator: "; "))")
+            inspection.add("result.json", "does not match its schema: \(misfits.prefix(3).joined(separator: "; "))")
             return inspection.findings
         }
         let result: Self
         do {
             result = try JSONDecoder().decode(Self.self, from: Data(item.result))
         } catch {
-            inspection.add("result.json", "cannot be understood: \(error)")
+            inspection.add("result.json", "cannot be parsed: \(error)")
             return inspection.findings
         }
         if result.item != item.name {
-            inspection.add("result.json", "is of the item \(result.item), not of \(item.name)")
+            inspection.add("result.json", "belongs to the item \(result.item), not to \(item.name)")
         }
         if result.fingerprint != item.fingerprint {
             inspection.add(
                 "result.json",
-                "is of another source, model or other options: its fingerprint is not the journal's"
+                "belongs to another source, model or set of options: its fingerprint differs from the journal's"
             )
         }
         try result.inspectFiles(&inspection)
@@ -54,7 +54,7 @@ extension InspectableResult {
     }
 }
 
-/// The files of one item while they are looked into.
+/// The files of one item during inspection.
 package struct ItemInspection {
     package let item: CommittedItem
     package let flag: CancellationFlag
@@ -71,9 +71,9 @@ package struct ItemInspection {
 
     package mutating func add(_ file: String, _ detail: String) { findings.add(file, detail) }
 
-    /// Looks into a file that is what was recorded; one that is not has been told of already.
+    /// Inspects a file whose digest matches the journal. A file that differs has already been reported.
     ///
-    /// What a reader throws is a fault of the file, but the cancellation, which ends everything.
+    /// An error thrown by a reader is a fault of the file, except cancellation, which ends the inspection.
     package mutating func inspect(_ file: String, _ body: (inout ItemInspection, _ path: String) throws -> Void) throws
     {
         try flag.check()
@@ -82,23 +82,24 @@ package struct ItemInspection {
             try body(&self, path(file))
         } catch {
             try flag.check()
-            let words = "\(error)"
+            let message = "\(error)"
             let own = path(file) + ": "
-            add(file, words.hasPrefix(own) ? String(words.dropFirst(own.count)) : words)
+            add(file, message.hasPrefix(own) ? String(message.dropFirst(own.count)) : message)
         }
     }
 
-    /// The size of a picture by its header.
-    /// - Parameter size: what it has to be; nil for any.
+    /// Checks the size of a picture in its header.
+    /// - Parameter size: the expected size; nil for any.
     package mutating func inspectPicture(_ file: String, size: (width: Int, height: Int)? = nil, of what: String = "")
         throws
     {
-        try inspect(file) { look, path in
+        try inspect(file) { inspection, path in
             let facts = try PhotoReader.readHeader(at: path)
             guard let size, (facts.storedWidth, facts.storedHeight) != size else { return }
-            look.add(
+            inspection.add(
                 file,
-                "has \(facts.storedWidth)×\(facts.storedHeight) pixels, \(what) is \(size.width)×\(size.height)"
+                "has \(facts.storedWidth)×\(facts.storedHeight) pixels; expected \(size.width)×\(size.height), "
+                    + "the size of \(what)"
             )
         }
     }

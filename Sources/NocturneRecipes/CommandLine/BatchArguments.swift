@@ -52,7 +52,7 @@ package struct BatchArguments: ParsableArguments {
     package init() {}
 }
 
-/// A model and a pattern for the names of its inputs.
+/// A model with a pattern for the names of its inputs.
 package struct ModelPattern: ExpressibleByArgument, Sendable {
     let model: String
     let pattern: String
@@ -65,7 +65,7 @@ package struct ModelPattern: ExpressibleByArgument, Sendable {
 }
 
 extension BatchArguments {
-    /// The inputs named directly and in the list, as absolute paths.
+    /// The inputs from the command line and the list, as absolute paths.
     /// - Throws: `BatchError` for a list that cannot be read; `ValidationError` without any input.
     package func allInputs() throws -> [String] {
         var all = inputs
@@ -84,13 +84,13 @@ extension BatchArguments {
         }
     }
 
-    /// Reads the files that options name, so that mistakes are reported before anything is started.
+    /// Reads the files named by options, so that mistakes are reported before processing starts.
     package func check() throws {
         for kind in RecipeRegistry.current.kinds { _ = try kind.options(from: recipes.parsed, hasModels: true) }
     }
 
-    /// The batch these arguments describe, with its models named by their folders.
-    /// - Parameter version: of the program.
+    /// The batch described by these arguments; models are given by their folders.
+    /// - Parameter version: the program's version.
     package func description(version: String) throws -> BatchDescription {
         let packages = try model.map { try LoadedModels.package($0) }
         let choices = try choices(for: packages)
@@ -129,11 +129,12 @@ extension BatchArguments {
         let used = try registry.kinds.compactMap { try chosen($0) }
         for group in registry.arguments {
             let given = recipes.parsed.given(in: group)
-            func takesIt(_ kind: any RecipeKind.Type) -> Bool { kind.arguments.contains { $0 == group } }
-            guard !given.isEmpty, !used.contains(where: { takesIt($0.kind) }) else { continue }
-            let takers = registry.kinds.filter { takesIt($0) && $0.settings != nil }.map { $0.purpose }
+            func accepts(_ kind: any RecipeKind.Type) -> Bool { kind.arguments.contains { $0 == group } }
+            guard !given.isEmpty, !used.contains(where: { accepts($0.kind) }) else { continue }
+            let purposes = registry.kinds.filter { accepts($0) && $0.settings != nil }.map { $0.purpose }
             throw ValidationError(
-                "\(given.joined(separator: ", ")): for models that \(takers.joined(separator: " or ")), and none is given"
+                "\(given.joined(separator: ", ")) needs a model to \(purposes.joined(separator: " or to ")); "
+                    + "none is given"
             )
         }
         return BatchChoices(
@@ -149,10 +150,12 @@ extension BatchArguments {
         let withoutModel = choices.recipes.filter { $0.kind.settings == nil }.map { $0.kind.task }
         let ids = packages.map(\.id) + withoutModel
         for route in only {
-            // By the id, or as it was given to --model.
+            // The id, or the name given to --model.
             let package = zip(model, packages).first { $0 == route.model || $1.id == route.model }?.1
             guard let id = package?.id ?? ids.first(where: { $0 == route.model }) else {
-                throw ValidationError("--only names \(route.model); the models are \(ids.joined(separator: ", "))")
+                throw ValidationError(
+                    "--only names the unknown model \(route.model); the models are \(ids.joined(separator: ", "))"
+                )
             }
             let text = "\(id)=\(route.pattern)"
             if !routes.contains(text) { routes.append(text) }

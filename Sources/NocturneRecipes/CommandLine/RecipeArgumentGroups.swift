@@ -1,10 +1,10 @@
 import ArgumentParser
 package import NocturneRecipeSupport
 
-/// The groups of options of all kinds of recipes, as one group of a command.
+/// The option groups of all kinds of recipes, as one group of a command.
 ///
-/// Which groups there are is known from the registry and not from properties: a command that includes this one has the
-/// options of every registered kind without naming any.
+/// The groups come from the registry, not from stored properties: a command that includes this group has the options of
+/// every registered kind without naming any.
 package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
     /// Empty until a command line is parsed.
     package private(set) var parsed = ParsedRecipeArguments()

@@ -3,7 +3,7 @@ package import NocturneInference
 package import NocturneRecipeSupport
 package import NocturneSystem
 
-/// What runs the networks of a batch.
+/// Which engine runs the networks of a batch, and in which precision.
 package struct InferenceOptions: Codable, Hashable, Sendable {
     package var engine: EngineChoice
     package var precision: InferencePrecision
@@ -13,7 +13,7 @@ package struct InferenceOptions: Codable, Hashable, Sendable {
         self.precision = precision
     }
 
-    /// As 0.1.0 kept them.
+    /// Decodes the format of version 0.1.0.
     init(_ options: OptionsOfVersion1) throws(OptionValueError) {
         self.init(
             engine: try options.value("engine") ?? .auto,
@@ -21,17 +21,17 @@ package struct InferenceOptions: Codable, Hashable, Sendable {
         )
     }
 
-    /// By their command-line names.
+    /// Values by command-line name.
     package var shown: [String: String] { ["engine": engine.rawValue, "precision": precision.rawValue] }
 }
 
 /// A kind of recipe with its options in a batch.
 package struct ChosenRecipe: Sendable {
     package let kind: any RecipeKind.Type
-    /// By their command-line names.
+    /// Values by command-line name.
     package let shown: [String: String]
     package let value: JSONValue
-    /// The recipe, with its models in memory.
+    /// Creates the recipe with its models loaded.
     package let make: @Sendable ([ChosenModel]) throws -> any Recipe
 
     init<Kind: RecipeKind>(_ kind: Kind.Type, _ options: Kind.Options) throws {
@@ -42,7 +42,7 @@ package struct ChosenRecipe: Sendable {
     }
 }
 
-/// The options of a batch, typed: from the command line, or from the journal's description.
+/// The typed options of a batch, from the command line or from the journal's description.
 package struct BatchChoices: Sendable {
     package var inference: InferenceOptions
     package var identifiers: IdentifierPolicy
@@ -54,7 +54,7 @@ package struct BatchChoices: Sendable {
         self.recipes = recipes
     }
 
-    /// By their command-line names: for `batch.json` and the comparison with an earlier run.
+    /// Values by command-line name: for `batch.json` and the comparison with an earlier run.
     package var shown: [String: String] {
         recipes.reduce(into: inference.shown.merging(identifiers.shown) { $1 }) { $0.merge($1.shown) { $1 } }
     }
@@ -71,9 +71,9 @@ package struct BatchChoices: Sendable {
 }
 
 extension BatchChoices {
-    /// The options that a description holds, in whichever form.
-    /// - Parameter tasks: of the batch's packages.
-    /// - Throws: `BatchError` for a value or a task that this version does not know.
+    /// The options in a description, in either format.
+    /// - Parameter tasks: the tasks of the batch's packages.
+    /// - Throws: `BatchError` for a value or task unknown to this version.
     package init(_ description: BatchDescription, tasks: Set<String>, _ registry: RecipeRegistry) throws {
         do {
             if let values = description.values {
@@ -123,7 +123,7 @@ extension BatchChoices {
 }
 
 extension RecipeRegistry {
-    /// A task that no kind has, with those that there are.
+    /// The error for a task that no kind has; lists the known tasks.
     func unknownTask(_ task: String) -> BatchError {
         BatchError(
             .modelUnusable,

@@ -5,9 +5,9 @@ package import NocturneInference
 package import NocturneRecipeSupport
 import NocturneSystem
 
-/// From names on the command line, or from a journal's description, to models in memory.
+/// Loads models by the names on the command line or in a journal's description.
 package enum LoadedModels {
-    /// The packages on the search path, checked by the registry.
+    /// The packages on the search path, validated by the registry.
     package static func catalog(explicitFolders: [String] = []) -> ModelCatalog {
         let registry = RecipeRegistry.current
         return ModelCatalog(
@@ -20,7 +20,7 @@ package enum LoadedModels {
     /// The packages on the search path.
     package static var catalog: ModelCatalog { catalog() }
 
-    /// The package a user means by a name or folder.
+    /// The package for a name or folder.
     /// - Throws: `BatchError`.
     package static func package(_ name: String) throws -> ModelPackage {
         do {
@@ -30,7 +30,7 @@ package enum LoadedModels {
         }
     }
 
-    /// The package with the engine that is asked for, or that runs its networks.
+    /// The package with the requested engine, or with one that can run its networks.
     /// - Throws: `BatchError`.
     package static func chosen(_ package: ModelPackage, _ options: InferenceOptions) throws -> ChosenModel {
         do {
@@ -47,8 +47,8 @@ package enum LoadedModels {
         }
     }
 
-    /// The recipes, and by how much the process's own memory grew while their models were loaded: these bytes are among
-    /// the recipes' shared bytes too, and must be counted once.
+    /// The recipes, and the growth of the process's own memory while their models were loaded. These bytes are also
+    /// part of the recipes' shared bytes and must be counted once.
     package static func measuredRecipes(
         _ description: BatchDescription
     ) throws -> (recipes: [any Recipe], loadedBytes: Int) {
@@ -61,7 +61,7 @@ package enum LoadedModels {
         return (recipes, max(ownBytes() - before, 0))
     }
 
-    /// The recipes a description asks for, one for each kind in use.
+    /// The recipes of a description, one for each kind in use.
     /// - Throws: `BatchError`.
     package static func recipes(_ description: BatchDescription) throws -> [any Recipe] {
         let packages = try description.modelPaths.map(package)

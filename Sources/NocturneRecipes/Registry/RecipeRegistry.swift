@@ -5,11 +5,11 @@ import NocturnePhotos
 package import NocturneRecipeSupport
 import NocturneVolumes
 
-/// The kinds of recipes there are.
+/// The available kinds of recipes.
 ///
-/// A new kind is a folder of its own and one line in ``all``.
+/// To add a kind, add a folder for it and one line in ``all``.
 package struct RecipeRegistry: Sendable {
-    /// The list.
+    /// All kinds.
     package static let all = RecipeRegistry([
         VolumeSegmentationKind.self,
         PhotoClassificationKind.self,
@@ -17,7 +17,7 @@ package struct RecipeRegistry: Sendable {
         ExistingLabelsKind.self,
     ])
 
-    /// The list in use: another one than ``all`` only in tests that add a kind.
+    /// The registry in use; differs from ``all`` only in tests that add a kind.
     @TaskLocal package static var current = all
 
     /// In the order in which their recipes discover inputs.
@@ -32,10 +32,10 @@ package struct RecipeRegistry: Sendable {
 
     // MARK: Packages
 
-    /// Checks the task of a package and the task's section.
+    /// Validates the task of a package and the task's section.
     package func validate(_ package: ModelPackage) throws(ModelPackageError) { _ = try settings(of: package) }
 
-    /// The checked section of the package's task.
+    /// The validated section of the package's task.
     package func settings(of package: ModelPackage) throws(ModelPackageError) -> any ModelSettings {
         let known = kinds.filter { $0.settings != nil }
         guard let settings = known.first(where: { $0.task == package.task })?.settings else {
@@ -47,7 +47,7 @@ package struct RecipeRegistry: Sendable {
 
     // MARK: Command line
 
-    /// The groups of options of all kinds, each once.
+    /// The option groups of all kinds, each once.
     package var arguments: [any RecipeArguments.Type] {
         var seen: Set<ObjectIdentifier> = []
         return kinds.flatMap { $0.arguments }.filter { seen.insert(ObjectIdentifier($0)).inserted }
@@ -55,6 +55,6 @@ package struct RecipeRegistry: Sendable {
 
     // MARK: Results
 
-    /// Whether an item is an entry of the review queue as a whole while it has no parts.
+    /// Whether an item is one entry of the review queue while it has no parts.
     package func isReviewEntry(_ item: JournalItem) -> Bool { kinds.contains { $0.isReviewEntry(item) } }
 }

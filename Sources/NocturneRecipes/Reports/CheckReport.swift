@@ -4,15 +4,15 @@ package import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// What `models check` finds out about a package.
+/// The report of `models check` about a package.
 package struct CheckReport: Encodable, Sendable {
     package var model: String
     package var version: String
     package var threads: Int
     package var networks: [EngineComparison.Report]
 
-    /// Loads the package as a run would with the engine that `auto` takes, then compares the engines.
-    /// - Throws: whatever makes the package unusable.
+    /// Loads the package as a run would with the engine chosen by `auto`, then compares the engines.
+    /// - Throws: any error that makes the package unusable.
     package init(package: ModelPackage, threads: Int, repeats: Int) async throws {
         let registry = RecipeRegistry.current
         let environment = ProcessInfo.processInfo.environment

@@ -3,7 +3,7 @@ import NocturneConcurrency
 import NocturneRecipeSupport
 package import NocturneSystem
 
-/// What a run would do: `nocturne plan`.
+/// What a run would do: the report of `nocturne plan`.
 package struct PlanReport: Encodable, Sendable {
     package struct Item: Encodable, Sendable {
         package let item: String
@@ -12,7 +12,7 @@ package struct PlanReport: Encodable, Sendable {
         @Nullable package var tiles: Int?
         @Nullable package var seconds: Double?
         package let fits: Bool
-        /// Whether it fits only by keeping large buffers in files.
+        /// Whether it fits only if large buffers are kept in files.
         package let lean: Bool
         @Nullable package var problem: String?
     }
@@ -23,12 +23,11 @@ package struct PlanReport: Encodable, Sendable {
     package let items: [Item]
     package let notes: [String]
 
-    /// Whether no item could be worked on.
+    /// Whether no item can be processed.
     package var isEmpty: Bool { items.allSatisfy { $0.problem != nil } }
 
-    /// Loads the models, discovers the inputs and plans for each item; nothing is run but one step of inference, which is
-    /// timed.
-    /// - Parameter memoryBytes: the budget; nil for the usual share of the available memory.
+    /// Loads the models, discovers the inputs and plans each item. Runs only one inference step, to time it.
+    /// - Parameter memoryBytes: the budget; nil for the default share of the available memory.
     package init(_ description: BatchDescription, threads: Int, memoryBytes: Int?) async throws {
         let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description)
         let pool = try ComputePool(width: threads)
@@ -68,8 +67,8 @@ package struct PlanReport: Encodable, Sendable {
 
 extension PlanReport.Item {
     /// - Parameters:
-    ///   - available: bytes that the engine leaves to items.
-    ///   - plan: predicts what the item needs.
+    ///   - available: bytes left for items by the engine.
+    ///   - plan: predicts the resources of the item.
     init(
         _ item: DiscoveredItem,
         name: String,

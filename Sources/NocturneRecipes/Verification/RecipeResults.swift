@@ -8,9 +8,9 @@ import NocturnePhotos
 import NocturneRecipeSupport
 package import NocturneSystem
 
-/// Inspects the results of all recipes: `nocturne verify`. No model is needed.
+/// Inspects the results of all recipes for `nocturne verify`. Needs no model.
 ///
-/// The `task` of a result says which recipe made it.
+/// The `task` of a result identifies its recipe.
 package struct RecipeResults: ResultInspection {
     private let registry: RecipeRegistry
 
@@ -29,7 +29,7 @@ package struct RecipeResults: ResultInspection {
         guard let kind = registry.kinds.first(where: { $0.resultTask == task }) else {
             let tasks = registry.kinds.compactMap { $0.resultTask }.joined(separator: ", ")
             var findings = ResultFindings()
-            findings.add("result.json", "no recipe writes results of the task \(task ?? "none"); known: \(tasks)")
+            findings.add("result.json", "unknown task \(task ?? "none"); known tasks: \(tasks)")
             return findings
         }
         return try kind.inspect(item, document, flag: flag)

@@ -7,7 +7,7 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Finds the segmentations and structure sets below the inputs, and the images they belong to.
+/// Finds the segmentations and structure sets in the inputs, and the images they refer to.
 struct ExistingDiscovery {
     let options: ExistingLabelsOptions
     let scope: ComputeScope
@@ -18,9 +18,9 @@ struct ExistingDiscovery {
         let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
         let (scan, byPath) = try DICOMFiles.scan(others, request, corrects: false, scope: scope)
         var items = walk.unusable(model: ExistingLabels.model)
-        items += walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }.map { stranger($0, request) }
+        items += walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }.map { otherFile($0, request) }
         items += (scan.rejectedFiles.map(\.path) + scan.notDICOM).compactMap { byPath[$0] }.map {
-            stranger($0, request)
+            otherFile($0, request)
         }
         let images = SourceImages(scan.series)
         for series in scan.series {
@@ -31,18 +31,18 @@ struct ExistingDiscovery {
                 request.trace.willRead([file.path])
                 items.append(try item(object, file, images, byPath, request.identifiers))
             }
-            // The images of a series are told as one.
+            // The images of a series are reported as one item.
             let taken = Set(objects.map(\.path))
             let rest = series.files.compactMap { taken.contains($0) ? nil : byPath[$0] }
             if let first = rest.min(by: { $0.path < $1.path }) {
-                items.append(stranger(first, request, isSeries: rest.count > 1))
+                items.append(otherFile(first, request, isSeries: rest.count > 1))
             }
         }
         request.trace.end()
         return Discovery(items: items.sorted { ($0.path, $0.key) < ($1.path, $1.key) }, notes: walk.notes)
     }
 
-    private func stranger(_ file: FoundFile, _ request: DiscoveryRequest, isSeries: Bool = false) -> DiscoveredItem {
+    private func otherFile(_ file: FoundFile, _ request: DiscoveryRequest, isSeries: Bool = false) -> DiscoveredItem {
         let key = DiscoveredItem.fileKeyPrefix + file.path
         return DiscoveredItem(
             key: key,
@@ -86,14 +86,14 @@ struct ExistingDiscovery {
             source.identifiers = identifiers
             let slices = found.series?.files.compactMap { byPath[$0] } ?? []
             if let series = found.series { source.image = image(series, slices) }
-            let words = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            let optionTexts = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             let stamps = [file.stamp] + slices.map(\.stamp)
             item.fingerprint = ContentDigest.of(
-                (["nocturne existing labels 1", identifiers.rawValue] + words + stamps).joined(separator: "\n")
+                (["nocturne existing labels 1", identifiers.rawValue] + optionTexts + stamps).joined(separator: "\n")
             )
             item.inputs += slices.map { InputStamp($0.path) }
             do { item.source = try source.encoded } catch {
-                item.problem = .refused("its facts cannot be written down: \(error)")
+                item.problem = .refused("its metadata cannot be encoded: \(error)")
             }
         } catch let error as DICOMReadError {
             item.problem = .refused(error.detail)
@@ -113,7 +113,7 @@ struct ExistingDiscovery {
             modality: series.modality,
             seriesInstanceUID: series.seriesInstanceUID
         )
-        source.window = StatedWindow(series)
+        source.window = HeaderWindow(series)
         source.set(
             SeriesFacts(
                 part: series.part,
@@ -134,7 +134,7 @@ struct ExistingDiscovery {
         do throws(DICOMReadError) {
             own = .success(try DICOMSegmentationReader.readHeader(path: path, limits: ExistingSource.limits))
         } catch {
-            // Frames that make no grid of their own may still lie on the images'.
+            // Frames that do not form a grid of their own may still lie on the images' grid.
             own = .failure(error)
         }
         let named = (try? own.get()).map { ($0.referencedSeriesUID, $0.frameOfReferenceUID) }
@@ -153,7 +153,7 @@ struct ExistingDiscovery {
         let chosen = candidates.isNamed || fitting.count == 1 ? fitting.first : nil
         let header: DICOMSegmentationHeader
         if let chosen { header = chosen.header } else { header = try own.get() }
-        let notes = chosen == nil ? [candidates.words(fits: fitting.count)] : []
+        let notes = chosen == nil ? [candidates.reason(fits: fitting.count)] : []
         return (
             ExistingSource(
                 kind: .segmentation,
@@ -183,16 +183,20 @@ struct ExistingDiscovery {
         var notes: [String] = []
         if let chosen {
             let missing = set.missingImages(among: Set(chosen.slices.map(\.object.sopInstanceUID))).count
-            if missing > 0 { notes.append("\(missing) of the images that it refers to are not among the inputs") }
+            if missing > 0 { notes.append("\(missing) of the images it refers to are not among the inputs") }
         } else {
-            notes.append(candidates.words(fits: candidates.series.count))
+            notes.append(candidates.reason(fits: candidates.series.count))
         }
         let contours = set.regions.flatMap { $0.contours.map(\.points) }
         guard !contours.isEmpty else {
             throw DICOMReadError(.missingElement, path: file.path, detail: "no region has a closed contour")
         }
         guard let geometry = chosen?.geometry ?? ContourGrid.geometry(around: contours, limit: 1 << 27) else {
-            throw DICOMReadError(.overLimit, path: file.path, detail: "the contours make no grid that can be filled")
+            throw DICOMReadError(
+                .overLimit,
+                path: file.path,
+                detail: "the contours define no grid that can be rasterized"
+            )
         }
         let points = set.regions.map { $0.contours.reduce(0) { $0 + $1.points.count } }
         return (

@@ -1,9 +1,9 @@
 import NocturneFormats
 import NocturneRecipeSupport
 
-/// A segment or region, with what its object says of it.
+/// A segment or region with the attributes its object gives.
 struct ExistingLabel: Sendable {
-    /// In its label volume: the number of a segment, the place of a region from 1 on.
+    /// The value in the label volume: the number of a segment, or the 1-based index of a region.
     let value: UInt16
     /// SegmentNumber or ROINumber.
     let number: Int
@@ -11,11 +11,11 @@ struct ExistingLabel: Sendable {
     let description: String
     let color: DICOMDisplayColor?
     let code: DICOMCode?
-    /// Of a segment AUTOMATIC, SEMIAUTOMATIC or MANUAL; of a region what it is for the treatment. Empty where not said.
+    /// For a segment AUTOMATIC, SEMIAUTOMATIC or MANUAL; for a region its RT ROI interpreted type. Empty if not given.
     let kind: String
-    /// The place of its label volume.
+    /// The index of its label volume.
     var volume: Int
-    /// Of its files: in characters that every file system takes, and like no other's of the object.
+    /// The base name of its files: portable characters only, unique in the object.
     private(set) var fileName = ""
 
     static func labels(of object: DICOMSegmentation) -> [ExistingLabel] {
@@ -52,15 +52,15 @@ struct ExistingLabel: Sendable {
         )
     }
 
-    /// What is drawn: its own colour, or one of eight that are far apart.
-    var shownColor: DICOMDisplayColor { color ?? Self.palette[(Int(value) - 1) % Self.palette.count] }
+    /// The colour used in pictures: the label's own, or one of eight contrasting colours.
+    var displayColor: DICOMDisplayColor { color ?? Self.palette[(Int(value) - 1) % Self.palette.count] }
 
     private static let palette: [DICOMDisplayColor] = [
         (230, 97, 1), (94, 60, 153), (27, 158, 119), (231, 41, 138), (102, 166, 30), (230, 171, 2), (55, 126, 184),
         (166, 86, 40),
     ].map { DICOMDisplayColor(red: $0.0, green: $0.1, blue: $0.2) }
 
-    /// Names of files do not tell large letters from small ones everywhere.
+    /// Some file systems do not distinguish upper and lower case.
     private static func named(_ labels: [ExistingLabel]) -> [ExistingLabel] {
         var taken: Set<String> = []
         return labels.map { label in

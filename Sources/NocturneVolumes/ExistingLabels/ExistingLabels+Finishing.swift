@@ -9,9 +9,9 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// The last three stages: measured labels, surfaces, files.
+/// The last three stages: measure labels, extract surfaces, write files.
 extension ExistingLabels {
-    /// Labels with what was measured on them.
+    /// Labels with their measurements.
     public struct MeasuredLabels: Sendable {
         let maps: LabelMaps
         /// In the order of the labels.
@@ -59,7 +59,7 @@ extension ExistingLabels {
         )
     }
 
-    /// On the source images, or on black.
+    /// Draws on the source images, or on black.
     private func preview(
         of maps: LabelMaps,
         _ measurements: [LabelMeasurement],
@@ -76,19 +76,19 @@ extension ExistingLabels {
                 voxels: try VoxelBuffer<Float>(count: geometry.shape.count).frozen()
             )
         }
-        let stated = maps.source.image?.window.flatMap(PictureWindow.init)
+        let headerWindow = maps.source.image?.window.flatMap(PictureWindow.init)
         return try Preview(
             volume: image,
             labels: try drawn(maps.volumes, scope),
             colors: Dictionary(
-                maps.labels.map { ($0.value, SIMD3($0.shownColor.red, $0.shownColor.green, $0.shownColor.blue)) }
+                maps.labels.map { ($0.value, SIMD3($0.displayColor.red, $0.displayColor.green, $0.displayColor.blue)) }
             ) { first, _ in first },
-            window: isBlack ? .fixed(lower: 0, upper: 1) : stated ?? .percentiles,
+            window: isBlack ? .fixed(lower: 0, upper: 1) : headerWindow ?? .percentiles,
             labelled: VoxelBox(around: measurements.compactMap(\.boundingBox))
         ).image(scope: scope)
     }
 
-    /// All volumes as one: where labels overlap, those of later volumes lie on top.
+    /// All volumes merged into one: where labels overlap, later volumes take precedence.
     private func drawn(_ volumes: [LabelVolume], _ scope: ComputeScope) throws -> LabelVolume {
         guard volumes.count > 1 else { return volumes[0] }
         let shape = volumes[0].geometry.shape
@@ -107,12 +107,12 @@ extension ExistingLabels {
         return LabelVolume(geometry: volumes[0].geometry, voxels: buffer.frozen())
     }
 
-    /// With one surface for every label that is there, written already: surfaces are let go one by one.
+    /// Labels whose surfaces have been written; surfaces are released one by one.
     public struct MeshedLabels: Sendable {
         let measured: MeasuredLabels
-        /// The folder that holds the files of ``meshes``, in staging.
+        /// The staging folder with the files of ``meshes``.
         let folder: String
-        /// By the place of the label.
+        /// By index of the label.
         let meshes: [Int: SegmentationResult.Mesh]
         let notes: [String]
     }
@@ -139,7 +139,7 @@ extension ExistingLabels {
 
     private typealias Surfaces = (meshes: [Int: SegmentationResult.Mesh], notes: [String])
 
-    /// Around the voxels of a segmentation.
+    /// Surfaces around the voxels of a segmentation.
     private func extracted(
         _ finished: MeasuredLabels,
         _ writer: SurfaceWriter,
@@ -167,14 +167,14 @@ extension ExistingLabels {
             }
             for index in own where !isSmall(index) {
                 surfaces.notes.append(
-                    "no surface of \(maps.labels[index].name): it takes more memory than is planned for surfaces"
+                    "no surface for \(maps.labels[index].name): it needs more memory than planned for surfaces"
                 )
             }
         }
         return surfaces
     }
 
-    /// Of a structure set's contours themselves.
+    /// Surfaces extruded from the contours of a structure set.
     private func extruded(
         _ finished: MeasuredLabels,
         _ writer: SurfaceWriter,
@@ -190,7 +190,7 @@ extension ExistingLabels {
                 scope: scope
             )
             if made.omitted > 0 {
-                surfaces.notes.append("\(label.name): the surface leaves out \(made.omitted) contours")
+                surfaces.notes.append("\(label.name): the surface omits \(made.omitted) contours")
             }
             if made.selfIntersectingPlanes > 0 {
                 surfaces.notes.append(
@@ -215,7 +215,7 @@ extension ExistingLabels {
 
 extension SurfaceWriter {
     fileprivate func write(_ surface: SurfaceMesh, of label: ExistingLabel) throws -> SegmentationResult.Mesh {
-        let color = label.shownColor
+        let color = label.displayColor
         return try write(surface, name: label.fileName, color: SIMD3(color.red, color.green, color.blue))
     }
 }

@@ -7,18 +7,19 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// DICOM segmentations and structure sets in; label maps, surfaces and measurements of what others have drawn out.
+/// Measures existing labels: reads DICOM segmentations and structure sets and writes label maps, surfaces and
+/// measurements.
 ///
-/// No network runs. Reading and filling are here, measuring in ``ExistingLabels/finish(_:_:_:)``.
+/// Runs no network. Reading and rasterizing are here, measuring in ``ExistingLabels/finish(_:_:_:)``.
 public struct ExistingLabels: Recipe {
-    /// What stands in the place of a model's id: in events, accounts and `--only`.
+    /// Used instead of a model id: in events, reports and `--only`.
     public static let model = "existing-labels"
 
     let options: ExistingLabelsOptions
 
     public init(options: ExistingLabelsOptions = ExistingLabelsOptions()) { self.options = options }
 
-    // MARK: Discovering and planning
+    // MARK: Discovery and planning
 
     public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
         try ExistingDiscovery(options: options, scope: scope).run(request)
@@ -30,17 +31,17 @@ public struct ExistingLabels: Recipe {
         ExistingMemory(source: source, options: options).plan(threads: threads, lean: lean)
     }
 
-    /// Without inference: the labels were drawn by others.
+    /// No inference: the labels already exist.
     public func stages(_ start: StageBuilder<ExistingSource>) -> RecipeStages<ExistingSource> {
         start.load(load).prepare(prepare).finish(finish).render(render).write(write)
     }
 
-    /// There is nothing to be inferred.
+    /// There is no inference.
     public func secondsPerStep(scope: ComputeScope) throws -> Double { 0 }
 
-    // MARK: Loading and preparing
+    // MARK: Loading and preparation
 
-    /// An object as read, and the images it belongs to.
+    /// A decoded object, and the images it belongs to.
     public struct LoadedLabels: Sendable {
         enum Content: Sendable {
             case segmentation(DICOMSegmentation)
@@ -82,18 +83,22 @@ public struct ExistingLabels: Recipe {
         return LoadedLabels(source: source, content: content, image: image, notes: notes + faults)
     }
 
-    /// The source images, or why they cannot be looked at: the labels are as good without.
+    /// The source images, or a note why they cannot be read. The labels do not depend on them.
     private func image(of source: ExistingSource, _ scope: ComputeScope) throws -> (Volume?, [String]) {
         guard let names = source.image?.sliceNames else { return (nil, []) }
         do {
             let series = try DICOMScanner.series(of: names, scope: scope)
             if let problem = series.problem { throw problem }
             guard let geometry = series.geometry, geometry.matches(source.geometry) else {
-                throw DICOMReadError(.gridDiffers, path: names[0].path, detail: "the slices lie elsewhere by now")
+                throw DICOMReadError(
+                    .gridDiffers,
+                    path: names[0].path,
+                    detail: "the slice positions have changed since the series was found"
+                )
             }
-            var oddities: [String] = []
-            let volume = try DICOMReader.readVolume(series, scope: scope) { oddities.append($0) }
-            return (volume, oddities)
+            var readerNotes: [String] = []
+            let volume = try DICOMReader.readVolume(series, scope: scope) { readerNotes.append($0) }
+            return (volume, readerNotes)
         } catch let error as DICOMReadError {
             let ofPixels: Set<DICOMReadError.Code> = [
                 .decoderFailed, .wrongPixelLength, .missingPixelData, .unsupportedPixels,
@@ -103,13 +108,13 @@ public struct ExistingLabels: Recipe {
         }
     }
 
-    /// Labels on a grid, whatever they came as.
+    /// Labels on a grid, independent of their original form.
     public struct LabelMaps: Sendable {
         let source: ExistingSource
         let labels: [ExistingLabel]
         let volumes: [LabelVolume]
         let image: Volume?
-        /// Of a structure set, in the order of ``labels``.
+        /// For a structure set, in the order of ``labels``.
         let contours: [[[SIMD3<Double>]]]
         let notes: [String]
     }
@@ -142,7 +147,7 @@ public struct ExistingLabels: Recipe {
         _ scope: ComputeScope
     ) throws -> LabelMaps {
         var notes = notes
-        var volumes = try RegionVolumes(geometry: source.geometry, most: source.volumes, scope: scope)
+        var volumes = try RegionVolumes(geometry: source.geometry, maximum: source.volumes, scope: scope)
         var labels = ExistingLabel.labels(of: set)
         for (index, region) in set.regions.enumerated() {
             let contours = region.contours.map(\.points)
@@ -167,7 +172,7 @@ public struct ExistingLabels: Recipe {
         )
     }
 
-    // MARK: Recognising
+    // MARK: Adopting results
 
     public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
         try ExistingLabelsResult.adopt(folder: folder, fingerprint: fingerprint)

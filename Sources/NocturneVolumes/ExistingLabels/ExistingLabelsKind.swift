@@ -4,7 +4,7 @@ package import NocturneInference
 package import NocturneRecipeSupport
 package import NocturneSystem
 
-/// Existing DICOM segmentations and structure sets as items, as the registry lists it.
+/// Existing DICOM segmentations and structure sets as items: the entry in the registry.
 package enum ExistingLabelsKind: RecipeKind {
     package static let task = ExistingLabels.model
     package static let purpose = "read existing labels"
@@ -34,11 +34,11 @@ package enum ExistingLabelsKind: RecipeKind {
     }
 }
 
-/// The option that asks for existing labels.
+/// The option that enables existing labels.
 package struct ExistingLabelsArguments: RecipeArguments {
     package static let title = "Existing labels"
 
-    @Flag(help: "Take DICOM segmentations and structure sets below the inputs as items too. Needs no model.")
+    @Flag(help: "Also process DICOM segmentations and structure sets in the inputs. Needs no model.")
     var existingLabels = false
 
     package init() {}

@@ -3,10 +3,10 @@ public import NocturneFormats
 public import NocturneRecipeSupport
 import NocturneSystem
 
-/// The options of a batch that takes segmentations and structure sets as items.
+/// The options of a batch that processes segmentations and structure sets.
 public struct ExistingLabelsOptions: Sendable, Hashable {
     public var meshes: MeshSelection
-    /// Of mesh coordinates.
+    /// The frame of mesh coordinates.
     public var frame: PatientFrame
 
     public init(meshes: MeshSelection = .stl, frame: PatientFrame = .lps) {
@@ -18,7 +18,7 @@ public struct ExistingLabelsOptions: Sendable, Hashable {
 }
 
 extension ExistingLabelsOptions: RecipeOptions {
-    /// The option that asks for this recipe.
+    /// The option that enables this recipe.
     private static let option = "existing-labels"
 
     package var shown: [String: String] {

@@ -3,8 +3,8 @@ import NocturneJournal
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// `result.json` of a segmentation or structure set: a function of it, its source images and the options, with nothing
-/// of when and where.
+/// `result.json` of a segmentation or structure set: a function of the object, its source images and the options. It
+/// contains no times and no locations.
 struct ExistingLabelsResult: ItemResult {
     struct Source: Codable {
         /// "segmentation" or "structureSet".
@@ -17,7 +17,7 @@ struct ExistingLabelsResult: ItemResult {
         let affineRas: [[Double]]
     }
 
-    /// What the intensities are of.
+    /// The image whose intensities were measured.
     struct Image: Codable {
         let modality: String
         let files: Int
@@ -31,7 +31,7 @@ struct ExistingLabelsResult: ItemResult {
         let kind: String
         @Nullable var color: String?
         @Nullable var code: SegmentationResult.Code?
-        /// The label map it is in.
+        /// The label map that contains it.
         let file: String
         let status: String
         let voxelCount: Int
@@ -40,7 +40,7 @@ struct ExistingLabelsResult: ItemResult {
         @Nullable var intensity: SegmentationResult.Intensity?
         @Nullable var centroidRasMm: [Double]?
         @Nullable var boundingBox: SegmentationResult.Box?
-        /// Null where the grid is only as large as the object.
+        /// Null if the grid is only as large as the object.
         @Nullable var touchesBorder: Bool?
         @Nullable var mesh: SegmentationResult.Mesh?
 
@@ -53,7 +53,7 @@ struct ExistingLabelsResult: ItemResult {
     let item: String
     let fingerprint: String
     let source: Source
-    /// Null where they are not among the inputs or have another grid.
+    /// Null if the images are not among the inputs or have another grid.
     @Nullable var image: Image?
     let options: [String: String]
     /// In the order of the object.
@@ -61,6 +61,6 @@ struct ExistingLabelsResult: ItemResult {
     let files: [ItemFile]
     var notes: [String]
 
-    /// Rows for the table of the cohort.
+    /// Rows for the batch's statistics table.
     var statistics: [Statistic] { labels.flatMap(\.statistics) }
 }

@@ -7,7 +7,7 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Writes what a segmentation or structure set leaves behind.
+/// Writes the result files of a segmentation or structure set.
 struct ExistingLabelsWriter {
     let options: ExistingLabelsOptions
     let meshed: ExistingLabels.MeshedLabels
@@ -22,9 +22,9 @@ struct ExistingLabelsWriter {
                 NIfTILabel(
                     value: $0.value,
                     name: $0.name,
-                    red: $0.shownColor.red,
-                    green: $0.shownColor.green,
-                    blue: $0.shownColor.blue
+                    red: $0.displayColor.red,
+                    green: $0.displayColor.green,
+                    blue: $0.displayColor.blue
                 )
             }
             try NIfTIWriter.writeLabels(volume, names: names, codes: nil, to: folder + "/" + file(place), scope: scope)
@@ -68,14 +68,15 @@ struct ExistingLabelsWriter {
 
     private var emptyNotes: [String] {
         let empty = maps.labels.indices.filter { meshed.measured.measurements[$0].voxelCount == 0 }
-        return empty.isEmpty ? [] : ["without a voxel: " + empty.map { maps.labels[$0].name }.joined(separator: ", ")]
+        let names = empty.map { maps.labels[$0].name }.joined(separator: ", ")
+        return empty.isEmpty ? [] : ["labels without voxels: " + names]
     }
 
     private func entry(_ index: Int) -> ExistingLabelsResult.Label {
         let label = maps.labels[index]
         let measured = meshed.measured.measurements[index]
         let isPresent = measured.voxelCount > 0
-        // A grid that is made around the labels ends where they do.
+        // A grid made around the labels ends at their bounds.
         let isWhole = maps.source.image != nil
         func rounded(_ value: Double) -> Double { SegmentationResult.rounded(value) }
         return ExistingLabelsResult.Label(

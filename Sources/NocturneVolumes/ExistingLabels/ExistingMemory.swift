@@ -5,12 +5,12 @@ import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
 
-/// Every large buffer of an object's way, from what was found out before its pixels were read.
+/// Plans every large buffer of an object from the facts known before its pixels are read.
 struct ExistingMemory {
     let source: ExistingSource
     let options: ExistingLabelsOptions
 
-    /// - Parameter lean: changes nothing: an object has one way.
+    /// - Parameter lean: ignored; objects have no lean plan.
     func plan(threads: Int, lean: Bool) -> ItemPlan {
         let shape = source.geometry.shape
         let voxels = shape.count
@@ -18,12 +18,12 @@ struct ExistingMemory {
         let surfaces = options.meshes == .none ? 0 : VolumeMemory.surfaceBytes(shape)
         return ItemPlan(
             buffers: [
-                // Without images, the black that labels are drawn on.
+                // Without images, the black background that labels are drawn on.
                 PlannedBuffer("source voxels", bytes: voxels * 4, from: .load, through: .finish),
                 PlannedBuffer("object's file", bytes: 2 * source.bytes, from: .load, through: .load),
                 PlannedBuffer(
                     "decoder",
-                    bytes: (source.image?.decoderBytes ?? VolumeSource.leastDecoderBytes) * threads,
+                    bytes: (source.image?.decoderBytes ?? VolumeSource.minimumDecoderBytes) * threads,
                     from: .load,
                     through: .load
                 ),
@@ -73,6 +73,6 @@ struct ExistingMemory {
         )
     }
 
-    /// Two corners and about four triangles, in the slab, in the surface and while it is measured.
+    /// Two vertices and about four triangles: in the slab, in the surface and during measurement.
     private let bytesPerPoint = 640
 }

@@ -14,7 +14,7 @@ struct LabelObject: Hashable {
             }
         }
 
-        var words: String {
+        var title: String {
             switch self {
             case .segmentation: "a DICOM segmentation"
             case .structureSet: "a DICOM structure set"
@@ -25,7 +25,7 @@ struct LabelObject: Hashable {
     let path: String
     let kind: Kind
 
-    /// Those of a series that is no volume. Headers of files whose slices could not be told are read again.
+    /// The label objects of a series that is not a volume. Headers of files without recognized slices are read again.
     static func objects(of series: DICOMSeries) -> [LabelObject] {
         guard series.problem != nil else { return [] }
         let classes = Dictionary(series.slices.map { ($0.object.path, $0.object.sopClassUID) }) { first, _ in first }
@@ -35,6 +35,6 @@ struct LabelObject: Hashable {
         }
     }
 
-    /// Why a recipe that reads images leaves it.
-    var strangerWords: String { kind.words + ", which --existing-labels takes" }
+    /// Why a recipe that reads images skips it.
+    var skipReason: String { kind.title + "; use --existing-labels to process it" }
 }

@@ -6,10 +6,10 @@ import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
 
-/// Regions of a structure set as label maps: a further one wherever a region meets others.
+/// Regions of a structure set as label maps; a region that overlaps others goes into a further volume.
 struct RegionVolumes {
     private let geometry: VolumeGeometry
-    private let most: Int
+    private let maximum: Int
     private let scope: ComputeScope
     private var volumes: [Box] = []
     private let scratch: Box
@@ -19,17 +19,17 @@ struct RegionVolumes {
         init(_ buffer: consuming VoxelBuffer<UInt16>) { self.buffer = buffer }
     }
 
-    /// - Parameter most: volumes.
+    /// - Parameter maximum: the maximum number of volumes.
     /// - Throws: `AllocationError`.
-    init(geometry: VolumeGeometry, most: Int, scope: ComputeScope) throws {
+    init(geometry: VolumeGeometry, maximum: Int, scope: ComputeScope) throws {
         self.geometry = geometry
-        self.most = most
+        self.maximum = maximum
         self.scope = scope
         scratch = Box(try VoxelBuffer(count: geometry.shape.count))
     }
 
-    /// Fills the contours of a region with `value`.
-    /// - Returns: the place of its volume, and what became of the contours; nil where no volume is left for it.
+    /// Rasterizes the contours of a region with `value`.
+    /// - Returns: the index of its volume and a summary of the rasterization; nil if no volume is left for it.
     mutating func add(
         _ contours: [[SIMD3<Double>]],
         value: UInt16
@@ -47,14 +47,14 @@ struct RegionVolumes {
         var place = 0
         while place < volumes.count, try meets(volumes[place], slices) { place += 1 }
         if place == volumes.count {
-            guard place < most else { return nil }
+            guard place < maximum else { return nil }
             volumes.append(Box(try VoxelBuffer(count: geometry.shape.count)))
         }
         try move(into: volumes[place], slices)
         return (place, summary)
     }
 
-    /// The volumes, which are empty of this afterwards.
+    /// Returns the volumes and empties this collection.
     mutating func frozen() -> [LabelVolume] {
         defer { volumes = [] }
         return volumes.map { box in
@@ -64,7 +64,7 @@ struct RegionVolumes {
         }
     }
 
-    /// All that the contours can have touched.
+    /// All slices that the contours may touch.
     private func slices(of contours: [[SIMD3<Double>]]) -> Range<Int> {
         guard let inverse = geometry.affine.inverse else { return 0..<0 }
         var (lower, upper) = (Double.infinity, -Double.infinity)
@@ -96,7 +96,7 @@ struct RegionVolumes {
         return found.load(ordering: .relaxed)
     }
 
-    /// Leaves the scratch empty.
+    /// Moves the scratch volume's voxels into a label volume, and clears it.
     private func move(into box: Box, _ slices: Range<Int>) throws(CancelledError) {
         let size = geometry.shape.sliceCount
         try box.buffer.withParallelBuffer { (target) throws(CancelledError) in

@@ -1,16 +1,16 @@
 import NocturneFormats
 import NocturneRecipeSupport
 
-/// The volumes among the inputs that labels may belong to.
+/// The volumes among the inputs that labels may refer to.
 struct SourceImages {
-    /// What an object may belong to.
+    /// The volumes that an object may refer to.
     struct Candidates {
         let series: [DICOMSeries]
-        /// Whether the object names them; otherwise they only lie in the same frame of reference.
+        /// Whether the object names them; otherwise they only share its frame of reference.
         let isNamed: Bool
 
-        /// Why none of them is taken.
-        func words(fits: Int) -> String {
+        /// Why none of them is used.
+        func reason(fits: Int) -> String {
             if series.isEmpty { return "intensities are not measured: the source images are not among the inputs" }
             return fits == 0
                 ? "intensities are not measured: the source images lie on another grid"
@@ -22,16 +22,16 @@ struct SourceImages {
 
     init(_ series: [DICOMSeries]) { volumes = series.filter { $0.problem == nil && $0.geometry != nil } }
 
-    /// Those whose series is named, else those with most of the images named, else, where nothing is named, those in
-    /// the same frame of reference: never images other than those that were named.
+    /// The volumes of the named series; else those that contain most of the named images; else, if the object names
+    /// nothing, those in the same frame of reference. Never images other than the named ones.
     func candidates(series uid: String, images: Set<String>, frameOfReference: String) -> Candidates {
         func shared(_ series: DICOMSeries) -> Int {
             series.slices.reduce(0) { $0 + (images.contains($1.object.sopInstanceUID) ? 1 : 0) }
         }
         if !images.isEmpty {
             let counted = volumes.map { ($0, shared($0)) }.filter { $0.1 > 0 }
-            if let most = counted.map(\.1).max() {
-                return Candidates(series: counted.filter { $0.1 == most }.map(\.0), isNamed: true)
+            if let maximum = counted.map(\.1).max() {
+                return Candidates(series: counted.filter { $0.1 == maximum }.map(\.0), isNamed: true)
             }
         }
         if !uid.isEmpty {

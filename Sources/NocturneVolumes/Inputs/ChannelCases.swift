@@ -5,18 +5,18 @@ import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// One volume, or one file that should have been one.
+/// One volume, or one file that was expected to be one.
 struct FoundVolume: Sendable {
     var key: String
     var name: String
     var path: String
     var files: [FoundFile]
-    /// The voxels of NIfTI pairs, whose headers are ``files``.
+    /// The voxel files of NIfTI pairs, whose headers are ``files``.
     var images: [FoundFile] = []
     var volume: Result<VolumeFacts, Refusal>
     var order: String
 
-    /// What the result will be made of.
+    /// All files that the result depends on.
     var allFiles: [FoundFile] { files + images }
 }
 
@@ -26,19 +26,19 @@ struct VolumeFacts: Sendable {
     var spacing: SIMD3<Double>
     var modality: String?
     var seriesInstanceUID: String?
-    /// What its header says is to be shown.
-    var window: StatedWindow?
-    /// Of a DICOM series.
+    /// The display window from its header.
+    var window: HeaderWindow?
+    /// For DICOM series only.
     var series: SeriesFacts?
-    /// What its result should say of a header of another kind.
+    /// Notes from a NIfTI header, for the result.
     var notes: [String] = []
 }
 
-/// What finds a DICOM series again.
+/// What is needed to locate a DICOM series again.
 struct SeriesFacts: Sendable {
     var part: String?
     var names: [DICOMSliceName]
-    /// Voxels before resampling; nil where nothing is resampled.
+    /// Voxels before resampling; nil if nothing is resampled.
     var storedVoxels: Int?
     var notes: [String]
 }
@@ -47,7 +47,7 @@ extension VolumeFacts {
     init(_ header: NIfTIHeader) {
         self.init(format: .nifti, geometry: header.geometry, spacing: header.pixelSpacing)
         notes = header.notes
-        window = header.displayRange.map { StatedWindow(lower: $0.lower, upper: $0.upper) }
+        window = header.displayRange.map { HeaderWindow(lower: $0.lower, upper: $0.upper) }
     }
 }
 
@@ -55,7 +55,7 @@ struct Refusal: Error {
     var problem: ItemProblem
 }
 
-/// Which files make up a case of a model: nnU-Net's convention, `<case>_0000.nii.gz`, `<case>_0001.nii.gz` and so on
+/// Groups files into the cases of a model by nnU-Net's convention: `<case>_0000.nii.gz`, `<case>_0001.nii.gz` and so on
 /// for its channels, in one folder.
 struct ChannelCases {
     let model: ModelPackage
@@ -74,14 +74,14 @@ struct ChannelCases {
         var result: [FoundVolume] = []
         for volume in found {
             guard let (name, index) = Self.split(volume) else {
-                result.append(wanted == 1 ? volume : alone(volume))
+                result.append(wanted == 1 ? volume : withoutNumber(volume))
                 continue
             }
             groups[volume.files[0].folderPath + "/" + name, default: []].append(Channel(index: index, volume: volume))
         }
         for (path, channels) in groups {
             let channels = channels.sorted { $0.index < $1.index }
-            result += wanted == 1 ? ofOneChannel(channels, path) : [ofSeveralChannels(channels, path)]
+            result += wanted == 1 ? singleChannelCases(channels, path) : [multiChannelCase(channels, path)]
         }
         return result.sorted { $0.order < $1.order }
     }
@@ -90,7 +90,7 @@ struct ChannelCases {
         volume.key.hasPrefix("nifti:") && volume.files.count == 1 ? split(volume.name) : nil
     }
 
-    /// The name of the case and the channel's number, from a stem that ends with an underscore and four digits.
+    /// The case name and the channel number, from a base name that ends with an underscore and four digits.
     private static func split(_ stem: String) -> (name: String, index: Int)? {
         let parts = stem.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count > 1, let last = parts.last, last.utf8.count == 4,
@@ -100,8 +100,8 @@ struct ChannelCases {
         return name.isEmpty ? nil : (String(name), index)
     }
 
-    /// The other channels of files that were named one by one, where they lie beside them: a list of what is to be tried
-    /// again names a case by its first file.
+    /// The other channels of files named individually, if they are in the same folder: a retry list names a case by its
+    /// first file.
     static func siblings(of files: [FoundFile], channels: Int) -> [FoundFile] {
         guard channels > 1 else { return [] }
         var known = Set(files.map(\.path))
@@ -123,20 +123,20 @@ struct ChannelCases {
         return siblings
     }
 
-    private func alone(_ volume: FoundVolume) -> FoundVolume {
+    private func withoutNumber(_ volume: FoundVolume) -> FoundVolume {
         guard case .success(let facts) = volume.volume else { return volume }
         return refused(
             volume,
             facts.format == .dicom
-                ? "\(model.id) takes \(wanted) channels (\(channelNames)); a DICOM series is one"
-                : "\(model.id) takes \(wanted) channels (\(channelNames)), as files <case>_0000, <case>_0001 and so on; "
-                    + "this name has no such number"
+                ? "\(model.id) takes \(wanted) channels (\(channelNames)); a DICOM series has only one"
+                : "\(model.id) takes \(wanted) channels (\(channelNames)), in files <case>_0000, <case>_0001 and so "
+                    + "on; this name has no channel number"
         )
     }
 
-    /// Numbers are numbers of volumes, unless the files look like channels of one case: from 0000 on without a gap, few,
-    /// and all on one grid. Those would be given to the wrong model.
-    private func ofOneChannel(_ channels: [Channel], _ path: String) -> [FoundVolume] {
+    /// Treats numbers as numbers of volumes, unless the files look like channels of one case: few, numbered from 0000
+    /// without a gap, and all on one grid. Those would be given to the wrong model.
+    private func singleChannelCases(_ channels: [Channel], _ path: String) -> [FoundVolume] {
         let volumes = channels.map(\.volume)
         let geometries = volumes.compactMap { try? $0.volume.get().geometry }
         let isCase =
@@ -144,18 +144,18 @@ struct ChannelCases {
             && geometries.count == channels.count && geometries.allSatisfy { $0.matches(geometries[0]) }
         guard isCase else {
             guard volumes.count == 1, channels[0].index == 0 else { return volumes }
-            // The one channel of a case, which has the case's name.
+            // The only channel of a case; the item gets the case's name.
             var only = volumes[0]
             only.name = String(only.name.dropLast(5))
             return [only]
         }
         let reason =
             "the case has \(channels.count) channels (0000 to \(Self.digits(channels.count - 1))), \(model.id) takes 1 "
-            + "(\(channelNames)); to use one of them, --include '*_0000*'"
+            + "(\(channelNames)); to use only one, add --include '*_0000*'"
         return [merged(volumes, path, .failure(Refusal(problem: .refused(reason))))]
     }
 
-    private func ofSeveralChannels(_ channels: [Channel], _ path: String) -> FoundVolume {
+    private func multiChannelCase(_ channels: [Channel], _ path: String) -> FoundVolume {
         let volumes = channels.map(\.volume)
         func refusal(_ reason: String) -> FoundVolume {
             merged(volumes, path, .failure(Refusal(problem: .refused(reason))))
@@ -165,8 +165,8 @@ struct ChannelCases {
         guard missing.isEmpty, surplus.isEmpty, channels.count == wanted else {
             var faults: [String] = []
             if !missing.isEmpty { faults.append("\(missing.joined(separator: ", ")) missing") }
-            if !surplus.isEmpty { faults.append("\(surplus.joined(separator: ", ")) too many") }
-            if channels.count > Set(channels.map(\.index)).count { faults.append("a number given twice") }
+            if !surplus.isEmpty { faults.append("\(surplus.joined(separator: ", ")) unexpected") }
+            if channels.count > Set(channels.map(\.index)).count { faults.append("a channel number occurs twice") }
             return refusal(
                 "\(model.id) takes \(wanted) channels (\(channelNames)): " + faults.joined(separator: "; ")
             )
@@ -191,9 +191,9 @@ struct ChannelCases {
                             + "\(Self.text(first.spacing)) mm"
                     )
                 }
-                if let words = Self.difference(own.geometry.affine, first.geometry.affine) {
+                if let difference = Self.difference(own.geometry.affine, first.geometry.affine) {
                     return refusal(
-                        "channel \(channel.name) (\(Self.marked(volume))) \(words) than those of the first; "
+                        "channel \(channel.name) (\(Self.marked(volume))) \(difference) from the first channel; "
                             + "channels of one case must lie on one grid"
                     )
                 }
@@ -210,18 +210,18 @@ struct ChannelCases {
         (0..<3).allSatisfy { abs(a[$0] - b[$0]) <= 1e-8 + 1e-5 * abs(b[$0]) }
     }
 
-    /// Where the voxels lie otherwise in the patient than the network would take them to; nil where they do not. nnU-Net
-    /// only warns of it.
+    /// How the voxels' position in the patient differs from the first channel's, which the network assumes; nil if they
+    /// agree. nnU-Net only warns about a difference.
     private static func difference(_ own: Affine, _ first: Affine) -> String? {
         func largest(_ vector: SIMD3<Double>) -> Double { max(abs(vector.x), abs(vector.y), abs(vector.z)) }
         for axis in 0..<3 {
             let (a, b) = (own.column(axis), first.column(axis))
-            let turned = largest(a / length(a) - b / length(b))
-            // Not a number is no match either.
-            guard turned <= 1e-3 else { return "has axes that point elsewhere, by \(Float(turned)) of their length," }
+            let rotation = largest(a / length(a) - b / length(b))
+            // NaN does not match either.
+            guard rotation <= 1e-3 else { return "has axes that differ by \(Float(rotation)) of their length" }
         }
-        let shifted = first.inverse.map { largest($0(own.translation)) } ?? .nan
-        guard shifted <= 0.5 else { return "has voxels that lie elsewhere, by \(Float(shifted)) voxels," }
+        let shift = first.inverse.map { largest($0(own.translation)) } ?? .nan
+        guard shift <= 0.5 else { return "has voxel positions that differ by \(Float(shift)) voxels" }
         return nil
     }
 

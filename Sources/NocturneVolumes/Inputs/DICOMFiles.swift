@@ -6,9 +6,9 @@ import NocturneFormats
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// The DICOM files among those found, and those that a DICOMDIR among them names.
+/// The DICOM files among the files found, and those listed by a DICOMDIR among them.
 enum DICOMFiles {
-    /// - Returns: the scan, and every file it speaks of by its path.
+    /// - Returns: the scan, and every file it refers to by path.
     static func scan(
         _ files: [FoundFile],
         _ request: DiscoveryRequest,
@@ -17,7 +17,7 @@ enum DICOMFiles {
         progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil
     ) throws -> (scan: DICOMScan, byPath: [String: FoundFile]) {
         var byPath = Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0) })
-        // What was left out by a pattern stays out, even where a directory names it.
+        // Files excluded by a pattern stay excluded, even if a directory lists them.
         let scan = try DICOMScanner.scan(
             paths: files.map(\.path),
             scope: scope,
@@ -35,7 +35,7 @@ enum DICOMFiles {
         return (scan, byPath)
     }
 
-    /// What the reader of a refusal can do about it.
+    /// What the user can do about a refused series.
     static func hint(_ series: DICOMSeries) -> String {
         guard let correction = series.possibleCorrection else { return "" }
         let shape = correction.geometry.shape
@@ -44,7 +44,7 @@ enum DICOMFiles {
 
     private static func folder(_ path: String) -> String { (path as NSString).deletingLastPathComponent }
 
-    /// A file that a directory names, with the name it has below the input.
+    /// A file listed by a directory, with its name relative to the input.
     private static func named(_ path: String, by directory: FoundFile) -> FoundFile {
         let below = path.dropFirst(folder(directory.path).count + 1)
         let parent = folder(directory.name)

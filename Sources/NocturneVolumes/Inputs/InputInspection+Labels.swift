@@ -4,7 +4,7 @@ import NocturneFormats
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Segmentations and structure sets as `nocturne inspect` shows them.
+/// Segmentations and structure sets in the output of `nocturne inspect`.
 extension InputInspection {
     /// - Throws: `CancelledError`.
     func entry(_ object: LabelObject, of series: DICOMSeries, in scan: DICOMScan) throws -> Entry {
@@ -48,7 +48,7 @@ extension InputInspection {
             LabelObject(path: path, kind: .segmentation),
             series,
             header.geometry,
-            ["\(kind), \(labels.count) segment\(labels.count == 1 ? "" : "s")"] + labels.map(words),
+            ["\(kind), \(labels.count) segment\(labels.count == 1 ? "" : "s")"] + labels.map(text),
             [reference(header.referencedSeriesUID, images)],
             labels,
             problem: nil
@@ -78,20 +78,20 @@ extension InputInspection {
         var notes = set.notes
         if let found = images.series.first, images.isNamed {
             let missing = set.missingImages(among: Set(found.slices.map(\.object.sopInstanceUID))).count
-            if missing > 0 { notes.append("\(missing) of the images that it refers to are not there") }
+            if missing > 0 { notes.append("\(missing) of the images it refers to are not among the inputs") }
         }
         return labelEntry(
             LabelObject(path: path, kind: .structureSet),
             series,
             nil,
-            ["\(labels.count) region\(labels.count == 1 ? "" : "s")"] + labels.map(words),
+            ["\(labels.count) region\(labels.count == 1 ? "" : "s")"] + labels.map(text),
             [reference(set.referencedSeriesUID, images)] + notes,
             labels,
             problem: nil
         )
     }
 
-    private func words(_ label: Label) -> String {
+    private func text(_ label: Label) -> String {
         let parts = [
             label.name.isEmpty ? "without a name" : label.name, label.color, label.code,
             label.contours.map { "\($0) contour\($0 == 1 ? "" : "s")" },
@@ -103,7 +103,7 @@ extension InputInspection {
         if let found = images.series.first, let path = found.files.min() {
             return (images.isNamed ? "of the series of " : "in the frame of reference of the series of ") + path
         }
-        return uid.isEmpty ? "names no series that is here" : "of series \(uid), which is not here"
+        return uid.isEmpty ? "refers to no series in the inputs" : "of series \(uid), which is not in the inputs"
     }
 
     private func labelEntry(

@@ -5,7 +5,7 @@ import NocturneFormats
 import NocturneRecipeSupport
 public import NocturneSystem
 
-/// What lies below the inputs, without a model in mind.
+/// Describes the inputs without regard to a model.
 public struct InputInspection {
     public struct Entry: Encodable, Sendable {
         public let path: String
@@ -15,19 +15,19 @@ public struct InputInspection {
         @Nullable public var spacingMm: [Double]?
         @Nullable public var orientation: String?
         @Nullable public var affineRas: [[Double]]?
-        /// What tells this part from the others of its series; nil for a whole series.
+        /// Distinguishes this part from the other parts of its series; nil for a complete series.
         @Nullable public var part: String?
         @Nullable public var seriesInstanceUid: String?
-        /// Number of files; nil for an entry of one file that is no series.
+        /// Number of files; nil for a single file that is not a series.
         @Nullable public var files: Int?
         public let details: [String]
-        /// Facts that hinder nothing: how a series was split, what was left out, what would be resampled.
+        /// Facts that do not prevent processing: how a series was split, what was excluded, what would be resampled.
         public let notes: [String]
-        /// Of a leaning or uneven series: the figures, whether or not it is resampled.
+        /// For a tilted or unevenly spaced series: the figures, whether or not it is resampled.
         @Nullable public var correction: Correction?
-        /// Of an object that holds labels instead of an image; nil for volumes.
+        /// For an object that holds labels instead of an image; nil for volumes.
         @Nullable public var labels: [Label]?
-        /// Why it is no volume for Nocturne; nil when it is one, or an object that `--existing-labels` takes.
+        /// Why it is not a usable volume; nil if it is one, or an object that `--existing-labels` takes.
         @Nullable public var problem: String?
     }
 
@@ -38,13 +38,13 @@ public struct InputInspection {
         @Nullable public var color: String?
         /// Scheme, value and meaning.
         @Nullable public var code: String?
-        /// Of a region.
+        /// For regions only.
         @Nullable public var contours: Int?
     }
 
-    /// How a leaning or uneven series is put on an upright, even grid.
+    /// How a tilted or unevenly spaced series is resampled onto an upright, even grid.
     public struct Correction: Codable, Sendable {
-        /// Whether that was asked for; otherwise the series is refused.
+        /// Whether resampling was requested; otherwise the series is refused.
         public let isApplied: Bool
         public let tiltDegrees: Double
         public let shortestStepMm: Double
@@ -59,7 +59,7 @@ public struct InputInspection {
         public let entries: [Entry]
         public let notes: [String]
 
-        /// Whether nothing was found that a recipe for volumes could use.
+        /// Whether no input can be used by a volume recipe.
         public var isEmpty: Bool { !entries.contains { $0.problem == nil } }
     }
 
@@ -68,8 +68,8 @@ public struct InputInspection {
     private let progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?
 
     /// - Parameters:
-    ///   - fixesTilt: shows series as they are with ``SegmentationOptions/fixesTilt``.
-    ///   - progress: called with the number of files looked at, from any thread.
+    ///   - fixesTilt: shows series as with ``SegmentationOptions/fixesTilt``.
+    ///   - progress: called with the number of files scanned, from any thread.
     public init(
         scope: ComputeScope,
         fixesTilt: Bool = false,
@@ -81,7 +81,7 @@ public struct InputInspection {
     }
 
     /// Reads headers only.
-    /// - Throws: ``BatchError`` when an input is not there; `CancelledError`.
+    /// - Throws: ``BatchError`` when an input does not exist; `CancelledError`.
     public func run(_ request: DiscoveryRequest) throws -> Report {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
@@ -121,7 +121,8 @@ public struct InputInspection {
         do {
             let header = try NIfTIReader.readHeader(at: file.path)
             var details = [
-                "\(header.dataType), \(header.byteOrder.rawValue)-endian, q-form code \(header.qformCode), s-form code \(header.sformCode)"
+                "\(header.dataType), \(header.byteOrder.rawValue)-endian, q-form code \(header.qformCode), "
+                    + "s-form code \(header.sformCode)"
             ]
             if header.hasScaling {
                 details.append("values are stored × \(header.scalingSlope) + \(header.scalingIntercept)")

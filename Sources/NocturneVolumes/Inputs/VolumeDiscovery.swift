@@ -12,7 +12,7 @@ import Synchronization
     import Glibc
 #endif
 
-/// Finds the volumes below the inputs from names and headers, and says of every other file why it is none.
+/// Finds the volumes in the inputs from names and headers, and gives the reason for every file that is not one.
 struct VolumeDiscovery {
     let models: [SegmentationModel]
     let options: SegmentationOptions
@@ -21,19 +21,19 @@ struct VolumeDiscovery {
     func run(_ request: DiscoveryRequest) throws -> Discovery {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
-        let besides = ReferenceComparison.besidesInputs(options, request.inputs)
-        let inputs = walk.files.filter { !besides($0.path) }
+        let isExcluded = ReferenceComparison.excludedFromInputs(options, request.inputs)
+        let inputs = walk.files.filter { !isExcluded($0.path) }
         var found: [FoundVolume] = []
         let isNIfTI = inputs.map { VolumeDiscovery.isNIfTIName($0.fileName) }
         var nifti = zip(inputs, isNIfTI).filter(\.1).map(\.0)
-        let isSilentNIfTI = walk.silent.map { VolumeDiscovery.isNIfTIName($0.fileName) }
-        nifti += zip(walk.silent, isSilentNIfTI).filter(\.1).map(\.0)
+        let isUnresponsiveNIfTI = walk.unresponsive.map { VolumeDiscovery.isNIfTIName($0.fileName) }
+        nifti += zip(walk.unresponsive, isUnresponsiveNIfTI).filter(\.1).map(\.0)
         nifti += ChannelCases.siblings(of: nifti, channels: models.map(\.channelCount).max() ?? 1)
         let others = zip(inputs, isNIfTI).filter { !$0.1 }.map(\.0)
         found += try niftiVolumes(nifti, request)
-        found += zip(walk.silent, isSilentNIfTI).filter { !$0.1 }
+        found += zip(walk.unresponsive, isUnresponsiveNIfTI).filter { !$0.1 }
             .map { single($0.0, .refused(request.silent.reason(for: $0.0.path))) }
-        found += try dicomVolumes(others, besides: Set(nifti.map(\.path)), request)
+        found += try dicomVolumes(others, excluding: Set(nifti.map(\.path)), request)
         found.sort { $0.order < $1.order }
         let unusable = models.flatMap { walk.unusable(model: $0.package.id) }
         return Discovery(items: try items(found, request.identifiers) + unusable, notes: walk.notes)
@@ -60,9 +60,9 @@ struct VolumeDiscovery {
         let headers = Mutex([Int: Read]())
         try scope.forEach(files.count) { index in
             let result: Read
-            guard !files[index].isSilent else {
-                let words = request.silent.reason(for: files[index].path)
-                headers.withLock { $0[index] = .failure(Refusal(problem: .refused(words))) }
+            guard !files[index].isUnresponsive else {
+                let reason = request.silent.reason(for: files[index].path)
+                headers.withLock { $0[index] = .failure(Refusal(problem: .refused(reason))) }
                 return
             }
             request.trace.willRead([files[index].path])
@@ -80,7 +80,7 @@ struct VolumeDiscovery {
         return headers.withLock { headers in
             files.indices.map { index in
                 let file = files[index]
-                let read: Read = headers[index] ?? .failure(Refusal(problem: .refused("was not looked at")))
+                let read: Read = headers[index] ?? .failure(Refusal(problem: .refused("its header was not read")))
                 let data = (try? read.get())?.data ?? file.path
                 return FoundVolume(
                     key: "nifti:" + file.path,
@@ -99,7 +99,7 @@ struct VolumeDiscovery {
 
     private func dicomVolumes(
         _ files: [FoundFile],
-        besides nifti: Set<String>,
+        excluding nifti: Set<String>,
         _ request: DiscoveryRequest
     ) throws -> [FoundVolume] {
         let (scan, byPath) = try DICOMFiles.scan(files, request, corrects: options.fixesTilt, scope: scope)
@@ -113,7 +113,7 @@ struct VolumeDiscovery {
         for series in scan.series {
             let objects = LabelObject.objects(of: series)
             found += objects.compactMap { object in
-                byPath[object.path].map { single($0, .unknown(object.strangerWords)) }
+                byPath[object.path].map { single($0, .unknown(object.skipReason)) }
             }
             let labelled = Set(objects.map(\.path))
             let slices = series.files.compactMap { labelled.contains($0) ? nil : byPath[$0] }
@@ -163,7 +163,7 @@ struct VolumeDiscovery {
         )
     }
 
-    /// Whether the file is the image of a NIfTI pair whose header is an item of its own.
+    /// Whether the file holds the voxels of a NIfTI pair whose header is an item.
     private static func isImageOfPair(_ file: FoundFile, _ nifti: Set<String>) -> Bool {
         for (image, header) in [(".img.gz", ".hdr"), (".img", ".hdr")] where file.path.hasSuffix(image) {
             let stem = file.path.dropLast(image.count)
@@ -174,15 +174,8 @@ struct VolumeDiscovery {
 
     private static func facts(_ series: DICOMSeries) -> Result<VolumeFacts, Refusal> {
         if let problem = series.problem {
-            return .failure(
-                Refusal(
-                    problem: self.problem(
-                        problem,
-                        among: series.files,
-                        hint: DICOMFiles.hint(series)
-                    )
-                )
-            )
+            let hint = DICOMFiles.hint(series)
+            return .failure(Refusal(problem: self.problem(problem, among: series.files, hint: hint)))
         }
         guard let geometry = series.geometry else {
             return .failure(Refusal(problem: .refused("the series has no geometry")))
@@ -194,7 +187,7 @@ struct VolumeDiscovery {
                 spacing: geometry.spacing,
                 modality: series.modality,
                 seriesInstanceUID: series.seriesInstanceUID,
-                window: StatedWindow(series),
+                window: HeaderWindow(series),
                 series: SeriesFacts(
                     part: series.part,
                     names: series.slices.map(DICOMSliceName.init),
@@ -205,20 +198,20 @@ struct VolumeDiscovery {
         )
     }
 
-    /// What is no CT or MR volume at all is set aside; what is one and cannot be used is refused.
+    /// Files that are not CT or MR volumes are set aside; CT or MR volumes that cannot be used are refused.
     private static func problem(_ error: DICOMReadError, among files: [String], hint: String = "") -> ItemProblem {
-        let aside: Set<DICOMReadError.Code> = [
+        let setAsideCodes: Set<DICOMReadError.Code> = [
             .notAnImageClass, .localizer, .mediaDirectory, .colour, .derived, .singleSlice,
         ]
         let detail = IdentifierPolicy.marking(files, in: error.detail)
-        if aside.contains(error.code) { return .setAside(detail) }
-        // Faults of one file among many name it; the others are about the stack.
-        let ofOneFile: Set<DICOMReadError.Code> = [
+        if setAsideCodes.contains(error.code) { return .setAside(detail) }
+        // Faults of a single file name that file; the others concern the whole stack.
+        let singleFileCodes: Set<DICOMReadError.Code> = [
             .notOpened, .notReadable, .nestedTooDeep, .missingElement, .unsupportedPixels, .orientationInvalid,
             .missingPixelData, .wrongPixelLength, .decoderFailed, .tooLarge,
         ]
         let name = IdentifierPolicy.mark((error.path as NSString).lastPathComponent)
-        return .refused((files.count > 1 && ofOneFile.contains(error.code) ? name + ": " : "") + detail + hint)
+        return .refused((files.count > 1 && singleFileCodes.contains(error.code) ? name + ": " : "") + detail + hint)
     }
 
     // MARK: Items
@@ -230,14 +223,12 @@ struct VolumeDiscovery {
             let stamp = files[index].stamp
             stamps.withLock { $0[files[index].path] = stamp }
         }
-        let words = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
-            separator: "\n"
-        )
+        let optionTexts = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         return stamps.withLock { stamps in
             models.flatMap { model in
                 ChannelCases(model: model.package).cases(found).map { found in
                     let stamp = found.allFiles.map { stamps[$0.path] ?? "" }.joined(separator: "\n")
-                    return item(found, stamp, words, model, identifiers)
+                    return item(found, stamp, optionTexts.joined(separator: "\n"), model, identifiers)
                 }
             }
         }
@@ -246,7 +237,7 @@ struct VolumeDiscovery {
     private func item(
         _ found: FoundVolume,
         _ stamp: String,
-        _ words: String,
+        _ optionText: String,
         _ model: SegmentationModel,
         _ identifiers: IdentifierPolicy
     ) -> DiscoveredItem {
@@ -258,7 +249,7 @@ struct VolumeDiscovery {
         let reference = ReferenceComparison.file(for: name, item: found.name, options)
         let text = [
             "nocturne 1", identifiers.rawValue, model.package.digest.hex, model.engineName, model.precision.rawValue,
-            words,
+            optionText,
             stamp + (reference.map { "\nreference \($0.stamp)" } ?? ""),
         ].joined(separator: "\n")
         var item = DiscoveredItem(
@@ -277,7 +268,7 @@ struct VolumeDiscovery {
             if let modality = facts.modality, !wanted.isEmpty, !wanted.contains(modality) {
                 item.problem = .setAside("modality \(modality); \(id) takes \(wanted.joined(separator: ", "))")
             } else if facts.geometry.shape.z < 2 {
-                item.problem = .refused("a single slice is no volume")
+                item.problem = .refused("a single slice is not a volume")
             }
             var source = VolumeSource(
                 format: facts.format,
@@ -295,9 +286,9 @@ struct VolumeDiscovery {
             )
             source.window = facts.window
             if let series = facts.series { source.set(series, files: found.files) }
-            // Of the last resort: a reader that lets a number through which is none must not end the whole search.
+            // Last resort: if a reader lets a non-finite number through, discovery must still finish.
             do { item.source = try source.encoded } catch {
-                item.problem = .refused("its facts cannot be written down: \(error)")
+                item.problem = .refused("its metadata cannot be encoded: \(error)")
             }
         }
         return item

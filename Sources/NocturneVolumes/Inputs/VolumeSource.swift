@@ -3,55 +3,55 @@ import NocturneCore
 import NocturneFormats
 public import NocturneRecipeSupport
 
-/// The intensities to be shown from black to white, as a header states them.
-struct StatedWindow: Codable, Sendable, Hashable {
+/// The intensities shown as black and as white, from a header.
+struct HeaderWindow: Codable, Sendable, Hashable {
     var lower: Double
     var upper: Double
 }
 
-/// What the recipe keeps in the journal to find a volume again and to plan for it without reading pixels.
+/// What the recipe stores in the journal to locate a volume again and to plan for it without reading pixels.
 public struct VolumeSource: ItemSource {
     enum Format: String, Codable, Sendable { case nifti, dicom }
 
     var format: Format
     /// The id of the model package.
     var model: String
-    /// The file, the files of the channels in order, or the slices in order.
+    /// The file, the channels' files in order, or the slices' files in order.
     var files: [String]
-    /// The path below the input that was named: what a result may say of where it came from.
+    /// The path relative to the input as given: the only location that a result may contain.
     var name: String
     var geometry: VolumeGeometry
-    /// In mm along i, j and k: as the header says it where it says it apart from the affine.
+    /// In mm along i, j and k, from the header's own field if it has one apart from the affine.
     var spacing: SIMD3<Double>
     var modality: String?
     var seriesInstanceUID: String?
-    /// What its header says is to be shown.
-    var window: StatedWindow?
-    /// The slices of a DICOM series in order; nil for other formats. Their paths are all in ``files``.
+    /// The display window from its header.
+    var window: HeaderWindow?
+    /// The slices of a DICOM series in order; nil for other formats. Their paths are in ``files``.
     var slices: [Slice]?
-    /// Which part of its series it is; nil for all of it.
+    /// Which part of its series it is; nil for the complete series.
     var part: String?
-    /// Whether ``geometry`` is what the slices are resampled to.
+    /// Whether ``geometry`` is the grid the slices are resampled to.
     var isCorrected: Bool?
-    /// Voxels before that.
+    /// Number of voxels before resampling.
     var storedVoxels: Int?
-    /// What was found out when it was found: how a series was told from others, what a header contradicts.
+    /// Notes from discovery: how a series was split, what a header contradicts.
     var notes: [String]?
-    /// The files of voxels of NIfTI pairs, whose headers are ``files``.
+    /// The voxel files of NIfTI pairs, whose headers are ``files``.
     var images: [String]?
     package var identifiers: IdentifierPolicy?
 
     package var namedFiles: [String] { files + (images ?? []) + (reference.map { [$0] } ?? []) }
 
-    /// One slice: its file by its place in ``files``, and its place in that file.
+    /// One slice: the index of its file in ``files``, and its frame in that file.
     struct Slice: Codable, Sendable, Hashable {
         var file: Int
         var frame: Int
-        /// Where a mosaic's tile begins, in pixels.
+        /// The origin of a mosaic's tile, in pixels.
         var x: Int
         var y: Int
 
-        /// Numbers alone: a source has a line for each item in the journal, with up to thousands of slices.
+        /// Encodes numbers only: the journal has one line per item, with up to thousands of slices.
         func encode(to encoder: any Encoder) throws {
             var container = encoder.unkeyedContainer()
             for number in [file, frame, x, y] { try container.encode(number) }
@@ -73,7 +73,7 @@ public struct VolumeSource: ItemSource {
         }
     }
 
-    /// Keeps where the slices of a series lie; `files` are those of ``files``.
+    /// Stores the locations of a series' slices; `files` are those of ``files``.
     mutating func set(_ series: SeriesFacts, files: [FoundFile]) {
         let places = Dictionary(uniqueKeysWithValues: files.enumerated().map { ($0.element.path, $0.offset) })
         slices = series.names.compactMap { name in places[name.path].map { Slice(name, file: $0) } }
@@ -83,18 +83,18 @@ public struct VolumeSource: ItemSource {
         notes = series.notes.isEmpty ? nil : series.notes
     }
 
-    static let leastDecoderBytes = 8 << 20
+    static let minimumDecoderBytes = 8 << 20
 
-    /// What a thread holds while it reads: of a slice its file's bytes, and twice 4 bytes a pixel, as JPEG 2000 is
+    /// Bytes that a thread holds while it reads a slice: the file, and twice 4 bytes per pixel, since JPEG 2000 is
     /// decoded. A mosaic is decoded as a whole.
     var decoderBytes: Int {
-        guard let slices else { return Self.leastDecoderBytes }
+        guard let slices else { return Self.minimumDecoderBytes }
         let columns = geometry.shape.x + (slices.map(\.x).max() ?? 0)
         let rows = geometry.shape.y + (slices.map(\.y).max() ?? 0)
-        return max(Self.leastDecoderBytes, 12 * columns * rows)
+        return max(Self.minimumDecoderBytes, 12 * columns * rows)
     }
 
-    /// The slices by their whole names; nil where the source is none of DICOM, or contradicts itself.
+    /// The slices with full paths; nil if the source is not DICOM or is inconsistent.
     var sliceNames: [DICOMSliceName]? {
         guard let slices, slices.allSatisfy({ files.indices.contains($0.file) }) else { return nil }
         return slices.map { DICOMSliceName(path: files[$0.file], frame: $0.frame, x: $0.x, y: $0.y) }

@@ -3,8 +3,8 @@ import NocturneFormats
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// What a result says of one of its label maps.
-struct StatedLabelMap {
+/// A label map as described by a result.
+struct RecordedLabelMap {
     struct Label {
         let value: Int
         let name: String
@@ -26,23 +26,26 @@ struct StatedLabelMap {
 }
 
 extension ItemInspection {
-    /// Reads the map to its last voxel, and counts.
-    mutating func inspect(_ stated: StatedLabelMap) throws {
-        try inspect(stated.file) { look, path in
-            let census = try LabelCensus(at: path, scope: look.scope)
-            let found = census.header.geometry
+    /// Reads the complete map and counts its labels.
+    mutating func inspect(_ recorded: RecordedLabelMap) throws {
+        try inspect(recorded.file) { inspection, path in
+            let counts = try LabelCounts(at: path, scope: inspection.scope)
+            let found = counts.header.geometry
             let shape = [found.shape.x, found.shape.y, found.shape.z]
-            if shape != stated.shape {
-                look.add(stated.file, "has \(Self.words(shape)) voxels, result.json says \(Self.words(stated.shape))")
-            } else if !found.matches(stated.geometry) {
-                // As float32 has them: far below any tolerance of a scanner.
-                look.add(stated.file, "its voxels lie elsewhere than result.json says, by more than 0.001 mm")
+            if shape != recorded.shape {
+                inspection.add(
+                    recorded.file,
+                    "has \(Self.text(shape)) voxels, result.json says \(Self.text(recorded.shape))"
+                )
+            } else if !found.matches(recorded.geometry) {
+                // float32 precision: far below any scanner's tolerance.
+                inspection.add(recorded.file, "its voxel positions differ from result.json by more than 0.001 mm")
             }
-            for label in stated.labels {
-                let counted = census.labels[label.value]
+            for label in recorded.labels {
+                let counted = counts.labels[label.value]
                 if (counted?.count ?? 0) != label.voxelCount {
-                    look.add(
-                        stated.file,
+                    inspection.add(
+                        recorded.file,
                         "has \(counted?.count ?? 0) voxels of \(label.name) (\(label.value)), "
                             + "result.json says \(label.voxelCount)"
                     )
@@ -50,18 +53,21 @@ extension ItemInspection {
                     box.lower != [counted.lower.x, counted.lower.y, counted.lower.z]
                         || box.upper != [counted.upper.x, counted.upper.y, counted.upper.z]
                 {
-                    look.add(
-                        stated.file,
-                        "\(label.name) (\(label.value)) does not lie in the box that result.json gives"
+                    inspection.add(
+                        recorded.file,
+                        "\(label.name) (\(label.value)) does not fill the box given in result.json"
                     )
                 }
             }
-            let known = Set(stated.labels.map(\.value))
-            for (value, entry) in census.labels.sorted(by: { $0.key < $1.key }) where !known.contains(value) {
-                look.add(stated.file, "has \(entry.count) voxels of \(value), a label that result.json does not know")
+            let known = Set(recorded.labels.map(\.value))
+            for (value, entry) in counts.labels.sorted(by: { $0.key < $1.key }) where !known.contains(value) {
+                inspection.add(
+                    recorded.file,
+                    "has \(entry.count) voxels of \(value), a label that result.json does not list"
+                )
             }
         }
     }
 
-    private static func words(_ shape: [Int]) -> String { shape.map(String.init).joined(separator: "×") }
+    private static func text(_ shape: [Int]) -> String { shape.map(String.init).joined(separator: "×") }
 }

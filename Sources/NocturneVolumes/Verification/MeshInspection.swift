@@ -5,11 +5,11 @@ import NocturneRecipeSupport
 import NocturneSystem
 
 extension ItemInspection {
-    /// Reads a surface through its format and checks it against `result.json`: triangles, frame, colour, area, volume, that
-    /// it is closed, and that it lies where its label does.
+    /// Reads a surface and checks it against `result.json`: triangles, frame, colour, area, volume, closedness, and its
+    /// position relative to the label.
     /// - Parameters:
-    ///   - color: of the label, as "#rrggbb"; nil where it has none of its own.
-    ///   - box: of the label's voxels; nil where only the volume's is known.
+    ///   - color: the label's, as "#rrggbb"; nil if it has none of its own.
+    ///   - box: the bounds of the label's voxels; nil if only the volume's are known.
     mutating func inspect(
         _ mesh: SegmentationResult.Mesh,
         of name: String,
@@ -18,9 +18,9 @@ extension ItemInspection {
         _ geometry: VolumeGeometry,
         margin: Double
     ) throws {
-        try inspect(mesh.file) { look, path in
+        try inspect(mesh.file) { inspection, path in
             guard let format = MeshFormats.format(of: mesh.file), (format.layout == .scene) == (mesh.node != nil) else {
-                look.add(mesh.file, "is not a mesh file of a known format")
+                inspection.add(mesh.file, "is not a mesh file of a known format")
                 return
             }
             let contents = try format.read(mesh.node ?? name, at: path)
@@ -28,45 +28,48 @@ extension ItemInspection {
             if format.hasColors, let color, let found = contents.color.map({ LabelColor($0) }),
                 found.description != color
             {
-                look.add(mesh.file, "shows \(mesh.node ?? name) in \(found), result.json says \(color)")
+                inspection.add(mesh.file, "has the colour \(found) for \(mesh.node ?? name), result.json says \(color)")
             }
             if frame?.rawValue.uppercased() != mesh.frame {
-                look.add(
+                inspection.add(
                     mesh.file,
-                    "is in \(frame?.rawValue.uppercased() ?? "no stated frame"), result.json says \(mesh.frame)"
+                    "is in \(frame?.rawValue.uppercased() ?? "no known frame"), result.json says \(mesh.frame)"
                 )
             }
             if surface.triangles.count != mesh.triangles {
-                look.add(mesh.file, "has \(surface.triangles.count) triangles, result.json says \(mesh.triangles)")
+                inspection.add(
+                    mesh.file,
+                    "has \(surface.triangles.count) triangles, result.json says \(mesh.triangles)"
+                )
             }
             let sums = SurfaceSums(of: surface)
-            if !sums.isClosed { look.add(mesh.file, "is not closed") }
-            // The file has the corners as float32.
+            if !sums.isClosed { inspection.add(mesh.file, "is not closed") }
+            // The file stores the vertices as float32.
             if abs(sums.area - mesh.areaMm2) > 1e-4 * max(mesh.areaMm2, 1) {
-                look.add(mesh.file, "has an area of \(sums.area) mm², result.json says \(mesh.areaMm2)")
+                inspection.add(mesh.file, "has an area of \(sums.area) mm², result.json says \(mesh.areaMm2)")
             } else if abs(sums.volume - mesh.volumeMm3) > 1e-4 * max(abs(mesh.volumeMm3), 1) {
-                look.add(mesh.file, "encloses \(sums.volume) mm³, result.json says \(mesh.volumeMm3)")
+                inspection.add(mesh.file, "encloses \(sums.volume) mm³, result.json says \(mesh.volumeMm3)")
             }
             if let far = surface.vertex(outside: box, of: geometry, margin: margin) {
-                look.add(
+                inspection.add(
                     mesh.file,
-                    "has a corner at (\(far.x), \(far.y), \(far.z)) mm RAS, away from the voxels of \(name)"
+                    "has a vertex at (\(far.x), \(far.y), \(far.z)) mm RAS, outside the voxels of \(name)"
                 )
             }
         }
     }
 }
 
-/// What can be told of a surface in one pass.
+/// Properties of a surface that one pass can determine.
 struct SurfaceSums {
     private(set) var area = 0.0
-    /// Enclosed, where corners go counter-clockwise seen from outside.
+    /// The enclosed volume, for vertices in counter-clockwise order seen from outside.
     private(set) var volume = 0.0
-    /// Whether every edge is passed as often in one direction as in the other.
+    /// Whether every edge is traversed equally often in both directions.
     private(set) var isClosed: Bool
 
     init(of mesh: SurfaceMesh) {
-        // A sum in which an edge and its reverse cancel: it is zero by chance once in 2^64.
+        // A sum in which an edge and its reverse cancel; zero by chance with probability 2^-64.
         var balance: UInt64 = 0
         for triangle in mesh.triangles {
             let (a, b, c) = (mesh.place(triangle.x), mesh.place(triangle.y), mesh.place(triangle.z))
@@ -81,7 +84,7 @@ struct SurfaceSums {
 
     private static func signed(_ from: UInt32, _ to: UInt32) -> UInt64 {
         guard from != to else { return 0 }
-        // The mixing of SplitMix64.
+        // The mixing function of SplitMix64.
         var word = UInt64(min(from, to)) << 32 | UInt64(max(from, to))
         word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
         word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
@@ -97,7 +100,7 @@ extension LabelColor {
 extension SurfaceMesh {
     fileprivate func place(_ index: UInt32) -> SIMD3<Double> { SIMD3<Double>(vertices[Int(index)]) }
 
-    /// A corner that is more than `margin` voxels away from the box, or from the whole volume where none is given.
+    /// A vertex more than `margin` voxels outside the box, or outside the whole volume if no box is given.
     fileprivate func vertex(
         outside box: SegmentationResult.Box?,
         of geometry: VolumeGeometry,

@@ -2,38 +2,38 @@ import NocturneCore
 import NocturneRecipeSupport
 
 extension SegmentationResult: InspectableResult {
-    func inspectFiles(_ look: inout ItemInspection) throws {
-        let stated = StatedLabelMap(
+    func inspectFiles(_ inspection: inout ItemInspection) throws {
+        let recorded = RecordedLabelMap(
             file: "segmentation.nii.gz",
             shape: source.shape,
             affineRas: source.affineRas,
             labels: labels.map { .init(value: $0.value, name: $0.name, voxelCount: $0.voxelCount, box: $0.boundingBox) }
         )
-        if !source.agrees(with: stated.geometry) {
-            look.add("result.json", "its spacing or orientation is not that of its own affine")
+        if !source.agrees(with: recorded.geometry) {
+            inspection.add("result.json", "its spacing or orientation differs from its own affine")
         }
-        try look.inspect(stated)
+        try inspection.inspect(recorded)
         for label in labels {
             guard let mesh = label.mesh else { continue }
-            // A face lies half a voxel outside, and what smoothing takes from a thin part is given back around it.
-            try look.inspect(
+            // A face lies half a voxel outside; the volume that smoothing takes from a thin part is restored around it.
+            try inspection.inspect(
                 mesh,
                 of: label.name,
                 color: label.color,
                 within: label.boundingBox,
-                stated.geometry,
+                recorded.geometry,
                 margin: 2
             )
         }
-        try look.inspectSegmentationObject(stated.labels, on: stated.geometry)
-        try look.inspectStructureSet(stated.labels, on: stated.geometry)
-        try look.inspectPicture("preview.png")
-        try look.inspectPicture(SliceWriter.file)
+        try inspection.inspectSegmentationObject(recorded.labels, on: recorded.geometry)
+        try inspection.inspectStructureSet(recorded.labels, on: recorded.geometry)
+        try inspection.inspectPicture("preview.png")
+        try inspection.inspectPicture(SliceWriter.file)
     }
 }
 
 extension SegmentationResult.Source {
-    /// Spacing to the six digits that it is written with.
+    /// Spacing to the six digits it is written with.
     fileprivate func agrees(with geometry: VolumeGeometry) -> Bool {
         let spacing = geometry.spacing
         return orientation == geometry.orientationCode
@@ -42,11 +42,11 @@ extension SegmentationResult.Source {
 }
 
 extension ExistingLabelsResult: InspectableResult {
-    func inspectFiles(_ look: inout ItemInspection) throws {
+    func inspectFiles(_ inspection: inout ItemInspection) throws {
         let maps = Dictionary(grouping: labels, by: \.file)
         for (file, labels) in maps.sorted(by: { $0.key < $1.key }) {
-            try look.inspect(
-                StatedLabelMap(
+            try inspection.inspect(
+                RecordedLabelMap(
                     file: file,
                     shape: source.shape,
                     affineRas: source.affineRas,
@@ -62,9 +62,9 @@ extension ExistingLabelsResult: InspectableResult {
         )
         for label in labels {
             guard let mesh = label.mesh else { continue }
-            // Contours lie where the object has them, between voxels too, and their slabs reach half a plane further.
-            try look.inspect(mesh, of: label.name, color: label.color, within: nil, geometry, margin: 2)
+            // Contours keep the object's positions, between voxels too, and their slabs extend half a plane further.
+            try inspection.inspect(mesh, of: label.name, color: label.color, within: nil, geometry, margin: 2)
         }
-        try look.inspectPicture("preview.png")
+        try inspection.inspectPicture("preview.png")
     }
 }

@@ -8,11 +8,11 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Writes a label map as the DICOM objects that clinical systems read, for sources that are DICOM themselves.
+/// Writes a label map as DICOM objects for clinical systems, if the source is DICOM.
 struct ClinicalObjects {
     let options: SegmentationOptions
     let package: ModelPackage
-    /// The labels that the package and the options ask for.
+    /// The labels selected by the package and the options.
     let labels: [ModelLabel]
     let source: VolumeSource
     let volume: LabelVolume
@@ -27,12 +27,12 @@ struct ClinicalObjects {
         var notes: [String] = []
     }
 
-    /// What an object cannot say is a note; what the system does not do is an error.
+    /// Notes what an object cannot represent; throws system errors.
     func write(into folder: String, scope: ComputeScope) throws -> Written {
         var written = Written()
         guard options.writesSegmentationObject || options.writesStructureSet else { return written }
         guard source.format == .dicom else {
-            written.notes.append("no DICOM objects: the source is none that they could refer to")
+            written.notes.append("no DICOM objects: the source is not DICOM")
             return written
         }
         guard source.isCorrected != true, slices.count == volume.geometry.shape.z else {
@@ -64,12 +64,12 @@ struct ClinicalObjects {
             } else {
                 written.notes.append("no \(file): no label was found")
             }
-        } catch let error as DICOMWriteError where Self.isForReaders(error.code) {
+        } catch let error as DICOMWriteError where Self.isNote(error.code) {
             written.notes.append("no \(file): \(error.detail)")
         }
     }
 
-    private static func isForReaders(_ code: DICOMWriteErrorCode) -> Bool {
+    private static func isNote(_ code: DICOMWriteErrorCode) -> Bool {
         [.missingElement, .sourcesDiffer, .gridDiffers, .tooLarge].contains(code)
     }
 
@@ -120,12 +120,12 @@ struct ClinicalObjects {
     }
 
     private func writeStructureSet(to path: String, scope: ComputeScope) throws -> Bool {
-        // A corner of a contour comes with at least one face between voxels, which are counted before any is traced.
+        // A contour vertex borders at least one face between voxels; the faces are counted before contours are traced.
         let forecast = try SurfaceForecast(of: volume, scope: scope)
-        try check(bytes: labels.reduce(0) { $0 + forecast.vertexCount(of: $1.value) } * Self.bytesPerCorner, path)
+        try check(bytes: labels.reduce(0) { $0 + forecast.vertexCount(of: $1.value) } * Self.bytesPerVertex, path)
         let contours = try ContourTracer.contours(of: labels.map(\.value), in: volume, scope: scope)
         try check(
-            bytes: contours.joined().reduce(0) { $0 + $1.points.count * Self.bytesPerCorner + Self.bytesPerContour },
+            bytes: contours.joined().reduce(0) { $0 + $1.points.count * Self.bytesPerVertex + Self.bytesPerContour },
             path
         )
         let regions = zip(labels, contours).map { label, contours in
@@ -157,8 +157,8 @@ struct ClinicalObjects {
         }
     }
 
-    /// A corner as traced, as handed over, and as text in the object.
-    private static let bytesPerCorner = 100
-    /// The elements of a contour, while written and while read again.
+    /// Bytes of a vertex: as traced, as passed on, and as text in the object.
+    private static let bytesPerVertex = 100
+    /// Bytes of a contour's elements, while written and while read back.
     private static let bytesPerContour = 6144
 }

@@ -9,17 +9,17 @@ import NocturneSystem
     import Glibc
 #endif
 
-/// Finished label slices of an item in work, kept in staging so that a long volume goes on from its last slab.
+/// Finished label slices of an item in progress, stored in staging so that a long volume resumes at its last slab.
 ///
-/// `labels0.u16` holds the slices of the first stage, `checkpoint0.json` how many of them count and what they belong to. The second is
-/// replaced only after the first was flushed, so what it says is always there.
+/// `labels0.u16` holds the slices of the first level; `checkpoint0.json` records how many are valid and what they
+/// belong to. The latter is replaced only after the former was flushed, so every slice that it counts is on disk.
 struct LabelCheckpoint {
     private struct State: Codable {
         var fingerprint: String
         var instructionSet: String
         var parts: [Part]
 
-        /// The slices of one save, from where the last one ended.
+        /// The slices of one save, starting where the previous save ended.
         struct Part: Codable {
             var end: Int
             var sha256: String
@@ -27,31 +27,31 @@ struct LabelCheckpoint {
     }
 
     private let folder: String
-    /// The stage, of which each has files of its own.
-    private let stage: Int
+    /// The cascade level; each has its own files.
+    private let level: Int
     private let fingerprint: String
     private let instructionSet: String
     private let shape: VolumeShape
     private var parts: [State.Part] = []
     private var saved: Int { parts.last?.end ?? 0 }
     private var lastSave = ContinuousClock.now
-    /// Small volumes are done before this; writing their slices would cost more than inferring them again.
-    /// Where faults are made to happen it is done at every slab, so that volumes of a proof's size have them too.
+    /// Small volumes finish within this interval; writing their slices would cost more than inferring them again. With
+    /// fault injection, slices are saved at every slab, so that the small volumes of tests are affected too.
     private static let interval = FaultInjection.isArmed ? Duration.zero : .seconds(4)
 
-    init(folder: String, stage: Int, fingerprint: String, instructionSet: String, shape: VolumeShape) {
+    init(folder: String, level: Int, fingerprint: String, instructionSet: String, shape: VolumeShape) {
         self.folder = folder
-        self.stage = stage
+        self.level = level
         self.fingerprint = fingerprint
         self.instructionSet = instructionSet
         self.shape = shape
     }
 
-    private var labelsPath: String { folder + "/labels\(stage).u16" }
-    private var statePath: String { folder + "/checkpoint\(stage).json" }
+    private var labelsPath: String { folder + "/labels\(level).u16" }
+    private var statePath: String { folder + "/checkpoint\(level).json" }
 
-    /// Fills in the slices of an earlier attempt; what does not belong to this item, or is damaged, is not used.
-    /// - Returns: the number of slices that are known.
+    /// Fills in the slices of an earlier attempt; ignores slices that are damaged or belong to another item.
+    /// - Returns: the number of restored slices.
     mutating func restore(into labels: inout VoxelBuffer<UInt16>, scope: ComputeScope) throws -> Int {
         guard let text = try? FileSystem.read(statePath, limit: 1 << 16),
             let state = try? JSONDecoder().decode(State.self, from: Data(text)),
@@ -91,7 +91,7 @@ struct LabelCheckpoint {
         return slices
     }
 
-    /// Keeps the slices finished since the last call, every few seconds or when forced.
+    /// Saves the slices finished since the last call, every few seconds or when forced.
     mutating func save(_ labels: borrowing VoxelBuffer<UInt16>, finishedSlices: Int, force: Bool, of total: Int) throws
     {
         guard finishedSlices > saved, finishedSlices < total else { return }

@@ -6,7 +6,8 @@ import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// One stage's work on one volume: tiles in, label slices out, nothing of classes × volume in between.
+/// Inference of one cascade level on one volume: takes tiles and emits label slices. No intermediate has classes ×
+/// volume size.
 final class LevelInference {
     private let model: LevelModel
     private let options: SegmentationOptions
@@ -15,16 +16,16 @@ final class LevelInference {
     private let image: FrozenVoxels<Float>
     private let plan: TilePlan
     private let passes: MirrorPasses
-    /// One for all networks, or one a network where nnU-Net's rounding is followed.
+    /// One for all networks, or one per network with nnU-Net's rounding.
     private var accumulators: [AccumulatorBox]
     private var labeler: SlabLabeler
     private var labels: VoxelBuffer<UInt16>
-    private var keeper: LabelCheckpoint
+    private var labelCheckpoint: LabelCheckpoint
 
     /// - Parameters:
-    ///   - image: `[channel][z][y][x]` of the grid's shape.
-    ///   - decision: what is written for each network output.
-    ///   - keeper: where finished slices are kept, and may be there already.
+    ///   - image: `[channel][z][y][x]` in the grid's shape.
+    ///   - decision: the label value for each network output.
+    ///   - labelCheckpoint: stores finished slices, and may already hold some.
     init(
         model: LevelModel,
         options: SegmentationOptions,
@@ -32,7 +33,7 @@ final class LevelInference {
         grid: ModelGrid,
         image: FrozenVoxels<Float>,
         decision: LabelDecision,
-        keeper: LabelCheckpoint,
+        labelCheckpoint: LabelCheckpoint,
         context: StageContext
     ) throws {
         self.model = model
@@ -41,9 +42,9 @@ final class LevelInference {
         self.image = image
         plan = try grid.tiles(model, options)
         passes = model.passes(options)
-        var keeper = keeper
+        var labelCheckpoint = labelCheckpoint
         var labels = try VoxelBuffer<UInt16>(count: grid.native.count)
-        let resumed = try keeper.restore(into: &labels, scope: context.scope)
+        let resumed = try labelCheckpoint.restore(into: &labels, scope: context.scope)
         let labeler = try SlabLabeler(
             model: grid.shape,
             native: grid.native,
@@ -68,7 +69,7 @@ final class LevelInference {
             )
             accumulators.append(AccumulatorBox(accumulator))
         }
-        self.keeper = keeper
+        self.labelCheckpoint = labelCheckpoint
         self.labels = labels
         self.labeler = labeler
         self.accumulators = accumulators
@@ -117,7 +118,7 @@ final class LevelInference {
         }
     }
 
-    /// Whether there is no NaN and no infinity: those times 0 are not 0.
+    /// Whether there is no NaN and no infinity: times 0, those do not give 0.
     private static func isFinite(_ values: UnsafeBufferPointer<Float>) -> Bool {
         let bytes = UnsafeRawBufferPointer(values)
         var sum = SIMD16<Float>(repeating: 0)
@@ -128,10 +129,10 @@ final class LevelInference {
         return sum.sum() == 0 && values[(whole * 16)...].allSatisfy(\.isFinite)
     }
 
-    /// - Parameter isIntermediate: whether labels are kept when they are all there: because another stage follows, whose
-    ///   beginning they are.
+    /// - Parameter isIntermediate: whether complete labels are saved too, because another level follows that starts
+    ///   from them.
     func checkpoint(force: Bool, isIntermediate: Bool = false) throws {
-        try keeper.save(
+        try labelCheckpoint.save(
             labels,
             finishedSlices: labeler.finishedSlices,
             force: force,
@@ -139,7 +140,7 @@ final class LevelInference {
         )
     }
 
-    /// The labels on the volume's own grid, in stored order. They can be taken once.
+    /// The labels on the volume's own grid, in stored order. Call once.
     func finish(stored: VolumeShape, _ context: StageContext) throws -> FrozenVoxels<UInt16> {
         precondition(labeler.isFinished, "a volume is finished when all its slices are")
         let orientation = grid.orientation
@@ -151,24 +152,24 @@ final class LevelInference {
     }
 }
 
-/// A network gave something that is no number.
+/// A network returned NaN or infinite values.
 struct NonFiniteLogits: Error, CustomStringConvertible {
     let tile: Int
     let of: Int
     let start: GridZYX
     var description: String {
-        "the network gave values that are not numbers (NaN or infinite) in tile \(tile + 1) of \(of), which begins at "
+        "the network returned NaN or infinite values in tile \(tile + 1) of \(of), which starts at "
             + "voxel \(start) of the padded network grid"
     }
 }
 
-/// An accumulator in a list: what cannot be copied cannot be an element.
+/// Boxes an accumulator, since noncopyable values cannot be array elements.
 final class AccumulatorBox {
     var value: RollingAccumulator
     init(_ value: consuming RollingAccumulator) { self.value = value }
 }
 
-/// The mean over networks as nnU-Net takes it: sum and quotient rounded to half precision.
+/// The mean over networks as in nnU-Net: sum and quotient rounded to half precision.
 enum HalfMean {
     static func plane(_ plane: Int, of accumulators: [AccumulatorBox]) throws -> [Float] {
         var sum: [Float] = accumulators[0].value.withPlane(plane) { Array($0) }

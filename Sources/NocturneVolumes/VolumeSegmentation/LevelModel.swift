@@ -17,7 +17,7 @@ final class LevelModel: Sendable {
         engine: any InferenceEngine,
         precision: InferencePrecision
     ) throws {
-        func unfit(_ detail: String) -> SegmentationModelError {
+        func modelError(_ detail: String) -> SegmentationModelError {
             SegmentationModelError(package: package.id, detail: detail)
         }
         self.settings = settings
@@ -28,10 +28,10 @@ final class LevelModel: Sendable {
         for (network, file) in zip(networks, settings.networks) {
             let output = try network.outputShape(inputShape: shape)
             guard output.count == shape.count, Array(output[2...]) == Array(shape[2...]) else {
-                throw unfit("\(file) gives \(output) for an input of \(shape); expected the same extents")
+                throw modelError("\(file) returns \(output) for an input of \(shape); expected the same extents")
             }
             guard classes == 0 || classes == output[1] else {
-                throw unfit("\(file) gives \(output[1]) classes, another network \(classes)")
+                throw modelError("\(file) returns \(output[1]) classes, another network \(classes)")
             }
             classes = output[1]
         }
@@ -50,7 +50,7 @@ final class LevelModel: Sendable {
 
     func tileStep(_ options: SegmentationOptions) -> Double { options.tileStep ?? settings.tileStep }
 
-    /// The sums that tiles are blended into: one, or one a network where nnU-Net's rounding is followed.
+    /// Number of sums that tiles are blended into: one, or one per network with nnU-Net's rounding.
     func accumulatorCount(_ options: SegmentationOptions) -> Int {
         options.usesReferenceRounding ? networks.count : 1
     }
@@ -64,13 +64,13 @@ final class LevelModel: Sendable {
         return weights + sessions + buffers + ImportanceMap.predictedBytes(patch: patch)
     }
 
-    /// Whether several passes make one result.
+    /// Whether several passes are averaged.
     fileprivate func averages(_ options: SegmentationOptions) -> Bool {
         passes(options).count > 1 || (networks.count > 1 && accumulatorCount(options) == 1)
     }
 }
 
-/// The sessions of all levels in use, made at the first use and kept from item to item. The inference stage owns them.
+/// The sessions of all levels in use, created on first use and reused across items. The inference stage owns them.
 final class LevelSessions {
     private var sets: [ObjectIdentifier: SessionSet] = [:]
 

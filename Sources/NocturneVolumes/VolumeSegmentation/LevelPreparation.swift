@@ -5,19 +5,19 @@ import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// What a stage's networks see of a volume: every image channel normalised and resampled, then the labels of the stage
-/// before, a channel each.
+/// Prepares the input of a level's networks: every image channel normalized and resampled, then the labels of the
+/// previous level, one channel each.
 struct LevelPreparation {
-    let stage: CascadeLevel
+    let level: CascadeLevel
     let source: VolumeSource
-    /// One for each image channel, on the stored grid.
+    /// One per image channel, on the stored grid.
     let channels: [FrozenVoxels<Float>]
 
     private var stored: VolumeShape { source.geometry.shape }
 
-    /// The grid, cropped to what the voxels show.
+    /// The grid, cropped to the nonzero voxels if the package crops.
     func grid(scope: ComputeScope) throws -> ModelGrid {
-        try ModelGrid(source: source, stage: stage) { orientation in
+        try ModelGrid(source: source, level: level) { orientation in
             try channels.reduce(nil) { box, channel in
                 let own = try VoxelBox.nonzero(channel, stored: stored, orientation: orientation, scope: scope)
                 return own.map { box?.union($0) ?? $0 } ?? box
@@ -25,12 +25,12 @@ struct LevelPreparation {
         }
     }
 
-    /// - Parameter previous: the labels of the stage before on the stored grid; nil in the first stage.
-    /// - Returns: `[channel][z][y][x]` of the grid's shape.
+    /// - Parameter previous: the labels of the previous level on the stored grid; nil in the first level.
+    /// - Returns: `[channel][z][y][x]` in the grid's shape.
     func image(_ grid: ModelGrid, previous: FrozenVoxels<UInt16>?, scope: ComputeScope) throws -> FrozenVoxels<Float> {
         let view = try VoxelView(stored: stored, orientation: grid.orientation).cropped(to: grid.box)
         let mask = needsMask(previous) ? try ForegroundMask(of: channels, view: view, scope: scope) : nil
-        var image = try VoxelBuffer<Float>(count: stage.inputChannels * grid.shape.count)
+        var image = try VoxelBuffer<Float>(count: level.inputChannels * grid.shape.count)
         try image.withUnsafeMutableBufferPointer { image in
             func channels(_ range: Range<Int>) -> UnsafeMutableBufferPointer<Float> {
                 let count = grid.shape.count
@@ -38,7 +38,7 @@ struct LevelPreparation {
                     rebasing: image[range.lowerBound * count..<range.upperBound * count]
                 )
             }
-            for (index, normalization) in stage.normalizations.enumerated() {
+            for (index, normalization) in level.normalizations.enumerated() {
                 let map = try normalization.asNumerics.map(
                     for: self.channels[index],
                     view: view,
@@ -54,7 +54,7 @@ struct LevelPreparation {
                 )
                 try resampler.resample(self.channels[index], into: channels(index..<index + 1), scope: scope)
             }
-            guard let previous, !stage.oneHotLabels.isEmpty else { return }
+            guard let previous, !level.oneHotLabels.isEmpty else { return }
             let resampler = try LabelResampler(
                 view: view,
                 target: grid.shape,
@@ -64,8 +64,8 @@ struct LevelPreparation {
             try resampler.oneHot(
                 previous,
                 mask: mask,
-                values: stage.oneHotLabels,
-                into: channels(stage.normalizations.count..<stage.inputChannels),
+                values: level.oneHotLabels,
+                into: channels(level.normalizations.count..<level.inputChannels),
                 scope: scope
             )
         }
@@ -73,12 +73,12 @@ struct LevelPreparation {
     }
 
     private func needsMask(_ previous: FrozenVoxels<UInt16>?) -> Bool {
-        previous != nil || stage.normalizations.contains(.zScore(usesMask: true))
+        previous != nil || level.normalizations.contains(.zScore(usesMask: true))
     }
 }
 
 extension IntensityNormalization {
-    /// The same scheme in the words of the numerics.
+    /// The same scheme as the numerics module's type.
     var asNumerics: Normalization {
         switch self {
         case .ct(let lower, let upper, let mean, let deviation):

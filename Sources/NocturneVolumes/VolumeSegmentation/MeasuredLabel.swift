@@ -2,19 +2,19 @@ import NocturneBatch
 import NocturneJournal
 import NocturneRecipeSupport
 
-/// A label of a map with its measures, whether a model made it or an object held it.
+/// A label of a map with its measurements, from a model or from an existing object.
 protocol MeasuredLabel {
     var name: String { get }
     var voxelCount: Int { get }
     var volumeMl: Double? { get }
     var intensity: SegmentationResult.Intensity? { get }
     var centroidRasMm: [Double]? { get }
-    /// Whether it touches the border of the picture; nil where that means nothing.
+    /// Whether it touches the border of the volume; nil if that has no meaning.
     var cutByBorder: Bool? { get }
 }
 
 extension MeasuredLabel {
-    /// Its rows in the table of the cohort.
+    /// Its rows in the batch's statistics table.
     var statistics: [Statistic] {
         func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
             Statistic(label: name, measure: measure, value: value, unit: unit)
@@ -31,7 +31,7 @@ extension MeasuredLabel {
 }
 
 extension SegmentationResult.Intensity {
-    /// Rows of what has this name: five measures, the edges of the histogram, and a row for each bin, counted from 1.
+    /// Rows for `name`: five measures, the edges of the histogram, and one row per bin, numbered from 1.
     static func statistics(_ intensity: SegmentationResult.Intensity?, of name: String) -> [Statistic] {
         func row(_ measure: String, _ value: Double?, _ unit: String = "stored unit") -> Statistic {
             Statistic(label: name, measure: measure, value: value, unit: unit)

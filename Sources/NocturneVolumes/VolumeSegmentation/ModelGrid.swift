@@ -3,13 +3,13 @@ import NocturneInference
 import NocturneNumerics
 import NocturneRecipeSupport
 
-/// The grid on which a stage's networks see a volume, and the way there and back.
+/// The grid of a level's networks, and its transformation from and to the volume.
 struct ModelGrid {
-    /// From the stored axes to the networks': turned to RAS or not, then exchanged.
+    /// From the stored axes to the networks' axes: reoriented to RAS or not, then transposed.
     let orientation: AxisOrientation
-    /// The volume's own grid in the networks' axis order: where labels are made.
+    /// The volume's own grid in the networks' axis order: labels are made on it.
     let native: VolumeShape
-    /// The part of it that is resampled.
+    /// The part of ``native`` that is resampled.
     let box: VoxelBox
     let shape: VolumeShape
     let image: ResamplingRule
@@ -19,35 +19,35 @@ struct ModelGrid {
     let nativeSpacing: SIMD3<Double>
     let spacing: SIMD3<Double>
 
-    /// - Parameter nonzero: finds the box to crop to; not called unless the package crops. For planning, which knows no
-    ///   voxels, it returns nil: the whole grid, the most there can be.
-    init(source: VolumeSource, stage: CascadeLevel, nonzero: (AxisOrientation) throws -> VoxelBox?) throws {
-        let turned = stage.orientation == .stored ? .stored : AxisOrientation(of: source.geometry.affine)
-        orientation = AxisOrientation(transposing: stage.transpose).map(turned.followed) ?? turned
+    /// - Parameter nonzero: finds the box to crop to; called only if the package crops. For planning, without voxels,
+    ///   it returns nil: the whole grid, the upper bound.
+    init(source: VolumeSource, level: CascadeLevel, nonzero: (AxisOrientation) throws -> VoxelBox?) throws {
+        let turned = level.orientation == .stored ? .stored : AxisOrientation(of: source.geometry.affine)
+        orientation = AxisOrientation(transposing: level.transpose).map(turned.followed) ?? turned
         native = orientation.shape(from: source.geometry.shape)
         let whole = VoxelBox(all: native)
-        box = stage.cropToNonzero ? try nonzero(orientation) ?? whole : whole
+        box = level.cropToNonzero ? try nonzero(orientation) ?? whole : whole
         let stored = source.spacing
         let source = orientation.source
         let own = SIMD3(stored[source[0]], stored[source[1]], stored[source[2]])
-        let wanted = (0..<3).map { axis in stage.spacing.flatMap { $0[2 - axis] } ?? own[axis] }
+        let wanted = (0..<3).map { axis in level.spacing.flatMap { $0[2 - axis] } ?? own[axis] }
         nativeSpacing = own
         spacing = SIMD3(wanted[0], wanted[1], wanted[2])
-        image = ResamplingRule(stage.imageResampling)
-        logits = ResamplingRule(stage.logitsResampling)
-        labels = ResamplingRule(stage.labelsResampling)
+        image = ResamplingRule(level.imageResampling)
+        logits = ResamplingRule(level.logitsResampling)
+        labels = ResamplingRule(level.labelsResampling)
         shape =
             image.method == .none
             ? box.shape : try targetShape(of: box.shape, spacing: own, resampledTo: spacing)
     }
 
-    func tiles(_ stage: LevelModel, _ options: SegmentationOptions) throws -> TilePlan {
-        try TilePlan(imageShape: GridZYX(shape), patch: stage.patch, step: stage.tileStep(options))
+    func tiles(_ level: LevelModel, _ options: SegmentationOptions) throws -> TilePlan {
+        try TilePlan(imageShape: GridZYX(shape), patch: level.patch, step: level.tileStep(options))
     }
 }
 
 extension ResamplingRule {
-    /// The package's words in those of the numerics.
+    /// The package's settings as the numerics module's type.
     fileprivate init(_ settings: ResamplingSettings) {
         let method: ResamplingRule.Method =
             switch settings.method {

@@ -8,13 +8,13 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// What `--compare` names.
+/// The argument of `--compare`.
 public enum ReferenceInstruction {
     /// - Returns: the path.
-    /// - Throws: `BatchError` when nothing is there: a slip of the pen would otherwise be a note in every item.
+    /// - Throws: `BatchError` when it does not exist: a mistyped path would otherwise become a note in every item.
     public static func checked(_ path: String) throws -> String {
         guard FileSystem.exists(path) else {
-            throw BatchError(.inputMissing, path: path, detail: "the reference labels are not there")
+            throw BatchError(.inputMissing, path: path, detail: "the reference labels do not exist")
         }
         return path
     }
@@ -22,10 +22,10 @@ public enum ReferenceInstruction {
 
 /// Compares an item's labels with reference labels on the same grid.
 ///
-/// What is wrong with a reference is a note in the item: its labels are as good without.
+/// A fault of a reference becomes a note of the item, since the item's labels do not depend on it.
 struct ReferenceComparison {
     struct Outcome: Sendable {
-        /// The reference's path below the folder that was named.
+        /// The reference's path relative to the folder given.
         let reference: String
         let labels: [LabelComparison]
     }
@@ -38,11 +38,11 @@ struct ReferenceComparison {
         self.source = source
     }
 
-    // MARK: Finding
+    // MARK: Finding references
 
-    /// Files that are no inputs though they lie among them: the regions, and the references, unless an input was named
-    /// that is the references' folder or lies in it.
-    static func besidesInputs(_ options: SegmentationOptions, _ inputs: [String]) -> (String) -> Bool {
+    /// Whether a file lies among the inputs but is not an input: the regions file and the references, unless an input
+    /// given is the references' folder or lies in it.
+    static func excludedFromInputs(_ options: SegmentationOptions, _ inputs: [String]) -> (String) -> Bool {
         func isWithin(_ path: String, _ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
         let regions = options.regions?.path
         let references = options.comparePath.flatMap { folder in
@@ -51,11 +51,11 @@ struct ReferenceComparison {
         return { path in path == regions || (references.map { isWithin(path, $0) } ?? false) }
     }
 
-    /// The reference of an item: the file that was named, or the first that is there of `folder/path/item.nii.gz` (the
-    /// path the input lies at, below what was named), `folder/item.nii.gz`, and both as `.nii` and `.dcm`.
+    /// The reference of an item: the file given, or the first existing one of `folder/path/item.nii.gz` (the input's
+    /// relative path), `folder/item.nii.gz`, and both with `.nii` and `.dcm`.
     /// - Parameters:
-    ///   - name: the input's path below what was named.
-    ///   - item: its name, without the path and the ending.
+    ///   - name: the input's path relative to the input as given.
+    ///   - item: its name, without path and extension.
     static func file(for name: String, item: String, _ options: SegmentationOptions) -> FoundFile? {
         guard let root = options.comparePath else { return nil }
         var isFolder: ObjCBool = false
@@ -71,13 +71,14 @@ struct ReferenceComparison {
 
     // MARK: Comparing
 
-    /// Four times the outside of the whole grid: more than bodies have, and 50 MB for 512 x 512 x 512 voxels.
+    /// Four times the surface of the whole grid: more than bodies have, and 50 MB for 512 x 512 x 512 voxels.
     private var boundaryLimit: Int {
         let shape = source.geometry.shape
         return 8 * (shape.x * shape.y + shape.x * shape.z + shape.y * shape.z)
     }
 
-    /// The reference's labels and the search for distances; of a segmentation also the masks that it may be spread over.
+    /// Bytes of the reference's labels and the distance search; for a segmentation also of the volumes it may be spread
+    /// over.
     func predictedBytes(threads: Int) -> Int {
         guard options.comparePath != nil, let path = source.reference else { return 0 }
         let shape = source.geometry.shape
@@ -86,7 +87,7 @@ struct ReferenceComparison {
             + LabelComparer.predictedBytes(of: shape, boundaryLimit: boundaryLimit, threads: threads)
     }
 
-    /// - Throws: `CancelledError`, and `AllocationError` or a `NIfTIError` for want of memory.
+    /// - Throws: `CancelledError`, and `AllocationError` or a `NIfTIError` if memory cannot be allocated.
     func compare(
         _ labels: LabelVolume,
         named wanted: [ModelLabel],
@@ -118,11 +119,11 @@ struct ReferenceComparison {
         do {
             let geometry = try NIfTIReader.readHeader(at: path).geometry
             guard geometry.shape == labels.geometry.shape else {
-                let (own, other) = (words(labels.geometry.shape), words(geometry.shape))
+                let (own, other) = (text(labels.geometry.shape), text(geometry.shape))
                 return (nil, note("it has \(other) voxels, the volume has \(own)"))
             }
             guard geometry.matches(labels.geometry) else {
-                return (nil, note("its voxels lie elsewhere in the patient, by more than 0.001 mm"))
+                return (nil, note("its voxel positions in the patient differ by more than 0.001 mm"))
             }
             reference = try NIfTIReader.readLabels(at: path, scope: scope).labels
         } catch let error as NIfTIError where error.code != .outOfMemory {
@@ -138,5 +139,5 @@ struct ReferenceComparison {
         return (Outcome(reference: name, labels: compared), [])
     }
 
-    private func words(_ shape: VolumeShape) -> String { "\(shape.x) x \(shape.y) x \(shape.z)" }
+    private func text(_ shape: VolumeShape) -> String { "\(shape.x) x \(shape.y) x \(shape.z)" }
 }

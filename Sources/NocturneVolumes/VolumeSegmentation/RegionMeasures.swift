@@ -11,7 +11,7 @@ import NocturneSystem
     import Glibc
 #endif
 
-/// The file of `--rois` as an option: where it is, and what was in it.
+/// The file of `--rois` as an option: its path and a digest of its content.
 public struct RegionInstruction: Sendable, Hashable, Codable {
     public var path: String
     /// SHA-256 of the content, in hexadecimal.
@@ -22,25 +22,25 @@ public struct RegionInstruction: Sendable, Hashable, Codable {
         self.digest = digest
     }
 
-    /// Reads the file, and makes sure that it can be used.
+    /// Reads the file and checks that it can be used.
     /// - Throws: `BatchError`.
     public init(path: String) throws {
         self.init(path: path, digest: try RegionMeasures.read(path).digest)
     }
 }
 
-/// Measures the regions of a file on the volumes they are for.
+/// Measures the regions of a file on the volumes they apply to.
 struct RegionMeasures: Sendable {
     private let file: RegionFile
 
-    /// - Throws: `BatchError` when the file cannot be used, or is not the one the batch was begun with.
+    /// - Throws: `BatchError` when the file cannot be used or has changed since the batch was started.
     init(_ instruction: RegionInstruction) throws {
         let (file, digest) = try Self.read(instruction.path)
         guard digest == instruction.digest else {
             throw BatchError(
                 .optionsDiffer,
                 path: instruction.path,
-                detail: "the regions changed since the batch was begun"
+                detail: "the regions changed since the batch was started"
             )
         }
         self.file = file
@@ -62,12 +62,12 @@ struct RegionMeasures: Sendable {
         }
     }
 
-    /// Of the largest region on this grid: one is measured after the other.
+    /// Bytes for the largest region on this grid: regions are measured one after the other.
     func predictedBytes(in geometry: VolumeGeometry, threads: Int) -> Int {
         file.entries.map { RegionMeasurer.predictedBytes(of: $0.region, in: geometry, threads: threads) }.max() ?? 0
     }
 
-    /// The regions that are for an item. Of several with one name the first counts, and a note says so.
+    /// Measures the regions that apply to an item. Of several with one name, the first is used and a note is added.
     func measure(
         on image: Volume,
         of source: VolumeSource,
@@ -81,14 +81,14 @@ struct RegionMeasures: Sendable {
         for entry in self.file.entries where entry.isFor(names) {
             try scope.check()
             guard seen.insert(entry.region.name).inserted else {
-                notes.append("region \(entry.region.name): another one of this name is for this item, and is measured")
+                notes.append("region \(entry.region.name): an earlier region of this name is measured")
                 continue
             }
             let measured = try RegionMeasurer.measure(entry.region, on: image, scope: scope)
             measurements.append(measured)
             switch measured.status {
             case .complete: break
-            case .cut: notes.append("region \(measured.name) reaches out of the volume, only a part is measured")
+            case .cut: notes.append("region \(measured.name) extends beyond the volume; only a part is measured")
             case .outside: notes.append("region \(measured.name) lies outside the volume")
             case .notMeasured: notes.append("region \(measured.name) is not measured: \(measured.problem ?? "")")
             }

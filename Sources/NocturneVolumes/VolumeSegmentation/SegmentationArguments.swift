@@ -3,7 +3,7 @@ import NocturneCore
 import NocturneFormats
 import NocturneRecipeSupport
 
-/// Options of surfaces, for all recipes that write some.
+/// Options for surfaces, for all recipes that write some.
 package struct SurfaceArguments: RecipeArguments {
     package static let title = "Surfaces of volumes"
 
@@ -21,7 +21,7 @@ package struct SurfaceArguments: RecipeArguments {
     }
 }
 
-/// Options of the segmentation of volumes.
+/// Options for the segmentation of volumes.
 package struct SegmentationArguments: RecipeArguments {
     package static let title = "Segmentation of volumes"
 
@@ -33,7 +33,8 @@ package struct SegmentationArguments: RecipeArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Distance between neighbouring tiles as a share of the patch, above 0 and at most 1. Default: as in the package.",
+            "Distance between neighbouring tiles as a share of the patch, above 0 and at most 1. "
+                + "Default: as in the package.",
             valueName: "share"
         )
     )
@@ -99,7 +100,7 @@ package struct SegmentationArguments: RecipeArguments {
     }
 }
 
-/// Names separated by commas.
+/// Names, comma-separated.
 package struct LabelNames: ExpressibleByArgument, Sendable {
     let names: [String]
 

@@ -17,9 +17,9 @@ public final class SegmentationModel: Sendable {
     public let precision: InferencePrecision
     public let instructionSet: String
     /// One, or two for a cascade.
-    let stages: [LevelModel]
+    let levels: [LevelModel]
 
-    /// Loads the networks and checks that they take and give what the package says.
+    /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``SegmentationModelError``, `ModelPackageError`, `ModelFormatError`.
     public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
         guard package.task == VolumeSegmentationKind.task else {
@@ -30,50 +30,50 @@ public final class SegmentationModel: Sendable {
         self.settings = settings
         self.precision = precision
         engineName = engine.name
-        stages = try settings.stages.map {
+        levels = try settings.levels.map {
             try LevelModel(package: package, settings: $0, engine: engine, precision: precision)
         }
-        instructionSet = stages.first?.networks.first?.instructionSet ?? ""
-        for stage in stages { try check(stage) }
+        instructionSet = levels.first?.networks.first?.instructionSet ?? ""
+        for level in levels { try check(level) }
     }
 
-    private func check(_ stage: LevelModel) throws {
+    private func check(_ level: LevelModel) throws {
         switch settings.output {
         case .classes:
-            guard let label = package.labels.first(where: { Int($0.value) >= stage.classes }) else { return }
+            guard let label = package.labels.first(where: { Int($0.value) >= level.classes }) else { return }
             throw SegmentationModelError(
                 package: package.id,
-                detail: "label \(label.name) is class \(label.value), the network gives classes 0 to "
-                    + "\(stage.classes - 1)"
+                detail: "label \(label.name) is class \(label.value), the network returns classes 0 to "
+                    + "\(level.classes - 1)"
             )
         case .regions:
-            guard package.labels.count != stage.classes else { return }
+            guard package.labels.count != level.classes else { return }
             throw SegmentationModelError(
                 package: package.id,
-                detail: "there are \(package.labels.count) regions, the network gives \(stage.classes)"
+                detail: "there are \(package.labels.count) regions, the network returns \(level.classes)"
             )
         }
     }
 
-    /// The package's networks, in the order of its stages, with the shape (N, C, …) of what goes in.
+    /// The package's networks, in the order of its levels, with their input shapes (N, C, …).
     public var networks: [(file: String, inputShape: [Int])] {
-        stages.flatMap { stage in stage.settings.networks.map { ($0, stage.inputShape) } }
+        levels.flatMap { level in level.settings.networks.map { ($0, level.inputShape) } }
     }
 
-    /// Image channels of a case.
+    /// Number of image channels of a case.
     var channelCount: Int { package.channels.count }
 
-    /// Bytes that stay while the model is in use: weights, workspaces, patch buffers, importance maps.
+    /// Bytes held while the model is in use: weights, workspaces, patch buffers, importance maps.
     func residentBytes(threads: Int, options: SegmentationOptions) throws -> Int {
-        try stages.reduce(0) { $0 + (try $1.residentBytes(threads: threads, options: options)) }
+        try levels.reduce(0) { $0 + (try $1.residentBytes(threads: threads, options: options)) }
     }
 
-    /// What is written for each network output.
+    /// The label value for each network output.
     var decision: LabelDecision {
         switch settings.output {
         case .regions: return .regions(labels: package.labels.map(\.value))
         case .classes:
-            var table = [UInt16](repeating: 0, count: stages[0].classes)
+            var table = [UInt16](repeating: 0, count: levels[0].classes)
             for label in package.labels { table[Int(label.value)] = label.value }
             return .largestLogit(labels: table)
         }

@@ -3,7 +3,7 @@ public import NocturneFormats
 public import NocturneRecipeSupport
 import NocturneSystem
 
-/// The options of a batch that change the results for volumes.
+/// The options of a batch that change the results of volumes.
 public struct SegmentationOptions: Sendable, Hashable {
     public typealias Meshes = MeshSelection
 
@@ -11,23 +11,23 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var labels: [String]?
     public var meshes: Meshes
     public var frame: PatientFrame
-    /// Distance of neighbouring tiles as a share of the patch; nil for the package's own.
+    /// Distance between neighbouring tiles as a share of the patch; nil for the package's value.
     public var tileStep: Double?
-    /// Whether mirrored passes are left out even where the package asks for them.
+    /// Whether mirrored passes are skipped even if the package asks for them.
     public var disablesMirroring: Bool
     /// Whether sums and logits are rounded to half precision where nnU-Net does it.
     public var usesReferenceRounding: Bool
-    /// Whether a series that leans or is unevenly spaced is resampled onto an upright, even grid instead of refused.
+    /// Whether a tilted or unevenly spaced series is resampled onto an upright, even grid instead of refused.
     public var fixesTilt: Bool
 
     /// The regions to measure.
     public var regions: RegionInstruction?
-    /// Reference labels to compare with: a file, or a folder with a file for every item.
+    /// Reference labels to compare with: a file, or a folder with one file per item.
     public var comparePath: String?
 
-    /// Whether DICOM sources get a DICOM segmentation.
+    /// Whether a DICOM segmentation is written for DICOM sources.
     public var writesSegmentationObject: Bool
-    /// Whether DICOM sources get a DICOM structure set.
+    /// Whether a DICOM structure set is written for DICOM sources.
     public var writesStructureSet: Bool
     /// Whether the slices are written as an animation, `slices.png`.
     public var drawsSlices: Bool
@@ -60,7 +60,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.drawsSlices = drawsSlices
     }
 
-    /// What a result and its fingerprint may contain: no path of the machine.
+    /// What a result and its fingerprint may contain: no local path.
     var shownInResults: [String: String] { shown.filter { !["rois-path", "compare-path"].contains($0.key) } }
 }
 

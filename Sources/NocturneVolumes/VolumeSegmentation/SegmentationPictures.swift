@@ -7,10 +7,12 @@ import NocturneRecipeSupport
 import NocturneSystem
 
 extension SegmentationModel {
-    /// What pictures show where the image does not say it: the package's window; else the bounds that the network sees,
-    /// which are a window too; else percentiles, since the other schemes know no bounds.
+    /// The window of pictures if the image gives none: the package's window; else the bounds that the network sees,
+    /// which also form a window; else percentiles, since the other normalization schemes have no bounds.
     var pictureWindow: PictureWindow {
-        if let stated = settings.window, let window = PictureWindow(center: stated.center, width: stated.width) {
+        if let packageWindow = settings.window,
+            let window = PictureWindow(center: packageWindow.center, width: packageWindow.width)
+        {
             return window
         }
         if case .ct(let lower, let upper, _, _) = package.channels[0].normalization {
@@ -21,12 +23,12 @@ extension SegmentationModel {
 }
 
 extension PictureWindow {
-    /// Nil for one that shows nothing.
-    init?(_ stated: StatedWindow) { self.init(lower: stated.lower, upper: stated.upper) }
+    /// Nil for an empty window.
+    init?(_ window: HeaderWindow) { self.init(lower: window.lower, upper: window.upper) }
 }
 
-extension StatedWindow {
-    /// That of the middle slice, by DICOM's linear function; nil where the header has none.
+extension HeaderWindow {
+    /// The window of the middle slice, by DICOM's linear function; nil if the header has none.
     init?(_ series: DICOMSeries) {
         guard !series.slices.isEmpty else { return nil }
         let middle = series.slices[series.slices.count / 2]
@@ -42,11 +44,11 @@ enum SliceWriter {
     static let file = "slices.png"
     private static let millisecondsPerFrame = 80
 
-    /// Beside the volume and its labels: the frames that are drawn and compressed at the same time.
+    /// Bytes in addition to the volume and its labels: the frames that are drawn and compressed at the same time.
     static let workingBytes = AnimatedPNGWriter.predictedBytes(pixels: SliceStrip.maximumPixelCount)
 
     /// - Returns: The path in the item's staging folder.
-    /// - Throws: ``PNGError``, `FileSystemError`, and ``CancelledError``, which is looked for before every frame.
+    /// - Throws: ``PNGError``, `FileSystemError`, and ``CancelledError``, which is checked before every frame.
     static func write(_ preview: Preview, into context: StageContext) throws -> String {
         let strip = SliceStrip(preview)
         let path = context.staging + "/" + file

@@ -10,22 +10,22 @@ enum SegmentationReference {
     /// Reference labels with the model's values.
     struct Found {
         let labels: LabelVolume
-        /// The model's labels that a segment was found for.
+        /// The model's labels that have a matching segment.
         let values: [UInt16]
         let notes: [String]
     }
 
-    /// Why there is nothing to compare with.
+    /// Why nothing can be compared.
     struct Fault: Error {
         let detail: String
     }
 
-    /// Label volumes that overlapping segments may be spread over.
+    /// The maximum number of label volumes for overlapping segments.
     static let maximumVolumeCount = 3
 
-    /// Lays the segments on `geometry`, each with the value of the label that has its name (large and small letters are
-    /// the same), else its code, else its number.
-    /// - Throws: `CancelledError`; a `DICOMReadError` or `AllocationError` for want of memory.
+    /// Maps the segments to `geometry`, each with the value of the label that has its name (ignoring case), else its
+    /// code, else its number.
+    /// - Throws: `CancelledError`; a `DICOMReadError` or `AllocationError` if memory cannot be allocated.
     static func read(
         _ path: String,
         on geometry: VolumeGeometry,
@@ -46,18 +46,18 @@ enum SegmentationReference {
         let (values, notes) = matches(read.segments, wanted)
         guard !values.isEmpty else {
             let names = read.segments.map(\.label).joined(separator: ", ")
-            return .failure(Fault(detail: "none of its segments is a label of the model: \(names)"))
+            return .failure(Fault(detail: "none of its segments matches a label of the model: \(names)"))
         }
         let (labels, overwritten) = try merged(read, values, scope)
         var all = notes
         if overwritten > 0 {
-            all.append("\(overwritten) voxels belong to several of its segments, and count for the last of them")
+            all.append("\(overwritten) voxels belong to several of its segments and are assigned to the last one")
         }
         let found = Set(values.values)
         return .success(Found(labels: labels, values: wanted.map(\.value).filter(found.contains), notes: all))
     }
 
-    /// The value of each segment that a label was found for.
+    /// The label value of each segment with a matching label.
     private static func matches(
         _ segments: [DICOMSegmentation.Segment],
         _ wanted: [ModelLabel]
@@ -75,7 +75,7 @@ enum SegmentationReference {
             guard let own = segment.type, let code = label.code else { return false }
             return own.scheme == code.scheme && own.value == code.value
         }
-        // A number means nothing where names or codes have told the segments.
+        // Numbers are ignored if names or codes have identified segments.
         if values.isEmpty { take { $0.number == $1.value } }
         let unmatched = rest.map(\.name)
         return (

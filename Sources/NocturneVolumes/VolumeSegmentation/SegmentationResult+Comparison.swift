@@ -6,7 +6,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 
 extension SegmentationResult {
-    /// Against reference labels.
+    /// The comparison with reference labels.
     struct Comparison: Codable {
         struct Label: Codable {
             let value: Int
@@ -17,7 +17,7 @@ extension SegmentationResult {
             @Nullable var meanSurfaceDistanceMm: Double?
             @Nullable var hausdorff95Mm: Double?
             @Nullable var hausdorffMm: Double?
-            /// Why there are no distances though both have the label.
+            /// Why there are no distances although both volumes have the label.
             @Nullable var problem: String?
         }
 
@@ -43,7 +43,7 @@ extension SegmentationResult {
             }
         }
 
-        /// Rows for the table of the cohort.
+        /// Rows for the batch's statistics table.
         var statistics: [Statistic] {
             labels.flatMap { label in
                 [

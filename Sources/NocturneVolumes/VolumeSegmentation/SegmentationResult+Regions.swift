@@ -4,14 +4,14 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Regions, and what they share with labels.
+/// Regions, and types shared with labels.
 extension SegmentationResult {
-    /// Equally wide bins from `lower` to `upper`; each has its lower edge, the last one its upper edge too.
+    /// Bins of equal width from `lower` to `upper`; each includes its lower edge, the last one also its upper edge.
     struct Histogram: Codable {
         let lower: Double
         let upper: Double
         let counts: [Int]
-        /// Values outside.
+        /// Values outside the range.
         let below: Int
         let above: Int
 
@@ -30,10 +30,10 @@ extension SegmentationResult {
         let status: String
         @Nullable var lengthMm: Double?
         @Nullable var angleDegrees: Double?
-        /// Of the shape itself.
+        /// The area of the shape itself.
         @Nullable var areaMm2: Double?
         @Nullable var volumeMm3: Double?
-        /// The voxels whose centres lie inside, or the samples of an oblique plane.
+        /// Voxels whose centres lie inside, or samples of an oblique plane.
         @Nullable var sampleCount: Int?
         @Nullable var sampledAreaMm2: Double?
         @Nullable var sampledVolumeMm3: Double?
@@ -83,8 +83,8 @@ extension SegmentationResult.Region {
         )
     }
 
-    /// Rows for the table of the cohort, those that have a meaning for the kind. A region is no label, so its name says
-    /// that it is a region.
+    /// Rows for the batch's statistics table: the measures that have a meaning for the kind. The name marks it as a
+    /// region, to distinguish it from labels.
     var statistics: [Statistic] {
         func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
             Statistic(label: "roi:\(name)", measure: measure, value: value, unit: unit)

@@ -5,7 +5,8 @@ import NocturneJournal
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// `result.json` of a segmented volume: a function of input, model and options, with nothing of when and where.
+/// `result.json` of a segmented volume: a function of input, model and options only. It contains no times and no
+/// locations.
 struct SegmentationResult: ItemResult {
     struct Source: Codable {
         let format: String
@@ -29,7 +30,7 @@ struct SegmentationResult: ItemResult {
     }
 
     struct Box: Codable {
-        /// First and last voxel index, both belonging to it.
+        /// First and last voxel index, both inclusive.
         let lower: [Int]
         let upper: [Int]
     }
@@ -43,7 +44,7 @@ struct SegmentationResult: ItemResult {
 
     struct Mesh: Codable {
         let file: String
-        /// The node in the scene; nil where the file holds this surface alone.
+        /// The node in the scene; nil if the file holds only this surface.
         let node: String?
         let frame: String
         let triangles: Int
@@ -85,16 +86,16 @@ struct SegmentationResult: ItemResult {
     let engine: ResultEngine
     let options: [String: String]
     let labels: [Label]
-    /// Of the regions that are for this item.
+    /// The regions that apply to this item.
     let regions: [Region]
     @Nullable var comparison: Comparison?
     let files: [ItemFile]
     var notes: [String]
 
-    /// Six digits after the point: below what any measure means, above what a float sum's order could change.
+    /// Six decimal places: finer than any measure is meaningful, coarser than the effect of a float sum's order.
     static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
 
-    /// Rows for the table of the cohort.
+    /// Rows for the batch's statistics table.
     var statistics: [Statistic] {
         labels.flatMap(\.statistics) + regions.flatMap(\.statistics) + (comparison?.statistics ?? [])
     }

@@ -10,7 +10,7 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Writes what a segmented volume leaves behind, and recognises it again.
+/// Writes the result files of a segmented volume.
 struct SegmentationWriter {
     let model: SegmentationModel
     let options: SegmentationOptions
@@ -143,7 +143,7 @@ struct SegmentationWriter {
         }
         if !cut.isEmpty {
             notes.append(
-                "touches the border of the volume, measures are of the visible part: "
+                "touches the border of the volume, only the visible part is measured: "
                     + cut.map(\.name).joined(separator: ", ")
             )
         }

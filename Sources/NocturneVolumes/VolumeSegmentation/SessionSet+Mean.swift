@@ -4,9 +4,9 @@ import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// The mean of what several networks, and several mirrored passes, say of one tile.
+/// The mean of the logits of several networks and several mirrored passes for one tile.
 extension SessionSet {
-    /// Runs the tile in ``input`` through `sessions`, and leaves the mean of their logits in ``sum``.
+    /// Runs the tile in ``input`` through `sessions` and stores the mean of their logits in ``sum``.
     func infer(
         _ sessions: ArraySlice<any NetworkSession>,
         _ passes: MirrorPasses,

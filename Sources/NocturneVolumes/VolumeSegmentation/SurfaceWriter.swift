@@ -18,7 +18,7 @@ final class SurfaceWriter {
         writer = format.makeWriter(in: folder, frame: frame, scope: scope)
     }
 
-    /// - Parameter name: of the label: the file's without its extension, or the node's in a scene.
+    /// - Parameter name: the label's: the file's base name, or the node's name in a scene.
     func write(_ surface: SurfaceMesh, name: String, color: SIMD3<UInt8>) throws -> SegmentationResult.Mesh {
         let file = try writer.add(LabelSurface(name: name, color: color, mesh: surface))
         let measures = MeshMeasures(of: surface)
@@ -32,7 +32,7 @@ final class SurfaceWriter {
         )
     }
 
-    /// To be called after the last surface.
+    /// Call after the last surface.
     func finish() throws { try writer.finish() }
 }
 

@@ -9,11 +9,11 @@ import NocturneSystem
 /// A volume ready for the networks.
 public struct PreparedVolume: Sendable {
     let source: VolumeSource
-    /// One for each channel, kept for the measurement of intensities and for a second stage.
+    /// One per channel, kept for measuring intensities and for a second level.
     let channels: [Volume]
-    /// One for each stage.
+    /// One per level.
     let grids: [ModelGrid]
-    /// What the first stage sees.
+    /// The network input of the first level.
     let image: FrozenVoxels<Float>
     let notes: [String]
 }
@@ -27,7 +27,7 @@ public struct LabelledVolume: Sendable {
     let notes: [String]
 }
 
-/// The networks' work on one volume, stage after stage, a tile at a time.
+/// Inference on one volume: one level after the other, one tile at a time.
 public final class TiledSegmentation: InferenceRun {
     private let model: SegmentationModel
     private let options: SegmentationOptions
@@ -35,7 +35,7 @@ public final class TiledSegmentation: InferenceRun {
     private let prepared: PreparedVolume
     private let fingerprint: String
     private let tiles: [Int]
-    private var stage = 0
+    private var level = 0
     private var current: LevelInference?
 
     init(
@@ -51,14 +51,14 @@ public final class TiledSegmentation: InferenceRun {
         self.sessions = sessions
         self.prepared = prepared
         fingerprint = item.fingerprint
-        tiles = try zip(prepared.grids, model.stages).map { try $0.tiles($1, options).tileCount }
+        tiles = try zip(prepared.grids, model.levels).map { try $0.tiles($1, options).tileCount }
         try begin(prepared.image, context)
-        try goOn(context)
+        try startNextLevel(context)
     }
 
     public var stepCount: Int { tiles.reduce(0, +) }
-    public var stepsDone: Int { tiles[..<stage].reduce(0, +) + (current?.stepsDone ?? 0) }
-    private var isLast: Bool { stage == tiles.count - 1 }
+    public var stepsDone: Int { tiles[..<level].reduce(0, +) + (current?.stepsDone ?? 0) }
+    private var isLast: Bool { level == tiles.count - 1 }
 
     public func step(_ context: StageContext) throws {
         do {
@@ -66,7 +66,7 @@ public final class TiledSegmentation: InferenceRun {
         } catch let fault as NonFiniteLogits {
             throw SegmentationModelError(package: model.package.id, detail: "\(fault)")
         }
-        try goOn(context)
+        try startNextLevel(context)
     }
 
     public func checkpoint(force: Bool, _ context: StageContext) throws {
@@ -83,44 +83,44 @@ public final class TiledSegmentation: InferenceRun {
         )
     }
 
-    /// Begins the next stage once one is done, unless it was the last.
-    private func goOn(_ context: StageContext) throws {
+    /// Starts the next level when one is finished, unless it was the last.
+    private func startNextLevel(_ context: StageContext) throws {
         while !isLast, current?.isFinished == true {
-            // A whole stage's labels are worth a file: they are where a resumed run begins.
+            // The labels of a complete level are worth a file: a resumed run starts from them.
             try current?.checkpoint(force: true, isIntermediate: true)
             let previous = try takeLabels(context)
-            stage += 1
+            level += 1
             let preparation = LevelPreparation(
-                stage: model.stages[stage].settings,
+                level: model.levels[level].settings,
                 source: prepared.source,
                 channels: prepared.channels.map(\.voxels)
             )
-            let image = try preparation.image(prepared.grids[stage], previous: previous, scope: context.scope)
+            let image = try preparation.image(prepared.grids[level], previous: previous, scope: context.scope)
             try begin(image, context)
         }
     }
 
     private func begin(_ image: FrozenVoxels<Float>, _ context: StageContext) throws {
         current = try LevelInference(
-            model: model.stages[stage],
+            model: model.levels[level],
             options: options,
             sessions: sessions,
-            grid: prepared.grids[stage],
+            grid: prepared.grids[level],
             image: image,
             decision: model.decision,
-            keeper: LabelCheckpoint(
+            labelCheckpoint: LabelCheckpoint(
                 folder: context.staging,
-                stage: stage,
+                level: level,
                 fingerprint: fingerprint,
                 instructionSet: model.instructionSet,
-                shape: prepared.grids[stage].native
+                shape: prepared.grids[level].native
             ),
             context: context
         )
     }
 
     private func takeLabels(_ context: StageContext) throws -> FrozenVoxels<UInt16> {
-        guard let run = current else { preconditionFailure("a stage has labels once") }
+        guard let run = current else { preconditionFailure("the labels of a level can be taken once") }
         current = nil
         return try run.finish(stored: prepared.source.geometry.shape, context)
     }

@@ -8,7 +8,7 @@ import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
 
-/// Every large buffer of a volume's way, from its header alone.
+/// Plans every large buffer of a volume from its header alone.
 struct VolumeMemory {
     let source: VolumeSource
     let model: SegmentationModel
@@ -17,7 +17,7 @@ struct VolumeMemory {
 
     private var voxels: Int { source.geometry.shape.count }
 
-    /// - Parameter lean: with the sums of tiles in a file.
+    /// - Parameter lean: whether the sums of tiles are kept in a file.
     func plan(threads: Int, lean: Bool) throws -> ItemPlan {
         var buffers = [
             PlannedBuffer("source voxels", bytes: voxels * 4 * model.channelCount, from: .load, through: .finish),
@@ -30,19 +30,19 @@ struct VolumeMemory {
             PlannedBuffer("decoder", bytes: source.decoderBytes * threads, from: .load, through: .load),
         ]
         var steps = 0
-        for (index, stage) in model.stages.enumerated() {
-            let grid = try ModelGrid(source: source, stage: stage.settings, nonzero: { _ in nil })
-            let tiles = try grid.tiles(stage, options)
+        for (index, level) in model.levels.enumerated() {
+            let grid = try ModelGrid(source: source, level: level.settings, nonzero: { _ in nil })
+            let tiles = try grid.tiles(level, options)
             steps += tiles.tileCount
-            buffers += try preparing(stage, grid, isFirst: index == 0)
-            buffers += inferring(stage, grid, tiles, lean: lean)
+            buffers += try preparing(level, grid, isFirst: index == 0)
+            buffers += inferring(level, grid, tiles, lean: lean)
         }
         buffers += finishing(threads)
         return ItemPlan(buffers: buffers, steps: steps, isLean: lean, diskBytes: diskBytes(lean: lean))
     }
 
-    /// The first stage's image is made by the preprocessor, a second one's while inferring.
-    private func preparing(_ stage: LevelModel, _ grid: ModelGrid, isFirst: Bool) throws -> [PlannedBuffer] {
+    /// The first level's image is made by the preprocessor, a second one's during inference.
+    private func preparing(_ level: LevelModel, _ grid: ModelGrid, isFirst: Bool) throws -> [PlannedBuffer] {
         let during: Stage = isFirst ? .prepare : .infer
         let view = try VoxelView(stored: source.geometry.shape, orientation: grid.orientation).cropped(to: grid.box)
         let resampler = try ImageResampler(
@@ -55,44 +55,44 @@ struct VolumeMemory {
             PlannedBuffer("resampling", bytes: resampler.predictedWorkingBytes, from: during, through: during),
             PlannedBuffer(
                 "network input",
-                bytes: grid.shape.count * 4 * stage.settings.inputChannels,
+                bytes: grid.shape.count * 4 * level.settings.inputChannels,
                 from: during,
                 through: .infer
             ),
         ]
-        if stage.settings.normalizations.contains(.zScore(usesMask: true)) || !isFirst {
-            // The mask, and one normalised channel where values outside it stay.
+        if level.settings.normalizations.contains(.zScore(usesMask: true)) || !isFirst {
+            // The mask, and one normalized channel if values outside the mask stay unchanged.
             buffers.append(PlannedBuffer("mask", bytes: grid.box.shape.count * 5, from: during, through: during))
         }
         if !isFirst {
             buffers.append(
-                PlannedBuffer("labels of the stage before", bytes: voxels * 2, from: .infer, through: .infer)
+                PlannedBuffer("labels of the previous level", bytes: voxels * 2, from: .infer, through: .infer)
             )
         }
         return buffers
     }
 
-    private func inferring(_ stage: LevelModel, _ grid: ModelGrid, _ tiles: TilePlan, lean: Bool) -> [PlannedBuffer] {
+    private func inferring(_ level: LevelModel, _ grid: ModelGrid, _ tiles: TilePlan, lean: Bool) -> [PlannedBuffer] {
         let sums =
             lean
-            ? RollingAccumulator.predictedBytesInFile(plan: tiles, classes: stage.classes)
-            : RollingAccumulator.predictedBytes(plan: tiles, classes: stage.classes)
+            ? RollingAccumulator.predictedBytesInFile(plan: tiles, classes: level.classes)
+            : RollingAccumulator.predictedBytes(plan: tiles, classes: level.classes)
         var buffers = [
             PlannedBuffer(
                 "tile sums",
-                bytes: sums * stage.accumulatorCount(options),
+                bytes: sums * level.accumulatorCount(options),
                 from: .infer,
                 through: .infer
             ),
             PlannedBuffer(
                 "logit planes",
-                bytes: SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: stage.classes),
+                bytes: SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes),
                 from: .infer,
                 through: .infer
             ),
         ]
-        if stage.accumulatorCount(options) > 1 {
-            let plane = grid.shape.sliceCount * stage.classes * 4
+        if level.accumulatorCount(options) > 1 {
+            let plane = grid.shape.sliceCount * level.classes * 4
             buffers.append(PlannedBuffer("mean of networks", bytes: plane, from: .infer, through: .infer))
         }
         if !grid.orientation.changesNothing {
@@ -101,7 +101,7 @@ struct VolumeMemory {
         return buffers
     }
 
-    /// Slices kept in staging, label map, surfaces and DICOM objects, none of them compressed; and sums in a file.
+    /// Slices in staging, label map, surfaces and DICOM objects, all uncompressed; plus the sums if they are in a file.
     private func diskBytes(lean: Bool) -> Int {
         let shape = source.geometry.shape
         let surfaces = options.meshes == .none ? 0 : Self.surfaceBytes(shape) / 4
@@ -109,16 +109,17 @@ struct VolumeMemory {
         return voxels * 3 + surfaces + objects + (lean ? voxels * 8 : 0)
     }
 
-    // What grows with the number of components and with surfaces cannot be known from a header. So it gets what a body
-    // needs by far (its skin has about four corners for every voxel of the grid's mean cross-section), and a map full of
-    // specks is worked on in parts.
+    // A header does not determine the number of components and the size of surfaces. The plan allows far more than a
+    // body needs (its skin has about four vertices for every voxel of the grid's mean cross-section); a map with very
+    // many small components is processed in parts.
     private static func section(_ shape: VolumeShape) -> Int { Int(pow(Double(shape.count), 2.0 / 3)) }
     static func componentBytes(_ shape: VolumeShape) -> Int { section(shape) * 96 + (1 << 20) }
     static func surfaceBytes(_ shape: VolumeShape) -> Int { section(shape) * 18 * 180 + (1 << 20) }
-    /// A DICOM segmentation or structure set: what surfaces take, and room for the specks of a small volume.
+    /// Bytes of a DICOM segmentation or structure set: as for surfaces, plus an allowance for the small components of a
+    /// small volume.
     static func objectBytes(_ shape: VolumeShape) -> Int { surfaceBytes(shape) + (64 << 20) }
 
-    /// Measuring comes after cleaning, one thing after the other.
+    /// Measuring follows cleaning, one measurement after the other.
     private func measuringBytes(_ threads: Int) -> Int {
         max(
             LabelMeasurer.predictedBytes(threads: threads),

@@ -11,9 +11,9 @@ import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
 
-/// The last three stages: cleaned and measured labels, surfaces, files.
+/// The last three stages: clean and measure labels, extract surfaces, write files.
 extension VolumeSegmentation {
-    /// Cleaned labels, with what was measured on them.
+    /// Cleaned labels with their measurements.
     public struct FinishedVolume: Sendable {
         let source: VolumeSource
         let labels: LabelVolume
@@ -23,7 +23,7 @@ extension VolumeSegmentation {
         let comparison: ReferenceComparison.Outcome?
         /// Drawn while the source image is still in memory.
         let preview: RGBImage
-        /// The animated slices in staging, drawn then too; nil where they are not asked for.
+        /// The animated slices in staging, drawn then too; nil if they were not requested.
         let slices: String?
         let notes: [String]
     }
@@ -73,8 +73,8 @@ extension VolumeSegmentation {
         )
     }
 
-    /// Cleaned by the package's rules, with only the wanted labels left. These go last: a rule may look at several labels
-    /// together.
+    /// Labels after the package's cleaning rules, restricted to the requested ones. The restriction comes last, since a
+    /// rule may refer to several labels.
     private func cleaned(
         _ labels: LabelVolume,
         of model: SegmentationModel,
@@ -103,10 +103,10 @@ extension VolumeSegmentation {
         return (LabelVolume(geometry: labels.geometry, voxels: buffer.frozen()), cleaning)
     }
 
-    /// With one surface for every label that is there, written already: surfaces are let go one by one.
+    /// Labels whose surfaces have been written; surfaces are released one by one.
     public struct MeshedVolume: Sendable {
         let finished: FinishedVolume
-        /// The folder that holds the files of ``meshes``, in staging.
+        /// The staging folder with the files of ``meshes``.
         let folder: String
         let meshes: [UInt16: SegmentationResult.Mesh]
         let notes: [String]
@@ -146,8 +146,8 @@ extension VolumeSegmentation {
         try writer.finish()
         let tooLarge = present.filter { forecast.workingBytes(of: $0) > bytes }
         let notes = tooLarge.map { value in
-            "no surface of \(labels[value]?.name ?? "\(value)"): it would have about \(forecast.vertexCount(of: value)) corners, "
-                + "more than the memory planned for surfaces can hold"
+            "no surface for \(labels[value]?.name ?? "\(value)"): it would have about "
+                + "\(forecast.vertexCount(of: value)) vertices, more than the memory planned for surfaces can hold"
         }
         return MeshedVolume(finished: finished, folder: folder, meshes: meshes, notes: notes)
     }
@@ -168,7 +168,7 @@ extension VolumeSegmentation {
         ).write(into: folder, scope: context.scope)
     }
 
-    // MARK: What the package and the options say together
+    // MARK: Settings from the package and the options
 
     private func wantedLabels(of model: SegmentationModel) -> [ModelLabel] {
         model.package.labels.filter { options.labels?.contains($0.name) ?? true }

@@ -5,12 +5,12 @@ import NocturneFormats
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// The first two stages: a decoded volume, and what the networks see of it.
+/// The first two stages: decode a volume, and prepare the network input.
 extension VolumeSegmentation {
-    /// A volume as decoded, on its stored grid.
+    /// A decoded volume on its stored grid.
     public struct LoadedVolume: Sendable {
         let source: VolumeSource
-        /// One for each channel of the case.
+        /// One per channel of the case.
         let channels: [Volume]
         let notes: [String]
     }
@@ -28,15 +28,18 @@ extension VolumeSegmentation {
             let series = try DICOMScanner.series(of: names, corrects: corrects, scope: context.scope)
             if let problem = series.problem { throw problem }
             guard let geometry = series.geometry, geometry.matches(source.geometry) else {
-                throw VolumeError(path: item.path, detail: "the slices lie elsewhere since the series was found")
+                throw VolumeError(
+                    path: item.path,
+                    detail: "the slice positions have changed since the series was found"
+                )
             }
-            var oddities: [String] = []
-            let volume = try DICOMReader.readVolume(series, scope: context.scope) { oddities.append($0) }
+            var readerNotes: [String] = []
+            let volume = try DICOMReader.readVolume(series, scope: context.scope) { readerNotes.append($0) }
             let found = source.notes ?? []
             return LoadedVolume(
                 source: source,
                 channels: [volume],
-                notes: found + series.notes.filter { !found.contains($0) } + oddities
+                notes: found + series.notes.filter { !found.contains($0) } + readerNotes
             )
         }
     }
@@ -47,7 +50,7 @@ extension VolumeSegmentation {
             path != source.files[0] || read.volume.geometry == source.geometry
         else { throw VolumeError(path: path, detail: "the file changed since it was found") }
         guard read.nonFiniteCount == 0 else {
-            throw VolumeError(path: path, detail: "\(read.nonFiniteCount) voxels are not numbers (NaN or infinite)")
+            throw VolumeError(path: path, detail: "\(read.nonFiniteCount) voxels are NaN or infinite")
         }
         return read.volume
     }
@@ -58,8 +61,8 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> PreparedVolume {
         let (source, channels) = (loaded.source, loaded.channels)
-        let preparations = try model(source.model).stages.map {
-            LevelPreparation(stage: $0.settings, source: source, channels: channels.map(\.voxels))
+        let preparations = try model(source.model).levels.map {
+            LevelPreparation(level: $0.settings, source: source, channels: channels.map(\.voxels))
         }
         let grids = try preparations.map { try $0.grid(scope: context.scope) }
         return PreparedVolume(

@@ -8,15 +8,15 @@ public import NocturneJournal
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// CT and MR volumes in; label maps, surfaces and measurements out.
+/// Segments CT and MR volumes and writes label maps, surfaces and measurements.
 ///
-/// The stages are in files of their own: loading and preparing, then ``TiledSegmentation``, then finishing.
+/// The stages have their own files: loading and preparation, ``TiledSegmentation``, finishing.
 public struct VolumeSegmentation: Recipe {
     let models: [SegmentationModel]
     let options: SegmentationOptions
     let regions: RegionMeasures?
 
-    /// - Throws: `BatchError` for a file of regions that cannot be used, or that is not the one of the options.
+    /// - Throws: `BatchError` for a regions file that cannot be used or has changed since the options were read.
     public init(models: [SegmentationModel], options: SegmentationOptions) throws {
         self.models = models
         self.options = options
@@ -30,7 +30,7 @@ public struct VolumeSegmentation: Recipe {
         return model
     }
 
-    // MARK: Discovering and planning
+    // MARK: Discovery and planning
 
     public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
         try VolumeDiscovery(models: models, options: options, scope: scope).run(request)
@@ -45,16 +45,16 @@ public struct VolumeSegmentation: Recipe {
             .plan(threads: threads, lean: lean)
     }
 
-    /// One tile of every stage is run and timed.
+    /// Runs and times one tile of every level.
     public func secondsPerStep(scope: ComputeScope) throws -> Double {
-        let stages = models.flatMap(\.stages)
+        let levels = models.flatMap(\.levels)
         let sessions = LevelSessions()
-        let total = try stages.reduce(0.0) { $0 + (try seconds(of: $1, sessions, scope)) }
-        return stages.isEmpty ? 0 : total / Double(stages.count)
+        let total = try levels.reduce(0.0) { $0 + (try seconds(of: $1, sessions, scope)) }
+        return levels.isEmpty ? 0 : total / Double(levels.count)
     }
 
-    private func seconds(of stage: LevelModel, _ sessions: LevelSessions, _ scope: ComputeScope) throws -> Double {
-        let set = try sessions.set(of: stage, width: scope.width, options: options)
+    private func seconds(of level: LevelModel, _ sessions: LevelSessions, _ scope: ComputeScope) throws -> Double {
+        let set = try sessions.set(of: level, width: scope.width, options: options)
         let start = ContinuousClock.now
         for session in set.sessions {
             try set.input.withUnsafeBufferPointer { input in
@@ -65,10 +65,10 @@ public struct VolumeSegmentation: Recipe {
         }
         let seconds = ContinuousClock.now - start
         let once = seconds.inSeconds
-        return once * Double(stage.passes(options).count)
+        return once * Double(level.passes(options).count)
     }
 
-    // MARK: Stages, recognising
+    // MARK: Stages, adopting results
 
     public func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
         start.load(load).prepare(prepare).infer(LevelSessions.init, startInference).finish(finish).render(render)
@@ -96,7 +96,7 @@ public struct VolumeSegmentation: Recipe {
     }
 }
 
-/// A volume that cannot be worked on, found out while it was.
+/// A fault of a volume found during processing.
 struct VolumeError: Error, CustomStringConvertible {
     let path: String
     let detail: String

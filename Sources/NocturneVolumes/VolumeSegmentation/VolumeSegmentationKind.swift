@@ -3,13 +3,13 @@ package import NocturneInference
 package import NocturneRecipeSupport
 package import NocturneSystem
 
-/// Segmentation of volumes, as the registry lists it.
+/// Segmentation of volumes: the entry in the registry.
 package enum VolumeSegmentationKind: RecipeKind {
     package static let task = "volume-segmentation"
     package static let purpose = "segment volumes"
     package static let settings: (any ModelSettings.Type)? = VolumeSegmentationSettings.self
     package static let arguments: [any RecipeArguments.Type] = [SurfaceArguments.self, SegmentationArguments.self]
-    /// It was the first recipe, before results named their task.
+    /// Nil: results of this recipe are older than the `task` key.
     package static let resultTask: String? = nil
     package static var resultSchema: JSONSchema { VolumeSchemas.segmentation }
 
@@ -34,7 +34,7 @@ package enum VolumeSegmentationKind: RecipeKind {
     }
 
     package static func details(of package: ModelPackage) throws -> [String] {
-        try VolumeSegmentationSettings(package).stages.enumerated().map { index, level in
+        try VolumeSegmentationSettings(package).levels.enumerated().map { index, level in
             let spacing = level.spacing.map { $0.map { $0.map { "\($0)" } ?? "own" }.joined(separator: "×") + " mm" }
             return "Cascade level \(index + 1): spacing \(spacing ?? "the volume's own"), patch "
                 + level.patchSize.map(String.init).joined(separator: "×")

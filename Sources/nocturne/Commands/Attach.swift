@@ -15,7 +15,7 @@ struct Attach: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         try ExistingBatch.check(folder)
-        guard BatchLock.state(of: folder).isHeld else { return try await end(folder, saying: "No run is active.") }
+        guard BatchLock.state(of: folder).isHeld else { return try await end(folder, message: "No run is active.") }
         var offset = UInt64(max(0, (FileSystem.size(folder.events) ?? 0) - 4096))
         var rest = Data()
         while true {
@@ -24,9 +24,9 @@ struct Attach: AsyncParsableCommand {
             while let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = rest[rest.startIndex..<newline]
                 rest = rest[rest.index(after: newline)...]
-                // The first line may be the end of one.
+                // The first line may be incomplete.
                 guard let event = try? JSONDecoder().decode(BatchEvent.self, from: line) else { continue }
-                if let text = EventText.line(event, ProgressStatus(of: event)) { Terminal.say(text) }
+                if let text = EventText.line(event, ProgressStatus(of: event)) { Terminal.printMessage(text) }
             }
             if !isActive { return try await end(folder) }
             try await Nocturne.time.sleep(for: .milliseconds(500))
@@ -34,7 +34,7 @@ struct Attach: AsyncParsableCommand {
     }
 
     private func read(_ path: String, from offset: inout UInt64) throws -> Data {
-        // A run that has just started has not written any.
+        // A run that has just started has not written any events.
         guard FileSystem.kind(path) == .file else { return Data() }
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { try? file.close() }
@@ -44,18 +44,18 @@ struct Attach: AsyncParsableCommand {
         return data
     }
 
-    /// Prints the outcome so far, and exits with the code that the run has or had.
-    private func end(_ folder: OutputFolder, saying text: String? = nil) async throws {
-        if let text { Terminal.say(text) }
+    /// Prints the outcome so far, and exits with the code of the run.
+    private func end(_ folder: OutputFolder, message: String? = nil) async throws {
+        if let message { Terminal.printMessage(message) }
         let counts = try await ExistingBatch.contents(of: folder).counts
-        Terminal.say(SummaryText.summary(counts, output: folder, seconds: nil))
+        Terminal.printMessage(SummaryText.summary(counts, output: folder, seconds: nil))
         let code = NocturneExit(counts, mode: .draining, signal: nil)
         if code != .allCompleted { throw code }
     }
 }
 
 extension ProgressStatus {
-    /// What an event says about the counts.
+    /// The counts in an event.
     fileprivate init(of event: BatchEvent) {
         self.init()
         done = event.done ?? 0

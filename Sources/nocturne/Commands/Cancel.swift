@@ -26,7 +26,7 @@ struct Cancel: AsyncParsableCommand {
         }
         let holder = BatchLock.state(of: folder).holder
         let delivery = try ControlRequest.send(items.isEmpty ? .stop : .cancelItems(items), to: folder)
-        Terminal.show(text(delivery, holder, folder))
+        Terminal.printResult(text(delivery, holder, folder))
     }
 
     private func text(_ delivery: ControlRequest.Delivery, _ holder: LockHolder?, _ folder: OutputFolder) -> String {

@@ -3,13 +3,13 @@ import ArgumentParser
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check that this machine can run a batch: libraries, processor, memory, disk, engines, clock.",
-        discussion: "Exits with 1 when something would make a run fail. Warnings do not count."
+        discussion: "Exits with 1 if a fault would make a run fail. Warnings do not count."
     )
 
-    @Option(name: [.short, .long], help: "The folder that results would go to. Default: the current one.")
+    @Option(name: [.short, .long], help: "The output folder to check. Default: the current folder.")
     var output = "."
 
-    @Option(name: [.customShort("m"), .long], help: "A model package to run one patch of.")
+    @Option(name: [.customShort("m"), .long], help: "A model package to run on one patch.")
     var model: String?
 
     @Flag(help: "Print JSON.")
@@ -22,7 +22,7 @@ struct Doctor: AsyncParsableCommand {
             model: model,
             time: Nocturne.time
         )
-        if json { try Terminal.printJSON(report) } else { Terminal.show(report.text) }
+        if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
         if report.hasFault { throw NocturneExit.internalError }
     }
 }

@@ -7,7 +7,7 @@ import NocturneVolumes
 
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the volumes below files and folders, their geometry, and why others are refused."
+        abstract: "Show the volumes in files and folders, their geometry, and why other files are refused."
     )
 
     @Argument(help: "Files and folders.")
@@ -34,8 +34,8 @@ struct Inspect: AsyncParsableCommand {
         if json {
             try Terminal.printJSON(report)
         } else {
-            for note in report.notes { Terminal.show(note) }
-            for entry in report.entries { Terminal.show(text(entry)) }
+            for note in report.notes { Terminal.printResult(note) }
+            for entry in report.entries { Terminal.printResult(text(entry)) }
         }
         if report.isEmpty { throw NocturneExit.nothingMatched }
     }
@@ -49,19 +49,19 @@ struct Inspect: AsyncParsableCommand {
             lines.append("  \(sizes) voxels of \(steps) mm, \(orientation)")
         }
         for detail in entry.details + entry.notes { lines.append("  \(detail)") }
-        if let problem = entry.problem { lines.append("  not taken: \(problem)") }
+        if let problem = entry.problem { lines.append("  not usable: \(problem)") }
         return lines.joined(separator: "\n")
     }
 }
 
-/// One line on the terminal that counts the files looked at; nothing where no one looks.
+/// One line on the terminal that counts the scanned files; nothing if standard error is not a terminal.
 private enum ScanProgress {
     private static let isShown = isatty(2) == 1 && (ProcessInfo.processInfo.environment["TERM"] ?? "dumb") != "dumb"
 
     static var view: (@Sendable (_ done: Int, _ all: Int) -> Void)? {
         guard isShown else { return nil }
         return { done, all in
-            // Fewer files are there before the line is read.
+            // Fewer files are scanned before anybody could read the line.
             if all >= 1000, done % 500 == 0 || done == all { write("\r\(done) of \(all) files") }
         }
     }

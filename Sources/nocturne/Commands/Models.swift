@@ -12,7 +12,8 @@ struct Models: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Manage model packages.",
         discussion:
-            "Packages are searched for in the folders of NOCTURNE_MODELS, separated by colons, and in nocturne/models of the XDG data home.",
+            "Packages are searched for in the folders of NOCTURNE_MODELS, separated by colons, and in nocturne/models of "
+            + "the XDG data home.",
         subcommands: [List.self, Show.self, Check.self, Bench.self]
     )
 
@@ -26,7 +27,7 @@ struct Models: ParsableCommand {
             let catalog = LoadedModels.catalog(explicitFolders: folders.map(absolutePath))
             let entries = catalog.entries()
             if entries.isEmpty {
-                Terminal.show("No packages in \(catalog.searchPath.joined(separator: ", "))")
+                Terminal.printResult("No packages in \(catalog.searchPath.joined(separator: ", "))")
                 throw NocturneExit.nothingMatched
             }
             var rows = [["model", "version", "task", "folder"]]
@@ -37,7 +38,7 @@ struct Models: ParsableCommand {
                 case .failure(let error): rows.append([entry.folderName, "-", "broken", "\(error)"])
                 }
             }
-            Terminal.show(Terminal.table(rows))
+            Terminal.printResult(Terminal.table(rows))
         }
     }
 
@@ -49,15 +50,16 @@ struct Models: ParsableCommand {
 
         func run() throws {
             let package = try LoadedModels.package(model)
-            Terminal.show(
-                "\(package.name) \(package.version) (\(package.id))\n\(package.description)\nLicence: \(package.licence)"
+            Terminal.printResult(
+                "\(package.name) \(package.version) (\(package.id))\n\(package.description)\n"
+                    + "Licence: \(package.licence)"
             )
-            Terminal.show("Digest: \(package.digest.hex)")
-            for channel in package.channels { Terminal.show("Channel: \(channel.name)") }
+            Terminal.printResult("Digest: \(package.digest.hex)")
+            for channel in package.channels { Terminal.printResult("Channel: \(channel.name)") }
             for line in try RecipeRegistry.all.kind(of: package.task)?.details(of: package) ?? [] {
-                Terminal.show(line)
+                Terminal.printResult(line)
             }
-            Terminal.show(
+            Terminal.printResult(
                 Terminal.table(
                     [["value", "label", "colour"]] + package.labels.map { ["\($0.value)", $0.name, "\($0.color)"] }
                 )
@@ -69,7 +71,9 @@ struct Models: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Verify a package's files, and run one patch through every available engine and precision.",
             discussion:
-                "Differences are to the builtin engine's exact arithmetic: the largest and the root mean square, each relative to that of the reference. Agreement is the share of voxels with the same largest class, on a synthetic patch."
+                "Differences are to the builtin engine's exact arithmetic: the largest and the root mean square, each "
+                + "relative to that of the reference. Agreement is the share of voxels with the same largest class, on a "
+                + "synthetic patch."
         )
 
         @Argument(help: "A name, or a package folder.")
@@ -93,7 +97,7 @@ struct Models: ParsableCommand {
             } catch {
                 throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
             }
-            if json { try Terminal.printJSON(report) } else { Terminal.show(report.text) }
+            if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
         }
     }
 

@@ -26,13 +26,13 @@ struct Plan: AsyncParsableCommand {
             threads: resources.width(),
             memoryBytes: resources.memoryBytes()
         )
-        if json { try Terminal.printJSON(report) } else { Terminal.show(text(report)) }
+        if json { try Terminal.printJSON(report) } else { Terminal.printResult(text(report)) }
         if report.isEmpty { throw NocturneExit.nothingMatched }
     }
 
     private static func remark(_ item: PlanReport.Item) -> String {
         if !item.fits { return "does not fit into the memory budget" }
-        return item.lean ? "lean: sums in a file, alone" : ""
+        return item.lean ? "lean: sums in a file, no other items in parallel" : ""
     }
 
     private static func text(_ report: PlanReport) -> String {

@@ -15,13 +15,13 @@ struct Run: EngineCommand {
     @Option(name: [.short, .long], help: "The folder for the results.")
     var output: String
 
-    @Flag(help: "Show what would be done, and do nothing.")
+    @Flag(help: "Show what would be done without processing anything.")
     var dryRun = false
 
     @Flag(help: "Try failed, cancelled and quarantined items again.")
     var retryFailed = false
 
-    @Flag(help: "Continue with other options than the batch was started with; items that they affect are repeated.")
+    @Flag(help: "Continue the batch with different options; items that they affect are repeated.")
     var overwrite = false
 
     @Flag(help: "Stop at the first item that fails.")

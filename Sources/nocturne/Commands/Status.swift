@@ -26,7 +26,7 @@ struct Status: AsyncParsableCommand {
             let state = BatchLock.state(of: folder)
             let contents = try await ExistingBatch.contents(of: folder)
             let report = StatusReport(folder, state, contents, newestFirst: newestFirst)
-            if json { try Terminal.printJSON(report) } else { Terminal.show(report.text(folder, state)) }
+            if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text(folder, state)) }
             guard follow, state.isHeld else { return }
             try await Nocturne.time.sleep(for: .seconds(2))
         }

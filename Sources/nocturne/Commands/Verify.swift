@@ -12,7 +12,7 @@ struct Verify: AsyncParsableCommand {
         abstract: "Check every result file against the journal, its schema and its own metadata.",
         discussion: """
             Hashes every file, counts every label map, reads every surface, picture and document, and compares the \
-            report, retry list, statistics and events with the journal. Exits with 3 when something does not agree. No \
+            report, retry list, statistics and events with the journal. Exits with 3 if anything differs. No \
             model is needed.
             """
     )
@@ -45,7 +45,7 @@ struct Verify: AsyncParsableCommand {
         }
         let pool = try ComputePool(width: threads?.count ?? ProcessInfo.processInfo.activeProcessorCount)
         defer { pool.shutdown() }
-        let count = Terminal.isInteractive && !json ? CountOnTerminal("items checked", time: Nocturne.time) : nil
+        let count = Terminal.isInteractive && !json ? TerminalCounter("items checked", time: Nocturne.time) : nil
         let verification = BatchVerification(folder, inspection: RecipeResults(), checksSources: sources)
         let report: VerificationReport
         do {
@@ -55,7 +55,7 @@ struct Verify: AsyncParsableCommand {
             count?.clear()
             throw NocturneExit(stoppedBy: signal.withLock { $0 } ?? SIGINT)
         }
-        if json { try Terminal.printJSON(report) } else { Terminal.show(text(report)) }
+        if json { try Terminal.printJSON(report) } else { Terminal.printResult(text(report)) }
         if !report.faults.isEmpty { throw NocturneExit.someFailed }
     }
 

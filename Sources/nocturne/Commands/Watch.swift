@@ -7,8 +7,8 @@ struct Watch: EngineCommand {
     static let configuration = CommandConfiguration(
         abstract: "Process the inputs, then new files in the input folders, until stopped.",
         discussion: """
-            An item is started once none of its files has changed for a while, and repeated when they change later. The \
-            output folder holds the same batch and journal as with run: status, cancel and resume work on it.
+            An item is started once none of its files has changed for a while, and repeated when they change later. \
+            The output folder holds the same batch and journal as with run: status, cancel and resume work on it.
             """
     )
 
@@ -25,10 +25,10 @@ struct Watch: EngineCommand {
     )
     var settle = SettlingTime.minute
 
-    @Option(help: "End the watch once this file exists. Default: stop in the output folder.")
+    @Option(help: "Stop watching once this file exists. Default: the file stop in the output folder.")
     var stopFile: String?
 
-    @Flag(help: "Continue with other options than the batch was started with; items that they affect are repeated.")
+    @Flag(help: "Continue the batch with different options; items that they affect are repeated.")
     var overwrite = false
 
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }

@@ -2,14 +2,14 @@ public import ArgumentParser
 public import NocturneBatch
 public import NocturneSystem
 
-/// The value of an option that says what is allowed when it refuses a text.
+/// An option value that describes the allowed texts in its error message.
 protocol OptionValue: ExpressibleByArgument {
-    /// What the option takes, as in "give …".
+    /// The allowed values, as in "expected …".
     static var allowed: String { get }
 }
 
 extension OptionValue {
-    /// For the `transform` of an option: the parser then names the option and the value before this message.
+    /// For the `transform` of an option: the parser puts the option and the value before this message.
     static func parse(_ text: String) throws -> Self {
         guard let value = Self(argument: text) else { throw OptionValueError(allowed: allowed) }
         return value
@@ -18,7 +18,7 @@ extension OptionValue {
 
 struct OptionValueError: Error, CustomStringConvertible {
     let allowed: String
-    var description: String { "give \(allowed)" }
+    var description: String { "expected \(allowed)" }
 }
 
 extension ByteCount: OptionValue {
@@ -29,12 +29,12 @@ extension ByteCount: OptionValue {
 extension FullDiskPolicy: ExpressibleByArgument {}
 
 extension WorkingHours.TimeOfDay: OptionValue {
-    static var allowed: String { "a time of the day such as 06:00" }
+    static var allowed: String { "a time of day such as 06:00" }
     public init?(argument: String) { self.init(argument) }
 }
 
 extension WorkingHours.Window: OptionValue {
-    static var allowed: String { "two different times of the day such as 20:00-06:00" }
+    static var allowed: String { "two different times of day such as 20:00-06:00" }
     public init?(argument: String) { self.init(argument) }
 }
 
@@ -49,7 +49,7 @@ struct ThreadCount: OptionValue {
     }
 }
 
-/// A duration in seconds, where 0 stands for no limit.
+/// A duration in seconds; 0 means no limit.
 struct SecondsLimit: OptionValue, CustomStringConvertible {
     static var allowed: String { "a number of seconds, or 0 for no limit" }
     private let count: Int
@@ -66,7 +66,7 @@ struct SecondsLimit: OptionValue, CustomStringConvertible {
     var description: String { "\(count)" }
 }
 
-/// A duration with a unit, where 0 stands for no limit.
+/// A duration with a unit; 0 means no limit.
 struct DurationLimit: OptionValue, CustomStringConvertible {
     static var allowed: String { "a duration such as 30m, 2h or 90s, or 0 for no limit" }
     let description: String
@@ -90,7 +90,7 @@ struct DurationLimit: OptionValue, CustomStringConvertible {
     }
 }
 
-/// How long files must not have changed before they count as complete.
+/// How long files must be unchanged before they count as complete.
 struct SettlingTime: OptionValue, CustomStringConvertible {
     static var allowed: String { "a number of seconds from 0 to 86400" }
     let seconds: Int

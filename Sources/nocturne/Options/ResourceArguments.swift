@@ -4,7 +4,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneSystem
 
-/// Memory, threads and time: what never changes a result.
+/// Memory, threads and time: options that never change a result.
 struct ResourceArguments: ParsableArguments {
     @Option(help: "Memory budget, such as 8G. Default: 80 % of available memory.", transform: ByteCount.parse)
     var memory: ByteCount?
@@ -46,7 +46,7 @@ struct ResourceArguments: ParsableArguments {
     @Flag(help: ArgumentHelp("Inject the faults that NOCTURNE_FAULT describes, for tests.", visibility: .hidden))
     var faultInjection = false
 
-    /// - Throws: `ValidationError` for faults in the environment of an ordinary run.
+    /// - Throws: `ValidationError` if an ordinary run has faults in its environment.
     func validate() throws { _ = try faultSpecification() }
 
     /// - Parameter action: ends the process.
@@ -55,7 +55,7 @@ struct ResourceArguments: ParsableArguments {
         return StallPolicy(seconds: stallLimit.seconds, itemSeconds: itemTimeout.seconds, action: action)
     }
 
-    /// The faults that the environment asks for, which only a run with `--fault-injection` accepts.
+    /// The faults specified in the environment, which only a run with `--fault-injection` accepts.
     func faultSpecification() throws -> String? {
         let specification = ProcessInfo.processInfo.environment["NOCTURNE_FAULT"]
         guard specification == nil || faultInjection else {
@@ -69,11 +69,11 @@ struct ResourceArguments: ParsableArguments {
     /// The memory budget; nil for the default.
     func memoryBytes() -> Int? { memory?.bytes }
 
-    /// How many threads compute.
+    /// The number of compute threads.
     func width() -> Int { threads?.count ?? max(1, ProcessInfo.processInfo.activeProcessorCount) }
 }
 
-/// What a run shows.
+/// Options for the output of a run.
 struct OutputArguments: ParsableArguments {
     @Flag(help: "Print events as JSON lines on standard output.")
     var json = false

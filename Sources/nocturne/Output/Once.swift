@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Something that is done at most once, whoever asks for it.
+/// Runs its body at most once, even if called from several threads.
 final class Once: Sendable {
     private let isDone = Atomic(false)
     private let body: @Sendable () -> Void

@@ -4,7 +4,7 @@ import NocturneSystem
 
 /// The outcome of a batch in a few lines.
 enum SummaryText {
-    /// - Parameter isRunning: whether a run is active, whose report is not written yet.
+    /// - Parameter isRunning: whether a run is active; its report is not written yet.
     static func summary(
         _ counts: BatchCounts,
         output: OutputFolder,
@@ -23,7 +23,7 @@ enum SummaryText {
         return ([text] + (isRunning ? [] : files(counts, output))).joined(separator: "\n")
     }
 
-    /// The files of the report that there are: a run that was killed has not written them.
+    /// The existing files of the report: a run that was killed has not written them.
     private static func files(_ counts: BatchCounts, _ output: OutputFolder) -> [String] {
         let hasFailures = counts.failed + counts.cancelled + counts.quarantined + counts.notReached > 0
         var lines: [String] = []

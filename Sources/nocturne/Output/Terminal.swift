@@ -3,22 +3,22 @@ import NocturneBatch
 import NocturneSupervisor
 import NocturneSystem
 
-/// Where text goes: results to standard output, everything else to standard error.
+/// Prints text: results to standard output, everything else to standard error.
 enum Terminal {
-    static func error(_ text: String, prefix: String = "nocturne: ") { say(prefix + text) }
+    static func printError(_ text: String, prefix: String = "nocturne: ") { printMessage(prefix + text) }
 
-    static func say(_ text: String) { write(EventText.printable(text) + "\n") }
+    static func printMessage(_ text: String) { write(EventText.printable(text) + "\n") }
 
-    /// A line of results, to standard output. Names of files and items may hold what a terminal would obey; nothing of
-    /// that gets through.
-    static func show(_ text: String) { print(EventText.printable(text)) }
+    /// Prints a line of results to standard output. Names of files and items may contain terminal control sequences,
+    /// which are replaced.
+    static func printResult(_ text: String) { print(EventText.printable(text)) }
 
-    /// A message from a process that must not wait for its terminal.
-    static func sayWithoutWaiting(_ text: String) {
+    /// Prints a message from a process that must not block on its terminal.
+    static func printUrgently(_ text: String) {
         UrgentOutput.write("nocturne: " + EventText.printable(text) + "\n")
     }
 
-    /// To standard error as it is, after what a run has to show; given up when nobody reads it for a while.
+    /// Writes to standard error unchanged, after a run's pending output; gives up if nobody reads it within 5 s.
     static func write(_ text: String) { LineWriter.standardError.write(Array(text.utf8), within: 5) }
 
     /// Whether standard error is a terminal that can move its cursor.

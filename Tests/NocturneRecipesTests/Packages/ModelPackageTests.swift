@@ -35,14 +35,14 @@ struct ModelPackageTests {
             #expect(package.label(withValue: 7)?.color.description == "#00ff0a")
             #expect(package.label(named: "none") == nil)
             let settings = try VolumeSegmentationSettings(package)
-            let stage = settings.stages[0]
-            #expect(settings.stages.count == 1 && settings.output == .classes)
-            #expect(stage.orientation == .ras && stage.spacing == [3, 1.5, 2])
-            #expect(stage.patchSize == [64, 48, 32] && stage.tileStep == 0.5 && !stage.isPlanar)
-            #expect(stage.mirroringAxes == [0, 2] && stage.cropToNonzero)
-            #expect(stage.imageResampling.order == 1 && stage.imageResampling.separateZ == .never)
-            #expect(stage.logitsResampling.method == .torch)
-            #expect(stage.networks == ["nets/network.onnx"])
+            let level = settings.levels[0]
+            #expect(settings.levels.count == 1 && settings.output == .classes)
+            #expect(level.orientation == .ras && level.spacing == [3, 1.5, 2])
+            #expect(level.patchSize == [64, 48, 32] && level.tileStep == 0.5 && !level.isPlanar)
+            #expect(level.mirroringAxes == [0, 2] && level.cropToNonzero)
+            #expect(level.imageResampling.order == 1 && level.imageResampling.separateZ == .never)
+            #expect(level.logitsResampling.method == .torch)
+            #expect(level.networks == ["nets/network.onnx"])
             #expect(settings.postprocessing.keepLargest == [["left_kidney"]])
             #expect(settings.postprocessing.fillHoles == ["bladder"])
             #expect(settings.postprocessing.minimumVolumeMm3 == ["bladder": 100])
@@ -64,16 +64,16 @@ struct ModelPackageTests {
             #expect(package.modalities == [] && package.description == "")
             #expect(package.channels[0].normalization == .zScore(usesMask: false))
             let settings = try VolumeSegmentationSettings(package)
-            let stage = settings.stages[0]
-            #expect(stage.orientation == .stored && stage.spacing == nil && stage.tileStep == 0.5)
-            #expect(stage.mirroringAxes == [] && !stage.cropToNonzero && stage.transpose == [0, 1, 2])
-            #expect(stage.imageResampling.order == 3 && stage.imageResampling.separateZ == .auto)
-            #expect(stage.logitsResampling.order == 1 && stage.logitsResampling.orderZ == 0)
+            let level = settings.levels[0]
+            #expect(level.orientation == .stored && level.spacing == nil && level.tileStep == 0.5)
+            #expect(level.mirroringAxes == [] && !level.cropToNonzero && level.transpose == [0, 1, 2])
+            #expect(level.imageResampling.order == 3 && level.imageResampling.separateZ == .auto)
+            #expect(level.logitsResampling.order == 1 && level.logitsResampling.orderZ == 0)
             #expect(settings.postprocessing.keepLargest == [] && settings.postprocessing.minimumVolumeMm3 == [:])
         }
     }
 
-    @Test("a cascade has two stages, and slices get a third axis")
+    @Test("a cascade has two levels, and slices get a third axis")
     func cascade() throws {
         let section = """
             {"patchSize": [64, 32], "spacing": [1.5, 2], "mirroringAxes": [0, 1], "transpose": [2, 0, 1],
@@ -86,8 +86,8 @@ struct ModelPackageTests {
             let text = try PackageBuilder.document(changing: "volumeSegmentation", to: section)
             let package = try ModelPackage.checked(folder: PackageBuilder.write(text, into: place))
             let settings = try VolumeSegmentationSettings(package)
-            try #require(settings.stages.count == 2)
-            let (first, last) = (settings.stages[0], settings.stages[1])
+            try #require(settings.levels.count == 2)
+            let (first, last) = (settings.levels[0], settings.levels[1])
             #expect(settings.output == .regions)
             #expect(settings.postprocessing.keepLargest == [["left_kidney", "bladder"], ["bladder"]])
             #expect(first.patchSize == [8, 16, 24] && first.oneHotLabels == [] && first.inputChannels == 1)

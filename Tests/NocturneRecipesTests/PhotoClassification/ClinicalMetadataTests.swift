@@ -52,11 +52,11 @@ struct ClinicalMetadataTests {
     @Test("A field that cannot be understood is an error that names file and row")
     func faults() throws {
         let head = "image,age_approx,sex,anatom_site_general\n"
-        #expect(try reason(head + "b,1,male,\na,old,male,") == ["people.csv row 3: age_approx \"old\" is no number"])
+        #expect(try reason(head + "b,1,male,\na,old,male,") == ["people.csv row 3: age_approx \"old\" is not a number"])
         #expect(try reason(head + "a,0x20,male,")[0].contains("row 2: age_approx \"0x20\""))
-        #expect(try reason(head + "a,inf,,")[0].contains("is no number"))
-        #expect(try reason(head + "a,1e999,,")[0].contains("is no number"))
-        #expect(try reason(head + "a,,,left toe")[0].contains("row 2: anatom_site_general \"left toe\" is none of"))
+        #expect(try reason(head + "a,inf,,")[0].contains("is not a number"))
+        #expect(try reason(head + "a,1e999,,")[0].contains("is not a number"))
+        #expect(try reason(head + "a,,,left toe")[0].contains("row 2: anatom_site_general \"left toe\" is not one of"))
         #expect(try reason(head + "a,,robot,")[0].contains("row 2: sex \"robot\""))
         #expect(try reason(head + "a,1,male")[0] == "people.csv row 2: 3 fields for 4 columns")
         #expect(try reason(head + "a,1,male,,x")[0] == "people.csv row 2: 5 fields for 4 columns")
@@ -76,9 +76,12 @@ struct ClinicalMetadataTests {
     func ambiguity() throws {
         let text = "image,age_approx\na,30\nb,1\nb,1\nc,1\nc,2\n"
         let reasons = try reason(text, of: ["x/a.jpg", "y/a.jpg", "b.png", "c.png"])
-        #expect(reasons[0] == "people.csv row 2: \"a\" may be any of x/a.jpg, y/a.jpg: give the path below the input")
+        #expect(
+            reasons[0] == "people.csv row 2: \"a\" matches several pictures (x/a.jpg, y/a.jpg); "
+                + "give the path relative to the input"
+        )
         #expect(reasons[1] == reasons[0] && reasons[2] == "fine")
-        #expect(reasons[3] == "people.csv row 5: \"c\" has another row, 6, that says something else")
+        #expect(reasons[3] == "people.csv row 5: \"c\" has another row, 6, with different values")
     }
 
     @Test(

@@ -80,7 +80,7 @@ struct PhotoBatchTests {
         #expect(without.attention == nil && without.leading == "red")
         #expect(
             without.notes.last
-                == "there is no attention map: the map holds values that are not numbers (NaN or infinite)"
+                == "there is no attention map: the map contains NaN or infinite values"
         )
         #expect(!FileSystem.exists(broken.output.item("x") + "/heatmap.png"))
         #expect(FileSystem.exists(broken.output.item("x") + "/report.pdf"))
@@ -90,7 +90,7 @@ struct PhotoBatchTests {
         #expect(try await uniform.run().counts.completed == 1)
         let flat = try uniform.result("x")
         #expect(flat.attention?.isUniform == true && flat.attention?.maximum == 1)
-        #expect(flat.notes.last == "low activation: the attention map is uniform and points to no place")
+        #expect(flat.notes.last == "low activation: the attention map is uniform and highlights no place")
     }
 
     @Test("Values that are not numbers, tiny pictures, broken files and other files end as what they are")

@@ -83,7 +83,9 @@ struct RegionBatchTests {
         #expect(try SegmentationOptions(OptionsOfVersion1(options.shown)) == options)
         try await bench.run(options)
         try bench.folder.write(regions.replacingOccurrences(of: "1.1", with: "0.6"), to: "rois.json")
-        await #expect { try await bench.run(options) } throws: { "\($0)".contains("changed since the batch was begun") }
+        await #expect { try await bench.run(options) } throws: {
+            "\($0)".contains("changed since the batch was started")
+        }
         let other = SegmentationOptions(meshes: .none, regions: try RegionInstruction(path: path))
         await #expect { try await bench.run(other) } throws: { ($0 as? BatchError)?.code == .optionsDiffer }
         try await bench.run(other, overwrite: true)
@@ -166,7 +168,7 @@ struct RegionBatchTests {
         let mean = try #require(moved["meanSurfaceDistanceMm"] as? Double)
         #expect(mean > 0.1 && mean < 2)
         for (item, words) in [
-            ("other-grid", "has 20 x 18 x 23 voxels"), ("elsewhere", "lie elsewhere"), ("damaged", "damaged.nii.gz"),
+            ("other-grid", "has 20 x 18 x 23 voxels"), ("elsewhere", "voxel positions"), ("damaged", "damaged.nii.gz"),
             ("without", "no reference labels"),
         ] {
             #expect(try result(bench, item)["comparison"] is NSNull, "\(item)")

@@ -190,7 +190,7 @@ struct BatchReportVerificationTests {
         try FileSystem.write(batch.url("shelf/crops/" + crops[0]).path, other)
         try await batch.recordAnew("shelf")
         let wrong = try await batch.faults()
-        #expect(wrong.count == 1 && wrong[0].contains("pixels, the box of instance"), "\(wrong)")
+        #expect(wrong.count == 1 && wrong[0].contains("the size of the box of instance"), "\(wrong)")
         try batch.replace("shelf/result.json", "\"areaPixels\" : ", "\"areaPixels\" : 1")
         try await batch.recordAnew("shelf")
         #expect(try await batch.faults().contains { $0.contains("its mask has") })

@@ -78,11 +78,11 @@ struct BatchVerificationTests {
     @Test(
         "What a result says, and what the journal has, are held against schema, files and each other",
         arguments: [
-            ("\"disclaimer\"", "\"disclaimers\"", "does not fit its schema: $: has no disclaimer"),
+            ("\"disclaimer\"", "\"disclaimers\"", "does not match its schema: $: has no disclaimer"),
             ("\"voxelCount\" : 512", "\"voxelCount\" : 513", "a/segmentation.nii.gz: has 512 voxels of"),
-            ("\"orientation\" : \"RAS\"", "\"orientation\" : \"LPS\"", "orientation is not that of its own affine"),
+            ("\"orientation\" : \"RAS\"", "\"orientation\" : \"LPS\"", "orientation differs from its own affine"),
             ("\"frame\" : \"LPS\"", "\"frame\" : \"RAS\"", "is in LPS, result.json says RAS"),
-            ("\"item\" : \"a\"", "\"item\" : \"b\"", "is of the item b, not of a"),
+            ("\"item\" : \"a\"", "\"item\" : \"b\"", "belongs to the item b, not to a"),
             ("\"touchesBorder\" : false", "\"touchesBorder\" : true", "touchesBorder of"),
         ]
     )
@@ -120,15 +120,15 @@ struct BatchVerificationTests {
             voxels[shape.offset(4, 4, 4)] = 0
             voxels[shape.offset(1, 1, 1)] = 1
         }
-        #expect(try await batch.faults() == ["\(file): \(name) (1) does not lie in the box that result.json gives"])
+        #expect(try await batch.faults() == ["\(file): \(name) (1) does not fill the box given in result.json"])
         try await write(labels.geometry) { $0[0] = 7 }
-        #expect(try await batch.faults() == ["\(file): has 1 voxels of 7, a label that result.json does not know"])
+        #expect(try await batch.faults() == ["\(file): has 1 voxels of 7, a label that result.json does not list"])
         var moved = labels.geometry
         moved.affine.translation.x += 0.01
         try await write(moved) { _ in }
         #expect(
             try await batch.faults() == [
-                "\(file): its voxels lie elsewhere than result.json says, by more than 0.001 mm"
+                "\(file): its voxel positions differ from result.json by more than 0.001 mm"
             ]
         )
         var cut = labels.geometry
@@ -169,7 +169,7 @@ struct BatchVerificationTests {
                 }
             }
         }
-        #expect(moved.count == 1 && moved[0].contains("away from the voxels of \(name)"), "\(moved)")
+        #expect(moved.count == 1 && moved[0].contains("outside the voxels of \(name)"), "\(moved)")
         let less = try await faults { bytes in
             bytes.removeLast(50)
             for index in 0..<4 { bytes[80 + index] = UInt8((count - 1) >> (8 * index) & 255) }

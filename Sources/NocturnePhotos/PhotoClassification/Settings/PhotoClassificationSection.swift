@@ -1,6 +1,6 @@
 import NocturneInference
 
-/// The section `photoClassification` as it is written, before anything is checked but types.
+/// The section `photoClassification` as written; only types have been checked.
 struct PhotoClassificationSection: Decodable {
     struct Class: Decodable {
         let name: String

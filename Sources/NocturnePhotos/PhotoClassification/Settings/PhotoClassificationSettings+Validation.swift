@@ -2,7 +2,7 @@ import NocturneCore
 import NocturneInference
 
 extension ModelValidation {
-    /// The section `photoClassification`.
+    /// Validates the section `photoClassification`.
     func photoClassification(
         _ raw: PhotoClassificationSection,
         files: [ModelFile]

@@ -3,9 +3,9 @@ public import NocturneInference
 /// How a model that classifies photos is applied.
 public struct PhotoClassificationSettings: Hashable, Sendable {
     public enum Output: String, Hashable, Sendable, CaseIterable {
-        /// The classifier's first output holds logits, of which the softmax is taken.
+        /// The classifier's first output holds logits; softmax is applied.
         case logits
-        /// It holds probabilities already.
+        /// It already holds probabilities.
         case probabilities
     }
 
@@ -18,18 +18,18 @@ public struct PhotoClassificationSettings: Hashable, Sendable {
     public let standardDeviation: [Double]
     /// Whether colours are corrected by Shades of Gray with the Minkowski norm 6.
     public let usesColorConstancy: Bool
-    /// Whether results are about the health of people and carry the disclaimer. So unless the package says otherwise.
+    /// Whether results concern people's health and carry the disclaimer. True unless the package says otherwise.
     public let isMedical: Bool
     public let output: Output
     /// In the order of the classifier's output.
     public let classes: [PhotoClass]
-    /// nil where no class is a risk.
+    /// Nil if no class is a risk.
     public let risk: PhotoRiskSettings?
     /// A result is noted as uncertain when no class reaches this probability,
     public let lowConfidence: Double
     /// or when the first is less than this ahead of the second.
     public let minimumLead: Double
-    /// What the classifier's second input is made of; nil for a classifier that has none.
+    /// The classifier's metadata input; nil for a classifier without one.
     public let metadata: PhotoMetadataSettings?
     /// Paths among ``ModelPackage/files``.
     public let classifier: String
@@ -68,11 +68,11 @@ public struct PhotoClassificationSettings: Hashable, Sendable {
     }
 }
 
-/// A class a photo may belong to.
+/// A class of photos.
 public struct PhotoClass: Hashable, Sendable {
     /// Safe as a file name, unique in the package.
     public let name: String
-    /// For people, in lower case where it is no proper name.
+    /// For display, in lower case unless it is a proper name.
     public let title: String
     public let isMalignant: Bool
     public let color: LabelColor
@@ -85,12 +85,12 @@ public struct PhotoClass: Hashable, Sendable {
     }
 }
 
-/// When a result is of high or moderate risk. Thresholds belong to the level they begin.
+/// When a result has a high or moderate risk. A score equal to a threshold reaches its level.
 public struct PhotoRiskSettings: Hashable, Sendable {
     /// Names of classes that mean a high risk from ``highThreshold`` on.
     public let highClasses: [String]
     public let highThreshold: Double
-    /// From here on, any malignant class means a moderate risk.
+    /// From this score on, any malignant class means a moderate risk.
     public let moderateThreshold: Double
 
     package init(highClasses: [String], highThreshold: Double, moderateThreshold: Double) {
@@ -100,12 +100,12 @@ public struct PhotoRiskSettings: Hashable, Sendable {
     }
 }
 
-/// What a classifier is told of the person.
+/// The metadata input of a classifier.
 public struct PhotoMetadataSettings: Hashable, Sendable {
-    /// The site a picture without one has.
+    /// The site of a picture without one.
     public static let unknownSite = "unknown"
 
-    /// Names of places on the body; the classifier is given the index. ``unknownSite`` is among them.
+    /// Names of body sites; the classifier takes the index. ``unknownSite`` is among them.
     public let sites: [String]
 
     package init(sites: [String]) { self.sites = sites }

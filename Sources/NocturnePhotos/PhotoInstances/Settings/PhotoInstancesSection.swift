@@ -1,6 +1,6 @@
 import NocturneInference
 
-/// The section `photoInstances` as it is written, before anything is checked but types.
+/// The section `photoInstances` as written; only types have been checked.
 struct PhotoInstancesSection: Decodable {
     struct Input: Decodable {
         let longSide: WholeNumber

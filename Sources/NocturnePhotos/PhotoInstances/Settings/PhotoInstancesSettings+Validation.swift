@@ -2,7 +2,7 @@ import NocturneInference
 import NocturneSystem
 
 extension ModelValidation {
-    /// The section `photoInstances`.
+    /// Validates the section `photoInstances`.
     func photoInstances(
         _ raw: PhotoInstancesSection,
         files: [ModelFile]
@@ -14,7 +14,11 @@ extension ModelValidation {
         let classes = try instanceClasses(raw.classes, key: "\(section).classes")
         let output = try instanceOutput(raw, section: section)
         if case .maps = output, classes.count > 1 {
-            throw refuse("\(section).classes", expected: "one class, since maps tell none", found: classes.count)
+            throw refuse(
+                "\(section).classes",
+                expected: "one class, since maps do not distinguish classes",
+                found: classes.count
+            )
         }
         return PhotoInstancesSettings(
             network: raw.network,
@@ -133,7 +137,7 @@ extension ModelValidation {
         )
     }
 
-    // MARK: Parts
+    // MARK: Classes and numbers
 
     private func instanceClasses(
         _ raw: [PhotoInstancesSection.Class],
@@ -148,11 +152,11 @@ extension ModelValidation {
             guard Self.isSafeName(entry.name) else {
                 throw refuse(
                     "\(key)[\(index)].name",
-                    expected: "1 to 100 of the characters A-Z a-z 0-9 _ . - and no dot in front",
+                    expected: "1 to 100 of the characters A-Z a-z 0-9 _ . - and no leading dot",
                     found: entry.name
                 )
             }
-            // Crops are named after classes, and folders get copied to disks that ignore case.
+            // Crops are named after classes, and folders may be copied to file systems that ignore case.
             guard names.insert(entry.name.lowercased()).inserted else {
                 throw refuse(
                     .duplicate,

@@ -4,12 +4,12 @@ public import NocturneInference
 public struct PhotoInstancesSettings: Hashable, Sendable {
     /// What the network's outputs are.
     public enum Output: Hashable, Sendable {
-        /// One output `[1][maps][y][x]` of the input's extents: foreground, boundary and, where `hasCentre`, centre.
+        /// One output `[1][maps][y][x]` of the input's extents: foreground, boundary and, if `hasCentre`, centre.
         case maps(MapSplitting)
         /// Like YOLO-seg: `[1][4 + classes + coefficients][candidates]` and `[1][coefficients][y][x]`, by these names.
         case prototypes(candidates: String, prototypes: String, thresholds: DetectionThresholds)
-        /// Like Mask R-CNN: boxes `[n][4]`, scores and classes `[n]`, masks `[n][1][y][x]`, by these names; the first class
-        /// has the number `firstClass`.
+        /// Like Mask R-CNN: boxes `[n][4]`, scores and classes `[n]`, masks `[n][1][y][x]`, by these names; the first
+        /// class has the number `firstClass`.
         case masks(
             boxes: String,
             scores: String,
@@ -24,9 +24,9 @@ public struct PhotoInstancesSettings: Hashable, Sendable {
     public let network: String
     public let input: PhotoInput
     public let output: Output
-    /// At least one; maps tell no classes, so there it is exactly one.
+    /// At least one; exactly one for maps, which do not distinguish classes.
     public let classes: [InstanceClass]
-    /// The most instances of a photo, 1...1000.
+    /// The maximum number of instances in a photo, 1...1000.
     public let maximumInstances: Int
 
     package init(
@@ -44,8 +44,8 @@ public struct PhotoInstancesSettings: Hashable, Sendable {
     }
 }
 
-/// How a photo becomes a network's input: scaled so that the longer side has ``longSide`` pixels, then filled up with the
-/// mean on the right and below to multiples of ``multiple``. Channels are red, green and blue.
+/// How a photo becomes a network's input: scaled so that the longer side has ``longSide`` pixels, then padded with the
+/// mean on the right and at the bottom to multiples of ``multiple``. Channels are red, green and blue.
 public struct PhotoInput: Hashable, Sendable {
     /// Pixels, 32...4096.
     public let longSide: Int
@@ -53,7 +53,7 @@ public struct PhotoInput: Hashable, Sendable {
     public let multiple: Int
     /// Whether the input is always a square of ``longSide``.
     public let isSquare: Bool
-    /// The shorter side a photo must have, in pixels.
+    /// The minimum length of a photo's shorter side, in pixels.
     public let minimumSide: Int
     /// Of red, green and blue in 0...1.
     public let mean: [Double]
@@ -79,16 +79,16 @@ public struct PhotoInput: Hashable, Sendable {
 /// How maps become instances; areas and lengths in pixels of the maps, thresholds in 0...1.
 public struct MapSplitting: Hashable, Sendable {
     public enum Activation: String, Hashable, Sendable {
-        /// The network gives chances.
+        /// The network returns probabilities.
         case none
-        /// The network gives logits.
+        /// The network returns logits.
         case sigmoid
     }
 
     public let activation: Activation
     public let hasCentre: Bool
     public let foregroundThreshold: Float
-    /// Below it is surely background, which floods too; 0 for none.
+    /// Below it a pixel is certainly background, which is flooded too; 0 for none.
     public let backgroundThreshold: Float
     public let seedThreshold: Float
     public let boundaryWeight: Float
@@ -122,7 +122,7 @@ public struct MapSplitting: Hashable, Sendable {
     }
 }
 
-/// Thresholds of networks that give instances directly, in 0...1; the area in pixels of the network's input.
+/// Thresholds of networks that return instances directly, in 0...1; the area in pixels of the network's input.
 public struct DetectionThresholds: Hashable, Sendable {
     public let score: Float
     public let boxOverlap: Float
@@ -140,9 +140,9 @@ public struct DetectionThresholds: Hashable, Sendable {
     }
 }
 
-/// A kind of thing the network finds.
+/// A class of instances.
 public struct InstanceClass: Hashable, Sendable {
-    /// Safe as part of a file name, unique in the package even when case is ignored.
+    /// Safe as part of a file name, unique in the package ignoring case.
     public let name: String
     public let color: LabelColor
 

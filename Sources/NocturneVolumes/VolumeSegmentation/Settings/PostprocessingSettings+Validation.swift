@@ -1,7 +1,7 @@
 import NocturneInference
 
 extension ModelValidation {
-    /// The section `postprocessing` of a task.
+    /// Validates the section `postprocessing` of a task.
     func postprocessing(
         _ raw: VolumeSegmentationSection.Postprocessing?,
         labels: [ModelLabel],
@@ -26,13 +26,13 @@ extension ModelValidation {
             }
         }
         try check(fillHoles, labels: labels, key: "\(key).fillHoles")
-        // Dictionaries have no order, and the error should be the same every time.
+        // Dictionaries are unordered; the error must be the same every time.
         try check(volumes.keys.sorted(), labels: labels, key: "\(key).minimumVolumeMm3")
         for name in volumes.keys.sorted() {
             guard let volume = volumes[name], volume.isFinite, volume >= 0 else {
                 throw refuse(
                     "\(key).minimumVolumeMm3.\(name)",
-                    expected: "a number from 0 on",
+                    expected: "a number of at least 0",
                     found: volumes[name] ?? 0
                 )
             }

@@ -1,9 +1,9 @@
 import NocturneInference
 
-/// The section `volumeSegmentation` as it is written, before anything is checked but types.
+/// The section `volumeSegmentation` as written; only types have been checked.
 struct VolumeSegmentationSection: Decodable {
-    let stage: Stage
-    let previousStage: Stage?
+    let level: Level
+    let previousStage: Level?
     let output: String?
     let postprocessing: Postprocessing?
     let window: Window?
@@ -11,10 +11,10 @@ struct VolumeSegmentationSection: Decodable {
     private enum CodingKeys: String, CodingKey { case previousStage, output, postprocessing, window }
 
     init(from decoder: any Decoder) throws {
-        // The keys of the one or last stage stand beside these.
-        stage = try Stage(from: decoder)
+        // The keys of the only or last level are in the section itself.
+        level = try Level(from: decoder)
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        previousStage = try container.decodeIfPresent(Stage.self, forKey: .previousStage)
+        previousStage = try container.decodeIfPresent(Level.self, forKey: .previousStage)
         output = try container.decodeIfPresent(String.self, forKey: .output)
         postprocessing = try container.decodeIfPresent(Postprocessing.self, forKey: .postprocessing)
         window = try container.decodeIfPresent(Window.self, forKey: .window)
@@ -25,7 +25,7 @@ struct VolumeSegmentationSection: Decodable {
         let width: Double
     }
 
-    struct Stage: Decodable {
+    struct Level: Decodable {
         let orientation: String?
         let transpose: [WholeNumber]?
         let spacing: [Double]?
@@ -35,7 +35,8 @@ struct VolumeSegmentationSection: Decodable {
         let cropToNonzero: Bool?
         let resampling: Resamplings?
         let networks: [String]
-        /// In a previous stage only: its own, where they differ, and the labels that become channels of the next one.
+        /// For a previous level only: its own normalizations if they differ, and the labels that become channels of the
+        /// next level.
         let normalizations: [ModelDocument.Normalization]?
         let oneHotLabels: [WholeNumber]?
     }
@@ -61,7 +62,7 @@ struct VolumeSegmentationSection: Decodable {
         let connectivity: WholeNumber?
     }
 
-    /// A label, or several that are seen as one.
+    /// One label, or several treated as one.
     struct Group: Decodable {
         let names: [String]
 

@@ -1,7 +1,7 @@
 import NocturneInference
 
 extension ModelValidation {
-    /// The section `volumeSegmentation`.
+    /// Validates the section `volumeSegmentation`.
     func volumeSegmentation(
         _ raw: VolumeSegmentationSection,
         of package: ModelPackage
@@ -12,9 +12,9 @@ extension ModelValidation {
         guard let output = VolumeSegmentationSettings.Output(rawValue: outputText) else {
             throw refuse("\(section).output", expected: "classes or regions", found: outputText)
         }
-        let stages = try stages(raw, section: section, files: files, channels: channels, labels: labels)
+        let levels = try levels(raw, section: section, files: files, channels: channels, labels: labels)
         return VolumeSegmentationSettings(
-            stages: stages,
+            levels: levels,
             output: output,
             postprocessing: try postprocessing(raw.postprocessing, labels: labels, key: "\(section).postprocessing"),
             window: try window(raw.window, key: "\(section).window")
@@ -26,7 +26,7 @@ extension ModelValidation {
     {
         guard let raw else { return nil }
         guard abs(raw.center) <= 1e6 else {
-            throw refuse("\(key).center", expected: "a number of at most a million either way", found: raw.center)
+            throw refuse("\(key).center", expected: "a number in -1000000...1000000", found: raw.center)
         }
         guard raw.width >= 1, raw.width <= 1e6 else {
             throw refuse("\(key).width", expected: "a number in 1...1000000", found: raw.width)
@@ -34,7 +34,7 @@ extension ModelValidation {
         return DisplayWindow(center: raw.center, width: raw.width)
     }
 
-    private func stages(
+    private func levels(
         _ raw: VolumeSegmentationSection,
         section: String,
         files: [ModelFile],
@@ -43,13 +43,17 @@ extension ModelValidation {
     ) throws(ModelPackageError) -> [CascadeLevel] {
         let normalizations = channels.map(\.normalization)
         guard let first = raw.previousStage else {
-            return [try stage(raw.stage, key: section, files: files, normalizations, oneHot: [])]
+            return [try level(raw.level, key: section, files: files, normalizations, oneHot: [])]
         }
         let key = "\(section).previousStage"
         var own = normalizations
         if let listed = first.normalizations {
             guard listed.count == channels.count else {
-                throw refuse("\(key).normalizations", expected: "\(channels.count), one a channel", found: listed.count)
+                throw refuse(
+                    "\(key).normalizations",
+                    expected: "\(channels.count), one per channel",
+                    found: listed.count
+                )
             }
             own = []
             for (index, raw) in listed.enumerated() {
@@ -68,13 +72,13 @@ extension ModelValidation {
             throw refuse("\(key).oneHotLabels", expected: "values of labels, each once", found: oneHot)
         }
         return [
-            try stage(first, key: key, files: files, own, oneHot: []),
-            try stage(raw.stage, key: section, files: files, normalizations, oneHot: oneHot),
+            try level(first, key: key, files: files, own, oneHot: []),
+            try level(raw.level, key: section, files: files, normalizations, oneHot: oneHot),
         ]
     }
 
-    private func stage(
-        _ raw: VolumeSegmentationSection.Stage,
+    private func level(
+        _ raw: VolumeSegmentationSection.Level,
         key: String,
         files: [ModelFile],
         _ normalizations: [IntensityNormalization],
@@ -129,7 +133,7 @@ extension ModelValidation {
         )
     }
 
-    /// What is left out is what nnU-Net's planner writes.
+    /// The defaults are those of nnU-Net's planner.
     private func resampling(
         _ raw: VolumeSegmentationSection.Resampling?,
         order: Int,
@@ -145,7 +149,7 @@ extension ModelValidation {
         }
         let threshold = raw?.anisotropyThreshold ?? 3
         guard threshold.isFinite, threshold >= 1 else {
-            throw refuse("\(key).anisotropyThreshold", expected: "a number from 1 on", found: threshold)
+            throw refuse("\(key).anisotropyThreshold", expected: "a number of at least 1", found: threshold)
         }
         return ResamplingSettings(
             method: method,

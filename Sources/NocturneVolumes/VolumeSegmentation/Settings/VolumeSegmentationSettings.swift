@@ -3,34 +3,34 @@ public import NocturneInference
 /// How a volume model is applied.
 public struct VolumeSegmentationSettings: Hashable, Sendable {
     public enum Output: String, Hashable, Sendable {
-        /// One network output a class, background first; the largest wins. A label's value is its class.
+        /// One network output per class, background first; the largest wins. A label's value is its class.
         case classes
-        /// One network output a label, in the order of ``ModelPackage/labels``: each is a region of its own, and later
-        /// ones are painted over earlier ones.
+        /// One network output per label, in the order of ``ModelPackage/labels``: each is an independent region, and
+        /// later ones overwrite earlier ones.
         case regions
     }
 
     /// One, or two for a cascade: the labels of the first become input channels of the second.
-    public var stages: [CascadeLevel]
+    public var levels: [CascadeLevel]
     public let output: Output
     public let postprocessing: PostprocessingSettings
-    /// The intensities that pictures show where an image does not say it; nil leaves it to the first channel's bounds.
+    /// The window of pictures if an image gives none; nil for the first channel's bounds.
     public let window: DisplayWindow?
 
     package init(
-        stages: [CascadeLevel],
+        levels: [CascadeLevel],
         output: Output,
         postprocessing: PostprocessingSettings,
         window: DisplayWindow? = nil
     ) {
-        self.stages = stages
+        self.levels = levels
         self.output = output
         self.postprocessing = postprocessing
         self.window = window
     }
 }
 
-/// From black to white, as DICOM says it.
+/// A display window from black to white, as defined by DICOM.
 public struct DisplayWindow: Hashable, Sendable {
     /// In the image's unit, finite.
     public let center: Double
@@ -43,45 +43,45 @@ public struct DisplayWindow: Hashable, Sendable {
     }
 }
 
-/// One way of looking at the volume: a grid, networks for it, and the way back. Everything with three parts is in the
-/// networks' order: (z, y, x) of the volume, exchanged by ``transpose``.
+/// One cascade level: a grid, networks for it, and the transformation back. All triples are in the networks' order: (z,
+/// y, x) of the volume, permuted by ``transpose``.
 public struct CascadeLevel: Hashable, Sendable {
     public enum Orientation: String, Hashable, Sendable {
-        /// The volume is turned to the nearest RAS+ grid first.
+        /// The volume is reoriented to the nearest RAS+ grid first.
         case ras = "RAS"
-        /// The axes stay as the file has them.
+        /// The axes stay as stored in the file.
         case stored
     }
 
     public let orientation: Orientation
     /// Axis a of the networks is axis `transpose[a]` of (z, y, x): nnU-Net's `transpose_forward`.
     public let transpose: [Int]
-    /// The millimetres between voxels the networks expect; nil takes the volume's own. Where ``isPlanar``, the first is
-    /// always the volume's own, and nil here.
+    /// The voxel spacing in mm that the networks expect; nil for the volume's own. If ``isPlanar``, the first is always
+    /// the volume's own, and nil here.
     public let spacing: [Double?]?
-    /// The voxels of a tile, each 1...1024. Where ``isPlanar``, the first is 1.
+    /// The voxels of a tile, each 1...1024. If ``isPlanar``, the first is 1.
     public let patchSize: [Int]
     /// Whether the networks take slices (N, C, y, x) across the first axis instead of volumes.
     public let isPlanar: Bool
-    /// The step between tiles as a share of the patch, above 0 and at most 1. A batch's options may replace it.
+    /// The step between tiles as a share of the patch, above 0 and at most 1. A batch's options may override it.
     public let tileStep: Double
-    /// The axes along which predictions of mirrored tiles are averaged; empty for none. Ascending. A batch's options may
-    /// empty it.
+    /// The axes along which predictions of mirrored tiles are averaged; empty for none. Ascending. A batch's options
+    /// may disable mirroring.
     public let mirroringAxes: [Int]
-    /// Whether the volume is cropped to what is not 0 in some channel first.
+    /// Whether the volume is first cropped to the bounds of the voxels that are nonzero in any channel.
     public let cropToNonzero: Bool
-    /// For the image channels before the networks, for the logits after them, and for an earlier stage's labels.
+    /// For the image channels before the networks, for the logits after them, and for a previous level's labels.
     public let imageResampling: ResamplingSettings
     public let logitsResampling: ResamplingSettings
     public let labelsResampling: ResamplingSettings
-    /// One for each image channel.
+    /// One per image channel.
     public let normalizations: [IntensityNormalization]
-    /// The labels of the stage before, each a channel of 0 and 1 after the image's; empty in the first stage.
+    /// The labels of the previous level, each a channel of 0 and 1 after the image's; empty in the first level.
     public let oneHotLabels: [UInt16]
     /// Paths among ``ModelPackage/files``; the logits of several (folds) are averaged. At least one.
     public let networks: [String]
 
-    /// The networks' input channels.
+    /// The number of input channels of the networks.
     public var inputChannels: Int { normalizations.count + oneHotLabels.count }
 
     package init(
@@ -117,7 +117,7 @@ public struct CascadeLevel: Hashable, Sendable {
     }
 }
 
-/// How something is brought to another grid: the arguments of nnU-Net's resampling functions.
+/// How data is resampled to another grid: the arguments of nnU-Net's resampling functions.
 public struct ResamplingSettings: Hashable, Sendable {
     public enum Method: String, Hashable, Sendable {
         /// `resample_data_or_seg_to_shape`: splines.
@@ -133,11 +133,11 @@ public struct ResamplingSettings: Hashable, Sendable {
     }
 
     public let method: Method
-    /// The spline's order, 0, 1 or 3: in all axes, or in the planes when one axis is kept apart.
+    /// The spline's order, 0, 1 or 3: in all axes, or within the planes if one axis is resampled separately.
     public let order: Int
-    /// The order along an axis that is kept apart.
+    /// The order along the axis that is resampled separately.
     public let orderZ: Int
-    /// Whether the axis of the largest spacing is kept apart: always, never, or when it is larger than
+    /// Whether the axis of the largest spacing is resampled separately: always, never, or if its spacing exceeds
     /// ``anisotropyThreshold`` times the smallest.
     public let separateZ: SeparateAxis
     public let anisotropyThreshold: Double
@@ -157,16 +157,16 @@ public struct ResamplingSettings: Hashable, Sendable {
     }
 }
 
-/// What is done to the label map. All names are among the package's labels.
+/// Postprocessing of the label map. All names are among the package's labels.
 public struct PostprocessingSettings: Hashable, Sendable {
-    /// In this order: groups of labels, seen as one, of which only the largest connected component stays.
+    /// In this order: groups of labels, treated as one, of which only the largest connected component is kept.
     public let keepLargest: [[String]]
     /// Labels whose enclosed holes are filled.
     public let fillHoles: [String]
-    /// Components smaller than this many mm³ go.
+    /// Components smaller than this, in mm³, are removed.
     public let minimumVolumeMm3: [String: Double]
 
-    /// What counts as connected: 6 (faces), 18 (edges) or 26 (corners), the default as in nnU-Net.
+    /// Which voxels count as connected: 6 (faces), 18 (edges) or 26 (corners), the default as in nnU-Net.
     public let connectivity: Int
 
     public var isEmpty: Bool { keepLargest.isEmpty && fillHoles.isEmpty && minimumVolumeMm3.isEmpty }
@@ -188,7 +188,7 @@ extension VolumeSegmentationSettings: ModelSettings {
     /// The key of the task's section in `model.json`.
     static let section = "volumeSegmentation"
 
-    /// Volumes need channels and labels, which are optional in other packages.
+    /// Volume models need channels and labels, which are optional in other packages.
     public init(_ package: ModelPackage) throws(ModelPackageError) {
         let validation = package.validation
         for (key, isEmpty) in [("channels", package.channels.isEmpty), ("labels", package.labels.isEmpty)] where isEmpty
@@ -199,5 +199,5 @@ extension VolumeSegmentationSettings: ModelSettings {
         self = try validation.volumeSegmentation(section, of: package)
     }
 
-    public var networks: [String] { stages.flatMap(\.networks) }
+    public var networks: [String] { levels.flatMap(\.networks) }
 }

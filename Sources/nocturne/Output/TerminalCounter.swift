@@ -1,8 +1,8 @@
 import NocturneSystem
 import Synchronization
 
-/// A count on one line of the terminal, for work of unknown length: nothing in the first second.
-final class CountOnTerminal: Sendable {
+/// A progress count on one line of the terminal. Shows nothing in the first second.
+final class TerminalCounter: Sendable {
     private let what: String
     private let time: any TimeSource
     private let start: Duration

@@ -4,8 +4,8 @@ import NocturneFormats
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// How many voxels each label of a file has, and where they lie; counted without holding the volume.
-struct LabelCensus {
+/// The voxel count and bounding box of each label in a file, determined without holding the volume in memory.
+struct LabelCounts {
     struct Entry {
         var count = 0
         var lower = SIMD3<Int>(repeating: .max)
@@ -24,7 +24,7 @@ struct LabelCensus {
             while index < labels.count {
                 let value = labels[index]
                 let i = (place + index) % shape.x
-                // Along a row, and as far as one label goes.
+                // To the end of the row, or as far as the label extends.
                 let end = min(labels.count, index + shape.x - i)
                 var next = index + 1
                 while next < end, labels[next] == value { next += 1 }
@@ -40,7 +40,7 @@ struct LabelCensus {
     }
 }
 
-extension LabelCensus.Entry {
+extension LabelCounts.Entry {
     fileprivate mutating func add(_ first: SIMD3<Int>, length: Int) {
         count += length
         lower = pointwiseMin(lower, first)
