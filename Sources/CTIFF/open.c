@@ -38,7 +38,8 @@ static int on_error(TIFF *tiff, void *owner, const char *module, const char *for
 static int indicates_loss(const char *module, const char *text)
 {
     if (strstr(text, "IO error") || strstr(text, "ColorMap") || strstr(text, "Colormap")) return 1;
-    if (!module || strcmp(module, "JPEGLib") != 0) return 0;
+    // The codecs of JPEG and of old-style JPEG.
+    if (!module || (strcmp(module, "JPEGLib") != 0 && strcmp(module, "LibJpeg") != 0)) return 0;
     return (strstr(text, "remature end") || strstr(text, "Corrupt")) && !strstr(text, "extraneous");
 }
 

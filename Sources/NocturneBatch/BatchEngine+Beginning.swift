@@ -24,6 +24,8 @@ extension BatchEngine {
                 )
             }
         }
+        // The report names the version, the models and the options.
+        if earlier != nil { try await journal.set(.isReportUpToDate, to: false) }
         try await journal.set(.batchDescription, to: options.description)
         return !differences.isEmpty
     }

@@ -23,7 +23,10 @@ extension BatchRun {
         let settled = Set(items.filter { $0.state == .failed }.map(\.path))
             .intersection(recovery.discoveryLimits.unresponsiveFiles)
         let found = try await search(request, leavingOut: settled)
-        if options.rules.watch != nil { return found }
+        if let watch = options.rules.watch {
+            let (now, wallClock) = (context.time.monotonic, context.time.wallClock)
+            return settling.settled(found, quiet: .seconds(watch.quietSeconds), at: now, wallClock)
+        }
         guard !found.items.isEmpty || !isNew else {
             throw BatchError(
                 .nothingMatched,
@@ -38,12 +41,31 @@ extension BatchRun {
     /// - Parameter settled: the paths of items that have failed already, for a better reason.
     private func search(_ request: DiscoveryRequest, leavingOut settled: Set<String>) async throws -> Discovery {
         let scope = ComputeScope(pool: readsOneByOne ? nil : context.pool, flag: context.control.flag)
-        let (routes, watch) = (context.options.description.routes, context.options.rules.watch)
-        return try await context.blocking.run { [recipes = context.recipes, unresponsive, time = context.time] in
+        let stalls = stallDetector()
+        defer {
+            trace.observe(nil)
+            stalls?.stop()
+        }
+        let routes = context.options.description.routes
+        return try await context.blocking.run { [recipes = context.recipes, unresponsive] in
             var found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
             found.addFailures(of: unresponsive)
             found.items.removeAll { settled.contains($0.path) }
-            return watch?.settled(found, at: time.wallClock) ?? found
+            return found
         }
+    }
+
+    /// Ends the process when the search makes no progress: a listing of a share that is gone cannot be interrupted. The
+    /// next engine tries every file before it is read.
+    private func stallDetector() -> StallDetector? {
+        guard let policy = context.options.rules.stall, let limit = policy.seconds else { return nil }
+        let stalls = StallDetector(limit: limit, isPaused: { false }) { stuck in
+            policy.action(stuck.map(\.reason).sorted().joined(separator: "; "))
+        }
+        let id: Int64 = 0
+        stalls.enter(id, named: "the search of the inputs", .load)
+        trace.observe { stalls.moved(id) }
+        stalls.start()
+        return stalls
     }
 }

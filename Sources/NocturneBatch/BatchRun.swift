@@ -11,6 +11,8 @@ actor BatchRun {
     /// Files that did not answer when they were read.
     let unresponsive: UnresponsiveFiles
     let trace: DiscoveryTrace
+    /// What a watch has seen of inputs that may still change.
+    var settling = SettlingInputs()
     var recovery: CrashRecoveryStateMachine
     private let report: BatchReportWriter
     /// Whether the batch continues with other inputs or options than it was started with.

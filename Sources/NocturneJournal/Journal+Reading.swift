@@ -1,5 +1,6 @@
 import Foundation
 internal import GRDB
+import NocturneSystem
 
 extension Journal {
     /// Every item, in the order of discovery.
@@ -15,7 +16,16 @@ extension Journal {
     }
 
     /// The files recorded for each completed item, by id.
-    public func files() throws(JournalError) -> [Int64: [ItemFile]] { try lists("files") }
+    public func files() throws(JournalError) -> [Int64: [ItemFile]] {
+        let files: [Int64: [ItemFile]] = try lists("files")
+        for list in files.values { _ = try Journal.checked(list) }
+        return files
+    }
+
+    private static func checked(_ files: [ItemFile]) throws(JournalError) -> [ItemFile] {
+        for file in files where !RelativePath.staysBelow(file.path) { throw JournalError(damagedBy: file.path) }
+        return files
+    }
 
     /// The statistics recorded for each completed item, by id.
     public func statistics() throws(JournalError) -> [Int64: [Statistic]] { try lists("statistics") }
@@ -28,7 +38,8 @@ extension Journal {
     public func writtenFiles(of id: Int64) throws(JournalError) -> [ItemFile] {
         try read { db in
             let text = try String.fetchOne(db, sql: "SELECT files FROM item WHERE id = ?", arguments: [id])
-            return try text.map { try JSONDecoder().decode([ItemFile].self, from: Data($0.utf8)) } ?? []
+            let files = try text.map { try JSONDecoder().decode([ItemFile].self, from: Data($0.utf8)) } ?? []
+            return try Journal.checked(files)
         }
     }
 
@@ -53,10 +64,13 @@ extension Journal {
 extension JournalItem {
     fileprivate init(_ row: Row, _ decoder: JSONDecoder) throws {
         let notes: String = row["notes"]
+        let name: String = row["name"]
+        // Folders of this name are replaced and removed.
+        guard RelativePath.isName(name) else { throw JournalError(damagedBy: name) }
         self.init(
             id: row["id"],
             key: row["key"],
-            name: row["name"],
+            name: name,
             path: row["path"],
             fingerprint: row["fingerprint"],
             state: ItemState(rawValue: row["state"]) ?? .pending,

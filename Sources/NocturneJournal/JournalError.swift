@@ -14,6 +14,8 @@ public struct JournalError: SystemCallError, Sendable, CustomStringConvertible {
         case newerSchema
         /// It cannot be read or written.
         case failed
+        /// It holds a name or path that leads out of the output folder.
+        case damaged
     }
 
     public let code: Code
@@ -44,6 +46,14 @@ public struct JournalError: SystemCallError, Sendable, CustomStringConvertible {
         } else {
             self.init(.failed, detail: "the journal cannot be written: \(error)", systemCode: systemCode)
         }
+    }
+
+    /// For a name or path in the journal that leads elsewhere.
+    init(damagedBy path: String) {
+        let detail =
+            "the journal holds the name \"\(path)\", which leads out of its folder: it was damaged or changed by another "
+            + "program. Nothing was changed. Start the batch in another output folder"
+        self.init(.damaged, detail: detail)
     }
 
     public var description: String { detail }

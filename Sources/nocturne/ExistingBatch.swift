@@ -24,6 +24,13 @@ enum ExistingBatch {
         }
     }
 
+    /// The description that the batch was started with, to be continued by this version of the program.
+    static func continued(_ output: OutputFolder) async throws -> BatchDescription {
+        var description = try await description(of: output)
+        description.version = Nocturne.version
+        return description
+    }
+
     /// The description that the batch was started with.
     static func description(of output: OutputFolder) async throws -> BatchDescription {
         try check(output)

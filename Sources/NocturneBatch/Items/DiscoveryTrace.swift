@@ -16,6 +16,7 @@ public final class DiscoveryTrace: Sendable {
     private let folder: String?
     /// The file of each thread that has read something since ``end()``: threads come and go.
     private let files = Mutex<[UInt: Int32]>([:])
+    private let observer = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// - Parameter folder: a folder for the trace alone, which is emptied; nil for no trace.
     public init(folder: String? = nil) {
@@ -27,8 +28,15 @@ public final class DiscoveryTrace: Sendable {
 
     deinit { files.withLock { for descriptor in $0.values { close(descriptor) } } }
 
+    /// Calls `body` whenever discovery makes progress; nil for nothing.
+    package func observe(_ body: (@Sendable () -> Void)?) { observer.withLock { $0 = body } }
+
+    /// Discovery has come to another file or folder.
+    public func moved() { observer.withLock { $0 }?() }
+
     /// The calling thread is about to read these files, and nothing else.
     public func willRead(_ paths: [String]) {
+        moved()
         if let descriptor = descriptor() {
             let text = paths.joined(separator: "\0")
             let record = Array("\(text.utf8.count)\n\(text)".utf8)

@@ -17,20 +17,6 @@ public struct FolderWatcher: Sendable, Hashable {
         self.takesStopFile = takesStopFile
     }
 
-    /// What has not changed for long enough. The rest is found again in a later round.
-    func settled(_ discovery: Discovery, at now: WallTime) -> Discovery {
-        var result = discovery
-        result.items.removeAll { item in
-            item.inputs.contains { stamp in !isSettled(touched: stamp.touchedSeconds, at: now) }
-        }
-        return result
-    }
-
-    /// - Parameter touched: when anything about a file was last changed, in seconds since 1970; nil when there is no file.
-    package func isSettled(touched: Int?, at now: WallTime) -> Bool {
-        touched.map { now.seconds &- $0 >= quietSeconds } ?? false
-    }
-
     /// So many rounds in a row may fail before the watch is given up: half an hour of them.
     static let mostFailedRounds = 12
 

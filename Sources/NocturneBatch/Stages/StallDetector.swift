@@ -45,6 +45,11 @@ final class StallDetector: Sendable {
         }
     }
 
+    /// Work that belongs to no item begins.
+    func enter(_ id: Int64, named name: String, _ stage: Stage) {
+        state.withLock { $0.machine.enter(id, name: name, onlyInput: nil, stage: stage) }
+    }
+
     /// It made progress.
     func moved(_ id: Int64) { state.withLock { $0.machine.moved(id) } }
 

@@ -47,10 +47,12 @@ struct BatchReportVerification {
             for (found, known) in zip(written.items, expected.items) where found != known {
                 report.add(path, "has \(found.item): \(found.text); the journal has \(known.item): \(known.text)")
             }
-            if written.models != expected.models || written.options != expected.options
-                || written.version != expected.version
-            {
-                report.add(path, "its models, options or version are not those of the journal")
+            if written.models != expected.models || written.options != expected.options {
+                report.add(path, "its models or options are not those of the journal")
+            }
+            if written.version != expected.version {
+                let fact = "written by version \(written.version), the batch was continued by \(expected.version)"
+                report.notes.append("\(path): \(fact)")
             }
         } catch {
             report.add(path, "cannot be read: \(error)")

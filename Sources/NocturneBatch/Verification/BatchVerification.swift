@@ -93,7 +93,7 @@ public struct BatchVerification: Sendable {
         }
         if product.files.isEmpty { checked.report.add(folder, "the journal records no files") }
         let whole = try hash(product.files, in: folder, flag, &checked.report)
-        checkUnrecorded(product.files, in: folder, &checked.report)
+        noteForeignFiles(item.name, product.files, in: folder, &checked.report)
         checkRun(folder, &checked.report)
         guard whole.contains("result.json") else { return checked }
         let result = try FileSystem.read(folder + "/result.json")
@@ -152,11 +152,18 @@ public struct BatchVerification: Sendable {
         return whole
     }
 
-    private func checkUnrecorded(_ recorded: [ItemFile], in folder: String, _ report: inout VerificationReport) {
+    /// Files that Nocturne did not write are no fault: reviewers may put theirs beside a result.
+    private func noteForeignFiles(
+        _ name: String,
+        _ recorded: [ItemFile],
+        in folder: String,
+        _ report: inout VerificationReport
+    ) {
         let known = Set(recorded.map(\.path)).union(["run.json"])
-        for path in FileSystem.tree(below: folder) where !known.contains(path) {
-            report.add(folder + "/" + path, "is not recorded")
-        }
+        let foreign = FileSystem.tree(below: folder).filter { !known.contains($0) }
+        guard let first = foreign.first else { return }
+        let others = foreign.count > 1 ? " and \(foreign.count - 1) more files" : ""
+        report.notes.append("\(name): \(first)\(others) in its folder: not written by Nocturne, not checked")
     }
 
     /// The one file that is not recorded, as it differs between runs.
@@ -180,7 +187,7 @@ public struct BatchVerification: Sendable {
             let path = output.path + "/" + entry
             guard !completed.contains(entry), !FileSystem.entries(path).isEmpty else { continue }
             guard let item = items[entry] else {
-                report.add(path, "belongs to no item")
+                report.notes.append("\(entry): a folder of no item of this batch, not checked")
                 continue
             }
             if isOfBefore(item) {

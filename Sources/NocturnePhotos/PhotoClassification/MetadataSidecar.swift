@@ -18,6 +18,8 @@ package enum MetadataSidecar {
         let document: Any
         do {
             document = try JSONSerialization.jsonObject(with: Data(try FileSystem.read(path, limit: 1 << 20)))
+        } catch let error as FileSystemError where error.code == ENOTSUP {
+            throw ClinicalMetadataError(detail: "\(name) is not a regular file: remove it, or replace it with a JSON file")
         } catch let error as FileSystemError {
             throw ClinicalMetadataError(detail: "\(name) cannot be read: \(error)")
         } catch {

@@ -22,7 +22,7 @@ package struct MetadataTable: Sendable {
     package init(path: String) throws {
         let bytes: [UInt8]
         do {
-            bytes = try FileSystem.read(path, limit: 1 << 28)
+            bytes = try FileSystem.read(path, limit: 1 << 28, acceptsPipes: true)
         } catch {
             throw BatchError(.inputMissing, path: path, detail: "the metadata cannot be read: \(error)")
         }

@@ -153,8 +153,15 @@ package struct FileWalk {
         guard seenFolders.insert(FileIdentity(device: UInt(status.st_dev), inode: UInt(status.st_ino))).inserted else {
             return
         }
-        if request.pruned.contains(where: { isSameFile(folder, $0) }) || FileSystem.exists(folder + "/.nocturne") {
-            notes.append("\(folder) is an output folder and is not searched")
+        request.trace.moved()
+        if request.pruned.contains(where: { isSameFile(folder, $0) }) {
+            notes.append("\(folder) is the output folder and is not searched")
+            return
+        }
+        // A folder without a journal, which a mistyped command may have left, hides no inputs.
+        if OutputFolder(folder).holdsBatch {
+            let reason = "the output folder of another batch, which is not searched: name the inputs in it one by one"
+            unusablePaths.append(UnusablePath(path: folder, reason: reason))
             return
         }
         if access(folder, R_OK | X_OK) != 0 { return addUnreadable(folder, errno) }

@@ -77,7 +77,7 @@ extension BatchArguments {
     private func text(ofList list: String) throws -> String {
         if list == "-" { return String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self) }
         do {
-            return String(decoding: try FileSystem.read(list, limit: 1 << 30), as: UTF8.self)
+            return String(decoding: try FileSystem.read(list, limit: 1 << 30, acceptsPipes: true), as: UTF8.self)
         } catch {
             let detail = "the list cannot be read: \(String(cString: strerror(error.code)))"
             throw BatchError(.inputMissing, path: list, detail: detail)

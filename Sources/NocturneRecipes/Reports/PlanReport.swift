@@ -39,7 +39,8 @@ package struct PlanReport: Encodable, Sendable {
         let request = DiscoveryRequest(
             inputs: description.inputs,
             include: description.include,
-            exclude: description.exclude
+            exclude: description.exclude,
+            identifiers: description.identifiers
         )
         let (discovery, perStep) = try await pool.run {
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())

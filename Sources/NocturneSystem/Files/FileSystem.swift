@@ -29,8 +29,18 @@ public enum FileSystem {
     }
 
     /// Reads a file whole; for files of known small size.
-    public static func read(_ path: String, limit: Int = 64 << 20) throws(FileSystemError) -> [UInt8] {
-        try FileDescriptor(reading: path, waits: true).readToEnd(limit: limit)
+    /// - Parameter acceptsPipes: whether a pipe is waited for and read. Without, only a regular file is read.
+    /// - Throws: `EFBIG` for more than `limit` bytes; `ENOTSUP` for anything but a regular file.
+    public static func read(
+        _ path: String,
+        limit: Int = 64 << 20,
+        acceptsPipes: Bool = false
+    ) throws(FileSystemError) -> [UInt8] {
+        let file = try FileDescriptor(reading: path, waits: acceptsPipes)
+        if !acceptsPipes, try file.status().kind == .other {
+            throw FileSystemError(.read, path: path, code: ENOTSUP)
+        }
+        return try file.readToEnd(limit: limit)
     }
 
     /// Flushes a file or folder.

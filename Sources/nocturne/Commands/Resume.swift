@@ -26,7 +26,7 @@ struct Resume: EngineCommand {
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try await ExistingBatch.description(of: folder),
+                description: try await ExistingBatch.continued(folder),
                 resources: resources,
                 show: show,
                 retryFailed: retryFailed,

@@ -21,7 +21,7 @@ struct Retry: EngineCommand {
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try await ExistingBatch.description(of: folder),
+                description: try await ExistingBatch.continued(folder),
                 resources: resources,
                 show: show,
                 retryFailed: true

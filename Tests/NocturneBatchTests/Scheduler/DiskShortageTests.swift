@@ -28,15 +28,6 @@ struct DiskShortageTests {
 
 @Suite("FolderWatcher")
 struct FolderWatcherTests {
-    @Test("A file counts as whole once it has been quiet for long enough; one that is gone never does")
-    func settled() {
-        let watcher = FolderWatcher(quietSeconds: 60)
-        let now = WallTime(seconds: 1000)
-        #expect(watcher.isSettled(touched: 940, at: now) && watcher.isSettled(touched: 0, at: now))
-        #expect(!watcher.isSettled(touched: 941, at: now) && !watcher.isSettled(touched: 2000, at: now))
-        #expect(!watcher.isSettled(touched: nil, at: now))
-    }
-
     @Test(
         "The pause between two rounds suits the quiet time, the search and failures",
         arguments: [

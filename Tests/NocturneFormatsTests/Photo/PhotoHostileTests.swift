@@ -68,6 +68,27 @@ struct PhotoHostileTests {
         }
     }
 
+    @Test(
+        "A picture of a rare coding that is cut is an error, or whole",
+        arguments: ["rare-arithmetic.jpg", "rare-old-jpeg.tif"]
+    )
+    func rareCuts(_ name: String) throws {
+        try TemporaryFolder.with { folder in
+            let file = try Self.bytes(name)
+            let whole = try PhotoReader.read(at: folder.write(file, to: "whole").path).image
+            var errors = 0
+            for length in stride(from: 0, to: file.count, by: 37) {
+                let path = try folder.write(Array(file[..<length]), to: "cut").path
+                do {
+                    #expect(try PhotoReader.read(at: path).image == whole, "\(length) of \(file.count) bytes")
+                } catch is PhotoError {
+                    errors += 1
+                }
+            }
+            #expect(errors > file.count / 37 - 4)
+        }
+    }
+
     @Test("A flipped bit never crashes, and in a PNG is always seen", arguments: PhotoReaderTests.names)
     func flips(_ name: String) throws {
         try TemporaryFolder.with { folder in

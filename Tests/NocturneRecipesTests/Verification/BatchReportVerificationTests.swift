@@ -161,7 +161,7 @@ struct BatchReportVerificationTests {
         )
         try await batch.recordAnew("x")
         let faults = try await batch.faults()
-        #expect(faults.count == 1 && faults[0].hasSuffix("a thumbnail is 96×96"), "\(faults)")
+        #expect(faults.count == 1 && faults[0].hasSuffix("expected 96×96, the size of a thumbnail"), "\(faults)")
     }
 
     @Test("Photos taken apart: masks, boxes, areas and crops fit together")

@@ -25,6 +25,9 @@ struct VerifiedBatch {
         return report.faults.map { "\($0.path.dropFirst(output.path.count + 1)): \($0.detail)" }
     }
 
+    /// What is found that is no fault.
+    func notes() async throws -> [String] { try await BatchVerification(output, inspection: RecipeResults()).run().notes }
+
     func url(_ path: String) -> URL { URL(fileURLWithPath: output.path + "/" + path) }
 
     func change(_ path: String, _ body: (inout [UInt8]) -> Void) throws {
