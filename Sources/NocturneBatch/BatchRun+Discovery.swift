@@ -59,7 +59,8 @@ extension BatchRun {
     /// next engine tries every file before it is read.
     private func stallDetector() -> StallDetector? {
         guard let policy = context.options.rules.stall, let limit = policy.seconds else { return nil }
-        let stalls = StallDetector(limit: limit, isPaused: { false }) { stuck in
+        // A search of many folders may pause for longer than an item.
+        let stalls = StallDetector(limit: max(limit, 60), isPaused: { false }) { stuck in
             policy.action(stuck.map(\.reason).sorted().joined(separator: "; "))
         }
         let id: Int64 = 0

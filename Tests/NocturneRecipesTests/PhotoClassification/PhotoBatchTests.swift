@@ -99,7 +99,7 @@ struct PhotoBatchTests {
         try none.add("x.png")
         #expect(try await none.run().counts.failed == 1)
         #expect(
-            try await none.account()["x"]?.reason.contains("not numbers (NaN or infinite) for red, green, blue") == true
+            try await none.account()["x"]?.reason.contains("NaN or infinite values for red, green, blue") == true
         )
 
         let bench = try PhotoBench("primary")
