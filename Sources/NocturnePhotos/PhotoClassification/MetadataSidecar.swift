@@ -19,7 +19,7 @@ package enum MetadataSidecar {
         do {
             document = try JSONSerialization.jsonObject(with: Data(try FileSystem.read(path, limit: 1 << 20)))
         } catch let error as FileSystemError where error.code == ENOTSUP {
-            throw ClinicalMetadataError(detail: "\(name) is not a regular file: remove it, or replace it with a JSON file")
+            throw ClinicalMetadataError(detail: "\(name) is not a regular file: remove it, or put a JSON file there")
         } catch let error as FileSystemError {
             throw ClinicalMetadataError(detail: "\(name) cannot be read: \(error)")
         } catch {

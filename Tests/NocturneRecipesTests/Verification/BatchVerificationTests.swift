@@ -251,7 +251,11 @@ struct BatchVerificationTests {
         }
         try await batch.recordAnew("a")
         let faults = try await batch.faults()
-        #expect(faults.count == 1 && faults[0].hasPrefix("\(mesh): has the colour #") && faults[0].contains(" for \(name), "), "\(faults)")
+        #expect(
+            faults.count == 1 && faults[0].hasPrefix("\(mesh): has the colour #")
+                && faults[0].contains(" for \(name), "),
+            "\(faults)"
+        )
     }
 
     @Test("DICOM objects of another volume are found")

@@ -26,7 +26,9 @@ struct VerifiedBatch {
     }
 
     /// What is found that is no fault.
-    func notes() async throws -> [String] { try await BatchVerification(output, inspection: RecipeResults()).run().notes }
+    func notes() async throws -> [String] {
+        try await BatchVerification(output, inspection: RecipeResults()).run().notes
+    }
 
     func url(_ path: String) -> URL { URL(fileURLWithPath: output.path + "/" + path) }
 
