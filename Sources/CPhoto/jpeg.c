@@ -92,8 +92,7 @@ static void on_message(j_common_ptr info, int level)
         check_file(decoder);
         // In a picture of one scan only the end marker may be missing: if pixels are missing, JWRN_HIT_MARKER follows,
         // but not with arithmetic coding, whose decoder reads zeros behind the end.
-        if (decoder->many_scans || decoder->info.arith_code || info->global_state < 205)
-            fail_with_message(info, CPHOTO_CORRUPT);
+        if (decoder->many_scans || decoder->info.arith_code || info->global_state < 205) fail_with_message(info, CPHOTO_CORRUPT);
         decoder->irregularities |= CPHOTO_NO_END_MARKER;
         break;
     case JWRN_HIT_MARKER:

@@ -103,7 +103,7 @@ public struct BatchEngine: Sendable {
         }
         waiting.lock = lock
         let journal = try await disk().retryingWhenFull {
-            try await Journal(path: options.output.journal)
+            try await Journal(path: options.output.journal, lockPatience: waiting.journalPatience)
         }
         let result: Result<BatchOutcome, any Error>
         do {
@@ -123,20 +123,31 @@ public struct BatchEngine: Sendable {
                 health: OutputHealth(output: options.output, lock: lock, time: time, probes: pools.probes),
                 waiting: waiting
             )
-            let folder = options.output.discoveryTrace
-            let trace = await pools.blocking.run { DiscoveryTrace(folder: folder) }
-            let run = BatchRun(context, recovery, trace, descriptionChanged: changed)
-            do {
-                result = .success(try await run.run())
-            } catch {
-                result = .failure(error)
-            }
-            await pools.blocking.run { trace.remove() }
+            result = await run(context, recovery, descriptionChanged: changed)
         } catch {
             result = .failure(error)
         }
         await waiting.publish(nil)
         await journal.close()
         return try result.get()
+    }
+
+    /// The run itself, between the two ends of its trace.
+    private func run(
+        _ context: RunContext,
+        _ recovery: CrashRecoveryStateMachine,
+        descriptionChanged: Bool
+    ) async -> Result<BatchOutcome, any Error> {
+        let folder = options.output.discoveryTrace
+        let trace = await context.blocking.run { DiscoveryTrace(folder: folder) }
+        let run = BatchRun(context, recovery, trace, descriptionChanged: descriptionChanged)
+        let result: Result<BatchOutcome, any Error>
+        do {
+            result = .success(try await run.run())
+        } catch {
+            result = .failure(error)
+        }
+        await context.blocking.run { trace.remove() }
+        return result
     }
 }

@@ -1,6 +1,10 @@
 internal import GRDB
 import NocturneSystem
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// The batch's SQLite file: the only record of what is done, and the only code that uses a database.
 ///
 /// Every call runs on the journal's own executor, one after the other. Completions are durable when the call returns
@@ -8,16 +12,21 @@ import NocturneSystem
 /// are not flushed: a killed process loses nothing that was written, and after a power cut an item that was in flight is
 /// simply pending.
 public actor Journal {
+    /// Whether a call continues to wait for another program that has locked the file, after it has waited so long. Asked
+    /// every 50 ms, on the journal's thread.
+    public typealias LockPatience = @Sendable (_ waited: Duration) -> Bool
+
     private let executor: JournalExecutor
     private let queue: DatabaseQueue
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// Opens or creates the file. Where nothing can be written, a copy of it is opened.
+    /// - Parameter lockPatience: five seconds by default; then the call throws ``JournalError`` with EAGAIN.
     /// - Throws: ``JournalError`` that names the file.
-    public init(path: String) async throws {
+    public init(path: String, lockPatience: @escaping LockPatience = { $0 < .seconds(5) }) async throws {
         let executor = JournalExecutor()
-        queue = try await executor.perform { try Journal.open(path) }
+        queue = try await executor.perform { try Journal.open(path, lockPatience) }
         self.executor = executor
     }
 
@@ -46,13 +55,22 @@ public actor Journal {
         try DatabaseQueue().read { db in try String.fetchOne(db, sql: "SELECT sqlite_version()") ?? "" }
     }
 
-    private static func open(_ path: String) throws(JournalError) -> DatabaseQueue {
+    private static let lockInterval = Duration.milliseconds(50)
+
+    private static func open(_ path: String, _ lockPatience: @escaping LockPatience) throws(JournalError)
+        -> DatabaseQueue
+    {
         do {
             try FaultPoint.journalOpen.pass()
             // SQLite creates the log beside it with the same permissions: both are for their owner alone.
             FileSystem.touch(path, mode: 0o600)
             var configuration = Configuration()
-            configuration.busyMode = .timeout(5)
+            configuration.busyMode = .callback { attempts in
+                guard lockPatience(lockInterval * attempts) else { return false }
+                // SQLite has nothing to wait for but the time.
+                usleep(UInt32(lockInterval / .microseconds(1)))
+                return true
+            }
             let copy = try JournalCopy(ifNeededFor: path)
             defer { copy?.remove() }
             let queue = try DatabaseQueue(path: copy?.path ?? path, configuration: configuration)

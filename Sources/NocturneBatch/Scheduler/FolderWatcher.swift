@@ -1,5 +1,5 @@
 import NocturneConcurrency
-package import NocturneSystem
+import NocturneSystem
 
 /// How a run waits for inputs that come while it runs: the folders are searched again and again, and an item is taken once
 /// none of its files has changed for a while.

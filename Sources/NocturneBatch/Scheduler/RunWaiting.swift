@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneJournal
 import NocturneSystem
 
 /// What is used to wait for something, and to say so.
@@ -21,6 +22,17 @@ struct RunWaiting: Sendable {
     func publish(_ text: String?) async {
         guard let lock else { return }
         await probes.run { lock.say(text) }
+    }
+
+    /// A journal that another program has locked is waited for until the run is stopped.
+    var journalPatience: Journal.LockPatience {
+        { [self] waited in
+            if waited == .seconds(5) {
+                // The journal's own thread asks, and cannot wait for an actor.
+                Task { await progress.note("The journal is locked by another program; waiting for it.") }
+            }
+            return waited < .seconds(5) || control.mode == .running
+        }
     }
 
     /// Says that the run waits, or no longer does.

@@ -51,17 +51,29 @@ struct LabelField {
         offsets[axis].indices.contains(index) ? offsets[axis][index] : nil
     }
 
+    /// At most nine voxels around a line along A. Kept in place: there is one for every ray.
+    struct Column {
+        private(set) var count = 0
+        private(set) var offsets = InlineArray<9, Int>(repeating: 0)
+        private(set) var weights = InlineArray<9, Double>(repeating: 0)
+
+        fileprivate mutating func append(_ offset: Int, _ weight: Double) {
+            offsets[count] = offset
+            weights[count] = weight
+            count += 1
+        }
+    }
+
     /// The column of nine voxels around a line along A, and their weights; voxels outside the volume are omitted.
-    func column(x: Double, z: Double) -> [(offset: Int, weight: Double)] {
+    func column(x: Double, z: Double) -> Column {
         let (i, across) = Self.weights(x)
         let (k, down) = Self.weights(z)
-        var column: [(offset: Int, weight: Double)] = []
-        column.reserveCapacity(9)
+        var column = Column()
         for dz in 0..<3 {
             guard let depth = offset(2, k + dz - 1) else { continue }
             for dx in 0..<3 {
                 guard let place = offset(0, i + dx - 1) else { continue }
-                column.append((origin + place + depth, across[dx] * down[dz]))
+                column.append(origin + place + depth, across[dx] * down[dz])
             }
         }
         return column
@@ -69,10 +81,10 @@ struct LabelField {
 
     /// The field of a column at the integer index `y`.
     @inline(__always)
-    func sum(_ column: [(offset: Int, weight: Double)], y: Int) -> Double {
+    func sum(_ column: borrowing Column, y: Int) -> Double {
         guard let row = offset(1, y) else { return 0 }
         var sum = 0.0
-        for (offset, weight) in column where voxels[offset + row] != 0 { sum += weight }
+        for index in 0..<column.count where voxels[column.offsets[index] + row] != 0 { sum += column.weights[index] }
         return sum
     }
 
@@ -106,10 +118,10 @@ struct LabelField {
     /// At most seven voxels along an axis.
     private struct Line {
         var count = 0
-        var offsets = SIMD8<Int>()
-        var weights = SIMD8<Double>()
+        var offsets = InlineArray<8, Int>(repeating: 0)
+        var weights = InlineArray<8, Double>(repeating: 0)
         /// Weights times distances.
-        var moments = SIMD8<Double>()
+        var moments = InlineArray<8, Double>(repeating: 0)
         /// Variance of the distances, including those outside the volume, in mm².
         var variance = 0.0
     }
@@ -137,7 +149,10 @@ struct LabelField {
         let (i, x) = Self.weights(place.x)
         let (j, y) = Self.weights(place.y)
         let (k, z) = Self.weights(place.z)
-        var found: [(label: UInt16, weight: Double)] = []
+        // Of each label met so far; nearly always there is one.
+        var labels = InlineArray<27, UInt16>(repeating: 0)
+        var weights = InlineArray<27, Double>(repeating: 0)
+        var count = 0
         for dz in 0..<3 {
             guard let depth = offset(2, k + dz - 1) else { continue }
             for dy in 0..<3 {
@@ -147,14 +162,18 @@ struct LabelField {
                     let label = voxels[origin + column + row + depth]
                     guard label != 0 else { continue }
                     let weight = x[dx] * y[dy] * z[dz]
-                    if let known = found.firstIndex(where: { $0.label == label }) {
-                        found[known].weight += weight
-                    } else {
-                        found.append((label, weight))
+                    var index = 0
+                    while index < count, labels[index] != label { index += 1 }
+                    if index == count {
+                        labels[index] = label
+                        count += 1
                     }
+                    weights[index] += weight
                 }
             }
         }
-        return found.max { ($0.weight, $1.label) < ($1.weight, $0.label) }?.label ?? 0
+        var best = 0
+        for index in 0..<count where (weights[index], labels[best]) > (weights[best], labels[index]) { best = index }
+        return labels[best]
     }
 }
