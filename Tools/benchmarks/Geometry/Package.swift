@@ -9,7 +9,8 @@ let package = Package(
         .executableTarget(
             name: "geometry-bench",
             dependencies: [
-                "NocturneCore", "NocturneConcurrency", "NocturnePostprocess", "NocturneMesh", "NocturneFormats",
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturnePostprocess", "NocturneMesh",
+                "NocturneFormats",
             ].map { .product(name: $0, package: "nocturne") },
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
         )

@@ -9,6 +9,7 @@ let package = Package(
         .executableTarget(
             name: "KernelBenchmarks",
             dependencies: [
+                .product(name: "NocturneSystem", package: "nocturne"),
                 .product(name: "NocturneCore", package: "nocturne"),
                 .product(name: "NocturneConcurrency", package: "nocturne"),
                 .product(name: "NocturneNumerics", package: "nocturne"),

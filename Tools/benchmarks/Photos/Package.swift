@@ -8,7 +8,9 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "photos-bench",
-            dependencies: ["NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats"].map {
+            dependencies: [
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
+            ].map {
                 .product(name: $0, package: "nocturne")
             },
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]

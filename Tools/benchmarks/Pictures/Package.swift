@@ -8,7 +8,9 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "picture-bench",
-            dependencies: ["NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturnePictures"].map {
+            dependencies: [
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturnePictures",
+            ].map {
                 .product(name: $0, package: "nocturne")
             },
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]

@@ -9,7 +9,7 @@ let package = Package(
         .executableTarget(
             name: "series-bench",
             dependencies: [
-                "NocturneConcurrency", "NocturneFormats",
+                "NocturneSystem", "NocturneConcurrency", "NocturneFormats",
             ].map { .product(name: $0, package: "nocturne") },
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
         )

@@ -4,6 +4,7 @@ import NocturneCore
 import NocturneFormats
 import NocturneMesh
 import NocturnePostprocess
+import NocturneSystem
 
 /// Runs one task for each line of input, so that `geometry.py` can alternate with the peer:
 ///

@@ -2,6 +2,7 @@ import Foundation
 import NocturneConcurrency
 import NocturneCore
 import NocturneNumerics
+import NocturneSystem
 
 /// One timed run of a kernel on values from a file, called by `resampling.py`.
 ///

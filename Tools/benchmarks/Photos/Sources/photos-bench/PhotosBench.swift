@@ -3,6 +3,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneNumerics
+import NocturneSystem
 
 /// Waits for lines `THREADS REPEATS PICTURE`, prepares the picture REPEATS times on each of THREADS threads at once, and answers
 /// with one line of JSON: seconds, processor seconds and pictures.

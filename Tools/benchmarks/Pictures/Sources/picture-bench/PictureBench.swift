@@ -3,6 +3,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturnePictures
+import NocturneSystem
 
 /// Draws the pictures of a volume and prints the times:
 ///

@@ -1,6 +1,7 @@
 import Foundation
 import NocturneConcurrency
 import NocturneFormats
+import NocturneSystem
 
 /// Nocturne's part of `../dicom_scan.py`, which times whole processes.
 ///
