@@ -40,7 +40,11 @@ extension BatchRun {
 
     /// - Parameter settled: the paths of items that have failed already, for a better reason.
     private func search(_ request: DiscoveryRequest, leavingOut settled: Set<String>) async throws -> Discovery {
-        let scope = ComputeScope(pool: readsOneByOne ? nil : context.pool, flag: context.control.flag)
+        let scope = ComputeScope(
+            pool: readsOneByOne ? nil : context.pool,
+            flag: context.control.flag,
+            time: context.time
+        )
         let stalls = stallDetector()
         defer {
             trace.observe(nil)
@@ -60,9 +64,7 @@ extension BatchRun {
     private func stallDetector() -> StallDetector? {
         guard let policy = context.options.rules.stall, let limit = policy.seconds else { return nil }
         // A search of many folders may pause for longer than an item.
-        let stalls = StallDetector(limit: max(limit, 60), isPaused: { false }) { stuck in
-            policy.action(stuck.map(\.reason).sorted().joined(separator: "; "))
-        }
+        let stalls = StallDetector(limit: max(limit, 60), isPaused: { false }) { policy.act(on: $0) }
         let id: Int64 = 0
         stalls.enter(id, named: "the search of the inputs", .load)
         trace.observe { stalls.moved(id) }

@@ -55,7 +55,8 @@ actor BatchRun {
         unresponsive = UnresponsiveFiles(
             patience: options.rules.stall?.itemSeconds.map { min($0, 30) } ?? (hasCrashed ? 30 : nil),
             remembered: limits.unresponsiveFiles,
-            reasons: limits.excludedFiles
+            reasons: limits.excludedFiles,
+            time: context.time
         )
         readsOneByOne = limits.readsOneByOne
         self.trace = trace

@@ -92,7 +92,7 @@ struct ItemProcessing {
                 isPaused: { [gate] in gate.level == .critical },
                 action: { [journal = context.journal, time = context.time] stuck in
                     recordStuckItems(stuck, in: journal, at: time.wallClock.timestamp)
-                    policy.action(stuck.map(\.reason).sorted().joined(separator: "; "))
+                    policy.act(on: stuck)
                 }
             )
         }

@@ -1,15 +1,17 @@
 public import NocturneSystem
 
-/// The resources of a synchronous algorithm: the idle compute threads, and the cancellation flag that it must check.
+/// The resources of a synchronous algorithm: the idle compute threads, the cancellation flag that it must check, and the clock.
 ///
 /// The algorithm itself runs inside ``ComputePool/run(_:)``. Without a pool (``serial(_:)``) loops run on the caller.
 public struct ComputeScope: Sendable {
     private let pool: ComputePool?
     public let flag: CancellationFlag
+    public let time: any TimeSource
 
-    public init(pool: ComputePool?, flag: CancellationFlag) {
+    public init(pool: ComputePool?, flag: CancellationFlag, time: any TimeSource = SystemTime()) {
         self.pool = pool
         self.flag = flag
+        self.time = time
     }
 
     /// Uses no helper threads; the flag is never raised unless one is passed.

@@ -27,7 +27,7 @@ extension Journal {
         }
     }
 
-    /// Marks items as in flight, without a flush.
+    /// Marks items as active, without a flush.
     public func markStarted(_ ids: [Int64]) throws(JournalError) {
         try changeWithoutFlush(.journalStart) { db in
             let statement = try db.makeStatement(
@@ -88,7 +88,7 @@ extension Journal {
         }
     }
 
-    /// Records that items were in flight when an engine ended: state, reason and number of crashes, in one transaction.
+    /// Records that items were active when an engine ended: state, reason and number of crashes, in one transaction.
     /// Durable when it returns. Completed items stay completed.
     public func takeBack(_ items: [JournalItem], at time: String) throws(JournalError) {
         guard !items.isEmpty else { return }

@@ -9,7 +9,7 @@ import NocturneSystem
 ///
 /// Every call runs on the journal's own executor, one after the other. Completions are durable when the call returns
 /// (`synchronous=FULL`, WAL: one flush a transaction, whatever the number of items in it). Marks that an item was started
-/// are not flushed: a killed process loses nothing that was written, and after a power cut an item that was in flight is
+/// are not flushed: a killed process loses nothing that was written, and after a power cut an item that was active is
 /// simply pending.
 public actor Journal {
     /// Whether a call continues to wait for another program that has locked the file, after it has waited so long. Asked

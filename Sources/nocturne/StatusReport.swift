@@ -12,7 +12,7 @@ struct StatusReport: Encodable {
     let counts: BatchCounts
     let inFlight: [String]
     let failures: [Failure]
-    /// Detected instances in photos, one entry each; photos in flight and failed photos have one entry as a whole.
+    /// Detected instances in photos, one entry each; active photos and failed photos have one entry as a whole.
     let parts: [Part]
 
     struct Part: Encodable {
@@ -25,7 +25,7 @@ struct StatusReport: Encodable {
         /// Path relative to the output folder; null unless the part is ready.
         @Nullable var thumbnail: String?
         @Nullable var reason: String?
-        /// When the item's state last changed, UTC; null while it is in flight.
+        /// When the item's state last changed, UTC; null while it is active.
         @Nullable var changed: String?
     }
 

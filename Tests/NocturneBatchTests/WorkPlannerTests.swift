@@ -78,13 +78,13 @@ struct WorkPlannerTests {
         arguments: [
             (ItemState.completed, 0, nil, false, ItemState.completed, false, false),
             (.pending, 0, nil, false, .pending, true, false),
-            // Not processed since the engine crashed with it in flight: still alone, not beside others.
+            // Not processed since the engine crashed while it was active: still alone, not beside others.
             (.pending, 1, nil, false, .pending, true, true),
             (.started, 0, nil, false, .pending, true, false),
             (.started, 0, "signal 9", false, .pending, true, true),
             (.started, 1, nil, false, .pending, true, true),
             (.started, 1, "signal 9", false, .quarantined, false, false),
-            // A crash of an engine that did not have it in flight changes nothing for it.
+            // A crash of an engine in which it was not active changes nothing for it.
             (.pending, 1, "signal 9", false, .pending, true, true),
             (.failed, 0, nil, false, .failed, false, false),
             (.failed, 0, nil, true, .pending, true, false),

@@ -78,7 +78,7 @@ struct JournalTests {
         }
     }
 
-    @Test("Items in flight are taken back with their reason and number of crashes")
+    @Test("Active items are taken back with their reason and number of crashes")
     func takenBack() async throws {
         try await withJournal { journal in
             try await journal.record([entry("a")])

@@ -128,10 +128,10 @@ struct ResumeTests {
         #expect(try await bench.run(retryFailed: true).counts.completed == 3)
     }
 
-    @Test("After a death the item in flight gets one more attempt, then it is quarantined")
+    @Test("After a death the active item gets one more attempt, then it is quarantined")
     func quarantine() async throws {
         let bench = try bench(items: 2)
-        // As the journal looks when the engine died with v0 in flight.
+        // As the journal looks when the engine died while v0 was active.
         func markStarted() async throws {
             try await Journal.with(path: bench.output.journal) { journal in
                 try await journal.markStarted(try await journal.items().filter { $0.name == "v0" }.map(\.id))
@@ -151,7 +151,7 @@ struct ResumeTests {
         #expect(try await bench.run(retryFailed: true).counts.completed == 2)
     }
 
-    @Test("The death of an engine is not laid to items that an earlier run left in flight")
+    @Test("The death of an engine is not laid to items that an earlier run left active")
     func othersDeath() async throws {
         let bench = try bench(items: 2)
         let stopAtOnce: @Sendable (BatchEvent, RunControl) -> Void = { event, control in
@@ -161,7 +161,7 @@ struct ResumeTests {
             try await Journal.with(path: bench.output.journal) { try await $0.items() }
         }
         _ = try await bench.run(supervisor: "first", observe: stopAtOnce)
-        // Twice both processes are killed with v0 in flight, and the next run's first engine dies before it begins.
+        // Twice both processes are killed while v0 is active, and the next run's first engine dies before it begins.
         for supervisor in ["second", "third"] {
             try await Journal.with(path: bench.output.journal) { journal in
                 try await journal.markStarted(try await journal.items().filter { $0.name == "v0" }.map(\.id))
@@ -172,7 +172,7 @@ struct ResumeTests {
         #expect(try await bench.run(supervisor: "fourth").counts.completed == 2)
     }
 
-    @Test("Draining finishes what is in flight and admits nothing new")
+    @Test("Draining finishes the active items and admits nothing new")
     func drain() async throws {
         let bench = try bench(items: 12)
         let outcome = try await bench.run { event, control in

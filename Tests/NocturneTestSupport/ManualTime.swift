@@ -56,6 +56,12 @@ public final class ManualTime: TimeSource {
     /// Sets the system clock without any time passing, as an administrator or a time server does.
     public func setWallClock(_ time: WallTime) { state.withLock { $0.wallClock = time } }
 
+    /// Takes no time: the clock jumps to the end.
+    public func block(for duration: Duration) {
+        state.withLock { $0.slept.append(duration) }
+        advance(by: duration)
+    }
+
     public func sleep(for duration: Duration) async throws {
         try Task.checkCancellation()
         let id = state.withLock { state -> UInt64 in

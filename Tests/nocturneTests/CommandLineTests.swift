@@ -188,7 +188,7 @@ struct CommandLineTests {
         #expect(!tool.errors.contains("died"))
     }
 
-    @Test("SIGUSR1 finishes what is in flight and leaves with 75")
+    @Test("SIGUSR1 finishes the active items and leaves with 75")
     func drain() throws {
         let bench = try ToolBench()
         // More than fit between the stages at once, so that some are left when the signal comes.

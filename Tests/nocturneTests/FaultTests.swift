@@ -150,17 +150,17 @@ struct FaultTests {
             environment: ["NOCTURNE_FAULT": "item.stage@b:2:kill-group"]
         )
         #expect(killed.status == -9)
-        // Marked as in flight, they are in nobody's flight.
+        // Marked as active, although no engine works on them.
         let dying = try Tool(
             command + ["--fault-injection"],
             environment: ["NOCTURNE_FAULT": "journal.record:1+:kill"]
         )
         #expect(dying.status == 1)
-        #expect(dying.errors.contains("three times while no item was in flight"), "\(dying.errors)")
+        #expect(dying.errors.contains("three times while no item was active"), "\(dying.errors)")
         #expect(try Tool(command).status == 0)
         let events = try String(contentsOfFile: bench.output + "/events.jsonl", encoding: .utf8)
         #expect(events.contains("The engine crashed: signal 9 (Killed)"))
-        #expect(events.contains("In flight: nothing."))
+        #expect(events.contains("Active items: none."))
     }
 
     @Test("should memory run out, the kernel takes the engine and not its supervisor")

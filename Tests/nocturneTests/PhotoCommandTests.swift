@@ -101,7 +101,7 @@ struct PhotoCommandTests {
         }
     }
 
-    @Test("The status has every photo as an entry: what is in flight, what failed, what is ready, the newest first")
+    @Test("The status has every photo as an entry: what is active, what failed, what is ready, the newest first")
     func queue() async throws {
         let folder = try TemporaryFolder("nocturne-queue")
         for index in 0..<4 { try picture(folder, "in/p\(index).png") }
@@ -123,7 +123,7 @@ struct PhotoCommandTests {
         #expect(failed.count == 1 && failed[0]["item"] as? String == "broken" && failed[0]["thumbnail"] is NSNull)
         #expect((failed[0]["reason"] as? String)?.isEmpty == false)
 
-        // As the journal is while p1 is in flight, and somebody is at work.
+        // As the journal is while p1 is active, and somebody is at work.
         try await Journal.with(path: output + "/.nocturne/journal.sqlite") { journal in
             let second = try #require(try await journal.items().first { $0.name == "p1" })
             try await journal.markStarted([second.id])

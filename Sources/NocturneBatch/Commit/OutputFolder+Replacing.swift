@@ -90,12 +90,14 @@ extension OutputFolder {
     /// Files about the whole batch, which a run writes into the output folder.
     static let reportNames = ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf"]
 
-    /// Before the first run in a folder: nothing may be there that has a name of the batch's own files. A folder with a
+    /// Before the first run in a folder: nothing may be there that has a name of the batch's own
+    /// files, also while they are written. A folder with a
     /// journal, or with the lock that a run leaves, has passed this check before.
     /// - Throws: ``BatchError`` naming the file. Nothing was written.
     public func checkReportsAreOwn() throws(BatchError) {
         guard !holdsBatch, FileSystem.kind(lock) != .file else { return }
-        for name in Self.reportNames where FileSystem.kind(path + "/" + name) != .nothing {
+        for name in Self.reportNames + Self.reportNames.map({ $0 + ".part" })
+        where FileSystem.kind(path + "/" + name) != .nothing {
             // A run that was killed before it took the lock may have written events.
             if name == "events.jsonl", BatchEvent.begins(path + "/" + name) { continue }
             throw BatchError(

@@ -24,12 +24,17 @@ public final class UnresponsiveFiles: Sendable {
     /// - Parameters:
     ///   - remembered: files that are known not to respond, and are not tried.
     ///   - reasons: files that are not to be tried for other reasons.
-    public convenience init(patience: Int?, remembered: [String] = [], reasons: [String: String] = [:]) {
+    public convenience init(
+        patience: Int?,
+        remembered: [String] = [],
+        reasons: [String: String] = [:],
+        time: any TimeSource = SystemTime()
+    ) {
         self.init(
             patience: patience,
             remembered: remembered,
             reasons: reasons,
-            time: SystemTime(),
+            time: time,
             probe: UnresponsiveFiles.readFirstByte
         )
     }

@@ -32,7 +32,7 @@ public struct ItemPlan: Sendable {
     public var buffers: [PlannedBuffer]
     /// Tiles to be inferred.
     public var steps: Int
-    /// Whether it is the plan that saves memory at the cost of time: big buffers lie in files, nothing else is in flight.
+    /// Whether it is the plan that saves memory at the cost of time: big buffers lie in files, no other item is active.
     public var isLean: Bool
     /// Bytes on the disk of the output folder at most: what lies in staging, and the result.
     public var diskBytes: Int

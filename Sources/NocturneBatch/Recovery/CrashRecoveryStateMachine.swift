@@ -2,13 +2,13 @@ package import NocturneJournal
 
 /// Decides what a start of the engine does about how the engine before it ended.
 ///
-/// A crash counts against the items that were in flight: after the first one an item is processed alone, after the second
+/// A crash counts against the items that were active: after the first one an item is processed alone, after the second
 /// it is quarantined. Two crashes while discovery reads the same file exclude that file. Three crashes in a row with
-/// nothing in flight end the batch.
+/// no item active end the batch.
 package struct CrashRecoveryStateMachine: Sendable {
     /// Crashes after which an item is quarantined.
     package static let mostCrashesOfItem = 2
-    /// Crashes in a row with nothing in flight after which the batch ends.
+    /// Crashes in a row without an active item after which the batch ends.
     package static let mostCrashesOutsideItems = 3
 
     /// What the journal holds when the engine starts.
@@ -37,7 +37,7 @@ package struct CrashRecoveryStateMachine: Sendable {
 
     /// What is to be done at the start, in this order.
     package enum StartAction: Sendable, Equatable {
-        /// Record that these items, found in flight, wait again, with their numbers of crashes.
+        /// Record that these items, found active, wait again, with their numbers of crashes.
         case requeue([JournalItem])
         case saveSupervisor(String)
         case saveCrashingFiles(CrashingFiles)
@@ -87,7 +87,7 @@ package struct CrashRecoveryStateMachine: Sendable {
     // MARK: Inputs
 
     /// The engine has started and read the journal, before anything else is done: a crash during discovery is then one with
-    /// nothing in flight.
+    /// no item active.
     /// - Parameter reading: the files that the threads of the engine before this one were reading during discovery.
     package mutating func engineStarted(_ facts: JournalFacts, reading: [[String]]) -> [StartAction] {
         // Marks left when supervisor and engine were killed together say nothing about the crash of a later engine.
@@ -114,15 +114,15 @@ package struct CrashRecoveryStateMachine: Sendable {
         discoveryLimits.excludedFiles = crashingFiles.reasons
         discoveryLimits.unresponsiveFiles = facts.unresponsiveFiles
         discoveryLimits.readsOneByOne = !crashingFiles.suspects.isEmpty
-        actions.append(.report(text(of: crash, inFlight: isOutsideItems ? [] : requeued, reading: files)))
+        actions.append(.report(text(of: crash, active: isOutsideItems ? [] : requeued, reading: files)))
         if isOver {
-            let reason = "the engine crashed three times while no item was in flight, the last time: \(crash)"
+            let reason = "the engine crashed three times while no item was active, the last time: \(crash)"
             actions.append(.endBatch(reason))
         }
         return actions
     }
 
-    /// Discovery has found an item that is to be processed and was in flight during so many crashes.
+    /// Discovery has found an item that is to be processed and was active during so many crashes.
     package static func itemFound(crashes: Int) -> ItemAction {
         crashes >= mostCrashesOfItem ? .quarantine : crashes > 0 ? .processAlone : .process
     }
@@ -137,7 +137,7 @@ package struct CrashRecoveryStateMachine: Sendable {
 
     // MARK: Parts of the decisions
 
-    /// Items that the journal has in flight although no engine is running: they wait again, and each has one crash more if
+    /// Items that the journal has as active although no engine is running: they wait again, and each has one crash more if
     /// a crash interrupted them.
     package static func requeued(_ items: [JournalItem], crash: String?) -> [JournalItem] {
         items.filter { $0.state == .started }.map { item in
@@ -157,10 +157,10 @@ package struct CrashRecoveryStateMachine: Sendable {
         return actions
     }
 
-    private func text(of crash: String, inFlight: [JournalItem], reading: [[String]]) -> String {
-        let names = inFlight.prefix(8).map(\.name).joined(separator: ", ") + (inFlight.count > 8 ? ", ..." : "")
+    private func text(of crash: String, active: [JournalItem], reading: [[String]]) -> String {
+        let names = active.prefix(8).map(\.name).joined(separator: ", ") + (active.count > 8 ? ", ..." : "")
         let files = reading.compactMap(\.first).prefix(4).joined(separator: ", ")
-        return "The engine crashed: \(crash). In flight: \(inFlight.isEmpty ? "nothing" : names)."
+        return "The engine crashed: \(crash). Active items: \(active.isEmpty ? "none" : names)."
             + (files.isEmpty ? "" : " It may have been reading: \(files).")
     }
 }

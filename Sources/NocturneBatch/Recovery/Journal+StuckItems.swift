@@ -4,7 +4,7 @@ import NocturneSystem
 
 /// What is recorded before the process is ended because some items cannot be stopped.
 extension Journal {
-    /// Items that exceeded their time have failed; those that are to be tried alone stay in flight; all others in flight were
+    /// Items that exceeded their time have failed; those that are to be tried alone stay active; all other active items were
     /// only beside them, and wait again. Files whose reading does not end are not to be opened by the next engine.
     ///
     /// Every step is tried even if one before it fails: the process ends in any case.

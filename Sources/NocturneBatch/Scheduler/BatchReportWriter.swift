@@ -14,7 +14,7 @@ struct BatchReportWriter {
     let progress: ProgressReporter
     let disk: DiskSpaceMonitor
     let health: OutputHealth
-    var time: any TimeSource = SystemTime()
+    let time: any TimeSource
 
     /// Writes what is older than the journal. It waits while the disk is full, and retries a failing disk three times. Where
     /// nothing can be written the run is given up: the journal has everything that the report is made of.

@@ -19,7 +19,7 @@ struct RunLimits: Codable, Sendable {
 
     /// Those that an earlier engine of this run has recorded, or new ones.
     /// - Throws: ``JournalError``.
-    init(_ options: BatchOptions, _ journal: Journal, time: any TimeSource = SystemTime()) async throws(JournalError) {
+    init(_ options: BatchOptions, _ journal: Journal, time: any TimeSource) async throws(JournalError) {
         let current = options.supervision.supervisor
         if options.supervision.previousCrash != nil, current != nil,
             let recorded = try await journal.value(of: .runLimits), recorded.supervisor == current

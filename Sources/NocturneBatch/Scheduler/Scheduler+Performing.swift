@@ -163,7 +163,7 @@ extension ActiveItem {
             flag: flag,
             sequence: sequence,
             context: StageContext(
-                scope: ComputeScope(pool: context.pool, flag: flag),
+                scope: ComputeScope(pool: context.pool, flag: flag, time: context.time),
                 staging: context.output.staging(item.name),
                 isLean: plan.isLean
             ),

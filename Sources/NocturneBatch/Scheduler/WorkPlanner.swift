@@ -14,7 +14,7 @@ package struct PendingItem: Sendable {
     package let path: String
     package let fingerprint: String
     package let inputs: [InputStamp]
-    /// In flight during a crash of the engine: processed first, and alone.
+    /// Active during a crash of the engine: processed first, and alone.
     package let suspect: Bool
     package var retries = 0
 }
@@ -64,7 +64,7 @@ public struct WorkPlanner: Sendable {
     /// Names that cannot be an item's folder: those of the batch's own files, also while they are written, and of the file
     /// that stops a watch.
     static let reservedNames: Set<String> = {
-        let files = ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf"]
+        let files = OutputFolder.reportNames
         return Set(files + files.map { $0 + ".part" } + ["stop", "kept"])
     }()
 
@@ -140,7 +140,7 @@ public struct WorkPlanner: Sendable {
                 return decision
             case .quarantine:
                 let cause = before.reason.map { ": \($0)" } ?? ""
-                var decision = keep(.quarantined, "the engine crashed twice with this item in flight\(cause)")
+                var decision = keep(.quarantined, "the engine crashed twice while this item was active\(cause)")
                 decision.reused = false
                 return decision
             }

@@ -9,7 +9,7 @@ protocol RunnablePipeline: Sendable {
     func plan(_ item: PendingItem, threads: Int, within bytes: Int) throws -> PlannedItem
     /// No item will be started any more.
     func finishRequests()
-    /// Runs all stages until the requests end and every item in flight has ended.
+    /// Runs all stages until the requests end and every active item has ended.
     func run() async
 }
 

@@ -8,7 +8,7 @@ struct RunFacts: Sendable {
     let threads: Int
     let budgetBytes: Int
     let version: String
-    /// What the process and the engine take, whatever is in flight.
+    /// What the process and the engine take, whatever is active.
     let engineBytes: Int
     let budget: MemoryBudget
 
@@ -20,7 +20,7 @@ struct RunFacts: Sendable {
         let version: String
         let threads: Int
         let budgetBytes: Int
-        /// Of this item alone, and of the process with all that was in flight at once so far.
+        /// Of this item alone, and of the process with all that was active at once so far.
         let predictedItemPeakBytes: Int
         let predictedPeakBytes: Int
         let residentBytes: Int

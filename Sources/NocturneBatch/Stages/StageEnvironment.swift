@@ -11,7 +11,7 @@ struct StageEnvironment: Sendable {
     /// Nil when no item is ever taken for stalled.
     let stalls: StallDetector?
     let health: OutputHealth
-    var time: any TimeSource = SystemTime()
+    let time: any TimeSource
 
     /// Ends an item because of an error: it was interrupted, or it failed.
     func end(_ item: ActiveItem, in stage: Stage, with error: any Error, seconds: [Stage: Double]) async {

@@ -90,3 +90,8 @@ final class StallDetector: Sendable {
         if !stuck.isEmpty { action(stuck) }
     }
 }
+
+extension StallPolicy {
+    /// Acts on work that is stuck, naming every reason once.
+    func act(on stuck: [StallDetector.Stuck]) { action(stuck.map(\.reason).sorted().joined(separator: "; ")) }
+}

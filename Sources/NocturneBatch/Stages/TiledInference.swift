@@ -49,7 +49,7 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
 
     private func inferTile(of item: ActiveItem, _ run: Run, _ ticket: PressureTicket) async throws {
         let environment = link.environment
-        try await environment.gate.pass(ticket)
+        try await environment.gate.pass(ticket, flag: item.flag)
         try item.flag.check()
         try FaultPoint.tile.pass()
         try run.step(item.context)

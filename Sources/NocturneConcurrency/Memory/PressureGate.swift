@@ -43,12 +43,15 @@ public final class PressureGate: Sendable {
 
     /// Returns at once at normal and warning, and for the oldest ticket; at critical all other tickets wait here.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled before it could continue.
-    public nonisolated(nonsending) func pass(_ ticket: PressureTicket) async throws {
+    /// - Parameter flag: of the item; once it is raised, the item waits no longer.
+    /// - Throws: `CancellationError` when the task or the item is cancelled before it could continue.
+    public nonisolated(nonsending) func pass(_ ticket: PressureTicket, flag: CancellationFlag) async throws {
         let id = state.withLock { $0.newID() }
+        let observation = flag.observe { [self] in cancel(id) }
+        defer { flag.stopObserving(observation) }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in
-                begin(ticket.ticket, id: id, waiter)
+                begin(ticket.ticket, id: id, flag, waiter)
             }
         } onCancel: {
             cancel(id)
@@ -64,11 +67,12 @@ public final class PressureGate: Sendable {
     private func begin(
         _ ticket: PressureGateStateMachine.Ticket,
         id: UInt64,
+        _ flag: CancellationFlag,
         _ waiter: CheckedContinuation<Void, any Error>
     ) {
         // An earlier cancellation is detected here, under the lock; a later one finds the waiter.
         let outcome = state.withLock { state -> Result<Void, any Error>? in
-            if Task.isCancelled { return .failure(CancellationError()) }
+            if Task.isCancelled || flag.isCancelled { return .failure(CancellationError()) }
             if case .go = state.machine.pass(ticket, id: id) { return .success(()) }
             state.waiters[id] = waiter
             return nil

@@ -69,12 +69,11 @@ final class BuiltinSession: NetworkSession {
                 }
                 let slots = ScratchSlots(base: scratchBase, stride: max(plan.scratchBytes, 1), count: slotCount)
                 let run = PlanRun(buffers: pointers, scratch: slots, scope: scope)
-                let clock = ContinuousClock()
                 for step in plan.steps {
                     try scope.check()
-                    let begin = clock.now
+                    let begin = scope.time.monotonic
                     try step.run(run)
-                    stepSeconds?.append(begin.duration(to: clock.now) / .seconds(1))
+                    stepSeconds?.append((scope.time.monotonic - begin).inSeconds)
                 }
             }
         }

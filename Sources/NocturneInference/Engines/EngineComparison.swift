@@ -124,13 +124,12 @@ public enum EngineComparison {
         let isPlain = network.inputs.count == 1 && network.outputs.count == 1
         var values = [Float](repeating: 0, count: outputShape.reduce(1, *))
         var seconds: [Double] = []
-        let clock = ContinuousClock()
         // The first run includes the time for allocating memory pages.
         for _ in 0...repeats {
-            let begin = clock.now
+            let begin = scope.time.monotonic
             guard isPlain else {
                 values = try session.run(inputs, scope: scope)[outputName]?.values ?? []
-                seconds.append(begin.duration(to: clock.now) / .seconds(1))
+                seconds.append((scope.time.monotonic - begin).inSeconds)
                 continue
             }
             try patch.withUnsafeBufferPointer { input in
@@ -138,7 +137,7 @@ public enum EngineComparison {
                     try session.run(input: input, output: output, scope: scope)
                 }
             }
-            seconds.append(begin.duration(to: clock.now) / .seconds(1))
+            seconds.append((scope.time.monotonic - begin).inSeconds)
         }
         let sorted = seconds.dropFirst().sorted()
         return (values, outputShape, sorted[sorted.count / 2], network.weightBytes + session.workspaceBytes)

@@ -174,10 +174,6 @@ package struct ModelValidation {
 
     /// Whether a path is relative and has no component that leads to a parent folder.
     static func staysInside(_ path: String) -> Bool {
-        guard !path.isEmpty, path.utf8.count <= 1024, !path.utf8.contains(0), !path.utf8.contains(UInt8(ascii: "\\"))
-        else { return false }
-        return path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
-            !$0.isEmpty && $0 != "." && $0 != ".."
-        }
+        path.utf8.count <= 1024 && !path.utf8.contains(UInt8(ascii: "\\")) && RelativePath.staysBelow(path)
     }
 }

@@ -2,7 +2,7 @@
 public enum ItemState: String, Sendable, Codable, CaseIterable {
     /// Waiting for its turn; at the end of a run: not reached.
     case pending
-    /// In flight. Found in the journal at the start of a run, it means that the run before was interrupted.
+    /// Active. Found in the journal at the start of a run, it means that the run before was interrupted.
     case started
     case completed
     case failed
@@ -10,6 +10,6 @@ public enum ItemState: String, Sendable, Codable, CaseIterable {
     case skipped
     /// Stopped by `nocturne cancel` naming it; stays so until `nocturne retry`.
     case cancelled
-    /// The engine crashed twice with this item in flight.
+    /// The engine crashed twice while this item was active.
     case quarantined
 }

@@ -7,7 +7,7 @@ public struct JournalItem: Sendable, Hashable {
     public var fingerprint: String
     public var state: ItemState
     public var reason: String?
-    /// How often the engine crashed with this item in flight.
+    /// How often the engine crashed while this item was active.
     public var crashes: Int
     public var notes: [String]
     /// When its state last changed, UTC; nil for never.
@@ -51,7 +51,7 @@ public struct JournalEntry: Sendable, Hashable {
     public var fingerprint: String
     public var state: ItemState
     public var reason: String?
-    /// How often the engine crashed with this item in flight.
+    /// How often the engine crashed while this item was active.
     public var crashes: Int
 
     public init(

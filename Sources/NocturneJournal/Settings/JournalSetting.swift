@@ -25,7 +25,7 @@ extension JournalSetting where Value: Codable {
 }
 
 extension JournalSetting<String> {
-    /// The run that last worked on the batch: the identifier of its supervisor. A crash counts against items in flight only
+    /// The run that last worked on the batch: the identifier of its supervisor. A crash counts against active items only
     /// if they were started by an engine of the same supervisor.
     public static var supervisor: Self { Self(key: "supervisor", decode: { $0 }, encode: { $0 }) }
 }
@@ -38,7 +38,7 @@ extension JournalSetting<Bool> {
 }
 
 extension JournalSetting<Int> {
-    /// How often engines crashed while no item was in flight, since items were last processed.
+    /// How often engines crashed while no item was active, since items were last processed.
     public static var crashesOutsideItems: Self {
         Self(key: "deathsOutsideItems", decode: { Int($0) }, encode: { "\($0)" })
     }

@@ -52,7 +52,7 @@ struct PhotoDiscovery {
             let facts: Result<PhotoFacts, PhotoError>
             request.trace.willRead([files[index].path])
             do throws(PhotoError) {
-                let header = try retryingTransientErrors(scope.flag) { () throws(PhotoError) in
+                let header = try retryingTransientErrors(scope) { () throws(PhotoError) in
                     try PhotoReader.readHeader(at: files[index].path, limits: limits)
                 }
                 facts = .success(header)

@@ -70,9 +70,9 @@ public struct PhotoClassification: Recipe {
             let picture = [Float](repeating: 0, count: 3 * side * side)
             let vector = model.settings.metadata.map { ClinicalMetadata.unknown.vector($0) } ?? []
             _ = try model.classify(picture: picture, vector: vector, in: sessions, scope: scope)
-            let start = ContinuousClock.now
+            let start = scope.time.monotonic
             _ = try model.classify(picture: picture, vector: vector, in: sessions, scope: scope)
-            total += start.duration(to: .now) / .seconds(1)
+            total += (scope.time.monotonic - start).inSeconds
         }
         return models.isEmpty ? 0 : total / Double(models.count)
     }

@@ -72,9 +72,9 @@ public struct PhotoInstances: Recipe {
             let side = model.settings.input.longSide
             let shape = model.inputShape(model.frame(width: side, height: side))
             let input = Tensor(shape: shape, values: [Float](repeating: 0, count: shape.reduce(1, *)))
-            let start = ContinuousClock.now
+            let start = scope.time.monotonic
             _ = try model.run(input, in: sessions, scope: scope)
-            return total + (ContinuousClock.now - start) / .seconds(1)
+            return total + (scope.time.monotonic - start).inSeconds
         }
         return models.isEmpty ? 0 : total / Double(models.count)
     }

@@ -1,15 +1,11 @@
-import NocturneConcurrency
+package import NocturneConcurrency
 import NocturneCore
 package import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Tries an operation up to three times while it fails with a transient error: for headers, which are read before there
 /// is an item that could be requeued.
 package func retryingTransientErrors<Value, Fault: SystemCallError>(
-    _ flag: CancellationFlag,
+    _ scope: ComputeScope,
     _ body: () throws(Fault) -> Value
 )
     throws(Fault)
@@ -19,8 +15,8 @@ package func retryingTransientErrors<Value, Fault: SystemCallError>(
         do {
             return try body()
         } catch {
-            guard error.isTransient, !flag.isCancelled else { throw error }
-            usleep(50_000 << (2 * UInt32(attempt)))
+            guard error.isTransient, !scope.flag.isCancelled else { throw error }
+            scope.time.block(for: .milliseconds(50 << (2 * attempt)))
         }
     }
     return try body()

@@ -14,6 +14,8 @@ public protocol TimeSource: Sendable {
     /// Suspends until so much monotonic time has passed.
     /// - Throws: `CancellationError` when the task is cancelled before.
     func sleep(for duration: Duration) async throws
+    /// Blocks the thread until so much monotonic time has passed: for synchronous code on the blocking pool.
+    func block(for duration: Duration)
 }
 
 /// A moment by the system clock, UTC.
@@ -54,4 +56,10 @@ public struct SystemTime: TimeSource {
     }
 
     public func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration, clock: .continuous) }
+
+    public func block(for duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        var rest = timespec(tv_sec: time_t(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        while nanosleep(&rest, &rest) != 0 && errno == EINTR {}
+    }
 }

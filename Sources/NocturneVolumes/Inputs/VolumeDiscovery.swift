@@ -67,7 +67,7 @@ struct VolumeDiscovery {
             }
             request.trace.willRead([files[index].path])
             do throws(NIfTIError) {
-                let header = try retryingTransientErrors(scope.flag) { () throws(NIfTIError) in
+                let header = try retryingTransientErrors(scope) { () throws(NIfTIError) in
                     try NIfTIReader.readHeader(at: files[index].path)
                 }
                 result = .success((facts: VolumeFacts(header), data: header.dataPath))

@@ -34,17 +34,20 @@ struct LabelCheckpoint {
     private let shape: VolumeShape
     private var parts: [State.Part] = []
     private var saved: Int { parts.last?.end ?? 0 }
-    private var lastSave = ContinuousClock.now
+    private let time: any TimeSource
+    private var lastSave: Duration
     /// Small volumes finish within this interval; writing their slices would cost more than inferring them again. With
     /// fault injection, slices are saved at every slab, so that the small volumes of tests are affected too.
     private static let interval = FaultInjection.isArmed ? Duration.zero : .seconds(4)
 
-    init(folder: String, level: Int, fingerprint: String, instructionSet: String, shape: VolumeShape) {
+    init(folder: String, level: Int, fingerprint: String, instructionSet: String, shape: VolumeShape, time: any TimeSource) {
         self.folder = folder
         self.level = level
         self.fingerprint = fingerprint
         self.instructionSet = instructionSet
         self.shape = shape
+        self.time = time
+        lastSave = time.monotonic
     }
 
     private var labelsPath: String { folder + "/labels\(level).u16" }
@@ -95,7 +98,7 @@ struct LabelCheckpoint {
     mutating func save(_ labels: borrowing VoxelBuffer<UInt16>, finishedSlices: Int, force: Bool, of total: Int) throws
     {
         guard finishedSlices > saved, finishedSlices < total else { return }
-        guard force || ContinuousClock.now - lastSave > LabelCheckpoint.interval else { return }
+        guard force || time.monotonic - lastSave > LabelCheckpoint.interval else { return }
         try FileSystem.makeFolder(folder)
         let descriptor = open(labelsPath, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileSystemError(operation: "create", path: labelsPath, code: errno) }
@@ -125,6 +128,6 @@ struct LabelCheckpoint {
         parts.append(State.Part(end: finishedSlices, sha256: digest.hex))
         let state = State(fingerprint: fingerprint, instructionSet: instructionSet, parts: parts)
         try FileSystem.replace(statePath, with: try StableJSON.encode(state))
-        lastSave = ContinuousClock.now
+        lastSave = time.monotonic
     }
 }

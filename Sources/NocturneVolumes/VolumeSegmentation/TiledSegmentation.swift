@@ -113,7 +113,8 @@ public final class TiledSegmentation: InferenceRun {
                 level: level,
                 fingerprint: fingerprint,
                 instructionSet: model.instructionSet,
-                shape: prepared.grids[level].native
+                shape: prepared.grids[level].native,
+                time: context.scope.time
             ),
             context: context
         )

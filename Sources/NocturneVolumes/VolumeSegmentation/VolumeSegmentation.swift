@@ -55,7 +55,7 @@ public struct VolumeSegmentation: Recipe {
 
     private func seconds(of level: LevelModel, _ sessions: LevelSessions, _ scope: ComputeScope) throws -> Double {
         let set = try sessions.set(of: level, width: scope.width, options: options)
-        let start = ContinuousClock.now
+        let start = scope.time.monotonic
         for session in set.sessions {
             try set.input.withUnsafeBufferPointer { input in
                 try set.sum.withUnsafeMutableBufferPointer { sum in
@@ -63,8 +63,7 @@ public struct VolumeSegmentation: Recipe {
                 }
             }
         }
-        let seconds = ContinuousClock.now - start
-        let once = seconds.inSeconds
+        let once = (scope.time.monotonic - start).inSeconds
         return once * Double(level.passes(options).count)
     }
 

@@ -43,7 +43,7 @@ extension CommitWorld {
         }
     }
 
-    /// As the engine does before anything else: what was in flight waits again, in one durable transaction.
+    /// As the engine does before anything else: what was active waits again, in one durable transaction.
     private mutating func takeBack() {
         let knowsDeath = isRestart && (journalKnowsSupervisor || flaw == .blamesForOtherSupervisors)
         let death = knowsDeath && flaw != .forgetsDeaths ? "signal 9" : nil

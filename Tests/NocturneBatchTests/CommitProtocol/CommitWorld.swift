@@ -42,7 +42,7 @@ struct CommitWorld: SmallWorld {
     enum Phase: UInt8 {
         /// No engine; or a supervisor that knows how the last one died.
         case absent, orphaned
-        /// The journal is open and what was in flight taken back; inputs are looked at.
+        /// The journal is open and what was active taken back; inputs are looked at.
         case opened
         /// Decisions are recorded, finished folders not yet adopted.
         case stocked
@@ -87,7 +87,7 @@ struct CommitWorld: SmallWorld {
         // Of the engine that runs.
         var place = Place.out
         var isSuspect = false
-        // Of the onlooker: whether it was in flight when an engine died, and how often that was put on record.
+        // Of the onlooker: whether it was active when an engine died, and how often that was put on record.
         var diedInFlight = false
         var blame = 0
         var wasCommitted = false

@@ -58,7 +58,7 @@ struct CrashRecoveryTests {
             actions: []
         ),
         Start(
-            testDescription: "after a run that was killed with an item in flight: no crash counts",
+            testDescription: "after a run that was killed while an item was active: no crash counts",
             crash: nil,
             journal: .init(items: [item("a", .started, crashes: 1), item("b", .completed)], supervisor: "earlier"),
             actions: [.requeue([requeued("a", "interrupted", crashes: 1)]), .saveSupervisor("s")]
@@ -79,7 +79,7 @@ struct CrashRecoveryTests {
             ]
         ),
         Start(
-            testDescription: "a crash counts against the items in flight, and ends a row of others",
+            testDescription: "a crash counts against the active items, and ends a row of others",
             journal: .init(
                 items: [item("a", .started), item("b", .pending), item("c", .started, crashes: 1)],
                 supervisor: "s",
@@ -89,29 +89,29 @@ struct CrashRecoveryTests {
             reading: [["/in/old"]],
             actions: [
                 .requeue([requeued("a", "signal 9", crashes: 1), requeued("c", "signal 9", crashes: 2)]),
-                .saveCrashesOutsideItems(0), .report("The engine crashed: signal 9. In flight: a, c."),
+                .saveCrashesOutsideItems(0), .report("The engine crashed: signal 9. Active items: a, c."),
             ]
         ),
         Start(
-            testDescription: "items that another supervisor's engine left in flight are not blamed",
+            testDescription: "items that another supervisor's engine left active are not blamed",
             journal: .init(items: [item("a", .started)], supervisor: "earlier"),
             actions: [
                 .requeue([requeued("a", "interrupted", crashes: 0)]), .saveSupervisor("s"),
-                .saveCrashesOutsideItems(1), .report("The engine crashed: signal 9. In flight: nothing."),
+                .saveCrashesOutsideItems(1), .report("The engine crashed: signal 9. Active items: none."),
             ]
         ),
         Start(
-            testDescription: "the first crash with nothing in flight",
+            testDescription: "the first crash without an active item",
             journal: .init(items: [item("a", .pending)], supervisor: "s"),
-            actions: [.saveCrashesOutsideItems(1), .report("The engine crashed: signal 9. In flight: nothing.")]
+            actions: [.saveCrashesOutsideItems(1), .report("The engine crashed: signal 9. Active items: none.")]
         ),
         Start(
             testDescription:
-                "the third crash in a row with nothing in flight ends the batch, which may be started again",
+                "the third crash in a row without an active item ends the batch, which may be started again",
             journal: .init(items: [], supervisor: "s", crashesOutsideItems: 2),
             actions: [
-                .saveCrashesOutsideItems(0), .report("The engine crashed: signal 9. In flight: nothing."),
-                .endBatch("the engine crashed three times while no item was in flight, the last time: signal 9"),
+                .saveCrashesOutsideItems(0), .report("The engine crashed: signal 9. Active items: none."),
+                .endBatch("the engine crashed three times while no item was active, the last time: signal 9"),
             ]
         ),
         Start(
@@ -121,7 +121,7 @@ struct CrashRecoveryTests {
             actions: [
                 .saveCrashingFiles(crashing([[["/in/x"], ["/in/y", "/in/z"]]])), .saveCrashesOutsideItems(1),
                 .report(
-                    "The engine crashed: signal 9. In flight: nothing. It may have been reading: /in/x, /in/y."
+                    "The engine crashed: signal 9. Active items: none. It may have been reading: /in/x, /in/y."
                 ),
             ],
             limits: limits { $0.readsOneByOne = true }
@@ -137,7 +137,7 @@ struct CrashRecoveryTests {
             reading: [["/in/x"]],
             actions: [
                 .saveCrashingFiles(crashing([[["/in/x"], ["/in/y"]], [["/in/x"]]])), .saveCrashesOutsideItems(0),
-                .report("The engine crashed: signal 9. In flight: nothing. It may have been reading: /in/x."),
+                .report("The engine crashed: signal 9. Active items: none. It may have been reading: /in/x."),
             ],
             limits: limits { $0.excludedFiles = ["/in/x": "the engine crashed twice while reading it: signal 9"] }
         ),
@@ -147,7 +147,7 @@ struct CrashRecoveryTests {
             reading: [["/in/y"]],
             actions: [
                 .saveCrashingFiles(crashing([[["/in/x"]], [["/in/y"]]])), .saveCrashesOutsideItems(2),
-                .report("The engine crashed: signal 9. In flight: nothing. It may have been reading: /in/y."),
+                .report("The engine crashed: signal 9. Active items: none. It may have been reading: /in/y."),
             ],
             limits: limits { $0.readsOneByOne = true }
         ),
@@ -156,7 +156,7 @@ struct CrashRecoveryTests {
             journal: .init(items: [item("a", .started)], supervisor: "s", unresponsiveFiles: ["/in/y"]),
             actions: [
                 .requeue([requeued("a", "signal 9", crashes: 1)]),
-                .report("The engine crashed: signal 9. In flight: a."),
+                .report("The engine crashed: signal 9. Active items: a."),
             ],
             limits: limits { $0.unresponsiveFiles = ["/in/y"] }
         ),
@@ -189,7 +189,7 @@ struct CrashRecoveryTests {
         #expect(Machine.itemFound(crashes: crashes) == action)
     }
 
-    @Test("Work in between ends a row of crashes with nothing in flight, once")
+    @Test("Work in between ends a row of crashes without an active item, once")
     func rowEnds() {
         var machine = Machine(supervisor: "s", crash: "signal 9")
         _ = machine.engineStarted(.init(items: [], supervisor: "s", crashesOutsideItems: 1), reading: [])

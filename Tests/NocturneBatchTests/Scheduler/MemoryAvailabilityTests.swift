@@ -16,7 +16,7 @@ struct MemoryAvailabilityTests {
             // Without the hog it would not fit either: it is tried now or never.
             (10, 0, 100, 91, false, false),
             (200, 90, 100, 5, false, false),
-            // What is in flight will end.
+            // Active items will end.
             (10, 0, 100, 99, true, true),
             (200, 90, 100, 5, true, true),
         ]

@@ -103,13 +103,13 @@ struct PressureGateTests {
     func handsOn() async throws {
         let gate = PressureGate()
         let tickets = [3, 1, 2, 4].map { gate.register(sequence: $0) }
-        for ticket in tickets { try await gate.pass(ticket) }
+        for ticket in tickets { try await gate.pass(ticket, flag: CancellationFlag()) }
         gate.setLevel(.critical)
-        try await gate.pass(tickets[1])
+        try await gate.pass(tickets[1], flag: CancellationFlag())
         let passed = Shared<[Int]>([])
         let tasks = [0, 2, 3].map { index in
             Task {
-                try await gate.pass(tickets[index])
+                try await gate.pass(tickets[index], flag: CancellationFlag())
                 passed.withLock { $0.append(tickets[index].sequence) }
             }
         }
@@ -129,12 +129,12 @@ struct PressureGateTests {
         gate.setLevel(.critical)
         var first: PressureTicket? = gate.register(sequence: 1)
         let second = gate.register(sequence: 2)
-        let task = Task { try await gate.pass(second) }
+        let task = Task { try await gate.pass(second, flag: CancellationFlag()) }
         #expect(await until { gate.waiting == 1 })
         #expect(first?.sequence == 1)
         first = nil
         try await task.value
-        try await gate.pass(second)
+        try await gate.pass(second, flag: CancellationFlag())
     }
 
     @Test("a cancelled pass throws and leaves nobody behind")
@@ -143,12 +143,28 @@ struct PressureGateTests {
         gate.setLevel(.critical)
         let first = gate.register(sequence: 1)
         let second = gate.register(sequence: 2)
-        let task = Task { try await gate.pass(second) }
+        let task = Task { try await gate.pass(second, flag: CancellationFlag()) }
         #expect(await until { gate.waiting == 1 })
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(gate.waiting == 0)
         first.unregister()
-        try await gate.pass(second)
+        try await gate.pass(second, flag: CancellationFlag())
+    }
+
+    @Test("an item that is cancelled while it waits ends at once; the others wait on")
+    func cancelledItem() async throws {
+        let gate = PressureGate()
+        gate.setLevel(.critical)
+        let tickets = (1...3).map { gate.register(sequence: $0) }
+        let flags = tickets.map { _ in CancellationFlag() }
+        let tasks = [1, 2].map { index in Task { try await gate.pass(tickets[index], flag: flags[index]) } }
+        #expect(await until { gate.waiting == 2 })
+        flags[1].cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[0].value }
+        #expect(gate.waiting == 1)
+        await #expect(throws: CancellationError.self) { try await gate.pass(tickets[1], flag: flags[1]) }
+        gate.setLevel(.normal)
+        try await tasks[1].value
     }
 }

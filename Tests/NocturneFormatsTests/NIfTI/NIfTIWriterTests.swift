@@ -113,7 +113,7 @@ struct NIfTIWriterTests {
     @Test("The bytes are the same for any number of threads, over several waves of chunks")
     func deterministic() async throws {
         let folder = try TemporaryFolder()
-        // 18 chunks, more than are in flight at once, the last one short.
+        // 18 chunks, more than are compressed at once, the last one short.
         let labels = try Self.labels(VolumeShape(x: 300, y: 300, z: 101), largest: 900)
         let files = try await resultsForWidths { scope in
             let path = folder("w\(scope.width).nii.gz").path
