@@ -60,6 +60,7 @@ public struct SystemTime: TimeSource {
     public func block(for duration: Duration) {
         let (seconds, attoseconds) = duration.components
         var rest = timespec(tv_sec: time_t(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-        while nanosleep(&rest, &rest) != 0 && errno == EINTR {}
+        var left = timespec()
+        while nanosleep(&rest, &left) != 0 && errno == EINTR { rest = left }
     }
 }
