@@ -5,9 +5,10 @@ public import NocturneSystem
 /// An overview image of a result: slices with the outlines of the labels, maximum-intensity projections with their
 /// silhouettes, and a shaded view of the labels' surfaces.
 ///
-/// Upper row: an axial, a coronal and a sagittal slice through the middle of the labels' box. Below each of them, the
-/// projection of the whole volume in the same direction and at the same scale. On the right, over both rows, the labels
-/// from the front, as large as they fit; this view is omitted without labels.
+/// Upper row: the axial, the coronal and the sagittal slice that show most of the labels: the greatest sum of the shares
+/// of each label's voxels. Below each of them, the projection of the whole volume in the same direction and at the same
+/// scale. On the right, over both rows, the labels from the front, as large as they fit; this view is omitted without
+/// labels, and where the surface is not asked for.
 ///
 /// Drawn in radiological convention: the patient's right side is on the left of the image, seen from the feet (axial,
 /// the front on top) and from the front (coronal, the head on top); the sagittal images have the front on the left, the
@@ -29,13 +30,16 @@ public struct Preview: Sendable {
     public let window: PictureWindow
     /// The box of all labels in stored indices; nil when there are none.
     public let labelled: VoxelBox?
+    /// Whether the labels' surfaces are drawn, which takes most of the time of a small volume.
+    public let drawsSurface: Bool
 
     public init(
         volume: Volume,
         labels: LabelVolume,
         colors: [UInt16: SIMD3<UInt8>],
         window: PictureWindow,
-        labelled: VoxelBox?
+        labelled: VoxelBox?,
+        drawsSurface: Bool = true
     ) {
         precondition(volume.geometry.shape == labels.geometry.shape, "labels and image lie on one grid")
         self.volume = volume
@@ -43,6 +47,7 @@ public struct Preview: Sendable {
         self.colors = colors
         self.window = window
         self.labelled = labelled
+        self.drawsSurface = drawsSurface
     }
 
     private static let maximumSide = 256.0
@@ -58,6 +63,7 @@ public struct Preview: Sendable {
     /// The peak memory in bytes of ``image(scope:progress:)``: 4 MB for images, the rest for projections.
     public static func predictedBytes(_ shape: VolumeShape, threads: Int) -> Int {
         (4 << 20) + MaximumProjections.predictedBytes(shape, threads: threads) + FirstLabels.predictedBytes(shape)
+            + LabelledSlices.predictedBytes(shape)
     }
 
     private struct View {
@@ -80,11 +86,12 @@ public struct Preview: Sendable {
     ) throws(CancelledError) -> RGBImage {
         // Slices, projections, and three directions of silhouettes, the second with the surfaces.
         var progress = progress.steps(5)
-        let grid = SlicedGrid(volume.geometry, through: labelled)
+        let middle = SlicedGrid(volume.geometry, through: labelled)
+        let grid = try slices(of: middle, scope)
         let views = views(of: grid)
         let margin = Self.margin
         let rowHeight = views.map(\.height).max() ?? 0
-        let surface = labelled.map { _ in
+        let surface = (drawsSurface ? labelled : nil).map { _ in
             SurfacePanel(
                 grid,
                 colors: colors,
@@ -99,7 +106,7 @@ public struct Preview: Sendable {
             height: 2 * (rowHeight + 2 * margin)
         )
 
-        let scale = greyScale(of: grid)
+        let scale = greyScale(of: middle)
         for view in views {
             let panel = SlicePanel(grid, across: view.across, down: view.down, width: view.width, height: view.height)
             let y = margin + (rowHeight - view.height) / 2
@@ -132,6 +139,15 @@ public struct Preview: Sendable {
             progress.advance()
         }
         return image
+    }
+
+    /// The slices that show most of the labels.
+    private func slices(of grid: SlicedGrid, _ scope: ComputeScope) throws(CancelledError) -> SlicedGrid {
+        guard let labelled else { return grid }
+        var takesHigher = [true, true, true]
+        for axis in 0..<3 { takesHigher[grid.orientation.source[axis]] = !grid.orientation.reversed[axis] }
+        let slices = LabelledSlices(colors.keys, in: labelled)
+        return grid.moved(to: try slices.indices(of: labels, takesHigher: takesHigher, scope: scope))
     }
 
     private func views(of grid: SlicedGrid) -> [View] {

@@ -8,7 +8,7 @@ struct SlicedGrid: Sendable {
         /// most 1e9, so that no value computed from the spacing in a damaged header exceeds an integer.
         let spacing: Double
         /// The index of the slice perpendicular to this axis.
-        let centre: Int
+        var centre: Int
         /// The storage offset added by each index.
         let offsets: [Int]
         var count: Int { offsets.count }
@@ -16,7 +16,7 @@ struct SlicedGrid: Sendable {
     }
 
     /// Along R, A and S.
-    let axes: [Axis]
+    private(set) var axes: [Axis]
     /// The stored axis of each, and whether it is reversed.
     let orientation: AxisOrientation
     /// The box, in canonical indices, whose middle the slices pass through.
@@ -47,6 +47,16 @@ struct SlicedGrid: Sendable {
                 offsets: (0..<shape[axis]).map { offset(axis, $0) - origin }
             )
         }
+    }
+
+    /// The same with slices at other places, given as stored indices.
+    func moved(to indices: SIMD3<Int>) -> SlicedGrid {
+        var moved = self
+        for axis in 0..<3 {
+            let index = indices[orientation.source[axis]]
+            moved.axes[axis].centre = orientation.reversed[axis] ? axes[axis].count - 1 - index : index
+        }
+        return moved
     }
 
     /// The storage offset of the first voxel of the slice spanned by two axes.

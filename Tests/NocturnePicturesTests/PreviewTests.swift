@@ -154,6 +154,24 @@ struct PreviewTests {
         #expect(image.width == 205 + 205 + 154 + 120)
     }
 
+    @Test("Each slice shows labels where the middle between them shows none, and a small label counts as a large one")
+    func slicesWithLabels() throws {
+        // Three boxes along a diagonal: the middle of all lies in none of them.
+        let image = try Self.preview(boxes: [
+            (1, SIMD3(0, 0, 0), SIMD3(6, 5, 4)), (2, SIMD3(14, 11, 9), SIMD3(15, 12, 10)),
+        ])
+        for panel in [20..<180, 220..<380, 420..<612] {
+            #expect(Self.middle(Self.green, image, panel) != nil, "the single voxel in columns \(panel)")
+        }
+        // Only a colour makes a label count.
+        let uncoloured = try Self.preview(boxes: [
+            (1, SIMD3(0, 0, 0), SIMD3(6, 5, 4)), (9, SIMD3(14, 11, 9), SIMD3(15, 12, 10)),
+        ])
+        for panel in [20..<180, 220..<380, 420..<612] {
+            #expect(Self.middle(Self.red, uncoloured, panel) != nil, "the box in columns \(panel)")
+        }
+    }
+
     @Test("Without labels the slices through the middle are drawn, without colour")
     func noLabels() throws {
         let image = try Self.preview(boxes: [])

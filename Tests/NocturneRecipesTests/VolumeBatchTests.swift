@@ -251,6 +251,24 @@ struct VolumeBatchTests {
         #expect(!FileSystem.exists(bench.output.item("one") + "/meshes/above.stl"))
     }
 
+    @Test("The preview has the content that was asked for, and the rest of the result is the same")
+    func previewContent() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("one.nii")
+        var sizes: [PreviewContent: Int] = [:]
+        for content in PreviewContent.allCases {
+            let output = OutputFolder(bench.folder.path + "/\(content)")
+            let outcome = try await bench.run(SegmentationOptions(preview: content), output: output)
+            #expect(outcome.counts.completed == 1)
+            let picture = output.item("one") + "/preview.png"
+            if FileSystem.exists(picture) { sizes[content] = try PhotoReader.readHeader(at: picture).storedWidth }
+            #expect(FileSystem.exists(output.item("one") + "/meshes/above.stl"))
+            #expect(try await BatchVerification(output, inspection: RecipeResults()).run().problems.isEmpty)
+        }
+        #expect(sizes[.none] == nil)
+        #expect(try #require(sizes[.slices]) < #require(sizes[.full]))
+    }
+
     @Test("An item that needs more than the budget fails with the bytes, and the others go on")
     func tooLarge() async throws {
         let bench = try BatchBench()

@@ -1,4 +1,4 @@
-import NocturneSystem
+public import NocturneSystem
 import Synchronization
 
 /// A gate that each running item passes before each tile: open at the levels normal and warning; at critical only the

@@ -17,8 +17,8 @@ extension ExistingLabels {
         /// In the order of the labels.
         let measurements: [LabelMeasurement]
         let hasIntensities: Bool
-        /// Drawn while the source images are still in memory.
-        let preview: RGBImage
+        /// Drawn while the source images are still in memory; nil if it was not requested.
+        let preview: RGBImage?
     }
 
     func finish(
@@ -43,7 +43,7 @@ extension ExistingLabels {
         guard measurements.count == labels.count else {
             throw VolumeError(path: inferred.source.path, detail: "a label belongs to no label volume")
         }
-        let preview = try preview(of: inferred, measurements, scope)
+        let preview = options.preview == .none ? nil : try preview(of: inferred, measurements, scope)
         return MeasuredLabels(
             maps: LabelMaps(
                 source: inferred.source,
@@ -84,7 +84,8 @@ extension ExistingLabels {
                 maps.labels.map { ($0.value, SIMD3($0.displayColor.red, $0.displayColor.green, $0.displayColor.blue)) }
             ) { first, _ in first },
             window: isBlack ? .fixed(lower: 0, upper: 1) : headerWindow ?? .percentiles,
-            labelled: VoxelBox(around: measurements.compactMap(\.boundingBox))
+            labelled: VoxelBox(around: measurements.compactMap(\.boundingBox)),
+            drawsSurface: options.preview == .full
         ).image(scope: scope)
     }
 

@@ -18,7 +18,7 @@ package enum ExistingLabelsKind: RecipeKind {
     ) throws -> ExistingLabelsOptions? {
         guard arguments[ExistingLabelsArguments.self].existingLabels else { return nil }
         let surfaces = arguments[SurfaceArguments.self]
-        return ExistingLabelsOptions(meshes: surfaces.meshes, frame: surfaces.frame)
+        return ExistingLabelsOptions(meshes: surfaces.meshes, frame: surfaces.frame, preview: surfaces.preview)
     }
 
     package static func make(_ models: [ChosenModel], options: ExistingLabelsOptions) throws -> any Recipe {

@@ -8,13 +8,16 @@ public struct ExistingLabelsOptions: Sendable, Hashable {
     public var meshes: MeshSelection
     /// The frame of mesh coordinates.
     public var frame: PatientFrame
+    /// What the preview shows.
+    public var preview: PreviewContent
 
-    public init(meshes: MeshSelection = .stl, frame: PatientFrame = .lps) {
+    public init(meshes: MeshSelection = .stl, frame: PatientFrame = .lps, preview: PreviewContent = .full) {
         self.meshes = meshes
         self.frame = frame
+        self.preview = preview
     }
 
-    var surfaces: SegmentationOptions { SegmentationOptions(meshes: meshes, frame: frame) }
+    var surfaces: SegmentationOptions { SegmentationOptions(meshes: meshes, frame: frame, preview: preview) }
 }
 
 extension ExistingLabelsOptions: RecipeOptions {
@@ -22,11 +25,17 @@ extension ExistingLabelsOptions: RecipeOptions {
     private static let option = "existing-labels"
 
     package var shown: [String: String] {
-        [Self.option: "yes", "meshes": meshes.rawValue, "frame": frame.rawValue]
+        var shown = [Self.option: "yes", "meshes": meshes.rawValue, "frame": frame.rawValue]
+        if preview != .full { shown["preview"] = preview.rawValue }
+        return shown
     }
 
     package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
         guard try options.flag(Self.option) else { return nil }
-        self.init(meshes: try options.value("meshes") ?? .stl, frame: try options.value("frame") ?? .lps)
+        self.init(
+            meshes: try options.value("meshes") ?? .stl,
+            frame: try options.value("frame") ?? .lps,
+            preview: try options.value("preview") ?? .full
+        )
     }
 }

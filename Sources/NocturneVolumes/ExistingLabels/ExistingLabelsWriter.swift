@@ -30,8 +30,10 @@ struct ExistingLabelsWriter {
             try NIfTIWriter.writeLabels(volume, names: names, codes: nil, to: folder + "/" + file(place), scope: scope)
             written.append(file(place))
         }
-        try PNGWriter.write(meshed.measured.preview, to: folder + "/preview.png")
-        written.append("preview.png")
+        if let preview = meshed.measured.preview {
+            try PNGWriter.write(preview, to: folder + "/preview.png")
+            written.append("preview.png")
+        }
         if !meshed.meshes.isEmpty {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshed.meshes.values.fileNames

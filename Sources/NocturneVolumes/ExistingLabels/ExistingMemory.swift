@@ -55,7 +55,7 @@ struct ExistingMemory {
                 ),
                 PlannedBuffer(
                     "pictures",
-                    bytes: Preview.predictedBytes(shape, threads: threads),
+                    bytes: options.preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads),
                     from: .finish,
                     through: .finish
                 ),

@@ -40,7 +40,14 @@ struct LabelCheckpoint {
     /// fault injection, slices are saved at every slab, so that the small volumes of tests are affected too.
     private static let interval = FaultInjection.isArmed ? Duration.zero : .seconds(4)
 
-    init(folder: String, level: Int, fingerprint: String, instructionSet: String, shape: VolumeShape, time: any TimeSource) {
+    init(
+        folder: String,
+        level: Int,
+        fingerprint: String,
+        instructionSet: String,
+        shape: VolumeShape,
+        time: any TimeSource
+    ) {
         self.folder = folder
         self.level = level
         self.fingerprint = fingerprint

@@ -3,9 +3,9 @@ import NocturneCore
 import NocturneFormats
 import NocturneRecipeSupport
 
-/// Options for surfaces, for all recipes that write some.
+/// Options for surfaces and previews, for all recipes that write some.
 package struct SurfaceArguments: RecipeArguments {
-    package static let title = "Surfaces of volumes"
+    package static let title = "Surfaces and previews of volumes"
 
     @Option(help: "Format of the surface of each label, or none.")
     var meshes = SegmentationOptions.Meshes.stl
@@ -13,10 +13,13 @@ package struct SurfaceArguments: RecipeArguments {
     @Option(help: "Coordinate frame of surfaces.")
     var frame = PatientFrame.lps
 
+    @Option(help: "Content of preview.png: slices and projections, full for the surfaces as well, or none.")
+    var preview = PreviewContent.full
+
     package init() {}
 
     package var given: [String] {
-        let names = [(meshes != .stl, "--meshes"), (frame != .lps, "--frame")]
+        let names = [(meshes != .stl, "--meshes"), (frame != .lps, "--frame"), (preview != .full, "--preview")]
         return names.filter(\.0).map(\.1)
     }
 }
@@ -95,6 +98,7 @@ package struct SegmentationArguments: RecipeArguments {
             comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) },
             writesSegmentationObject: dicomSegmentation,
             writesStructureSet: rtstruct,
+            preview: surfaces.preview,
             drawsSlices: pictures
         )
     }
@@ -122,3 +126,5 @@ package struct TileStep: ExpressibleByArgument, Sendable {
 }
 
 extension SegmentationOptions.Meshes: ExpressibleByArgument {}
+
+extension PreviewContent: ExpressibleByArgument {}

@@ -29,6 +29,8 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var writesSegmentationObject: Bool
     /// Whether a DICOM structure set is written for DICOM sources.
     public var writesStructureSet: Bool
+    /// What the preview shows.
+    public var preview: PreviewContent
     /// Whether the slices are written as an animation, `slices.png`.
     public var drawsSlices: Bool
 
@@ -44,6 +46,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         comparePath: String? = nil,
         writesSegmentationObject: Bool = false,
         writesStructureSet: Bool = false,
+        preview: PreviewContent = .full,
         drawsSlices: Bool = false
     ) {
         self.labels = labels
@@ -57,6 +60,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.comparePath = comparePath
         self.writesSegmentationObject = writesSegmentationObject
         self.writesStructureSet = writesStructureSet
+        self.preview = preview
         self.drawsSlices = drawsSlices
     }
 
@@ -76,6 +80,7 @@ extension SegmentationOptions: RecipeOptions {
         if let comparePath { shown.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
         if writesSegmentationObject { shown["dicom-seg"] = "yes" }
         if writesStructureSet { shown["rtstruct"] = "yes" }
+        if preview != .full { shown["preview"] = preview.rawValue }
         if drawsSlices { shown["pictures"] = "yes" }
         return shown
     }
@@ -95,6 +100,7 @@ extension SegmentationOptions: RecipeOptions {
             comparePath: options["compare-path"],
             writesSegmentationObject: try options.flag("dicom-seg"),
             writesStructureSet: try options.flag("rtstruct"),
+            preview: try options.value("preview") ?? .full,
             drawsSlices: try options.flag("pictures")
         )
     }

@@ -21,7 +21,7 @@ struct SegmentationWriter {
     private var finished: VolumeSegmentation.FinishedVolume { meshed.finished }
 
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
-        var written = ["segmentation.nii.gz", "preview.png"]
+        var written = ["segmentation.nii.gz"]
         try writeLabels(to: folder + "/segmentation.nii.gz", scope: scope)
         let clinical = try ClinicalObjects(
             options: options,
@@ -32,7 +32,10 @@ struct SegmentationWriter {
             item: item
         ).write(into: folder, scope: scope)
         written += clinical.files
-        try PNGWriter.write(finished.preview, to: folder + "/preview.png")
+        if let preview = finished.preview {
+            try PNGWriter.write(preview, to: folder + "/preview.png")
+            written.append("preview.png")
+        }
         if let slices = finished.slices {
             try FileSystem.move(slices, to: folder + "/" + SliceWriter.file)
             written.append(SliceWriter.file)

@@ -140,7 +140,7 @@ struct VolumeMemory {
             ),
             PlannedBuffer(
                 "pictures",
-                bytes: Preview.predictedBytes(shape, threads: threads)
+                bytes: (options.preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads))
                     + (options.drawsSlices ? SliceWriter.workingBytes : 0),
                 from: .finish,
                 through: .finish

@@ -21,8 +21,8 @@ extension VolumeSegmentation {
         let cleaning: [LabelCleaning]
         let regions: [RegionMeasurement]
         let comparison: ReferenceComparison.Outcome?
-        /// Drawn while the source image is still in memory.
-        let preview: RGBImage
+        /// Drawn while the source image is still in memory; nil if it was not requested.
+        let preview: RGBImage?
         /// The animated slices in staging, drawn then too; nil if they were not requested.
         let slices: String?
         let notes: [String]
@@ -56,9 +56,10 @@ extension VolumeSegmentation {
                 }
             ),
             window: inferred.source.window.flatMap(PictureWindow.init) ?? model.pictureWindow,
-            labelled: VoxelBox(around: measurements.compactMap(\.boundingBox))
+            labelled: VoxelBox(around: measurements.compactMap(\.boundingBox)),
+            drawsSurface: options.preview == .full
         )
-        let preview = try pictures.image(scope: context.scope)
+        let preview = options.preview == .none ? nil : try pictures.image(scope: context.scope)
         let slices = options.drawsSlices ? try SliceWriter.write(pictures, into: context) : nil
         return FinishedVolume(
             source: inferred.source,
