@@ -263,7 +263,7 @@ struct VolumeBatchTests {
             let picture = output.item("one") + "/preview.png"
             if FileSystem.exists(picture) { sizes[content] = try PhotoReader.readHeader(at: picture).storedWidth }
             #expect(FileSystem.exists(output.item("one") + "/meshes/above.stl"))
-            #expect(try await BatchVerification(output, inspection: RecipeResults()).run().problems.isEmpty)
+            #expect(try await BatchVerification(output, inspection: RecipeResults()).run().faults.isEmpty)
         }
         #expect(sizes[.none] == nil)
         #expect(try #require(sizes[.slices]) < #require(sizes[.full]))
