@@ -63,10 +63,11 @@ extension AdmissionStateMachine {
         item.isEnding = true
         defer { active[end.id] = item }
         switch end.outcome {
-        case .completed:
+        case .completed(let product):
             refusals = 0
             let seconds = end.seconds.values.reduce(0, +)
             pace.learn(model: item.item.model, seconds: seconds, steps: item.needs.steps)
+            pace.learn(model: item.item.model, diskBytes: product.bytes, predicted: item.needs.diskBytes)
             return [.complete(end.id, seconds: seconds)]
         case .interrupted:
             return [.settle(end.id, cancelled.contains(item.item.name) ? .cancelled : .interrupted)]

@@ -60,8 +60,10 @@ extension AdmissionStateMachine {
 
     /// Nil when there is space on the disk.
     private mutating func diskVerdict(_ item: Item, _ needs: Needs, _ conditions: Conditions) -> Verdict? {
-        let alone = needs.diskBytes + settings.diskSpareBytes
-        let wanted = active.values.reduce(alone) { $0 + $1.needs.diskBytes }
+        let alone = pace.diskBytes(model: item.model, predicted: needs.diskBytes) + settings.diskSpareBytes
+        let wanted = active.values.reduce(alone) {
+            $0 + pace.diskBytes(model: $1.item.model, predicted: $1.needs.diskBytes)
+        }
         guard let measurement, let free = measurement.freeBytes else {
             return .act(.measure(diskBytes: wanted, attempt: refusals > 0, memory: false))
         }

@@ -36,6 +36,9 @@ public struct ItemProduct: Sendable, Hashable {
     /// Entries of their own in a review queue.
     public var parts: [ItemPart]
 
+    /// What the files take on the disk.
+    public var bytes: Int { files.reduce(0) { $0 + $1.bytes } }
+
     public init(files: [ItemFile], statistics: [Statistic], notes: [String], parts: [ItemPart] = []) {
         self.files = files
         self.statistics = statistics

@@ -23,6 +23,8 @@ extension PhotoClassificationOptions: RecipeOptions {
         return shown
     }
 
+    package init() { self.init(metadataPath: nil) }
+
     package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
         let reports = options["reports"]
         guard reports == nil || reports == "none" else {

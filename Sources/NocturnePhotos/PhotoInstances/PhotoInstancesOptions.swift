@@ -13,6 +13,8 @@ public struct PhotoInstancesOptions: Sendable, Hashable {
 extension PhotoInstancesOptions: RecipeOptions {
     package var shown: [String: String] { usesSingleItemFallback ? ["single-item-fallback": "yes"] : [:] }
 
+    package init() { self.init(usesSingleItemFallback: false) }
+
     package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
         self.init(usesSingleItemFallback: try options.flag("single-item-fallback"))
     }

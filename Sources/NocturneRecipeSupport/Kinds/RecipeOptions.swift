@@ -6,10 +6,24 @@ package protocol RecipeOptions: Codable, Hashable, Sendable {
     /// Values by command-line name, as in `batch.json` and for the comparison of runs.
     var shown: [String: String] { get }
 
+    /// The default of every option.
+    init()
+
     /// Decodes the format of version 0.1.0.
     /// - Returns: nil when the batch does not use this recipe.
     /// - Throws: ``OptionValueError``.
     init?(_ options: OptionsOfVersion1) throws(OptionValueError)
+}
+
+extension RecipeOptions {
+    /// Decodes recorded options. Those that a later version has added have their defaults.
+    package init(recorded: JSONValue) throws {
+        guard case .object(let members) = recorded, case .object(let defaults) = try JSONValue(encoding: Self()) else {
+            self = try recorded.decoded()
+            return
+        }
+        self = try JSONValue.object(defaults.merging(members) { $1 }).decoded()
+    }
 }
 
 /// The options of a batch started by Nocturne 0.1.0: texts by command-line name, for all recipes together.

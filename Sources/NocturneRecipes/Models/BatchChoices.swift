@@ -93,7 +93,7 @@ extension BatchChoices {
             throw registry.unknownTask(task)
         }
         func chosen<Kind: RecipeKind>(_ kind: Kind.Type, _ value: JSONValue) throws -> ChosenRecipe {
-            try ChosenRecipe(kind, try value.decoded(as: Kind.Options.self))
+            try ChosenRecipe(kind, try Kind.Options(recorded: value))
         }
         self.init(
             inference: try values.inference.decoded(),

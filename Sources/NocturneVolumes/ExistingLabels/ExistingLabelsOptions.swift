@@ -30,6 +30,8 @@ extension ExistingLabelsOptions: RecipeOptions {
         return shown
     }
 
+    package init() { self.init(meshes: .stl) }
+
     package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
         guard try options.flag(Self.option) else { return nil }
         self.init(

@@ -69,7 +69,7 @@ struct ExistingMemory {
             ],
             steps: 1,
             isLean: lean,
-            diskBytes: voxels * source.volumes + (isStructureSet ? 400 * source.points : surfaces / 4)
+            diskBytes: voxels * source.volumes / 4 + (1 << 20) + (isStructureSet ? 400 * source.points : surfaces / 4)
         )
     }
 

@@ -101,12 +101,22 @@ struct LabelCheckpoint {
         return slices
     }
 
-    /// Saves the slices finished since the last call, every few seconds or when forced.
+    /// Whether twice as much is free as all slices take.
+    private var hasSpace: Bool {
+        (FileSystem.freeBytes(at: folder) ?? .max) / 4 >= shape.count
+    }
+
+    /// Saves the slices finished since the last call, every few seconds or when forced. Nothing is saved while the disk is
+    /// nearly full: results come first, and without a checkpoint only time is lost.
     mutating func save(_ labels: borrowing VoxelBuffer<UInt16>, finishedSlices: Int, force: Bool, of total: Int) throws
     {
         guard finishedSlices > saved, finishedSlices < total else { return }
         guard force || time.monotonic - lastSave > LabelCheckpoint.interval else { return }
         try FileSystem.makeFolder(folder)
+        guard hasSpace else {
+            lastSave = time.monotonic
+            return
+        }
         let descriptor = open(labelsPath, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileSystemError(operation: "create", path: labelsPath, code: errno) }
         defer { close(descriptor) }

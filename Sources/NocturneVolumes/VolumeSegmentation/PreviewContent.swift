@@ -1,5 +1,5 @@
 /// What `preview.png` of a volume shows.
-public enum PreviewContent: String, Sendable, Hashable, CaseIterable {
+public enum PreviewContent: String, Sendable, Hashable, Codable, CaseIterable {
     /// No picture is written.
     case none
     /// Slices and projections.

@@ -85,6 +85,8 @@ extension SegmentationOptions: RecipeOptions {
         return shown
     }
 
+    package init() { self.init(labels: nil) }
+
     package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
         self.init(
             labels: options["labels"].map { $0.split(separator: ",").map(String.init) },

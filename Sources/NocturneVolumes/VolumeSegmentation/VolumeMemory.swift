@@ -101,12 +101,17 @@ struct VolumeMemory {
         return buffers
     }
 
-    /// Slices in staging, label map, surfaces and DICOM objects, all uncompressed; plus the sums if they are in a file.
+    /// The files of the result, and the sums if they are in a file. Checkpoints are left out: ``LabelCheckpoint`` makes none
+    /// where the disk is nearly full.
+    ///
+    /// Label maps are compressed: segmentations take less than a bit a voxel, two are planned. What results of this model
+    /// really take replaces the prediction after a few items (`LearnedPace`).
     private func diskBytes(lean: Bool) -> Int {
         let shape = source.geometry.shape
         let surfaces = options.meshes == .none ? 0 : Self.surfaceBytes(shape) / 4
         let objects = options.writesSegmentationObject ? voxels / 4 : 0
-        return voxels * 3 + surfaces + objects + (lean ? voxels * 8 : 0)
+        let pictures = options.drawsSlices ? voxels / 4 : 0
+        return voxels / 4 + (1 << 20) + surfaces + objects + pictures + (lean ? voxels * 8 : 0)
     }
 
     // A header does not determine the number of components and the size of surfaces. The plan allows far more than a

@@ -68,8 +68,9 @@ struct AdmissionStateMachineTests {
         }
 
         @discardableResult
-        mutating func complete(_ id: Int64, seconds: Double = 1) -> [Machine.Action] {
-            end(id, .completed(ItemProduct(files: [], statistics: [], notes: [])), seconds: seconds)
+        mutating func complete(_ id: Int64, seconds: Double = 1, diskBytes: Int = 0) -> [Machine.Action] {
+            let files = diskBytes > 0 ? [ItemFile(path: "a", bytes: diskBytes, sha256: "")] : []
+            return end(id, .completed(ItemProduct(files: files, statistics: [], notes: [])), seconds: seconds)
         }
     }
 
@@ -124,6 +125,21 @@ struct AdmissionStateMachineTests {
         desk.measurement.freeBytes = 600 << 20
         #expect(desk.next() == .start(0, after: nil))
         #expect(desk.machine.shortage == nil)
+    }
+
+    @Test("What results really take replaces the prediction after three of them, with as much again to spare")
+    func learnedDiskUse() {
+        var desk = Desk((0..<4).map { Needs(memoryBytes: 1, diskBytes: $0 == 0 ? 500 << 20 : 1 << 20) })
+        desk.measurement.freeBytes = 100 << 20
+        #expect(desk.startAll() == [1, 2, 3])
+        desk.complete(1, diskBytes: 1 << 14)
+        desk.complete(2, diskBytes: 1 << 18)
+        #expect(desk.startAll() == [])
+        // The third shows less: the largest share counts, a quarter. Twice 125 MiB are not free, either.
+        desk.complete(3, diskBytes: 1 << 10)
+        #expect(desk.nextDiskWait()?.shortage.description == "is full: 100 MiB are free, 251 MiB may be needed")
+        desk.measurement.freeBytes = 300 << 20
+        #expect(desk.next() == .start(0, after: nil))
     }
 
     @Test("Asked to stop when the disk is full, the run starts what fits, and then ends")

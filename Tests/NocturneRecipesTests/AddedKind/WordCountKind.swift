@@ -69,7 +69,9 @@ struct WordCountOptions: RecipeOptions {
 
     var shown: [String: String] { onlyDistinct ? ["distinct-words": "yes"] : [:] }
 
-    init(onlyDistinct: Bool = false) { self.onlyDistinct = onlyDistinct }
+    init() {}
+
+    init(onlyDistinct: Bool) { self.onlyDistinct = onlyDistinct }
 
     init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
         self.init(onlyDistinct: try options.flag("distinct-words"))
