@@ -1,5 +1,5 @@
 import NocturneBatch
-import NocturneSystem
+package import NocturneSystem
 
 /// The options of one recipe in one batch, stored in the journal in encoded form and never inferred from text.
 package protocol RecipeOptions: Codable, Hashable, Sendable {
