@@ -84,6 +84,8 @@ cdicom_code cdicom::read_object(const char *path, bool with_frames, Object &obje
     if (!read_meta(*file, object, at)) return report(Walk::Outcome::not_understood, error);
     InflatedBytes *inflated = nullptr;
     if (object.syntax->is_deflated) {
+        static std::mutex one_header;
+        if (with_frames) object.turn = std::unique_lock<std::mutex>(one_header);
         inflated = new InflatedBytes(std::move(file), at);
         object.bytes.reset(inflated);
         at = 0;

@@ -23,7 +23,7 @@ extension PhotoClassificationOptions: RecipeOptions {
         return shown
     }
 
-    package init() { self.init(metadataPath: nil) }
+    public init() { self.init(metadataPath: nil) }
 
     package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
         let reports = options["reports"]

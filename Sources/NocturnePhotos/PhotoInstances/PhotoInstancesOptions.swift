@@ -13,7 +13,7 @@ public struct PhotoInstancesOptions: Sendable, Hashable {
 extension PhotoInstancesOptions: RecipeOptions {
     package var shown: [String: String] { usesSingleItemFallback ? ["single-item-fallback": "yes"] : [:] }
 
-    package init() { self.init(usesSingleItemFallback: false) }
+    public init() { self.init(usesSingleItemFallback: false) }
 
     package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
         self.init(usesSingleItemFallback: try options.flag("single-item-fallback"))

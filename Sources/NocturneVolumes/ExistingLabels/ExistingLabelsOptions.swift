@@ -30,7 +30,7 @@ extension ExistingLabelsOptions: RecipeOptions {
         return shown
     }
 
-    package init() { self.init(meshes: .stl) }
+    public init() { self.init(meshes: .stl) }
 
     package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
         guard try options.flag(Self.option) else { return nil }

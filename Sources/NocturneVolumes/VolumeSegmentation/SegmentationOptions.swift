@@ -85,7 +85,7 @@ extension SegmentationOptions: RecipeOptions {
         return shown
     }
 
-    package init() { self.init(labels: nil) }
+    public init() { self.init(labels: nil) }
 
     package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
         self.init(

@@ -48,6 +48,22 @@ struct DICOMParserTests {
         }
     }
 
+    @Test("many threads read headers of deflated files, one at a time")
+    func deflatedTogether() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(deflated(TestSlice(instance: 7)), to: "deflated").path
+        let numbers = await withTaskGroup(of: Int32.self) { group in
+            for _ in 0..<64 {
+                group.addTask {
+                    var header = cdicom_header()
+                    return cdicom_read_object(path, &header, nil, nil, nil) == CDICOM_OK ? header.instance_number : -1
+                }
+            }
+            return await group.reduce(into: []) { $0.append(Int($1)) }
+        }
+        #expect(numbers == Array(repeating: 7, count: 64))
+    }
+
     @Test("what the parser does not understand, DCMTK reads")
     func fallback() throws {
         let slice = TestSlice(instance: 7)

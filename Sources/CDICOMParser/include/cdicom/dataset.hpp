@@ -5,6 +5,7 @@
 #include "syntax.hpp"
 
 #include <map>
+#include <mutex>
 
 namespace cdicom {
 
@@ -63,6 +64,8 @@ struct PixelElement {
 struct Object {
     Node meta, set;
     PixelElement pixels;
+    /// Held while the header of a deflated file is read; see ``read_object``. Released after `bytes`.
+    std::unique_lock<std::mutex> turn;
     /// The source of the bytes that `pixels` refers to.
     std::unique_ptr<Bytes> bytes;
     int64_t file_size = 0;
@@ -73,6 +76,9 @@ struct Object {
 
 /// Reads everything before the pixels, and locates the pixels. The functional groups of frames are kept with
 /// `with_frames`, the fragments of compressed pixels are located without it.
+///
+/// A deflated data set is inflated into memory. Headers are read by many threads before any memory is planned, so with
+/// `with_frames` one deflated file is read at a time: `object` must not live longer than the reading of one header.
 ///
 /// Returns CDICOM_NOT_UNDERSTOOD for a file that DCMTK should read; only `file_size` of `object` is then valid.
 cdicom_code read_object(const char *path, bool with_frames, Object &object, cdicom_error *error);
