@@ -52,7 +52,7 @@ struct DICOMParserTests {
     func deflatedTogether() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(deflated(TestSlice(instance: 7)), to: "deflated").path
-        let numbers = await withTaskGroup(of: Int32.self) { group in
+        let numbers = await withTaskGroup(of: Int64.self) { group in
             for _ in 0..<64 {
                 group.addTask {
                     var header = cdicom_header()
