@@ -246,6 +246,20 @@ struct NameTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: trap).sorted() == before)
     }
 
+    @Test("A DICOM object names the patient although identifiers are withheld, and a note says so")
+    func identifiersInObjects() throws {
+        let bench = try ToolBench()
+        let samples = Checkout.folder.appendingPathComponent("Samples")
+        try FileManager.default.copyItem(
+            atPath: samples.appendingPathComponent("Volumes/dicom-coronal").path,
+            toPath: bench.input + "/ct"
+        )
+        let tool = try bench.run("--identifiers", "none", "--dicom-seg", "--preview", "none")
+        #expect(tool.status == 0, "\(tool.errors)")
+        let report = try String(contentsOfFile: bench.output + "/batch.json", encoding: .utf8)
+        #expect(report.contains("segmentation.dcm name patient and study as the source does"))
+    }
+
     @Test(
         "Files and folders have the rights that the umask leaves; what is the batch's own is its owner's",
         arguments: [

@@ -44,7 +44,12 @@ package struct BatchArguments: ParsableArguments {
     @Option(help: "Arithmetic of the networks.")
     package var precision = InferencePrecision.float32
 
-    @Option(help: "How input names appear in results: as they are (keep), with UIDs as digests (hash), or not (none).")
+    @Option(
+        help: ArgumentHelp(
+            "How input names appear in results: as they are (keep), with UIDs as digests (hash), or not (none). "
+                + "DICOM objects name the patient like their source in any case."
+        )
+    )
     package var identifiers = IdentifierPolicy.hash
 
     @OptionGroup package var recipes: RecipeArgumentGroups

@@ -53,6 +53,12 @@ struct ClinicalObjects {
                 try writeStructureSet(to: folder + "/" + Self.structureSetFile, scope: scope)
             }
         }
+        if !written.files.isEmpty, source.identifiers == IdentifierPolicy.none {
+            written.notes.append(
+                "\(written.files.joined(separator: " and ")) name patient and study as the source does: DICOM objects "
+                    + "belong to a study, so --identifiers none does not apply to them"
+            )
+        }
         return written
     }
 
