@@ -1,3 +1,4 @@
+import NocturneFormats
 import NocturneRecipeSupport
 import NocturneSystem
 import NocturneVolumes
