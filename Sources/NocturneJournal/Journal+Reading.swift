@@ -6,7 +6,7 @@ extension Journal {
     /// Every item, in the order of discovery.
     public func items() throws(JournalError) -> [JournalItem] {
         try read { db in
-            let columns = "id, key, name, path, fingerprint, state, reason, deaths, notes, changed"
+            let columns = "id, key, name, path, fingerprint, state, reason, deaths, notes, changed, model"
             let rows = try Row.fetchCursor(db, sql: "SELECT \(columns) FROM item ORDER BY id")
             var items: [JournalItem] = []
             let decoder = JSONDecoder()
@@ -78,7 +78,8 @@ extension JournalItem {
             crashes: row["deaths"],
             // Most items have none, and there may be a hundred thousand of them.
             notes: notes == "[]" ? [] : try decoder.decode([String].self, from: Data(notes.utf8)),
-            changed: row["changed"]
+            changed: row["changed"],
+            model: row["model"]
         )
     }
 }

@@ -10,16 +10,16 @@ extension Journal {
             try Journal.markReportOld(db)
             let insert = try db.makeStatement(
                 sql: """
-                    INSERT INTO item (key, name, source, path, fingerprint, state, reason, deaths)
-                    VALUES (:key, :name, :source, :path, :fingerprint, :state, :reason, :deaths)
-                    ON CONFLICT (key) DO UPDATE SET source = excluded.source, path = excluded.path,
+                    INSERT INTO item (key, name, model, source, path, fingerprint, state, reason, deaths)
+                    VALUES (:key, :name, :model, :source, :path, :fingerprint, :state, :reason, :deaths)
+                    ON CONFLICT (key) DO UPDATE SET model = excluded.model, source = excluded.source, path = excluded.path,
                         fingerprint = excluded.fingerprint, state = excluded.state, reason = excluded.reason,
                         deaths = excluded.deaths, statistics = '[]', notes = '[]', parts = '[]'
                     """
             )
             for entry in entries {
                 try insert.execute(arguments: [
-                    "key": entry.key, "name": entry.name, "source": entry.source, "path": entry.path,
+                    "key": entry.key, "name": entry.name, "model": entry.model, "source": entry.source, "path": entry.path,
                     "fingerprint": entry.fingerprint, "state": entry.state.rawValue, "reason": entry.reason,
                     "deaths": entry.crashes,
                 ])

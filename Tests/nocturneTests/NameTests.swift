@@ -207,12 +207,15 @@ struct NameTests {
         #expect(refusedReport.status == 2)
         #expect(refusedReport.errors.contains("batch.json"))
         try FileManager.default.removeItem(atPath: bench.output + "/batch.json")
+        let refusedPart = try bench.run()
+        #expect(refusedPart.status == 2 && refusedPart.errors.contains("statistics.csv.part"))
+        try FileManager.default.removeItem(atPath: bench.output + "/statistics.csv.part")
         #expect(try bench.run().status == 0)
         for name in ["batch.json", "retry.txt", "events.jsonl"] {
             try FileManager.default.removeItem(atPath: bench.output + "/" + name)
             try plant(name, trap + "/file")
         }
-        try plant("batch.json.part", trap + "/file")
+        for name in ["batch.json.part", "statistics.csv.part"] { try plant(name, trap + "/file") }
         try bench.addVolume("v2.nii", 8, 8, 8)
         let tool = try bench.run()
         #expect(tool.status == 0, "\(tool.errors)")
@@ -257,7 +260,7 @@ struct NameTests {
         let tool = try bench.run("--identifiers", "none", "--dicom-seg", "--preview", "none")
         #expect(tool.status == 0, "\(tool.errors)")
         let report = try String(contentsOfFile: bench.output + "/batch.json", encoding: .utf8)
-        #expect(report.contains("segmentation.dcm name patient and study as the source does"))
+        #expect(report.contains("the DICOM objects name patient and study as the source does"))
     }
 
     @Test(

@@ -37,6 +37,7 @@ public struct WorkPlanner: Sendable {
             entry = JournalEntry(
                 key: item.key,
                 name: name,
+                model: item.model,
                 source: item.source,
                 path: item.path,
                 fingerprint: item.fingerprint.hex,

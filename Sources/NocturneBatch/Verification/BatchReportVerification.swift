@@ -17,6 +17,12 @@ struct BatchReportVerification {
             )
             return
         }
+        guard contents.hasThisReportVersion else {
+            report.notes.append(
+                "\(output.report): written in the form of an earlier version, and not checked; `nocturne resume` writes it again"
+            )
+            return
+        }
         let expected = try contents.report(of: output)
         checkBatch(expected.report, &report)
         checkLines(output.statistics, expected: expected.statisticsTable, &report)

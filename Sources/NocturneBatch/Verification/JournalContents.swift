@@ -10,6 +10,8 @@ struct JournalContents: Sendable {
     let description: BatchDescription?
     /// Whether the report was written since the journal last changed.
     let isReportUpToDate: Bool
+    /// Whether the report on the disk has this version's form.
+    let hasThisReportVersion: Bool
 
     /// What was recorded of a completed item.
     func product(of item: JournalItem) -> ItemProduct {
@@ -39,7 +41,8 @@ extension Journal {
             statistics: try statistics(),
             parts: try parts(),
             description: try value(of: .batchDescription),
-            isReportUpToDate: try value(of: .isReportUpToDate) ?? false
+            isReportUpToDate: try value(of: .isReportUpToDate) ?? false,
+            hasThisReportVersion: try value(of: .reportVersion) == BatchReport.version
         )
     }
 }

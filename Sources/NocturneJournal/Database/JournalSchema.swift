@@ -57,6 +57,25 @@ enum JournalSchema {
             guard try !db.columns(in: "item").contains(where: { $0.name == "parts" }) else { return }
             try db.execute(sql: "ALTER TABLE item ADD COLUMN parts TEXT NOT NULL DEFAULT '[]'")
         }
+        migrator.registerMigration("models of items") { db in
+            try db.execute(sql: "ALTER TABLE item ADD COLUMN model TEXT NOT NULL DEFAULT ''")
+        }
+        migrator.registerMigration("marks of reviewers") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE mark (
+                        item TEXT NOT NULL,
+                        object TEXT NOT NULL DEFAULT '',
+                        rater TEXT NOT NULL,
+                        fingerprint TEXT NOT NULL,
+                        verdict TEXT NOT NULL,
+                        comment TEXT NOT NULL DEFAULT '',
+                        time TEXT NOT NULL,
+                        PRIMARY KEY (item, object, rater)
+                    )
+                    """
+            )
+        }
         return migrator
     }
 }

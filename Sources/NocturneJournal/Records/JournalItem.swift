@@ -12,6 +12,8 @@ public struct JournalItem: Sendable, Hashable {
     public var notes: [String]
     /// When its state last changed, UTC; nil for never.
     public var changed: String?
+    /// The id of the model that processes it; empty without one, and in batches of 0.1.0.
+    public var model: String
     package init(
         id: Int64,
         key: String,
@@ -22,7 +24,8 @@ public struct JournalItem: Sendable, Hashable {
         reason: String?,
         crashes: Int,
         notes: [String],
-        changed: String? = nil
+        changed: String? = nil,
+        model: String = ""
     ) {
         self.id = id
         self.key = key
@@ -34,6 +37,7 @@ public struct JournalItem: Sendable, Hashable {
         self.crashes = crashes
         self.notes = notes
         self.changed = changed
+        self.model = model
     }
 }
 
@@ -43,6 +47,8 @@ public struct JournalEntry: Sendable, Hashable {
     public var key: String
     /// The folder of the item in the output.
     public var name: String
+    /// The id of the model that is to process it; empty for none.
+    public var model: String
     /// What the recipe needs to find the source again, in a form of its own.
     public var source: String
     /// The input as the user knows it.
@@ -57,6 +63,7 @@ public struct JournalEntry: Sendable, Hashable {
     public init(
         key: String,
         name: String,
+        model: String = "",
         source: String,
         path: String,
         fingerprint: String,
@@ -66,6 +73,7 @@ public struct JournalEntry: Sendable, Hashable {
     ) {
         self.key = key
         self.name = name
+        self.model = model
         self.source = source
         self.path = path
         self.fingerprint = fingerprint

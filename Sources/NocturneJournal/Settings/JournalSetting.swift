@@ -38,6 +38,9 @@ extension JournalSetting<Bool> {
 }
 
 extension JournalSetting<Int> {
+    /// The form of the report that was written last; nil for that of 0.1.0.
+    public static var reportVersion: Self { Self(key: "reportVersion", decode: { Int($0) }, encode: { "\($0)" }) }
+
     /// How often engines crashed while no item was active, since items were last processed.
     public static var crashesOutsideItems: Self {
         Self(key: "deathsOutsideItems", decode: { Int($0) }, encode: { "\($0)" })

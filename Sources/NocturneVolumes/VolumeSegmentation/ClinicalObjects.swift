@@ -55,8 +55,8 @@ struct ClinicalObjects {
         }
         if !written.files.isEmpty, source.identifiers == IdentifierPolicy.none {
             written.notes.append(
-                "\(written.files.joined(separator: " and ")) name patient and study as the source does: DICOM objects "
-                    + "belong to a study, so --identifiers none does not apply to them"
+                "the DICOM objects name patient and study as the source does: they belong to its study, so "
+                    + "--identifiers none does not apply to them"
             )
         }
         return written

@@ -48,6 +48,7 @@ struct BatchReportWriter {
         let items = try await journal.items()
         let files = [output.report, output.statistics, output.retryList]
         if try await journal.value(of: .isReportUpToDate) == true,
+            try await journal.value(of: .reportVersion) == BatchReport.version,
             await blocking.run({ files.allSatisfy(FileSystem.exists) })
         {
             return BatchCounts(of: items)
@@ -70,7 +71,10 @@ struct BatchReportWriter {
             try FileSystem.flush(output.path)
             return true
         }
-        if isComplete { try await journal.set(.isReportUpToDate, to: true) }
+        if isComplete {
+            try await journal.set(.reportVersion, to: BatchReport.version)
+            try await journal.set(.isReportUpToDate, to: true)
+        }
         return BatchCounts(of: items)
     }
 }

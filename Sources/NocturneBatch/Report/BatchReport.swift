@@ -32,22 +32,55 @@ public struct BatchCounts: Sendable, Codable, Hashable {
 
 /// `batch.json`, `statistics.csv` and `retry.txt`: functions of the journal alone, with no time in them.
 struct BatchReport: Sendable {
-    /// In the order of discovery.
+    /// Of the form of `batch.json` and `statistics.csv`. 2 has unusual values.
+    static let version = 2
+
     let items: [JournalItem]
-    /// Of completed items, by id.
-    let statistics: [Int64: [Statistic]]
+    /// The model of each item.
+    let models: [String]
     let description: BatchDescription
+    /// By items' places.
+    private let rows: [[Statistic]]
+    let unusual: UnusualValues
+
+    /// - Parameters:
+    ///   - items: in the order of discovery.
+    ///   - statistics: of completed items, by id.
+    init(items: [JournalItem], statistics: [Int64: [Statistic]], description: BatchDescription) {
+        self.items = items
+        self.description = description
+        rows = items.map { item in
+            let own = statistics[item.id] ?? []
+            return own + BatchMeasure.Derived.rows(of: own)
+        }
+        let only = description.models.count == 1 ? description.models[0].id : ""
+        models = items.map { $0.model.isEmpty ? only : $0.model }
+        unusual = UnusualValues(models: models, statistics: rows)
+    }
 
     struct Report: Codable {
+        struct Unusual: Codable, Equatable {
+            let label: String
+            let measure: String
+            @Nullable var value: Double?
+            let score: Double
+            let text: String
+        }
+
         struct Entry: Codable, Equatable {
             let item: String
             let state: String
             let source: String
             @Nullable var reason: String?
             let notes: [String]
+            /// Measures that are far from the batch's median, the furthest first. No finding about a patient.
+            let unusual: [Unusual]
 
             /// For a person who compares two.
-            var text: String { ([state, source, reason ?? "no reason"] + notes).joined(separator: "; ") }
+            var text: String {
+                ([state, source, reason ?? "no reason"] + notes + unusual.map { "\($0.label): \($0.text)" })
+                    .joined(separator: "; ")
+            }
         }
         let schemaVersion: Int
         let disclaimer: String
@@ -68,8 +101,9 @@ struct BatchReport: Sendable {
     /// The content of `batch.json`.
     var report: Report {
         let identifiers = description.identifiers
+        let unusual = Dictionary(grouping: unusual.values, by: \.item)
         return Report(
-            schemaVersion: 1,
+            schemaVersion: Self.version,
             disclaimer: Disclaimer.text,
             version: description.version,
             models: description.models,
@@ -78,14 +112,23 @@ struct BatchReport: Sendable {
                 $0.hasPrefix("/") ? identifiers.shown($0) : $0
             },
             counts: BatchCounts(of: items),
-            items: items.map { item in
+            items: items.enumerated().map { place, item in
                 Report.Entry(
                     item: item.name,
                     state: BatchReport.name(of: item.state),
                     source: identifiers.shown(item.path),
                     reason: item.reason.map { identifiers.shown(in: $0, of: [item.path]) },
                     // The recipes have done the same to notes, which are in the items' own results, too.
-                    notes: item.notes
+                    notes: item.notes,
+                    unusual: (unusual[place] ?? []).map {
+                        Report.Unusual(
+                            label: $0.label,
+                            measure: $0.measure,
+                            value: $0.value,
+                            score: Self.rounded($0.score),
+                            text: $0.text
+                        )
+                    }
                 )
             }
         )
@@ -98,17 +141,24 @@ struct BatchReport: Sendable {
         return paths.filter { seen.insert($0).inserted }.map { InputList.line(for: $0) + "\n" }.joined()
     }
 
-    /// The content of `statistics.csv`.
+    /// The content of `statistics.csv`. The last column has the robust z-score of unusual values.
     var statisticsTable: String {
-        var text = "item,label,measure,value,unit\n"
-        for item in items {
-            for row in statistics[item.id] ?? [] {
+        var text = "item,label,measure,value,unit,unusual\n"
+        let unusual = Dictionary(grouping: unusual.values, by: \.item)
+        for (place, item) in items.enumerated() {
+            let own = unusual[place] ?? []
+            for row in rows[place] {
+                let score = own.first { $0.label == row.label && $0.measure == row.measure }?.score
                 text += csv(item.name) + "," + csv(row.label) + "," + csv(row.measure) + ","
-                text += (row.value.map(number) ?? "") + "," + csv(row.unit) + "\n"
+                text += (row.value.map(number) ?? "") + "," + csv(row.unit) + ","
+                text += (score.map { number(Self.rounded($0)) } ?? "") + "\n"
             }
         }
         return text
     }
+
+    /// To two decimal places.
+    static func rounded(_ score: Double) -> Double { (score * 100).rounded() / 100 }
 
     /// The fewest digits that read back to the same number; whole numbers without a point.
     private func number(_ value: Double) -> String {

@@ -1,0 +1,193 @@
+import NocturneJournal
+
+/// Which values are unusual in their batch: far from the median of all completed items of the same model.
+///
+/// That says nothing about the patient: a batch of ill people has no healthy median, and a right result may be unusual.
+/// It is the order in which a person looks at a thousand results.
+///
+/// Distances are robust z-scores: the difference from the median, divided by 1.4826 times the median absolute deviation,
+/// which equals the standard deviation for normally distributed values and is not changed by outliers (Rousseeuw and
+/// Croux, 1993). Beyond 3.5 a value counts as unusual (Iglewicz and Hoaglin, 1993).
+package struct UnusualValues: Sendable {
+    /// How a measure of one label is distributed over the items of one model.
+    package struct Distribution: Sendable, Equatable {
+        package let model: String
+        package let label: String
+        package let measure: String
+        package let unit: String
+        package let scale: BatchMeasure.Scale
+        package let count: Int
+        /// In the measure's unit.
+        package let median: Double
+        /// On the scale.
+        package let spread: Double
+    }
+
+    /// One value that is unusual.
+    package struct Value: Sendable, Equatable {
+        /// The item's place in the report.
+        package let item: Int
+        package let label: String
+        package let measure: String
+        /// Nil for a label that is missing.
+        package let value: Double?
+        /// The absolute z-score, at most 99.
+        package let score: Double
+        /// For a reader.
+        package let text: String
+    }
+
+    package let distributions: [Distribution]
+    /// The most unusual first; equal ones in the order of the items.
+    package let values: [Value]
+
+    package static let threshold = 3.5
+    /// Fewer values say nothing about what is usual.
+    package static let leastCount = 8
+    /// The score of a label that is missing, or cut by the border, where hardly any other item's is.
+    private static let scoreOfRareState = 10.0
+    private static let rareShare = 0.1
+
+    fileprivate struct Key: Hashable {
+        package let model: String
+        package let label: String
+        package let measure: String
+    }
+
+    fileprivate struct Entry {
+        package let item: Int
+        package let value: Double?
+        package let unit: String
+    }
+
+    /// - Parameters:
+    ///   - models: of each item, in the order of the report.
+    ///   - statistics: of each item in the same order, with derived measures; empty for items that are not completed.
+    /// - Complexity: O(n log n) for n values.
+    init(models: [String], statistics: [[Statistic]]) {
+        package let measures = Dictionary(uniqueKeysWithValues: BatchMeasure.all.map { ($0.name, $0) })
+        package let states: Set = ["voxelCount", "touchesBorder"]
+        var groups: [Key: [Entry]] = [:]
+        for (item, rows) in statistics.enumerated() {
+            for row in rows where measures[row.measure] != nil || states.contains(row.measure) {
+                let key = Key(model: models[item], label: row.label, measure: row.measure)
+                groups[key, default: []].append(Entry(item: item, value: row.value, unit: row.unit))
+            }
+        }
+        var distributions: [Distribution] = []
+        var values: [Value] = []
+        for (key, entries) in groups where entries.count >= Self.leastCount {
+            switch key.measure {
+            case "voxelCount": values += Self.missing(key, entries)
+            case "touchesBorder": values += Self.cut(key, entries)
+            default:
+                guard let measure = measures[key.measure],
+                    let distribution = Distribution(key, entries, measure)
+                else { continue }
+                distributions.append(distribution)
+                values += entries.compactMap { Value($0, key, measure, distribution) }
+            }
+        }
+        self.distributions = distributions.sorted {
+            ($0.model, $0.label, $0.measure) < ($1.model, $1.label, $1.measure)
+        }
+        self.values = values.sorted {
+            ($1.score, $0.item, $0.label, $0.measure) < ($0.score, $1.item, $1.label, $1.measure)
+        }
+    }
+
+    /// Items without a label that nearly all others have.
+    private static func missing(_ key: Key, _ entries: [Entry]) -> [Value] {
+        package let missing = entries.filter { $0.value == 0 }
+        guard !missing.isEmpty, Double(missing.count) <= rareShare * Double(entries.count) else { return [] }
+        return missing.map {
+            Value(
+                item: $0.item,
+                label: key.label,
+                measure: "volume",
+                value: nil,
+                score: scoreOfRareState,
+                text: "missing; found in \(entries.count - missing.count) of \(entries.count) items of this batch"
+            )
+        }
+    }
+
+    /// Items with a label cut by the border of the volume where hardly any other is.
+    private static func cut(_ key: Key, _ entries: [Entry]) -> [Value] {
+        package let cut = entries.filter { $0.value == 1 }
+        guard !cut.isEmpty, Double(cut.count) <= rareShare * Double(entries.count) else { return [] }
+        return cut.map {
+            Value(
+                item: $0.item,
+                label: key.label,
+                measure: key.measure,
+                value: 1,
+                score: scoreOfRareState,
+                text: "touches the border of the volume; \(cut.count) of \(entries.count) items of this batch do"
+            )
+        }
+    }
+}
+
+extension UnusualValues.Distribution {
+    fileprivate init?(_ key: UnusualValues.Key, _ entries: [UnusualValues.Entry], _ measure: BatchMeasure) {
+        package let places = entries.compactMap { $0.value.flatMap(measure.scale.place) }
+        guard places.count >= UnusualValues.leastCount, let middle = Self.median(places) else { return nil }
+        package let deviation = Self.median(places.map { abs($0 - middle) }) ?? 0
+        self.init(
+            model: key.model,
+            label: key.label,
+            measure: key.measure,
+            unit: entries[0].unit,
+            scale: measure.scale,
+            count: places.count,
+            median: measure.scale.value(at: middle),
+            spread: max(1.4826 * deviation, measure.leastSpread)
+        )
+    }
+
+    /// Of an even number the mean of the two in the middle.
+    package static func median(_ values: [Double]) -> Double? {
+        package let sorted = values.sorted()
+        guard !sorted.isEmpty else { return nil }
+        package let half = sorted.count / 2
+        return sorted.count % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2
+    }
+}
+
+extension UnusualValues.Value {
+    /// Nil for a value that is not unusual.
+    fileprivate init?(
+        _ entry: UnusualValues.Entry,
+        _ key: UnusualValues.Key,
+        _ measure: BatchMeasure,
+        _ distribution: UnusualValues.Distribution
+    ) {
+        guard let value = entry.value, let place = measure.scale.place(value),
+            let middle = measure.scale.place(distribution.median)
+        else { return nil }
+        package let distance = (place - middle) / distribution.spread
+        guard abs(distance) > UnusualValues.threshold else { return nil }
+        package let text =
+            measure.scale == .log
+            ? "\(measure.title) \(Self.digits(value / distribution.median)) times the median of this batch"
+            : "\(measure.title) \(Self.digits(value)), the median of this batch is \(Self.digits(distribution.median))"
+        self.init(
+            item: entry.item,
+            label: key.label,
+            measure: key.measure,
+            value: value,
+            score: min(abs(distance), 99),
+            text: text
+        )
+    }
+
+    /// Three significant digits.
+    private static func digits(_ value: Double) -> String {
+        guard value != 0, value.isFinite else { return "0" }
+        var scale = 1.0
+        while abs(value) * scale < 100, scale < 1e9 { scale *= 10 }
+        package let rounded = (value * scale).rounded() / scale
+        return rounded == rounded.rounded() && abs(rounded) < 1e15 ? "\(Int(rounded))" : "\(rounded)"
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import NocturneBatch
+import NocturneJournal
+import NocturneTestSupport
+import Testing
+
+@Suite("Unusual values of a batch")
+struct UnusualValuesTests {
+    private struct Organ {
+        var volume: Double?
+        var centre: SIMD3<Double>
+        var isCut = false
+        var deviation: Double
+
+        func rows(_ name: String) -> [Statistic] {
+            let isThere = volume != nil
+            func row(_ measure: String, _ value: Double?, _ unit: String = "1") -> Statistic {
+                Statistic(label: name, measure: measure, value: value, unit: unit)
+            }
+            return [
+                row("voxelCount", (volume ?? 0) * 1000), row("volume", volume, "ml"),
+                row("centroidRasX", isThere ? centre.x : nil, "mm"), row("centroidRasY", isThere ? centre.y : nil, "mm"),
+                row("centroidRasZ", isThere ? centre.z : nil, "mm"), row("touchesBorder", isThere ? (isCut ? 1 : 0) : nil),
+                row("intensityMean", isThere ? 110 : nil), row("intensityStandardDeviation", isThere ? deviation : nil),
+            ]
+        }
+    }
+
+    /// Bodies of different size that lie anywhere in the scanner.
+    private func cohort(_ count: Int, _ change: (Int, inout [String: Organ]) -> Void) -> [[Statistic]] {
+        var random = SplitMix64(seed: 7)
+        return (0..<count).map { item in
+            let size = exp(0.12 * random.normal())
+            let place = SIMD3(random.normal() * 20, random.normal() * 20, random.normal() * 150)
+            func organ(_ volume: Double, _ centre: SIMD3<Double>) -> Organ {
+                let jitter = SIMD3(random.normal() * 4, random.normal() * 4, random.normal() * 8)
+                return Organ(
+                    volume: volume * size * exp(0.1 * random.normal()),
+                    centre: place + centre + jitter,
+                    deviation: 20 * exp(0.08 * random.normal())
+                )
+            }
+            var organs = [
+                "kidney_left": organ(160, SIMD3(-60, 20, 0)), "kidney_right": organ(155, SIMD3(60, 20, -15)),
+                "bladder": organ(200, SIMD3(0, -30, -220)),
+            ]
+            change(item, &organs)
+            return organs.keys.sorted().flatMap { organs[$0]?.rows($0) ?? [] }.with(BatchMeasure.Derived.rows)
+        }
+    }
+
+    @Test("Five planted faults in two hundred items are among the first seven items")
+    func planted() {
+        let statistics = cohort(200) { item, organs in
+            switch item {
+            case 13: organs["kidney_right"]?.volume = nil
+            case 57: organs["kidney_left"]?.volume? *= 2.2
+            case 101: organs["bladder"]?.centre.z += 180
+            case 144: organs["kidney_left"]?.isCut = true
+            case 190: organs["kidney_right"]?.deviation *= 2.5
+            default: break
+            }
+        }
+        let unusual = UnusualValues(models: Array(repeating: "m", count: 200), statistics: statistics)
+        var items: [Int] = []
+        for value in unusual.values where !items.contains(value.item) { items.append(value.item) }
+        #expect(Set(items.prefix(7)).isSuperset(of: [13, 57, 101, 144, 190]), "\(items)")
+        #expect(unusual.values.allSatisfy { $0.score > 3.5 && !$0.text.isEmpty })
+        let missing = unusual.values.first { $0.item == 13 && $0.value == nil }
+        #expect(missing?.text == "missing; found in 199 of 200 items of this batch")
+        #expect(unusual.values.contains { $0.item == 57 && $0.measure == "leftRightRatio" && $0.label == "kidney_left" })
+    }
+
+    @Test("Median and spread are those of the definition, for volumes on a logarithmic scale")
+    func definition() throws {
+        // Logarithms 0...8 with one far away: median 4, deviations 4 3 2 1 0 1 2 3 and 96, whose median is 2.
+        let logs: [Double] = [0, 1, 2, 3, 4, 5, 6, 7, 100]
+        let statistics = logs.map { [Statistic(label: "x", measure: "volume", value: exp($0), unit: "ml")] }
+        let unusual = UnusualValues(models: Array(repeating: "", count: 9), statistics: statistics)
+        let distribution = try #require(unusual.distributions.first)
+        #expect(abs(distribution.median - exp(4)) < 1e-9 && abs(distribution.spread - 2 * 1.4826) < 1e-12)
+        #expect(distribution.count == 9)
+        #expect(unusual.values.map(\.item) == [8])
+        #expect(abs(try #require(unusual.values.first).score - 96 / (2 * 1.4826)) < 1e-9)
+    }
+
+    @Test("Few items, equal items, other models and values without a place on the scale are never unusual")
+    func nothingUnusual() {
+        func volumes(_ values: [Double?]) -> [[Statistic]] {
+            values.map { [Statistic(label: "x", measure: "volume", value: $0, unit: "ml")] }
+        }
+        let few = volumes([1, 1, 1, 1, 1, 1, 900])
+        #expect(UnusualValues(models: Array(repeating: "", count: 7), statistics: few).values.isEmpty)
+        let equal = volumes(Array(repeating: 5, count: 20))
+        #expect(UnusualValues(models: Array(repeating: "", count: 20), statistics: equal).values.isEmpty)
+        let odd = volumes(Array(repeating: 5, count: 20) + [nil, 0, -.infinity, .nan])
+        #expect(UnusualValues(models: Array(repeating: "", count: 24), statistics: odd).values.isEmpty)
+        // Large organs of one model are not unusual because another model has small ones.
+        let models = Array(repeating: "a", count: 10) + Array(repeating: "b", count: 3)
+        let two = volumes(Array(repeating: 5, count: 10) + [500, 500, 500])
+        #expect(UnusualValues(models: models, statistics: two).values.isEmpty)
+    }
+
+    @Test("The order of the items changes only their numbers")
+    func order() {
+        let statistics = cohort(60) { item, organs in if item == 5 { organs["bladder"]?.volume? *= 6 } }
+        let forward = UnusualValues(models: Array(repeating: "", count: 60), statistics: statistics)
+        let backward = UnusualValues(models: Array(repeating: "", count: 60), statistics: statistics.reversed())
+        #expect(forward.distributions == backward.distributions)
+        let back = backward.values.map { "\(59 - $0.item) \($0.label) \($0.measure) \($0.score)" }
+        #expect(Set(forward.values.map { "\($0.item) \($0.label) \($0.measure) \($0.score)" }) == Set(back))
+        #expect(forward.values.contains { $0.item == 5 && $0.label == "bladder" })
+    }
+}
+
+extension [Statistic] {
+    fileprivate func with(_ more: ([Statistic]) -> [Statistic]) -> [Statistic] { self + more(self) }
+}
+
+extension SplitMix64 {
+    fileprivate mutating func normal() -> Double {
+        let (radius, angle) = (Double.random(in: 0..<1, using: &self), Double.random(in: 0..<1, using: &self))
+        return (-2 * log(1 - radius)).squareRoot() * cos(2 * .pi * angle)
+    }
+}
