@@ -173,6 +173,12 @@ let package = Package(
                 "CPosix", argumentParser,
             ]
         ),
+        // The page for reviewers of a batch.
+        module(
+            "NocturneReview",
+            ["NocturneSystem", "NocturneJournal", "NocturneBatch", "NocturneRecipeSupport"],
+            embedded: "Page"
+        ),
         // The engine as a child process: signals, restarts, locks, requests from other processes.
         .target(
             name: "NocturneSupervisor",
@@ -182,7 +188,7 @@ let package = Package(
         .executableTarget(
             name: "nocturne",
             dependencies: [
-                "NocturneSupervisor", "CNocturneStart", "NocturneRecipes", "NocturneRecipeSupport", "NocturneVolumes",
+                "NocturneSupervisor", "CNocturneStart", "NocturneReview", "NocturneRecipes", "NocturneRecipeSupport", "NocturneVolumes",
                 "NocturneBatch", "NocturneJournal",
                 "NocturneInference", "NocturneFormats", "NocturneConcurrency",
                 "NocturneSystem", "NocturneCore", "CPosix",
@@ -227,6 +233,10 @@ let package = Package(
             ["NocturneSystem", "NocturneCore", "NocturneBatch", .product(name: "GRDB", package: "GRDB.swift")]
         ),
         tests(of: "NocturneBatch", ["NocturneSystem", "NocturneJournal"]),
+        tests(
+            of: "NocturneReview",
+            ["NocturneSystem", "NocturneJournal", "NocturneBatch", "NocturneRecipeSupport", "NocturneRecipes"]
+        ),
         tests(of: "NocturneSupervisor", ["NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneBatch"]),
         tests(
             of: "NocturneRecipes",

@@ -85,6 +85,8 @@ public struct BatchOptions: Sendable {
     public var resources: ResourceLimits
     public var rules: RunRules
     public var supervision: SupervisionState
+    /// The page written with the report; nil for none.
+    public var page: (any BatchPage)?
 
     public init(
         output: OutputFolder,

@@ -70,7 +70,8 @@ actor BatchRun {
             progress: context.progress,
             disk: context.disk,
             health: context.health,
-            time: context.time
+            time: context.time,
+            page: options.page
         )
     }
 

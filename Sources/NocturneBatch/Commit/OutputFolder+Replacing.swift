@@ -88,7 +88,9 @@ extension OutputFolder {
 /// Refusing to start where a user's own files would be overwritten.
 extension OutputFolder {
     /// Files about the whole batch, which a run writes into the output folder.
-    static let reportNames = ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf"]
+    static let reportNames = [
+        "batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf", "index.html", "review",
+    ]
 
     /// Before the first run in a folder: nothing may be there that has a name of the batch's own
     /// files, also while they are written. A folder with a

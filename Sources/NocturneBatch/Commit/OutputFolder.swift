@@ -25,6 +25,9 @@ public struct OutputFolder: Sendable {
     public var statistics: String { path + "/statistics.csv" }
     public var retryList: String { path + "/retry.txt" }
     public var events: String { path + "/events.jsonl" }
+    /// The page for reviewers, and its scripts and data.
+    public var page: String { path + "/index.html" }
+    public var reviewFolder: String { path + "/review" }
 
     public func item(_ name: String) -> String { path + "/" + name }
     public func staging(_ name: String) -> String { staging + "/" + name }

@@ -1,7 +1,7 @@
 import Foundation
 import NocturneCore
 public import NocturneJournal
-import NocturneSystem
+package import NocturneSystem
 
 /// The numbers of a batch. They add up to the inputs.
 public struct BatchCounts: Sendable, Codable, Hashable {
@@ -31,22 +31,22 @@ public struct BatchCounts: Sendable, Codable, Hashable {
 }
 
 /// `batch.json`, `statistics.csv` and `retry.txt`: functions of the journal alone, with no time in them.
-struct BatchReport: Sendable {
+package struct BatchReport: Sendable {
     /// Of the form of `batch.json` and `statistics.csv`. 2 has unusual values.
-    static let version = 2
+    package static let version = 2
 
-    let items: [JournalItem]
+    package let items: [JournalItem]
     /// The model of each item.
-    let models: [String]
-    let description: BatchDescription
+    package let models: [String]
+    package let description: BatchDescription
     /// By items' places.
-    private let rows: [[Statistic]]
-    let unusual: UnusualValues
+    package let rows: [[Statistic]]
+    package let unusual: UnusualValues
 
     /// - Parameters:
     ///   - items: in the order of discovery.
     ///   - statistics: of completed items, by id.
-    init(items: [JournalItem], statistics: [Int64: [Statistic]], description: BatchDescription) {
+    package init(items: [JournalItem], statistics: [Int64: [Statistic]], description: BatchDescription) {
         self.items = items
         self.description = description
         rows = items.map { item in
@@ -58,37 +58,37 @@ struct BatchReport: Sendable {
         unusual = UnusualValues(models: models, statistics: rows)
     }
 
-    struct Report: Codable {
-        struct Unusual: Codable, Equatable {
-            let label: String
-            let measure: String
-            @Nullable var value: Double?
-            let score: Double
-            let text: String
+    package struct Report: Codable {
+        package struct Unusual: Codable, Equatable {
+            package let label: String
+            package let measure: String
+            @Nullable package var value: Double?
+            package let score: Double
+            package let text: String
         }
 
-        struct Entry: Codable, Equatable {
-            let item: String
-            let state: String
-            let source: String
-            @Nullable var reason: String?
-            let notes: [String]
+        package struct Entry: Codable, Equatable {
+            package let item: String
+            package let state: String
+            package let source: String
+            @Nullable package var reason: String?
+            package let notes: [String]
             /// Measures that are far from the batch's median, the furthest first. No finding about a patient.
-            let unusual: [Unusual]
+            package let unusual: [Unusual]
 
             /// For a person who compares two.
-            var text: String {
+            package var text: String {
                 ([state, source, reason ?? "no reason"] + notes + unusual.map { "\($0.label): \($0.text)" })
                     .joined(separator: "; ")
             }
         }
-        let schemaVersion: Int
-        let disclaimer: String
-        let version: String
-        let models: [BatchDescription.Model]
-        let options: [String: String]
-        let counts: BatchCounts
-        let items: [Entry]
+        package let schemaVersion: Int
+        package let disclaimer: String
+        package let version: String
+        package let models: [BatchDescription.Model]
+        package let options: [String: String]
+        package let counts: BatchCounts
+        package let items: [Entry]
     }
 
     /// Rewrites all three, each in one step.
@@ -99,7 +99,7 @@ struct BatchReport: Sendable {
     }
 
     /// The content of `batch.json`.
-    var report: Report {
+    package var report: Report {
         let identifiers = description.identifiers
         let unusual = Dictionary(grouping: unusual.values, by: \.item)
         return Report(
@@ -158,7 +158,7 @@ struct BatchReport: Sendable {
     }
 
     /// To two decimal places.
-    static func rounded(_ score: Double) -> Double { (score * 100).rounded() / 100 }
+    package static func rounded(_ score: Double) -> Double { (score * 100).rounded() / 100 }
 
     /// The fewest digits that read back to the same number; whole numbers without a point.
     private func number(_ value: Double) -> String {

@@ -15,6 +15,7 @@ struct BatchReportWriter {
     let disk: DiskSpaceMonitor
     let health: OutputHealth
     let time: any TimeSource
+    let page: (any BatchPage)?
 
     /// Writes what is older than the journal. It waits while the disk is full, and retries a failing disk three times. Where
     /// nothing can be written the run is given up: the journal has everything that the report is made of.
@@ -58,12 +59,14 @@ struct BatchReportWriter {
             statistics: try await journal.statistics(),
             description: description
         )
-        let isComplete = try await blocking.run { [recipes, output, flag = control.flag] () throws -> Bool in
+        let reported = ReportedBatch(output: output, report: report, marks: try await journal.marks())
+        let isComplete = try await blocking.run { [recipes, output, page, flag = control.flag] () throws -> Bool in
             try FaultPoint.batchReport.pass()
             try report.write(into: output)
             let completed = items.filter { $0.state == .completed }.map { output.item($0.name) }
             do {
                 for recipe in recipes { try recipe.summarize(folders: completed, into: output.path, flag: flag) }
+                try page?.write(reported, flag: flag)
             } catch is CancelledError {
                 // The next run does it: the report is not marked as up to date.
                 return false

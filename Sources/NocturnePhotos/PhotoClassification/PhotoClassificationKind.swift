@@ -1,3 +1,4 @@
+import Foundation
 import ArgumentParser
 package import NocturneBatch
 import NocturneFormats
@@ -39,6 +40,18 @@ package enum PhotoClassificationKind: RecipeKind {
         return try model.networks().map { file, input, shapes in
             NetworkInputs(file: file, shape: shapes[input] ?? [], others: shapes.filter { $0.key != input })
         }
+    }
+
+    package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
+        let result = try JSONDecoder().decode(PhotoClassificationResult.self, from: Data(result))
+        let titles: KeyValuePairs = [
+            ClassificationWriter.thumbnailFile: "The part of the photo that the model saw",
+            "heatmap.png": "The same part with the attention map of the class with the highest score",
+        ]
+        var parts = ReviewParts(.classification, files: result.files, titles: titles)
+        parts.objects = result.ranked.map { ReviewParts.Object(name: $0.title, score: $0.probability, text: "") }
+        parts.summary = result.summary
+        return parts
     }
 
     package static func inspect(

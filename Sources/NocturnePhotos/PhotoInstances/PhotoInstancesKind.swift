@@ -1,3 +1,4 @@
+import Foundation
 import ArgumentParser
 package import NocturneBatch
 package import NocturneInference
@@ -31,6 +32,23 @@ package enum PhotoInstancesKind: RecipeKind {
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
         let model = try PhotoInstancesModel(package: model.package, engine: model.engine, precision: model.precision)
         return [NetworkInputs(file: model.settings.network, shape: model.usualInputShape)]
+    }
+
+    package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
+        let result = try JSONDecoder().decode(PhotoInstancesResult.self, from: Data(result))
+        let titles: KeyValuePairs = ["overlay.png": "The photo with the masks of the objects found"]
+        var parts = ReviewParts(.instances, files: result.files, titles: titles)
+        parts.size = [result.source.width, result.source.height]
+        parts.objects = result.instances.map { instance in
+            ReviewParts.Object(
+                name: "\(instance.id)",
+                score: instance.confidence,
+                box: [instance.box.x, instance.box.y, instance.box.width, instance.box.height],
+                picture: instance.thumbnail,
+                text: instance.class + (instance.reason.map { ", \(instance.state.rawValue): \($0)" } ?? "")
+            )
+        }
+        return parts
     }
 
     package static func inspect(

@@ -50,6 +50,10 @@ package protocol RecipeKind: Sendable {
     /// - Throws: `CancelledError`. Every fault of the item is among the findings.
     static func inspect(_ item: CommittedItem, _ document: JSONValue, flag: CancellationFlag) throws -> ResultFindings
 
+    /// What a page for reviewers shows of a result with this `result.json`.
+    /// - Throws: `DecodingError`.
+    static func reviewParts(of result: [UInt8]) throws -> ReviewParts
+
     /// The fault of a file outside the item folders that one of its results refers to; nil if the file is valid or
     /// belongs to another kind.
     static func inspectBatchFile(at path: String) -> String?

@@ -1,3 +1,4 @@
+import Foundation
 package import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
@@ -5,7 +6,7 @@ import NocturneFormats
 import NocturneInference
 import NocturneJournal
 import NocturnePhotos
-import NocturneRecipeSupport
+package import NocturneRecipeSupport
 package import NocturneSystem
 
 /// Inspects the results of all recipes for `nocturne verify`. Needs no model.
@@ -35,10 +36,21 @@ package struct RecipeResults: ResultInspection {
         return try kind.inspect(item, document, flag: flag)
     }
 
+    /// What a page for reviewers shows of a result; nil for one of an unknown kind, or that cannot be read.
+    package func reviewParts(of result: [UInt8]) -> ReviewParts? {
+        guard let head = try? JSONDecoder().decode(ResultTask.self, from: Data(result)) else { return nil }
+        return try? registry.kinds.first { $0.resultTask == head.task }?.reviewParts(of: result)
+    }
+
     package func inspectBatchFile(at path: String) -> String? {
         for kind in registry.kinds {
             if let fault = kind.inspectBatchFile(at: path) { return fault }
         }
         return nil
     }
+}
+
+/// The key of a result that names its kind.
+private struct ResultTask: Decodable {
+    let task: String?
 }

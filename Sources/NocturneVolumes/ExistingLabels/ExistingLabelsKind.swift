@@ -1,3 +1,4 @@
+import Foundation
 import ArgumentParser
 package import NocturneBatch
 package import NocturneInference
@@ -23,6 +24,20 @@ package enum ExistingLabelsKind: RecipeKind {
 
     package static func make(_ models: [ChosenModel], options: ExistingLabelsOptions) throws -> any Recipe {
         ExistingLabels(options: options)
+    }
+
+    package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
+        let result = try JSONDecoder().decode(ExistingLabelsResult.self, from: Data(result))
+        var parts = ReviewParts(.volume, files: result.files, titles: SegmentationResult.pictureTitles)
+        parts.labels = result.labels.map {
+            ReviewParts.Label(
+                value: $0.value,
+                name: $0.name,
+                color: $0.color ?? "#808080",
+                mesh: $0.mesh?.reviewFile
+            )
+        }
+        return parts
     }
 
     package static func inspect(

@@ -1,3 +1,4 @@
+import Foundation
 package import NocturneBatch
 package import NocturneInference
 package import NocturneRecipeSupport
@@ -46,6 +47,15 @@ package enum VolumeSegmentationKind: RecipeKind {
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
         let model = try SegmentationModel(package: model.package, engine: model.engine, precision: model.precision)
         return model.networks.map { NetworkInputs(file: $0.file, shape: $0.inputShape) }
+    }
+
+    package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
+        let result = try JSONDecoder().decode(SegmentationResult.self, from: Data(result))
+        var parts = ReviewParts(.volume, files: result.files, titles: SegmentationResult.pictureTitles)
+        parts.labels = result.labels.map {
+            ReviewParts.Label(value: $0.value, name: $0.name, color: $0.color, mesh: $0.mesh?.reviewFile)
+        }
+        return parts
     }
 
     package static func inspect(

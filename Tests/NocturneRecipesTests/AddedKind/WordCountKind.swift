@@ -1,3 +1,4 @@
+import Foundation
 import ArgumentParser
 import NocturneBatch
 import NocturneInference
@@ -37,6 +38,11 @@ enum WordCountKind: RecipeKind {
 
     static func details(of package: ModelPackage) throws -> [String] {
         ["Shortest word: \(try WordCountSettings(package).shortest) letters"]
+    }
+
+    static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
+        let result = try JSONDecoder().decode(WordCountResult.self, from: Data(result))
+        return ReviewParts(.instances, files: result.files, titles: [:])
     }
 
     static func inspect(

@@ -1,0 +1,24 @@
+import Foundation
+import NocturneSystem
+
+/// NiiVue, which shows volumes in the page. `Tools/install-niivue` puts it where it is looked for; without it the page shows
+/// pictures only.
+enum ViewerFiles {
+    static let names = ["niivue.js", "niivue-LICENSE.txt"]
+
+    /// Names in `review/` with the paths of the installed files.
+    static var installed: [(name: String, path: String)] {
+        for folder in folders {
+            let found = names.map { (name: $0, path: folder + "/" + $0) }
+            if found.allSatisfy({ FileSystem.kind($0.path) == .file }) { return found }
+        }
+        return []
+    }
+
+    private static var folders: [String] {
+        let environment = ProcessInfo.processInfo.environment
+        let home = environment["XDG_DATA_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+            ?? environment["HOME"].map { $0 + "/.local/share" }
+        return [environment["NOCTURNE_NIIVUE"], home.map { $0 + "/nocturne/niivue" }].compactMap(\.self)
+    }
+}

@@ -1,0 +1,16 @@
+import NocturneRecipeSupport
+
+extension SegmentationResult {
+    /// Alternative texts of the pictures of a volume.
+    static var pictureTitles: KeyValuePairs<String, String> {
+        [
+            "preview.png": "Three slices with the outlines of the labels, projections of the volume, and the labels' surfaces",
+            SliceWriter.file: "All slices with the outlines of the labels, one after another",
+        ]
+    }
+}
+
+extension SegmentationResult.Mesh {
+    /// The file, if it holds this surface alone and the page can show it.
+    var reviewFile: String? { node == nil && file.hasSuffix(".stl") ? file : nil }
+}
