@@ -20,8 +20,8 @@
           entry.edited && dom.el("span", { class: "badge", text: "edited" })),
         dom.el("div", { class: "columns" },
           dom.el("div", {}, parts.viewer, Review.objects.pictures(entry)),
-          dom.el("div", {}, parts.verdicts, facts(entry), Review.objects.table(entry), Review.measures.table(entry),
-            Review.measures.labels(entry), Review.measures.files(entry))));
+          dom.el("div", {}, parts.verdicts, facts(entry), Review.objects.table(entry))),
+        Review.measures.table(entry), Review.measures.labels(entry), Review.measures.files(entry));
       item.showPlace(place);
       buildVerdicts(entry);
       updateVerdicts(entry);

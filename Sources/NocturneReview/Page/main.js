@@ -11,22 +11,19 @@
       if (state.view !== "item") return false;
       const { previous, next } = placeOf(Review.item.entry);
       const entry = direction > 0 ? next : previous;
-      if (entry) location.hash = dom.itemHash(entry.item);
+      if (entry) go(dom.itemHash(entry.item));
       else dom.announce(direction > 0 ? "This is the last item of the list." : "This is the first item of the list.");
       return true;
     },
 
     back() {
       if (state.view === "items") return false;
-      location.hash = "#items";
+      go("#items");
       return true;
     },
 
     search() {
-      if (state.view !== "items") {
-        history.pushState(null, "", "#items");
-        route();
-      }
+      if (state.view !== "items") go("#items");
       controls.focusSearch();
     },
 
@@ -34,6 +31,12 @@
       if (object === null && state.view === "item" && Review.verdicts.advances()) Review.events.step(1);
     },
   };
+
+  /* Shows another view at once, so that keys pressed quickly are not lost. */
+  function go(hash) {
+    history.pushState(null, "", hash);
+    route();
+  }
 
   function placeOf(entry) {
     const found = entry ? state.positions.get(entry.index) : undefined;
@@ -141,8 +144,6 @@
 
   function showItem(name) {
     const entry = model.byName.get(name);
-    const isNew = state.view !== "item";
-    if (isNew) state.scroll = window.scrollY;
     show("item");
     if (!entry) {
       Review.item.showMissing(section("item"), name);
@@ -151,7 +152,7 @@
     const place = placeOf(entry);
     if (place.position >= 0) state.lastPosition = place.position;
     Review.item.show(section("item"), entry, place);
-    section("item").scrollIntoView({ block: "start" });
+    window.scrollTo(0, 0);
   }
 
   /* Back in the list, the focus is on the item that was open. */

@@ -28,25 +28,27 @@
       return Math.max(model.items.length, states.reduce((sum, state) => sum + (counts[state] || 0), 0));
     },
 
-    /* Loads the pages of items one after another, those with unusual items first. */
+    /* Loads the pages of items, those with unusual items first. The first page is drawn before the others are read. */
     load() {
       const waiting = pageOrder();
       let active = 0;
+      let isFirst = true;
       const next = () => {
-        if (waiting.length === 0 && active === 0) {
-          model.isComplete = true;
-          model.onItems();
-        }
-        while (active < PARALLEL && waiting.length > 0) {
+        while (active < (isFirst ? 1 : PARALLEL) && waiting.length > 0) {
           active += 1;
-          const page = waiting.shift();
-          loadPage(page, (isLoaded) => {
-            active -= 1;
-            if (!isLoaded) model.missingPages.push(page);
-            if (waiting.length > 0 || active > 0) model.onItems();
-            next();
-          });
+          loadPage(waiting.shift(), finished);
         }
+        if (active > 0) return;
+        model.isComplete = true;
+        model.onItems();
+      };
+      const finished = (isLoaded, page) => {
+        active -= 1;
+        if (!isLoaded) model.missingPages.push(page);
+        if (waiting.length > 0 || active > 0) model.onItems();
+        if (isFirst) afterPaint(next);
+        else next();
+        isFirst = false;
       };
       next();
     },
@@ -73,7 +75,18 @@
   }
 
   function loadPage(page, done) {
-    model.loadScript(`review/data/items-${String(page).padStart(4, "0")}.js`, done);
+    model.loadScript(`review/data/items-${String(page).padStart(4, "0")}.js`, (isLoaded) => done(isLoaded, page));
+  }
+
+  /* In a hidden window nothing is painted, so the wait is limited. */
+  function afterPaint(action) {
+    let isDone = false;
+    const act = () => {
+      if (!isDone) action();
+      isDone = true;
+    };
+    requestAnimationFrame(() => setTimeout(act, 0));
+    setTimeout(act, 300);
   }
 
   window.nocturneBatch = (data) => {
