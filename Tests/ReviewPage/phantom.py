@@ -1,8 +1,8 @@
 """A phantom whose right and left are known: volumes as NIfTI-1, surfaces as STL, pictures as PNG. Standard library only.
 
-The body is an ellipsoid. The patient's right kidney has label 1 and lies at x = -22 mm in RAS+, the left one has label 2 and
-lies at x = +22 mm and 12 mm higher. The grid's first axis points to the left of the patient (-x is not the storage order), so
-that a viewer that ignores the affine shows the kidneys exchanged.
+The body is an ellipsoid. The patient's right kidney has label 1 and lies at x = +22 mm in RAS+, the left one has label 2, lies
+at x = -22 mm and 12 mm higher. The grid's first axis runs from right to left, so that a viewer that ignores the affine shows
+the kidneys exchanged.
 """
 
 import base64
@@ -13,12 +13,12 @@ import zlib
 
 SHAPE = (48, 40, 36)
 SPACING = (2.0, 2.0, 2.0)
-# Voxel to RAS+: the first axis runs from right to left for a stored order of L to R, the others to the front and up.
+# Voxel to RAS+: the first axis runs from the patient's right to the left, the others to the front and up.
 AFFINE = [[-2.0, 0.0, 0.0, 47.0], [0.0, 2.0, 0.0, -39.0], [0.0, 0.0, 2.0, -35.0], [0.0, 0.0, 0.0, 1.0]]
 WINDOW = {"lower": -160, "upper": 240, "unit": "HU"}
 KIDNEYS = [
-    {"value": 1, "name": "kidney_right", "color": "#d04040", "centre": (-22.0, 0.0, -6.0), "radius": 10.0},
-    {"value": 2, "name": "kidney_left", "color": "#40a0d0", "centre": (22.0, 0.0, 6.0), "radius": 10.0},
+    {"value": 1, "name": "kidney_right", "color": "#d04040", "centre": (22.0, 0.0, -6.0), "radius": 10.0},
+    {"value": 2, "name": "kidney_left", "color": "#40a0d0", "centre": (-22.0, 0.0, 6.0), "radius": 10.0},
 ]
 # Stored values: air, body (about 40 HU), kidneys (about 130 HU).
 AIR, BODY, KIDNEY = 0, 128, 185

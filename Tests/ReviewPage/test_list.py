@@ -132,6 +132,7 @@ class SpeedTests(PageTest):
         figures = []
         for _ in range(2):
             self.browser.open(page)
+            self.browser.wait("performance.getEntriesByName('first-contentful-paint').length")
             figures.append(self.browser.evaluate("""(() => {
                 const at = name => performance.getEntriesByName(name)[0].startTime;
                 return [at('first-contentful-paint'), at('nocturne-first-items'), at('nocturne-all-items')]; })()"""))

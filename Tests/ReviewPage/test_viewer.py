@@ -114,6 +114,7 @@ class ViewerTests(PageTest):
         self.browser.press("n")
         self.browser.wait("document.querySelector('#viewer').dataset.ready === 'case-00001'", 60)
         self.browser.evaluate("document.querySelector('#canvas').focus()")
+        self.browser.press("ArrowRight")
         before = self.text("#readout")
         # In this view the patient's left is on the right.
         self.browser.press("ArrowRight")
@@ -122,7 +123,7 @@ class ViewerTests(PageTest):
         def x(text):
             return float(text.split("RAS ")[1].split(",")[0])
 
-        self.assertAlmostEqual(x(after) - x(before), 2, delta=0.2)
+        self.assertAlmostEqual(x(after) - x(before), -2, delta=0.2)
 
 
 class FallbackTests(PageTest):

@@ -24,7 +24,7 @@
         dom.el("p", { text: "Marks stay in this browser. “Save review.json” writes them to a file, which “Load” adds on another computer, and which nocturne review --import reads." }),
         dom.el("table", {}, dom.el("caption", { text: "Keys" }), dom.el("tbody", {}, COMMANDS.map(([key, text]) =>
           dom.el("tr", {}, dom.el("th", { scope: "row" }, dom.el("kbd", { text: key })), dom.el("td", { text }))))),
-        dom.el("p", { text: "With the focus on the viewer's picture, the arrow keys, page up and page down move the crosshair. Among the cards and the dots of a plot, the arrow keys move the focus." }),
+        dom.el("p", { text: "With the focus on the viewer's picture, the arrow keys, page up and page down move the crosshair, or turn the surfaces. Among the cards and the dots of a plot, the arrow keys move the focus." }),
         dom.el("label", { class: "check" }, enabled, "Commands by single keys"),
         dom.el("div", { class: "row" }, dom.button("Close", () => dialog.close(), { id: "help-close" })));
       dialog.addEventListener("close", () => dialog.remove());
@@ -56,7 +56,8 @@
       PageUp: [0, 0, 1], PageDown: [0, 0, -1],
     };
     if (!steps[key]) return false;
-    Review.viewer.move(...steps[key]);
+    if (Review.viewer.isRotatable()) Review.viewer.rotate(steps[key][0] * 10 * -right, steps[key][1] * 10);
+    else Review.viewer.move(...steps[key]);
     return true;
   }
 

@@ -98,7 +98,8 @@
     const room = upper - lower;
     const plain = { ...GREYS, lower: lower + room * 0.25, upper };
     if (unit !== "HU") return [plain];
-    const possible = TRANSFERS.filter((each) => each.lower >= lower && each.lower < upper - room * 0.1)
+    // At least half of the range has to be stored.
+    const possible = TRANSFERS.filter((each) => each.lower >= lower && upper - each.lower > (each.upper - each.lower) / 2)
       .map((each) => ({ ...each, upper: Math.min(each.upper, upper) }));
     return [...possible, plain];
   }

@@ -84,7 +84,8 @@
         map.labels.push(label.name);
       }
       nv.volumes[1].setColormapLabel(map);
-      nv.volumes[1].opacity = isOverlayShown ? opacity : 0;
+      // Surfaces stand for the labels in their own layout.
+      nv.volumes[1].opacity = isOverlayShown && !viewer.showsSurfaces() ? opacity : 0;
       for (const mesh of nv.meshes) {
         const visible = isOverlayShown && weight(mesh.name.replace(/\.stl$/, "")) > 0;
         mesh.visible = visible && viewer.showsSurfaces();
@@ -132,6 +133,13 @@
       if (viewer.isOpen()) state.nv.moveCrosshairInVox(x, y, z);
     },
 
+    isRotatable: () => ["surfaces", "rendering"].includes(viewer.settings.layout),
+
+    rotate(azimuth, elevation) {
+      const { nv } = state;
+      if (viewer.isOpen()) nv.setRenderAzimuthElevation(nv.scene.renderAzimuth + azimuth, nv.scene.renderElevation + elevation);
+    },
+
     color(text) {
       const value = /^#([0-9a-f]{6})$/i.exec(text || "");
       const number = value ? parseInt(value[1], 16) : 0xffffff;
@@ -155,7 +163,8 @@
   async function makeViewer() {
     const canvas = dom.el("canvas", { id: "canvas", tabindex: "0", width: "800", height: "600" });
     const nv = new window.Niivue({
-      isRadiologicalConvention: true, backColor: [0, 0, 0, 1], crosshairColor: [0.9, 0.8, 0.2, 0.8], crosshairWidth: 1,
+      isRadiologicalConvention: true, backColor: [0, 0, 0, 1], crosshairColor: [0.9, 0.8, 0.2, 0.8], crosshairWidth: 0.3,
+      fontColor: [1, 1, 1, 1],
       show3Dcrosshair: true, dragAndDropEnabled: false, isColorbar: false, logLevel: "error", loadingText: "",
       multiplanarShowRender: NEVER, clipPlaneHotKey: "", viewModeHotKey: "", showAllOrientationMarkers: true,
     });
