@@ -1,0 +1,112 @@
+"use strict";
+/* The data of the batch: receives the data files, and finds items. */
+(function (Review) {
+  const PARALLEL = 2;
+
+  const model = (Review.model = {
+    batch: null,
+    items: [],
+    isComplete: false,
+    byName: new Map(),
+    /* By index of the item: its outliers, and the highest score of them. */
+    outliers: new Map(),
+    scores: new Map(),
+    spreads: new Map(),
+    remedies: new Map(),
+    missingPages: [],
+    onItems: () => {},
+
+    spreadKey: (name, label, measure) => JSON.stringify([name, label, measure]),
+
+    spread: (entry, value) => model.spreads.get(model.spreadKey(entry.model, value.label, value.measure)) || null,
+
+    score: (entry) => model.scores.get(entry.index) || 0,
+
+    total() {
+      const counts = model.batch.counts;
+      const states = ["completed", "failed", "skipped", "cancelled", "quarantined", "notReached"];
+      return Math.max(model.items.length, states.reduce((sum, state) => sum + (counts[state] || 0), 0));
+    },
+
+    /* Loads the pages of items, those with unusual items first. The first page is drawn before the others are read. */
+    load() {
+      const waiting = pageOrder();
+      let active = 0;
+      let isFirst = true;
+      const next = () => {
+        while (active < (isFirst ? 1 : PARALLEL) && waiting.length > 0) {
+          active += 1;
+          loadPage(waiting.shift(), finished);
+        }
+        if (active > 0) return;
+        model.isComplete = true;
+        model.onItems();
+      };
+      const finished = (isLoaded, page) => {
+        active -= 1;
+        if (!isLoaded) model.missingPages.push(page);
+        if (waiting.length > 0 || active > 0) model.onItems();
+        if (isFirst) afterPaint(next);
+        else next();
+        isFirst = false;
+      };
+      next();
+    },
+
+    /* Runs a classic script, which pages opened from files may do, and removes it again. */
+    loadScript(address, done) {
+      const script = Review.dom.el("script", { src: address });
+      const finish = (isLoaded) => {
+        script.remove();
+        done(isLoaded);
+      };
+      script.addEventListener("load", () => finish(true));
+      script.addEventListener("error", () => finish(false));
+      document.head.append(script);
+    },
+  });
+
+  function pageOrder() {
+    const size = model.batch.pageSize || 500;
+    const pages = new Set();
+    for (const outlier of model.batch.outliers) pages.add(Math.floor(outlier.item / size));
+    for (let page = 0; page < model.batch.pages; page += 1) pages.add(page);
+    return [...pages].filter((page) => page >= 0 && page < model.batch.pages);
+  }
+
+  function loadPage(page, done) {
+    model.loadScript(`review/data/items-${String(page).padStart(4, "0")}.js`, (isLoaded) => done(isLoaded, page));
+  }
+
+  /* In a hidden window nothing is painted, so the wait is limited. */
+  function afterPaint(action) {
+    let isDone = false;
+    const act = () => {
+      if (!isDone) action();
+      isDone = true;
+    };
+    requestAnimationFrame(() => setTimeout(act, 0));
+    setTimeout(act, 300);
+  }
+
+  window.nocturneBatch = (data) => {
+    if (data.schemaVersion !== 1) return;
+    model.batch = data;
+    for (const outlier of data.outliers) {
+      if (!model.outliers.has(outlier.item)) model.outliers.set(outlier.item, []);
+      model.outliers.get(outlier.item).push(outlier);
+      model.scores.set(outlier.item, Math.max(outlier.score, model.scores.get(outlier.item) || 0));
+    }
+    for (const spread of data.spreads) {
+      model.spreads.set(model.spreadKey(spread.model, spread.label, spread.measure), spread);
+    }
+    for (const failure of data.failures) model.remedies.set(failure.code, failure.remedy);
+  };
+
+  window.nocturneItems = (page, entries) => {
+    for (const entry of entries) {
+      model.items.push(entry);
+      model.byName.set(entry.item, entry);
+    }
+  };
+})(window.Review);
