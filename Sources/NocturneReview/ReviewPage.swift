@@ -47,7 +47,8 @@ package struct ReviewPage: BatchPage {
 
     /// A call of a function of the page with one value.
     static func script(_ function: String, _ value: some Encodable, prefix: String = "") throws -> [UInt8] {
-        Array("\(function)(\(prefix)".utf8) + (try StableJSON.encodeLine(value)).filter { $0 != 10 } + Array(");\n".utf8)
+        Array("\(function)(\(prefix)".utf8) + (try StableJSON.encodeLine(value)).filter { $0 != 10 }
+            + Array(");\n".utf8)
     }
 
     /// Leaves a file that has this content already.

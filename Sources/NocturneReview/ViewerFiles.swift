@@ -17,7 +17,8 @@ enum ViewerFiles {
 
     private static var folders: [String] {
         let environment = ProcessInfo.processInfo.environment
-        let home = environment["XDG_DATA_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+        let home =
+            environment["XDG_DATA_HOME"].flatMap { $0.isEmpty ? nil : $0 }
             ?? environment["HOME"].map { $0 + "/.local/share" }
         return [environment["NOCTURNE_NIIVUE"], home.map { $0 + "/nocturne/niivue" }].compactMap(\.self)
     }

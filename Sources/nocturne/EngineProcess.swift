@@ -4,6 +4,7 @@ import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneRecipes
+import NocturneReview
 import NocturneSupervisor
 import NocturneSystem
 
@@ -94,7 +95,7 @@ struct EngineProcess {
     }
 
     private func options(loadedBytes: Int) -> BatchOptions {
-        BatchOptions(
+        var options = BatchOptions(
             output: request.output,
             description: request.description,
             resources: ResourceLimits(
@@ -109,6 +110,9 @@ struct EngineProcess {
                 lock: handover?.lockDescriptor
             )
         )
+        let results = RecipeResults()
+        options.page = ReviewPage { results.reviewParts(of: $0) }
+        return options
     }
 
     private var rules: RunRules {

@@ -36,7 +36,12 @@ package struct BatchMeasure: Sendable {
         BatchMeasure(name: Derived.position[1], scale: .linear, leastSpread: 3, title: "position to the front"),
         BatchMeasure(name: Derived.position[2], scale: .linear, leastSpread: 3, title: "position to the head"),
         BatchMeasure(name: "intensityMean", scale: .linear, leastSpread: 1, title: "mean intensity"),
-        BatchMeasure(name: "intensityStandardDeviation", scale: .log, leastSpread: 0.05, title: "spread of intensities"),
+        BatchMeasure(
+            name: "intensityStandardDeviation",
+            scale: .log,
+            leastSpread: 0.05,
+            title: "spread of intensities"
+        ),
         BatchMeasure(name: "dice", scale: .linear, leastSpread: 0.02, title: "Dice coefficient"),
         BatchMeasure(name: "instances", scale: .linear, leastSpread: 1, title: "number of objects"),
         BatchMeasure(name: "confidenceMean", scale: .linear, leastSpread: 0.03, title: "mean confidence"),
@@ -49,7 +54,9 @@ package struct BatchMeasure: Sendable {
         /// The centroid relative to the mean centroid of the item's labels, in mm along R, A and S.
         package static let position = ["relativeRasX", "relativeRasY", "relativeRasZ"]
 
-        package static func rows(of statistics: [Statistic]) -> [Statistic] { positions(statistics) + ratios(statistics) }
+        package static func rows(of statistics: [Statistic]) -> [Statistic] {
+            positions(statistics) + ratios(statistics)
+        }
 
         private static func positions(_ statistics: [Statistic]) -> [Statistic] {
             let sources = ["centroidRasX", "centroidRasY", "centroidRasZ"]

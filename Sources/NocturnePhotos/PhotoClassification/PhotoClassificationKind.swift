@@ -1,5 +1,5 @@
-import Foundation
 import ArgumentParser
+import Foundation
 package import NocturneBatch
 import NocturneFormats
 package import NocturneInference

@@ -4,7 +4,8 @@ extension SegmentationResult {
     /// Alternative texts of the pictures of a volume.
     static var pictureTitles: KeyValuePairs<String, String> {
         [
-            "preview.png": "Three slices with the outlines of the labels, projections of the volume, and the labels' surfaces",
+            "preview.png":
+                "Three slices with the outlines of the labels, projections of the volume, and the labels' surfaces",
             SliceWriter.file: "All slices with the outlines of the labels, one after another",
         ]
     }

@@ -19,8 +19,10 @@ struct UnusualValuesTests {
             }
             return [
                 row("voxelCount", (volume ?? 0) * 1000), row("volume", volume, "ml"),
-                row("centroidRasX", isThere ? centre.x : nil, "mm"), row("centroidRasY", isThere ? centre.y : nil, "mm"),
-                row("centroidRasZ", isThere ? centre.z : nil, "mm"), row("touchesBorder", isThere ? (isCut ? 1 : 0) : nil),
+                row("centroidRasX", isThere ? centre.x : nil, "mm"),
+                row("centroidRasY", isThere ? centre.y : nil, "mm"),
+                row("centroidRasZ", isThere ? centre.z : nil, "mm"),
+                row("touchesBorder", isThere ? (isCut ? 1 : 0) : nil),
                 row("intensityMean", isThere ? 110 : nil), row("intensityStandardDeviation", isThere ? deviation : nil),
             ]
         }
@@ -68,7 +70,9 @@ struct UnusualValuesTests {
         #expect(unusual.values.allSatisfy { $0.score > 3.5 && !$0.text.isEmpty })
         let missing = unusual.values.first { $0.item == 13 && $0.value == nil }
         #expect(missing?.text == "missing; found in 199 of 200 items of this batch")
-        #expect(unusual.values.contains { $0.item == 57 && $0.measure == "leftRightRatio" && $0.label == "kidney_left" })
+        #expect(
+            unusual.values.contains { $0.item == 57 && $0.measure == "leftRightRatio" && $0.label == "kidney_left" }
+        )
     }
 
     @Test("Median and spread are those of the definition, for volumes on a logarithmic scale")
