@@ -1,5 +1,5 @@
 import Foundation
-import NocturneJournal
+package import NocturneJournal
 
 /// A measure by which items of a batch are compared with each other.
 package struct BatchMeasure: Sendable {

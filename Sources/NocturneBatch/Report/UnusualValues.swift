@@ -1,4 +1,4 @@
-import NocturneJournal
+package import NocturneJournal
 
 /// Which values are unusual in their batch: far from the median of all completed items of the same model.
 ///
@@ -55,18 +55,18 @@ package struct UnusualValues: Sendable {
     }
 
     fileprivate struct Entry {
-        package let item: Int
-        package let value: Double?
-        package let unit: String
+        let item: Int
+        let value: Double?
+        let unit: String
     }
 
     /// - Parameters:
     ///   - models: of each item, in the order of the report.
     ///   - statistics: of each item in the same order, with derived measures; empty for items that are not completed.
     /// - Complexity: O(n log n) for n values.
-    init(models: [String], statistics: [[Statistic]]) {
-        package let measures = Dictionary(uniqueKeysWithValues: BatchMeasure.all.map { ($0.name, $0) })
-        package let states: Set = ["voxelCount", "touchesBorder"]
+    package init(models: [String], statistics: [[Statistic]]) {
+        let measures = Dictionary(uniqueKeysWithValues: BatchMeasure.all.map { ($0.name, $0) })
+        let states: Set = ["voxelCount", "touchesBorder"]
         var groups: [Key: [Entry]] = [:]
         for (item, rows) in statistics.enumerated() {
             for row in rows where measures[row.measure] != nil || states.contains(row.measure) {
@@ -98,7 +98,7 @@ package struct UnusualValues: Sendable {
 
     /// Items without a label that nearly all others have.
     private static func missing(_ key: Key, _ entries: [Entry]) -> [Value] {
-        package let missing = entries.filter { $0.value == 0 }
+        let missing = entries.filter { $0.value == 0 }
         guard !missing.isEmpty, Double(missing.count) <= rareShare * Double(entries.count) else { return [] }
         return missing.map {
             Value(
@@ -114,7 +114,7 @@ package struct UnusualValues: Sendable {
 
     /// Items with a label cut by the border of the volume where hardly any other is.
     private static func cut(_ key: Key, _ entries: [Entry]) -> [Value] {
-        package let cut = entries.filter { $0.value == 1 }
+        let cut = entries.filter { $0.value == 1 }
         guard !cut.isEmpty, Double(cut.count) <= rareShare * Double(entries.count) else { return [] }
         return cut.map {
             Value(
@@ -131,9 +131,9 @@ package struct UnusualValues: Sendable {
 
 extension UnusualValues.Distribution {
     fileprivate init?(_ key: UnusualValues.Key, _ entries: [UnusualValues.Entry], _ measure: BatchMeasure) {
-        package let places = entries.compactMap { $0.value.flatMap(measure.scale.place) }
+        let places = entries.compactMap { $0.value.flatMap(measure.scale.place) }
         guard places.count >= UnusualValues.leastCount, let middle = Self.median(places) else { return nil }
-        package let deviation = Self.median(places.map { abs($0 - middle) }) ?? 0
+        let deviation = Self.median(places.map { abs($0 - middle) }) ?? 0
         self.init(
             model: key.model,
             label: key.label,
@@ -148,9 +148,9 @@ extension UnusualValues.Distribution {
 
     /// Of an even number the mean of the two in the middle.
     package static func median(_ values: [Double]) -> Double? {
-        package let sorted = values.sorted()
+        let sorted = values.sorted()
         guard !sorted.isEmpty else { return nil }
-        package let half = sorted.count / 2
+        let half = sorted.count / 2
         return sorted.count % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2
     }
 }
@@ -166,9 +166,9 @@ extension UnusualValues.Value {
         guard let value = entry.value, let place = measure.scale.place(value),
             let middle = measure.scale.place(distribution.median)
         else { return nil }
-        package let distance = (place - middle) / distribution.spread
+        let distance = (place - middle) / distribution.spread
         guard abs(distance) > UnusualValues.threshold else { return nil }
-        package let text =
+        let text =
             measure.scale == .log
             ? "\(measure.title) \(Self.digits(value / distribution.median)) times the median of this batch"
             : "\(measure.title) \(Self.digits(value)), the median of this batch is \(Self.digits(distribution.median))"
@@ -187,7 +187,7 @@ extension UnusualValues.Value {
         guard value != 0, value.isFinite else { return "0" }
         var scale = 1.0
         while abs(value) * scale < 100, scale < 1e9 { scale *= 10 }
-        package let rounded = (value * scale).rounded() / scale
+        let rounded = (value * scale).rounded() / scale
         return rounded == rounded.rounded() && abs(rounded) < 1e15 ? "\(Int(rounded))" : "\(rounded)"
     }
 }
