@@ -146,6 +146,7 @@
   }
 
   function group(legend, prefix, choices, chosen, counts) {
+    if (choices.length === 0) return null;
     const chips = choices.map(([key, text]) => chip(text, `${prefix} ${key}`, chosen.has(key), counts.get(key) || 0, () => {
       if (!chosen.delete(key)) chosen.add(key);
       parts.changed();

@@ -42,7 +42,7 @@
       return words.toLowerCase();
     },
 
-    label: (name) => (name ? name.replace(/_/g, " ") : "all labels"),
+    label: (name) => (name ? name.replace(/_/g, " ") : "whole item"),
 
     state: (state) => STATES[state] || state,
 

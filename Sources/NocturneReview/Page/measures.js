@@ -60,6 +60,7 @@
       }
       for (const picture of entry.pictures) paths.push(picture.path);
       const links = [...new Set(paths)].map((path) => link(entry, path));
+      if (paths.length === 0) return null;
       const folder = dom.el("li", {}, dom.el("a", { href: `./${encodeURIComponent(entry.item)}/`, text: "folder of the item" }));
       return dom.el("details", {}, dom.el("summary", { text: "Files" }), dom.el("ul", {}, entry.state === "completed" && folder, links));
     },

@@ -76,7 +76,7 @@
   }
 
   function boxes(entry, boxed, [width, height]) {
-    const size = Math.max(width, height) / 55;
+    const size = Math.max(width, height) / 40;
     const overlay = svg("svg", { class: "boxes", viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true", preserveAspectRatio: "none" });
     for (const object of boxed) {
       const [x, y, across, down] = object.box;

@@ -4,6 +4,7 @@
   const { dom, model, volume } = Review;
   const NEVER = 0;
   const ALWAYS = 1;
+  const FROM_THE_FRONT = [180, 10];
   const state = { nv: null, canvas: null, entry: null, data: null, wasOpened: false, request: 0 };
 
   const viewer = (Review.viewer = {
@@ -179,7 +180,10 @@
     if (!isCurrent()) return;
     const { nv, canvas } = state;
     Review.viewerControls.build(host, canvas, entry, data);
-    if (isNew) await nv.attachToCanvas(canvas);
+    if (isNew) {
+      await nv.attachToCanvas(canvas);
+      nv.setRenderAzimuthElevation(...FROM_THE_FRONT);
+    }
     const addresses = [];
     const address = (bytes) => {
       const made = URL.createObjectURL(new Blob([bytes]));
