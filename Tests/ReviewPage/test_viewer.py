@@ -18,7 +18,8 @@ class ViewerTests(PageTest):
     def show(self, count=1):
         # Small, because the processor draws the volumes.
         self.browser.size(700, 600)
-        self.open(folder.items(count), "#item=case-00000", pictures=range(count), volumes=range(count), viewer=folder.viewer_path())
+        self.open(folder.items(count), "#item=case-00000", pictures=range(count), volumes=range(count),
+            viewer=folder.viewer_path())
         self.browser.click("#open-viewer")
         self.browser.wait("document.querySelector('#viewer').dataset.ready === 'case-00000'", 60)
 

@@ -9,7 +9,8 @@
 
   const viewer = (Review.viewer = {
     state,
-    settings: { layout: "planes", isOverlayShown: true, opacity: 0.5, hidden: new Set(), weights: new Map(), window: null, transfer: null },
+    settings: { layout: "planes", isOverlayShown: true, opacity: 0.5, hidden: new Set(), weights: new Map(),
+      window: null, transfer: null },
 
     /* A button that opens the viewer, or the reason why there is none. Once opened, it opens for the next items too. */
     offer(entry, host) {
@@ -23,7 +24,8 @@
       } else if (state.wasOpened) {
         viewer.open(entry, host);
       } else {
-        dom.replace(host, dom.button("Open the viewer: planes and 3-D", () => viewer.open(entry, host), { id: "open-viewer" }));
+        dom.replace(host, dom.button("Open the viewer: planes and 3-D", () => viewer.open(entry, host),
+          { id: "open-viewer" }));
       }
     },
 
@@ -120,7 +122,8 @@
       const { nv } = state;
       const { layout } = viewer.settings;
       const types = {
-        planes: nv.sliceTypeMultiplanar, axial: nv.sliceTypeAxial, coronal: nv.sliceTypeCoronal, sagittal: nv.sliceTypeSagittal,
+        planes: nv.sliceTypeMultiplanar, axial: nv.sliceTypeAxial, coronal: nv.sliceTypeCoronal,
+          sagittal: nv.sliceTypeSagittal,
         all: nv.sliceTypeMultiplanar, surfaces: nv.sliceTypeRender, rendering: nv.sliceTypeRender,
       };
       nv.opts.multiplanarShowRender = layout === "all" ? ALWAYS : NEVER;
@@ -138,7 +141,8 @@
 
     rotate(azimuth, elevation) {
       const { nv } = state;
-      if (viewer.isOpen()) nv.setRenderAzimuthElevation(nv.scene.renderAzimuth + azimuth, nv.scene.renderElevation + elevation);
+      if (viewer.isOpen()) nv.setRenderAzimuthElevation(nv.scene.renderAzimuth + azimuth, nv.scene.renderElevation
+        + elevation);
     },
 
     color(text) {
@@ -164,7 +168,8 @@
   async function makeViewer() {
     const canvas = dom.el("canvas", { id: "canvas", tabindex: "0", width: "800", height: "600" });
     const nv = new window.Niivue({
-      isRadiologicalConvention: true, backColor: [0, 0, 0, 1], crosshairColor: [0.9, 0.8, 0.2, 0.8], crosshairWidth: 0.3,
+      isRadiologicalConvention: true, backColor: [0, 0, 0, 1], crosshairColor: [0.9, 0.8, 0.2, 0.8],
+        crosshairWidth: 0.3,
       fontColor: [1, 1, 1, 1],
       show3Dcrosshair: true, dragAndDropEnabled: false, isColorbar: false, logLevel: "error", loadingText: "",
       multiplanarShowRender: NEVER, clipPlaneHotKey: "", viewModeHotKey: "", showAllOrientationMarkers: true,
@@ -192,7 +197,8 @@
     };
     try {
       await nv.loadVolumes([
-        { url: address(image), name: "image.nii", colormap: "gray", cal_min: data.window.lower, cal_max: data.window.upper },
+        { url: address(image), name: "image.nii", colormap: "gray", cal_min: data.window.lower,
+          cal_max: data.window.upper },
         { url: address(labels), name: "labels.nii", opacity: viewer.settings.opacity },
       ]);
       await nv.loadMeshes(data.meshes.map((mesh) => ({
