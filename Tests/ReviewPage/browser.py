@@ -41,7 +41,8 @@ class Browser:
         # Chromium reads from 3 and writes to 4. The shell moves the pipes there from numbers that cannot collide.
         high = [fcntl.fcntl(end, fcntl.F_DUPFD, 20) for end in (there, back)]
         command = f'exec "$@" 3<&{high[0]} 4>&{high[1]}'
-        arguments = [executable(), *OPTIONS, "--remote-debugging-pipe", f"--user-data-dir={self.folder}/profile", "about:blank"]
+        arguments = [executable(), *OPTIONS, "--remote-debugging-pipe", f"--user-data-dir={self.folder}/profile",
+            "about:blank"]
         self.log = open(f"{self.folder}/log", "wb")
         self.process = subprocess.Popen(["bash", "-c", command, "bash", *arguments], pass_fds=high, stderr=self.log,
                                         stdout=self.log)
@@ -145,7 +146,8 @@ class Browser:
         number = codes.get(key, ord(key.upper()) if len(key) == 1 else 0)
         text = "\r" if key == "Enter" else key if len(key) == 1 else None
         event = {"key": key, "windowsVirtualKeyCode": number, "code": code or ""}
-        self.call("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", **event, **({"text": text} if text else {}))
+        self.call("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", **event,
+            **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **event)
 
     def type(self, text):

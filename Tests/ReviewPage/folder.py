@@ -36,7 +36,8 @@ def volume_item(index, name, volumes):
         "seconds": 10 + index % 17, "edited": index % 50 == 7, "thumbnail": "preview.png",
         "pictures": [{"path": "preview.png", "alt": f"Slices and projections of {name} with its labels"}],
         "measures": measures,
-        "labels": [{"value": each["value"], "name": each["name"], "color": each["color"], "mesh": f"meshes/{each['name']}.stl"}
+        "labels": [{"value": each["value"], "name": each["name"], "color": each["color"],
+            "mesh": f"meshes/{each['name']}.stl"}
                    for each in phantom.KIDNEYS],
         "objects": [], "volume": None,
     }
@@ -80,7 +81,8 @@ def items(count, seed=1):
     for index in range(count):
         name = f"case-{index:05d}"
         if index % 20 == 11:
-            made.append(without_result(index, name, "failed", "unreadableFile", f"{name}.nii.gz ends after 1,024 bytes"))
+            made.append(without_result(index, name, "failed", "unreadableFile",
+                f"{name}.nii.gz ends after 1,024 bytes"))
         elif index % 40 == 17:
             made.append(without_result(index, name, "skipped", "noModel", "no model takes this input"))
         else:
@@ -105,7 +107,8 @@ def spreads_of(entries):
         median = statistics.median(numbers)
         spread = 1.4826 * statistics.median(abs(number - median) for number in numbers)
         natural = math.exp(median) if is_log else median
-        made.append({"model": model, "label": label, "measure": measure, "unit": unit, "scale": "log" if is_log else "linear",
+        made.append({"model": model, "label": label, "measure": measure, "unit": unit,
+            "scale": "log" if is_log else "linear",
                      "count": len(pairs), "median": natural, "spread": spread})
         for (index, value), number in zip(pairs, numbers):
             if spread > 0 and abs(number - median) / spread > 3.5:

@@ -115,7 +115,8 @@ class ListTests(PageTest):
         self.open(folder.items(300), "#unusual")
         self.assertEqual(self.text("#outliers tbody th"), "case-00003")
         self.browser.wait("document.querySelector('.dot.far')")
-        self.assertEqual(self.browser.evaluate("document.querySelector('.dot.far').closest('a').getAttribute('href')"), "#item=case-00003")
+        self.assertEqual(self.browser.evaluate("document.querySelector('.dot.far').closest('a').getAttribute('href')"),
+            "#item=case-00003")
         completed = self.browser.evaluate("document.querySelectorAll('#plots .strip:first-child a').length")
         self.assertEqual(completed, sum(entry["state"] == "completed" for entry in folder.items(300)))
         self.browser.evaluate("document.querySelector('.plot a[tabindex=\"0\"]').focus()")

@@ -27,7 +27,8 @@ class MarkTests(PageTest):
     def load(self, content):
         path = self.folder / "loaded.json"
         path.write_text(content)
-        node = self.browser.call("Runtime.evaluate", expression="document.querySelector('#review-file')")["result"]["objectId"]
+        node = self.browser.call("Runtime.evaluate",
+            expression="document.querySelector('#review-file')")["result"]["objectId"]
         self.browser.call("DOM.setFileInputFiles", files=[str(path)], objectId=node)
         self.browser.wait("document.querySelector('#announcement').innerText.startsWith('loaded.json')")
         return self.text("#announcement")
@@ -39,9 +40,11 @@ class MarkTests(PageTest):
         self.browser.type("Ada")
         self.browser.press("Enter")
         self.browser.wait("!document.querySelector('#rater-dialog')")
-        self.assertEqual([(mark["item"], mark["verdict"], mark["rater"]) for mark in self.mine()], [("case-00000", "pass", "Ada")])
+        self.assertEqual([(mark["item"], mark["verdict"], mark["rater"]) for mark in self.mine()],
+            [("case-00000", "pass", "Ada")])
         self.browser.open(page, "#item=case-00000")
-        self.assertEqual(self.browser.evaluate("document.querySelector('#verdict-pass').getAttribute('aria-pressed')"), "true")
+        self.assertEqual(self.browser.evaluate("document.querySelector('#verdict-pass').getAttribute('aria-pressed')"),
+            "true")
         self.assertIn("1 of 20 items marked", self.text("#progress"))
 
     def test_keys_mark_comment_and_move(self):
@@ -98,8 +101,10 @@ class MarkTests(PageTest):
         self.assertIn("changed since marked pass", self.text(".card[data-item=case-00000]"))
         self.assertIn("0 of 20 items marked; 1 result has changed", self.text("#progress"))
         self.go("#item=case-00000")
-        self.assertEqual(self.text("#stale"), "The result has changed since it was marked (pass). That mark does not count.")
-        self.assertEqual(self.browser.evaluate("document.querySelector('#verdict-pass').getAttribute('aria-pressed')"), "false")
+        self.assertEqual(self.text("#stale"),
+            "The result has changed since it was marked (pass). That mark does not count.")
+        self.assertEqual(self.browser.evaluate("document.querySelector('#verdict-pass').getAttribute('aria-pressed')"),
+            "false")
         self.browser.press("f")
         self.assertEqual([(mark["verdict"], mark["fingerprint"]) for mark in self.mine()], [("fail", "changed")])
 
@@ -116,8 +121,10 @@ class MarkTests(PageTest):
         self.assertEqual(list(data), ["schemaVersion", "batch", "raters", "marks"])
         self.assertEqual(data["raters"], ["Ada"])
         self.assertEqual([(mark["item"], mark["object"], mark["verdict"]) for mark in data["marks"]],
-                         [("case-00000", None, "fail"), ("case-00002", None, "pass"), ("shelf", None, "questionable"), ("shelf", "2", "fail")])
-        self.assertEqual(list(data["marks"][0]), ["item", "fingerprint", "object", "rater", "verdict", "comment", "time"])
+                         [("case-00000", None, "fail"), ("case-00002", None, "pass"), ("shelf", None, "questionable"),
+                             ("shelf", "2", "fail")])
+        self.assertEqual(list(data["marks"][0]), ["item", "fingerprint", "object", "rater", "verdict", "comment",
+            "time"])
         self.assertRegex(data["marks"][0]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.browser.evaluate("localStorage.clear()")
         self.browser.open(page)
@@ -129,7 +136,8 @@ class MarkTests(PageTest):
         self.open(folder.items(12), "#item=case-00000")
         self.enter_name()
         self.browser.press("p")
-        other = {"item": "case-00000", "fingerprint": "00000000", "object": None, "rater": "<b>Bea</b>", "verdict": "fail",
+        other = {"item": "case-00000", "fingerprint": "00000000", "object": None, "rater": "<b>Bea</b>",
+            "verdict": "fail",
                  "comment": "<i>leak</i>", "time": "2026-01-01T00:00:00Z"}
         content = {"schemaVersion": 1, "batch": "0f1e2d3c", "raters": ["Bea"], "marks": [other, {"item": 3}]}
         self.assertIn("1 mark added, 0 already here, 1 unreadable", self.load(json.dumps(content)))
@@ -143,7 +151,8 @@ class MarkTests(PageTest):
 
     def test_file_of_another_batch_is_refused(self):
         self.open(folder.items(2))
-        self.assertIn("another batch", self.load(json.dumps({"schemaVersion": 1, "batch": "x", "raters": [], "marks": []})))
+        self.assertIn("another batch", self.load(json.dumps({"schemaVersion": 1, "batch": "x", "raters": [],
+            "marks": []})))
         self.browser.evaluate("document.querySelector('#announcement').textContent = ''")
         self.assertIn("not JSON", self.load("{"))
 

@@ -49,10 +49,13 @@
 
     focus(position) {
       if (position < 0 || position >= cards.entries.length) return;
-      const top = cards.list.getBoundingClientRect().top + window.scrollY + Math.floor(position / columns()) * (HEIGHT + GAP);
+      const top = cards.list.getBoundingClientRect().top + window.scrollY
+        + Math.floor(position / columns()) * (HEIGHT + GAP);
       const above = document.getElementById("bar").offsetHeight + 8;
       if (top < window.scrollY + above) window.scrollTo(0, top - above);
-      else if (top + HEIGHT > window.scrollY + window.innerHeight) window.scrollTo(0, top + HEIGHT - window.innerHeight + 8);
+      else if (top + HEIGHT > window.scrollY + window.innerHeight) {
+        window.scrollTo(0, top + HEIGHT + 8 - window.innerHeight);
+      }
       draw();
       const node = cards.nodes.get(position);
       if (node) node.firstElementChild.focus({ preventScroll: true });
@@ -79,7 +82,8 @@
     cards.list.style.height = `${Math.max(0, rows * (HEIGHT + GAP) - GAP)}px`;
     const top = cards.list.getBoundingClientRect().top;
     const first = Math.max(0, Math.floor(-top / (HEIGHT + GAP)) - EXTRA_ROWS) * across;
-    const last = Math.min(cards.entries.length, (Math.ceil((window.innerHeight - top) / (HEIGHT + GAP)) + EXTRA_ROWS) * across);
+    const last = Math.min(cards.entries.length, (Math.ceil((window.innerHeight - top) / (HEIGHT + GAP))
+      + EXTRA_ROWS) * across);
     for (const [position, node] of cards.nodes) {
       // A card that has the focus stays, so that the keyboard's position is not lost.
       if ((position < first || position >= last) && !node.contains(document.activeElement)) {
@@ -105,16 +109,19 @@
   function card(position) {
     const entry = cards.entries[position];
     const outliers = model.outliers.get(entry.index) || [];
-    const facts = [entry.model, entry.seconds === null ? null : format.quantity(entry.seconds, "s")].filter(Boolean).join(" · ");
+    const facts = [entry.model, entry.seconds === null ? null
+      : format.quantity(entry.seconds, "s")].filter(Boolean).join(" · ");
     return dom.el("li", {
       "data-item": entry.item, "aria-setsize": cards.entries.length, "aria-posinset": position + 1, class: "card",
     },
       dom.el("a", { href: dom.itemHash(entry.item), "data-position": position },
         Review.cards.thumbnail(entry),
         dom.el("span", { class: "name", text: entry.item }),
-        dom.el("span", { class: "line" }, dom.el("span", { class: `badge ${entry.state}`, text: format.state(entry.state) }),
+        dom.el("span", { class: "line" }, dom.el("span",
+          { class: `badge ${entry.state}`, text: format.state(entry.state) }),
           entry.edited && dom.el("span", { class: "badge", text: "edited" }), Review.verdicts.badges(entry)),
-        outliers.length > 0 && dom.el("span", { class: "unusual", text: `Unusual: ${format.label(outliers[0].label)}, ${outliers[0].text}` }),
+        outliers.length > 0 && dom.el("span", { class: "unusual",
+          text: `Unusual: ${format.label(outliers[0].label)}, ${outliers[0].text}` }),
         entry.reason && dom.el("span", { class: "reason", text: entry.reason }),
         dom.el("span", { class: "facts", text: facts })));
   }
@@ -123,7 +130,8 @@
     const address = entry.thumbnail && dom.itemURL(entry.item, entry.thumbnail);
     const missing = () => dom.el("span", { class: "thumbnail", text: "no picture" });
     if (!address) return missing();
-    const image = dom.el("img", { class: "thumbnail", src: address, alt: `Preview of ${entry.item}`, loading: "lazy", decoding: "async" });
+    const image = dom.el("img", { class: "thumbnail", src: address, alt: `Preview of ${entry.item}`, loading: "lazy",
+      decoding: "async" });
     image.addEventListener("error", () => image.replaceWith(missing()));
     return image;
   };

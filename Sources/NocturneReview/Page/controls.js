@@ -19,7 +19,8 @@
     build(section, changed) {
       parts.changed = changed;
       parts.search = dom.el("input", {
-        id: "search", type: "search", placeholder: "Item, source, note, reason", "aria-keyshortcuts": "/", autocomplete: "off",
+        id: "search", type: "search", placeholder: "Item, source, note, reason", "aria-keyshortcuts": "/",
+          autocomplete: "off",
         on: { input: () => later(() => ((controls.filter.search = parts.search.value), changed())) },
       });
       parts.chips = dom.el("div", { id: "chips" });
@@ -39,7 +40,8 @@
       const counts = Review.filter.count(model.items);
       const { filter } = controls;
       // The focus stays on the choice that was pressed.
-      const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.chip : null;
+      const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.chip
+        : null;
       const states = [...counts.states.keys()].map((state) => [state, format.state(state)]);
       const models = [...counts.models.keys()].sort().map((name) => [name, name]);
       const verdicts = VERDICTS.filter(([kind]) => counts.verdicts.get(kind) || filter.verdicts.has(kind));
@@ -49,7 +51,8 @@
         group("Verdict", "verdict", verdicts, filter.verdicts, counts.verdicts),
         dom.el("fieldset", {}, dom.el("legend", { text: "Other" }),
           flag("Unusual in this batch", "isUnusual", counts.unusual), flag("Edited", "isEdited", counts.edited),
-          dom.button("Clear all", controls.clear, { "data-chip": "clear", disabled: !Review.filter.isActive(filter) })));
+          dom.button("Clear all", controls.clear, { "data-chip": "clear",
+            disabled: !Review.filter.isActive(filter) })));
       if (focused) {
         const again = [...parts.chips.querySelectorAll("[data-chip]")].find((chip) => chip.dataset.chip === focused);
         if (again) again.focus();
@@ -90,7 +93,8 @@
 
   function orderControls() {
     const { filter } = controls;
-    parts.order = dom.el("select", { id: "order", on: { change: () => ((filterNow().order = parts.order.value), reorder()) } });
+    parts.order = dom.el("select", { id: "order", on: { change: () => ((filterNow().order = parts.order.value),
+      reorder()) } });
     parts.label = dom.el("select", {
       id: "order-label", "aria-label": "Label whose volume counts",
       on: { change: () => ((filterNow().label = parts.label.value), parts.changed()) },
@@ -127,7 +131,8 @@
     }
     if (filter.label === null && labels.length > 0) filter.label = labels[0];
     const hasConfidence = model.items.some((entry) => Review.filter.confidenceOf(entry) !== null);
-    const isPossible = (order) => (order === "volume" ? labels.length > 0 : order === "confidence" ? hasConfidence : true);
+    const isPossible = (order) => (order === "volume" ? labels.length > 0 : order === "confidence" ? hasConfidence
+      : true);
     const orders = ORDERS.filter(([order]) => isPossible(order) || order === filter.order);
     if (parts.order.options.length !== orders.length) {
       dom.replace(parts.order, orders.map(([value, text]) => dom.el("option", { value, text })));
@@ -141,12 +146,15 @@
   }
 
   function chip(text, key, isPressed, count, toggle) {
-    return dom.el("button", { type: "button", class: "chip", "aria-pressed": String(isPressed), "data-chip": key, on: { click: toggle } },
+    return dom.el("button", { type: "button", class: "chip", "aria-pressed": String(isPressed), "data-chip": key,
+      on: { click: toggle } },
       text, " ", dom.el("span", { class: "count", text: count.toLocaleString("en") }));
   }
 
   function group(legend, prefix, choices, chosen, counts) {
-    const chips = choices.map(([key, text]) => chip(text, `${prefix} ${key}`, chosen.has(key), counts.get(key) || 0, () => {
+    if (choices.length === 0) return null;
+    const chips = choices.map(([key, text]) => chip(text, `${prefix} ${key}`, chosen.has(key), counts.get(key) || 0,
+      () => {
       if (!chosen.delete(key)) chosen.add(key);
       parts.changed();
     }));

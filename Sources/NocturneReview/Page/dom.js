@@ -37,7 +37,8 @@ window.Review = {};
       return fill(node, {}, children);
     },
 
-    button: (text, action, attributes) => dom.el("button", { type: "button", text, on: { click: action }, ...attributes }),
+    button: (text, action, attributes) => dom.el("button",
+      { type: "button", text, on: { click: action }, ...attributes }),
 
     /* Says something to screen readers, and shows it for some seconds. */
     announce(text) {

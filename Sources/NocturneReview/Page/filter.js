@@ -67,7 +67,8 @@
       if (filter.models.size > 0 && !filter.models.has(entry.model)) return false;
       if (filter.isUnusual && !Review.model.scores.has(entry.index)) return false;
       if (filter.isEdited && !entry.edited) return false;
-      if (filter.verdicts.size > 0 && !Review.marks.kinds(entry).some((kind) => filter.verdicts.has(kind))) return false;
+      if (filter.verdicts.size > 0
+        && !Review.marks.kinds(entry).some((kind) => filter.verdicts.has(kind))) return false;
       return words.length === 0 || words.every((word) => searchText(entry).includes(word));
     };
   }

@@ -42,7 +42,7 @@
       return words.toLowerCase();
     },
 
-    label: (name) => (name ? name.replace(/_/g, " ") : "all labels"),
+    label: (name) => (name ? name.replace(/_/g, " ") : "whole item"),
 
     state: (state) => STATES[state] || state,
 
@@ -59,7 +59,8 @@
     /* "3.1 times the median", or the difference on a linear scale. */
     deviation(value, spread, unit) {
       if (value === null || value === undefined || !spread) return "–";
-      if (spread.scale === "log" && spread.median > 0) return `${format.number(value / spread.median)} times the median`;
+      if (spread.scale === "log"
+        && spread.median > 0) return `${format.number(value / spread.median)} times the median`;
       const difference = value - spread.median;
       if (difference === 0) return "equal to the median";
       return `${format.quantity(Math.abs(difference), unit)} ${difference > 0 ? "above" : "below"} the median`;

@@ -15,7 +15,8 @@
       parts.place = dom.el("div");
       dom.replace(section, parts.place,
         dom.el("h2", { id: "item-heading", tabindex: "-1", text: entry.item }),
-        dom.el("p", { class: "line" }, dom.el("span", { class: `badge ${entry.state}`, text: format.state(entry.state) }),
+        dom.el("p", { class: "line" }, dom.el("span", { class: `badge ${entry.state}`,
+          text: format.state(entry.state) }),
           entry.model && dom.el("span", { class: "quiet", text: entry.model }),
           entry.edited && dom.el("span", { class: "badge", text: "edited" })),
         dom.el("div", { class: "columns" },
@@ -34,7 +35,8 @@
 
     showMissing(section, name) {
       item.entry = null;
-      const text = model.isComplete ? `There is no item “${name}” in this batch.` : `The item “${name}” has not been loaded yet.`;
+      const text = model.isComplete ? `There is no item “${name}” in this batch.`
+        : `The item “${name}” has not been loaded yet.`;
       dom.replace(section, dom.el("p", {}, dom.el("a", { href: "#items", text: "All items" })),
         dom.el("h2", { id: "item-heading", tabindex: "-1", text: name }), dom.el("p", { class: "message", text }));
     },
@@ -59,9 +61,11 @@
     const step = (entry, text, id, key) => (entry
       ? dom.el("a", { href: dom.itemHash(entry.item), id, class: "button", "aria-keyshortcuts": key, text })
       : dom.el("span", { class: "button off", id, text }));
-    const place = position < 0 ? "Not in the current list" : `${(position + 1).toLocaleString("en")} of ${count.toLocaleString("en")}`;
+    const place = position < 0 ? "Not in the current list"
+      : `${(position + 1).toLocaleString("en")} of ${count.toLocaleString("en")}`;
     return dom.el("nav", { class: "row", "aria-label": "Items" },
-      dom.el("a", { href: "#items", id: "back", class: "button", text: "Back to the list", "aria-keyshortcuts": "Escape" }),
+      dom.el("a", { href: "#items", id: "back", class: "button", text: "Back to the list",
+        "aria-keyshortcuts": "Escape" }),
       step(previous, "← Previous", "previous", "ArrowLeft"), step(next, "Next →", "next", "n ArrowRight"),
       dom.el("span", { id: "place", text: place }));
   }
@@ -75,7 +79,8 @@
         dom.el("p", { text: "Unusual in this batch. This is not a finding: look at the item." }),
         dom.el("ul", {}, outliers.map((each) => dom.el("li", { text: `${format.label(each.label)}: ${each.text}` })))),
       dom.el("dl", { class: "facts" },
-        row("Reason", entry.reason), row("Cause", entry.code && dom.el("code", { text: entry.code })), row("What to do", remedy),
+        row("Reason", entry.reason), row("Cause", entry.code && dom.el("code", { text: entry.code })),
+          row("What to do", remedy),
         row("Source", entry.source), row("Model", entry.model),
         row("Time", entry.seconds === null ? null : format.quantity(entry.seconds, "s"))),
       (entry.notes || []).length > 0 && dom.el("h3", { text: "Notes" }),
@@ -124,10 +129,13 @@
     const others = marks.of(entry).filter((mark) => mark.object === null && mark.rater !== marks.rater);
     if (others.length === 0) return null;
     const rows = marks.of(entry).filter((mark) => mark.object === null).map((mark) => dom.el("tr", {},
-      dom.el("th", { scope: "row", text: mark.rater }), dom.el("td", {}, verdicts.badge({ ...mark, rater: marks.rater }, entry)),
+      dom.el("th", { scope: "row", text: mark.rater }),
+        dom.el("td", {}, verdicts.badge({ ...mark, rater: marks.rater }, entry)),
       dom.el("td", { text: mark.comment }), dom.el("td", { text: format.date(mark.time) })));
-    return dom.el("div", { class: "scroll" }, dom.el("table", { id: "raters" }, dom.el("caption", { text: "Marks of all raters" }),
-      dom.el("thead", {}, dom.el("tr", {}, ["Rater", "Verdict", "Comment", "Time"].map((text) => dom.el("th", { scope: "col", text })))),
+    return dom.el("div", { class: "scroll" }, dom.el("table", { id: "raters" },
+      dom.el("caption", { text: "Marks of all raters" }),
+      dom.el("thead", {}, dom.el("tr", {}, ["Rater", "Verdict", "Comment",
+        "Time"].map((text) => dom.el("th", { scope: "col", text })))),
       dom.el("tbody", {}, rows)));
   }
 })(window.Review);

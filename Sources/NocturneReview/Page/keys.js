@@ -4,7 +4,8 @@
   const { dom, model } = Review;
   const COMMANDS = [
     ["p", "Mark as pass"], ["f", "Mark as fail"], ["q", "Mark as questionable"], ["c", "Write a comment"],
-    ["n  →", "Next item"], ["←", "Previous item"], ["o  space", "Show or hide labels and boxes"], ["1 … 9", "Show or hide one label in the viewer"],
+    ["n  →", "Next item"], ["←", "Previous item"], ["o  space", "Show or hide labels and boxes"],
+    ["1 … 9", "Show or hide one label in the viewer"],
     ["/", "Search"], ["Esc", "Leave a text field; back to the list"], ["?", "This help"],
   ];
   const parts = { isEnabled: true };
@@ -16,15 +17,19 @@
     },
 
     showHelp() {
-      const enabled = dom.el("input", { type: "checkbox", id: "keys-enabled", on: { change: () => (parts.isEnabled = enabled.checked) } });
+      const enabled = dom.el("input", { type: "checkbox", id: "keys-enabled",
+        on: { change: () => (parts.isEnabled = enabled.checked) } });
       enabled.checked = parts.isEnabled;
       const dialog = dom.el("dialog", { id: "help", "aria-labelledby": "help-heading" },
         dom.el("h2", { id: "help-heading", text: "Help" }),
-        dom.el("p", { text: "Look at the items, the most unusual first, and mark each as pass, fail or questionable. In the list, a key marks the item that has the focus; in the table of objects, the object." }),
-        dom.el("p", { text: "Marks stay in this browser. “Save review.json” writes them to a file, which “Load” adds on another computer, and which nocturne review --import reads." }),
+        dom.el("p",
+          { text: "Look at the items, the most unusual first, and mark each as pass, fail or questionable. In the list, a key marks the item that has the focus; in the table of objects, the object." }),
+        dom.el("p",
+          { text: "Marks stay in this browser. “Save review.json” writes them to a file, which “Load” adds on another computer, and which nocturne review --import reads." }),
         dom.el("table", {}, dom.el("caption", { text: "Keys" }), dom.el("tbody", {}, COMMANDS.map(([key, text]) =>
           dom.el("tr", {}, dom.el("th", { scope: "row" }, dom.el("kbd", { text: key })), dom.el("td", { text }))))),
-        dom.el("p", { text: "With the focus on the viewer's picture, the arrow keys, page up and page down move the crosshair, or turn the surfaces. Among the cards and the dots of a plot, the arrow keys move the focus." }),
+        dom.el("p",
+          { text: "With the focus on the viewer's picture, the arrow keys, page up and page down move the crosshair, or turn the surfaces. Among the cards and the dots of a plot, the arrow keys move the focus." }),
         dom.el("label", { class: "check" }, enabled, "Commands by single keys"),
         dom.el("div", { class: "row" }, dom.button("Close", () => dialog.close(), { id: "help-close" })));
       dialog.addEventListener("close", () => dialog.remove());
@@ -69,7 +74,8 @@
     if (key === "/") return Review.events.search(), true;
     if (key === "c") return Review.item.entry !== null && (Review.item.focusComment(), true);
     if (key === "n") return Review.events.step(1);
-    if (key === "ArrowRight" || key === "ArrowLeft") return usesArrows(target) ? false : Review.events.step(key === "ArrowRight" ? 1 : -1);
+    if (key === "ArrowRight" || key === "ArrowLeft") return usesArrows(target) ? false
+      : Review.events.step(key === "ArrowRight" ? 1 : -1);
     if (key === "o") return toggleOverlay();
     if (key === " ") return target.closest("button, a, summary, input, select") ? false : toggleOverlay();
     if (/^[1-9]$/.test(key)) return Review.viewer.toggleLabel(Number(key) - 1);

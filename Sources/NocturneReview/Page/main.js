@@ -62,7 +62,8 @@
       state.layout = controls.layout;
     }
     list.show(state.results);
-    const loading = model.isComplete ? "" : ` Loading: ${model.items.length.toLocaleString("en")} of ${model.total().toLocaleString("en")}.`;
+    const loading = model.isComplete ? ""
+      : ` Loading: ${model.items.length.toLocaleString("en")} of ${model.total().toLocaleString("en")}.`;
     const shown = document.getElementById("shown");
     // Progress of loading is not read aloud.
     shown.setAttribute("aria-live", model.isComplete ? "polite" : "off");
@@ -157,7 +158,8 @@
 
   /* Back in the list, the focus is on the item that was open. */
   function returnTo(entry) {
-    const position = state.positions.has(entry.index) ? state.positions.get(entry.index) : Math.min(state.lastPosition, state.results.length - 1);
+    const position = state.positions.has(entry.index) ? state.positions.get(entry.index)
+      : Math.min(state.lastPosition, state.results.length - 1);
     if (controls.layout === "cards") Review.cards.focus(position);
     else {
       const row = [...document.querySelectorAll("#table tr[data-item]")].find((each) => each.dataset.item === entry.item);

@@ -68,7 +68,8 @@
 
     set(entry, object, verdict, comment) {
       const time = new Date().toISOString().replace(/\.\d+Z$/, "Z");
-      const mark = { item: entry.item, fingerprint: entry.fingerprint, object, rater: marks.rater, verdict, comment, time };
+      const mark = { item: entry.item, fingerprint: entry.fingerprint, object, rater: marks.rater, verdict, comment,
+        time };
       put(mark);
       changed(entry);
     },

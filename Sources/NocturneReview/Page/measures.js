@@ -23,13 +23,16 @@
         return dom.el("tr", { class: isFar ? "far" : null },
           dom.el("th", { scope: "row", text: format.label(each.label) }),
           dom.el("td", { text: format.measure(each.measure) }),
-          dom.el("td", { class: "number", text: each.value === null ? "not measured" : format.quantity(each.value, each.unit) }),
+          dom.el("td", { class: "number", text: each.value === null ? "not measured"
+            : format.quantity(each.value, each.unit) }),
           dom.el("td", { class: "number", text: spread ? format.quantity(spread.median, each.unit) : "–" }),
-          dom.el("td", { text: format.deviation(each.value, spread, each.unit) + (isFar ? " (unusual in this batch)" : "") }));
+          dom.el("td", { text: format.deviation(each.value, spread, each.unit)
+            + (isFar ? " (unusual in this batch)" : "") }));
       });
       return dom.el("section", {}, dom.el("h3", { text: "Measures" }),
         dom.el("div", { class: "scroll" }, dom.el("table", { id: "measures" },
-          head(["Label", "Measure", "This item", "Median of the batch", "Compared with the batch"]), dom.el("tbody", {}, rows))));
+          head(["Label", "Measure", "This item", "Median of the batch", "Compared with the batch"]),
+            dom.el("tbody", {}, rows))));
     },
 
     labels(entry) {
@@ -42,7 +45,8 @@
           dom.el("td", {}, mesh ? dom.el("a", { href: mesh, text: label.mesh, download: true }) : "–"));
       });
       return dom.el("details", {}, dom.el("summary", { text: `Labels (${entry.labels.length})` }),
-        dom.el("div", { class: "scroll" }, dom.el("table", {}, head(["Value", "Label", "Mesh"]), dom.el("tbody", {}, rows))));
+        dom.el("div", { class: "scroll" }, dom.el("table", {}, head(["Value", "Label", "Mesh"]),
+          dom.el("tbody", {}, rows))));
     },
 
     swatch(color) {
@@ -60,8 +64,11 @@
       }
       for (const picture of entry.pictures) paths.push(picture.path);
       const links = [...new Set(paths)].map((path) => link(entry, path));
-      const folder = dom.el("li", {}, dom.el("a", { href: `./${encodeURIComponent(entry.item)}/`, text: "folder of the item" }));
-      return dom.el("details", {}, dom.el("summary", { text: "Files" }), dom.el("ul", {}, entry.state === "completed" && folder, links));
+      if (paths.length === 0) return null;
+      const folder = dom.el("li", {}, dom.el("a", { href: `./${encodeURIComponent(entry.item)}/`,
+        text: "folder of the item" }));
+      return dom.el("details", {}, dom.el("summary", { text: "Files" }),
+        dom.el("ul", {}, entry.state === "completed" && folder, links));
     },
   };
 })(window.Review);

@@ -37,11 +37,13 @@
       const rows = entry.objects.map((object) => (isClasses ? classRow(object) : objectRow(entry, object)));
       const hasBoxes = entry.objects.some((object) => object.box);
       return dom.el("section", { "aria-labelledby": "objects-heading" },
-        dom.el("h3", { id: "objects-heading", text: isClasses ? "Classes suggested by the model" : "Objects found by the model" }),
+        dom.el("h3", { id: "objects-heading", text: isClasses ? "Classes suggested by the model"
+          : "Objects found by the model" }),
         dom.el("p", { class: "quiet", text: isClasses
           ? "Scores are the model's own estimates, not probabilities of a disease. They can be wrong, and must be reviewed by a qualified person."
           : "Boxes and scores are suggestions of the model and can be wrong." }),
-        hasBoxes && dom.button("Boxes over the picture", objects.toggleBoxes, { id: "boxes-button", "aria-pressed": String(parts.areBoxesShown), "aria-keyshortcuts": "o" }),
+        hasBoxes && dom.button("Boxes over the picture", objects.toggleBoxes,
+          { id: "boxes-button", "aria-pressed": String(parts.areBoxesShown), "aria-keyshortcuts": "o" }),
         dom.el("div", { class: "scroll" }, dom.el("table", { id: "objects" },
           dom.el("thead", {}, dom.el("tr", {}, names.map((text) => dom.el("th", { scope: "col", text })))),
           dom.el("tbody", {}, rows))));
@@ -49,7 +51,8 @@
 
     /* Draws the verdict cells again. */
     refresh(entry) {
-      for (const cell of document.querySelectorAll("#objects td[data-object]")) updateVerdicts(cell, entry, cell.dataset.object);
+      for (const cell of document.querySelectorAll("#objects td[data-object]")) updateVerdicts(cell, entry,
+        cell.dataset.object);
     },
 
     /* The object whose row has the focus, or null. */
@@ -64,11 +67,13 @@
     const image = address && dom.el("img", { src: address, alt: picture.alt, decoding: "async" });
     const frame = dom.el("div", { class: "frame" }, image);
     if (image) {
-      image.addEventListener("error", () => frame.replaceChildren(dom.el("p", { class: "quiet", text: `${picture.path} cannot be shown.` })));
+      image.addEventListener("error", () => frame.replaceChildren(dom.el("p",
+        { class: "quiet", text: `${picture.path} cannot be shown.` })));
       const boxed = isFirst ? entry.objects.filter((object) => object.box) : [];
       if (boxed.length > 0) {
         // The boxes are in pixels of the photo; the picture may be smaller.
-        image.addEventListener("load", () => frame.append(boxes(entry, boxed, entry.size || [image.naturalWidth, image.naturalHeight])));
+        image.addEventListener("load", () => frame.append(boxes(entry, boxed, entry.size
+          || [image.naturalWidth, image.naturalHeight])));
       }
     }
     return dom.el("figure", {}, frame, dom.el("figcaption", {},
@@ -76,8 +81,9 @@
   }
 
   function boxes(entry, boxed, [width, height]) {
-    const size = Math.max(width, height) / 55;
-    const overlay = svg("svg", { class: "boxes", viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true", preserveAspectRatio: "none" });
+    const size = Math.max(width, height) / 40;
+    const overlay = svg("svg", { class: "boxes", viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true",
+      preserveAspectRatio: "none" });
     for (const object of boxed) {
       const [x, y, across, down] = object.box;
       const text = typeof object.score === "number" ? `${object.name} ${object.score.toFixed(2)}` : object.name;
@@ -92,11 +98,13 @@
   function score(object) {
     if (typeof object.score !== "number") return dom.el("td", { text: "–" });
     return dom.el("td", { class: "number" },
-      dom.el("meter", { min: "0", max: "1", value: object.score, "aria-hidden": "true" }), ` ${object.score.toFixed(3)}`);
+      dom.el("meter", { min: "0", max: "1", value: object.score, "aria-hidden": "true" }),
+        ` ${object.score.toFixed(3)}`);
   }
 
   function classRow(object) {
-    return dom.el("tr", {}, dom.el("th", { scope: "row", text: object.name }), score(object), dom.el("td", { text: object.text || "" }));
+    return dom.el("tr", {}, dom.el("th", { scope: "row", text: object.name }), score(object),
+      dom.el("td", { text: object.text || "" }));
   }
 
   function objectRow(entry, object) {
@@ -110,16 +118,19 @@
     };
     return dom.el("tr", {
       "data-object": object.name,
-      on: { mouseenter: highlight(true), mouseleave: highlight(false), focusin: highlight(true), focusout: highlight(false) },
+      on: { mouseenter: highlight(true), mouseleave: highlight(false), focusin: highlight(true),
+        focusout: highlight(false) },
     },
       dom.el("th", { scope: "row", text: object.name }),
-      dom.el("td", {}, address ? dom.el("img", { class: "crop", src: address, alt: `Object ${object.name} of ${entry.item}`, loading: "lazy" }) : "–"),
+      dom.el("td", {}, address ? dom.el("img", { class: "crop", src: address,
+        alt: `Object ${object.name} of ${entry.item}`, loading: "lazy" }) : "–"),
       score(object), dom.el("td", { text: object.text || "" }), cell);
   }
 
   function buildVerdicts(cell, entry, name) {
     dom.replace(cell,
-      dom.el("span", { role: "group", "aria-label": `Verdict on object ${name}`, class: "joined" }, marks.VERDICTS.map((verdict) =>
+      dom.el("span", { role: "group", "aria-label": `Verdict on object ${name}`, class: "joined" },
+        marks.VERDICTS.map((verdict) =>
         dom.button(Review.verdicts.SYMBOLS[verdict], () => Review.verdicts.mark(entry, name, verdict),
           { "data-verdict": verdict, "aria-label": verdict, title: verdict, class: verdict }))),
       dom.el("span", { class: "others" }));

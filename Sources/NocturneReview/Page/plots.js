@@ -76,8 +76,10 @@
     const z = format.robustZ(dot.members[0].value, spread);
     const isGroup = dot.members.length > 1;
     const isUnusual = !isGroup && z !== null && Math.abs(z) > LIMIT;
-    const radius = isGroup ? Math.min(14, RADIUS + Math.sqrt(dot.members.length) * 0.7) : isUnusual ? RADIUS + 1.3 : RADIUS;
-    const link = dom.svg("a", { href: isGroup ? "#items" : dom.itemHash(dot.members[0].entry.item), tabindex: "-1", "aria-label": text },
+    const radius = isGroup ? Math.min(14, RADIUS + Math.sqrt(dot.members.length) * 0.7) : isUnusual ? RADIUS + 1.3
+      : RADIUS;
+    const link = dom.svg("a", { href: isGroup ? "#items" : dom.itemHash(dot.members[0].entry.item), tabindex: "-1",
+      "aria-label": text },
       dom.svg("title", { text }),
       dom.svg("circle", {
         cx: dot.x.toFixed(1), cy: (isGroup ? CENTRE : dot.y).toFixed(1), r: radius.toFixed(1),
@@ -87,7 +89,8 @@
       link.addEventListener("click", (event) => {
         event.preventDefault();
         const items = new Set(dot.members.map((each) => each.entry.index));
-        Review.controls.showOnly({ items, text: `${format.label(spread.label)}, ${format.measure(spread.measure)}: ${text}` });
+        Review.controls.showOnly({ items,
+          text: `${format.label(spread.label)}, ${format.measure(spread.measure)}: ${text}` });
         location.hash = "#items";
       });
     }
@@ -109,10 +112,12 @@
     const centre = scale.forward(spread.median);
     const low = scale.clamp(scale.place(centre - LIMIT * spread.spread));
     const high = scale.clamp(scale.place(centre + LIMIT * spread.spread));
-    nodes.unshift(dom.svg("rect", { x: low.toFixed(1), y: 4, width: Math.max(1, high - low).toFixed(1), height: AXIS - 4, class: "usual" }));
+    nodes.unshift(dom.svg("rect", { x: low.toFixed(1), y: 4, width: Math.max(1, high - low).toFixed(1),
+      height: AXIS - 4, class: "usual" }));
     nodes.push(dom.svg("line", { x1: median, x2: median, y1: 4, y2: AXIS, class: "median" }));
     // Left out where it would cover the ends.
-    if (median > 190 && median < WIDTH - 190) nodes.push(tick(median, `median ${format.quantity(spread.median, spread.unit)}`, "middle"));
+    if (median > 190 && median < WIDTH - 190) nodes.push(tick(median,
+      `median ${format.quantity(spread.median, spread.unit)}`, "middle"));
     return nodes;
   }
 

@@ -52,7 +52,8 @@
     const options = Object.entries(batch.options).map(([name, text]) =>
       dom.el("tr", {}, dom.el("th", { scope: "row", text: name }), dom.el("td", { text })));
     const models = batch.models.map((model) =>
-      dom.el("tr", {}, dom.el("th", { scope: "row", text: model.id }), dom.el("td", { text: `${model.name}, version ${model.version}` })));
+      dom.el("tr", {}, dom.el("th", { scope: "row", text: model.id }),
+        dom.el("td", { text: `${model.name}, version ${model.version}` })));
     return dom.el("details", { id: "about" },
       dom.el("summary", { text: `${format.plural(batch.models.length, "model", "models")}, options and version` }),
       dom.el("p", { text: `Nocturne ${batch.version}, batch ${batch.batch}` }),

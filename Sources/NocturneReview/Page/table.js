@@ -3,7 +3,8 @@
 (function (Review) {
   const { dom, format, model } = Review;
   const PAGE = 100;
-  const COLUMNS = ["Picture", "Item", "State", "Model", "Unusual in this batch", "Confidence", "Seconds", "Verdict", "Reason and notes"];
+  const COLUMNS = ["Picture", "Item", "State", "Model", "Unusual in this batch", "Confidence", "Seconds", "Verdict",
+    "Reason and notes"];
 
   const table = (Review.table = {
     entries: [],

@@ -13,14 +13,16 @@
       parts.measure = dom.el("select", { id: "plot-measure", on: { change: drawPlots } });
       dom.replace(section,
         dom.el("h2", { id: "unusual-heading", text: "Unusual in this batch", tabindex: "-1" }),
-        dom.el("p", { text: "These values are far from the median of this batch. That can have many reasons, and is neither a finding nor an error: look at the item." }),
+        dom.el("p",
+          { text: "These values are far from the median of this batch. That can have many reasons, and is neither a finding nor an error: look at the item." }),
         parts.outliers,
         dom.el("h3", { text: "Values of all items" }),
         model.batch.spreads.length === 0 && dom.el("p", { text: "There are not enough measures in this batch." }),
         dom.el("div", { class: "row", hidden: model.batch.spreads.length === 0 },
           dom.el("label", { for: "plot-model", text: "Model" }), parts.model,
           dom.el("label", { for: "plot-measure", text: "Measure" }), parts.measure),
-        dom.el("p", { text: "The shaded band holds values that are usual in this batch; the line is the median. Every dot is a link.", hidden: model.batch.spreads.length === 0 }),
+        dom.el("p",
+          { text: "The shaded band holds values that are usual in this batch; the line is the median. Every dot is a link.", hidden: model.batch.spreads.length === 0 }),
         parts.plots);
       const names = [...new Set(model.batch.spreads.map((spread) => spread.model))];
       dom.replace(parts.model, names.map((name) => dom.el("option", { value: name, text: name })));
@@ -49,7 +51,8 @@
     const rows = outliers.slice(0, parts.shown).map((outlier) => {
       const entry = names.get(outlier.item);
       return dom.el("tr", {},
-        dom.el("th", { scope: "row" }, entry ? dom.el("a", { href: dom.itemHash(entry.item), text: entry.item }) : "not loaded yet"),
+        dom.el("th", { scope: "row" }, entry ? dom.el("a", { href: dom.itemHash(entry.item), text: entry.item })
+          : "not loaded yet"),
         dom.el("td", { text: format.label(outlier.label) }),
         dom.el("td", { text: outlier.text }),
         dom.el("td", { class: "number", text: format.number(outlier.score) }),
@@ -61,8 +64,10 @@
     };
     dom.replace(parts.outliers,
       dom.el("div", { class: "scroll" }, dom.el("table", {},
-        dom.el("caption", { text: `${format.plural(outliers.length, "unusual value", "unusual values")}, the most unusual first` }),
-        dom.el("thead", {}, dom.el("tr", {}, ["Item", "Label", "What is unusual", "Score", "Verdict"].map((text) => dom.el("th", { scope: "col", text })))),
+        dom.el("caption",
+          { text: `${format.plural(outliers.length, "unusual value", "unusual values")}, the most unusual first` }),
+        dom.el("thead", {}, dom.el("tr", {}, ["Item", "Label", "What is unusual", "Score",
+          "Verdict"].map((text) => dom.el("th", { scope: "col", text })))),
         dom.el("tbody", {}, rows))),
       outliers.length > parts.shown && dom.button("Show more", more));
   }

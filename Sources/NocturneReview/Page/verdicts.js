@@ -42,11 +42,13 @@
     badge(mark, entry) {
       const isCurrent = marks.isCurrent(mark, entry);
       const rater = mark.rater === marks.rater ? "" : ` (${mark.rater})`;
-      const text = isCurrent ? `${SYMBOLS[mark.verdict]} ${mark.verdict}${rater}` : `changed since marked ${mark.verdict}${rater}`;
+      const text = isCurrent ? `${SYMBOLS[mark.verdict]} ${mark.verdict}${rater}`
+        : `changed since marked ${mark.verdict}${rater}`;
       return dom.el("span", { class: `badge ${isCurrent ? mark.verdict : "changed"}`, text });
     },
 
-    badges: (entry) => marks.of(entry).filter((mark) => mark.object === null).map((mark) => verdicts.badge(mark, entry)),
+    badges: (entry) => marks.of(entry).filter((mark) => mark.object === null).map((mark) => verdicts.badge(mark,
+      entry)),
 
     build(section) {
       parts.rater = dom.el("input", {
@@ -103,10 +105,12 @@
       action();
       return;
     }
-    const input = dom.el("input", { type: "text", id: "rater-dialog-name", required: true, maxlength: "80", autocomplete: "off" });
+    const input = dom.el("input", { type: "text", id: "rater-dialog-name", required: true, maxlength: "80",
+      autocomplete: "off" });
     const dialog = dom.el("dialog", { id: "rater-dialog", "aria-labelledby": "rater-dialog-label" },
       dom.el("form", { method: "dialog", on: { submit: () => dialog.close("ok") } },
-        dom.el("label", { id: "rater-dialog-label", for: "rater-dialog-name", text: "Your name is stored with every mark:" }),
+        dom.el("label", { id: "rater-dialog-label", for: "rater-dialog-name",
+          text: "Your name is stored with every mark:" }),
         input,
         dom.el("div", { class: "row" },
           dom.el("button", { type: "submit", text: "Continue" }),

@@ -3,14 +3,18 @@
 (function (Review) {
   const { dom, format, viewer } = Review;
   const LAYOUTS = [
-    ["planes", "Three planes"], ["all", "Planes and 3-D"], ["axial", "Axial"], ["coronal", "Coronal"], ["sagittal", "Sagittal"],
+    ["planes", "Three planes"], ["all", "Planes and 3-D"], ["axial", "Axial"], ["coronal", "Coronal"],
+      ["sagittal", "Sagittal"],
     ["surfaces", "Surfaces"], ["rendering", "Volume rendering"],
   ];
   /* Transfer functions: transparent below the first value, most opaque above the second; colours from dark to bright. */
   const TRANSFERS = [
-    { name: "CT bone", lower: 120, upper: 700, colors: [[140, 60, 30], [230, 200, 150], [255, 255, 240]], opacity: 200 },
-    { name: "CT soft tissue", lower: -40, upper: 200, colors: [[120, 40, 30], [220, 140, 110], [255, 230, 210]], opacity: 120 },
-    { name: "CT lung", lower: -900, upper: -500, colors: [[30, 60, 90], [120, 170, 200], [230, 240, 250]], opacity: 40 },
+    { name: "CT bone", lower: 120, upper: 700, colors: [[140, 60, 30], [230, 200, 150], [255, 255, 240]],
+      opacity: 200 },
+    { name: "CT soft tissue", lower: -40, upper: 200, colors: [[120, 40, 30], [220, 140, 110], [255, 230, 210]],
+      opacity: 120 },
+    { name: "CT lung", lower: -900, upper: -500, colors: [[30, 60, 90], [120, 170, 200], [230, 240, 250]],
+      opacity: 40 },
   ];
   const GREYS = { name: "grey", colors: [[20, 20, 20], [128, 128, 128], [255, 255, 255]], opacity: 120 };
   const parts = {};
@@ -26,10 +30,12 @@
       parts.transfers = transfersFor(data);
       const kept = parts.transfers.find((each) => settings.transfer && each.name === settings.transfer.name);
       settings.transfer = { ...(kept || parts.transfers[0]) };
-      canvas.setAttribute("aria-label", `Slices and surfaces of ${entry.item}. Arrow keys, page up and page down move the crosshair; the values there are below.`);
+      canvas.setAttribute("aria-label",
+        `Slices and surfaces of ${entry.item}. Arrow keys, page up and page down move the crosshair; the values there are below.`);
       parts.place = dom.el("output", { id: "readout", "aria-live": "polite" });
       delete host.dataset.ready;
-      dom.replace(host, toolbar(data), dom.el("div", { class: "stage" }, canvas), parts.place, transferControls(data), labelControls(entry));
+      dom.replace(host, toolbar(data), dom.el("div", { class: "stage" }, canvas), parts.place, transferControls(data),
+        labelControls(entry));
       controls.update();
     },
 
@@ -47,7 +53,8 @@
     transferMap() {
       const { colors, opacity } = viewer.settings.transfer;
       const channel = (index) => colors.map((color) => color[index]);
-      return { R: channel(0), G: channel(1), B: channel(2), A: [0, Math.round(opacity / 2), opacity], I: [0, 128, 255] };
+      return { R: channel(0), G: channel(1), B: channel(2), A: [0, Math.round(opacity / 2), opacity],
+        I: [0, 128, 255] };
     },
 
     showLocation(location) {
@@ -74,10 +81,13 @@
       settings.window = parts.windows[Number(parts.window.value)];
       viewer.applyWindow();
     } } }, parts.windows.map((each, index) => dom.el("option", {
-      value: index, text: `${each.name} (${format.number(each.lower)} to ${format.number(each.upper)}${data.window.unit ? " " + data.window.unit : ""})`,
+      value: index,
+        text: `${each.name} (${format.number(each.lower)} to ${format.number(each.upper)}${data.window.unit ? " " + data.window.unit : ""})`,
     })));
-    parts.overlay = dom.button("Labels", viewer.toggleOverlay, { id: "viewer-overlay", "aria-keyshortcuts": "o Space" });
-    parts.opacity = dom.el("input", { type: "range", id: "viewer-opacity", min: "0", max: "1", step: "0.05", on: { input: () => {
+    parts.overlay = dom.button("Labels", viewer.toggleOverlay,
+      { id: "viewer-overlay", "aria-keyshortcuts": "o Space" });
+    parts.opacity = dom.el("input", { type: "range", id: "viewer-opacity", min: "0", max: "1", step: "0.05",
+      on: { input: () => {
       settings.opacity = Number(parts.opacity.value);
       viewer.applyLabels();
     } } });
@@ -99,7 +109,8 @@
     const plain = { ...GREYS, lower: lower + room * 0.25, upper };
     if (unit !== "HU") return [plain];
     // At least half of the range has to be stored.
-    const possible = TRANSFERS.filter((each) => each.lower >= lower && upper - each.lower > (each.upper - each.lower) / 2)
+    const possible = TRANSFERS.filter((each) => each.lower >= lower
+      && upper - each.lower > (each.upper - each.lower) / 2)
       .map((each) => ({ ...each, upper: Math.min(each.upper, upper) }));
     return [...possible, plain];
   }
@@ -107,18 +118,21 @@
   function transferControls(data) {
     const { settings } = viewer;
     const slider = (id, text, end) => {
-      const input = dom.el("input", { type: "range", id, min: data.window.lower, max: data.window.upper, step: "any", value: settings.transfer[end], on: { input: () => {
+      const input = dom.el("input", { type: "range", id, min: data.window.lower, max: data.window.upper, step: "any",
+        value: settings.transfer[end], on: { input: () => {
         settings.transfer[end] = Number(input.value);
         if (settings.transfer.upper <= settings.transfer.lower) settings.transfer.upper = settings.transfer.lower + 1;
         viewer.applyWindow();
       } } });
       return [dom.el("label", { for: id, text }), input];
     };
-    const preset = dom.el("select", { id: "transfer-preset" }, parts.transfers.map((each) => dom.el("option", { value: each.name, text: each.name })));
+    const preset = dom.el("select", { id: "transfer-preset" },
+      parts.transfers.map((each) => dom.el("option", { value: each.name, text: each.name })));
     preset.value = settings.transfer.name;
     const [lowerLabel, lower] = slider("transfer-lower", "Transparent below", "lower");
     const [upperLabel, upper] = slider("transfer-upper", "Most opaque above", "upper");
-    const strength = dom.el("input", { type: "range", id: "transfer-strength", min: "10", max: "255", value: settings.transfer.opacity, on: { input: () => {
+    const strength = dom.el("input", { type: "range", id: "transfer-strength", min: "10", max: "255",
+      value: settings.transfer.opacity, on: { input: () => {
       settings.transfer.opacity = Number(strength.value);
       viewer.applyWindow();
     } } });
@@ -130,7 +144,8 @@
       viewer.applyWindow();
     });
     parts.transfer = dom.el("div", { class: "row", role: "group", "aria-label": "Transfer function" },
-      dom.el("label", { for: "transfer-preset", text: "Transfer function" }), preset, lowerLabel, lower, upperLabel, upper,
+      dom.el("label", { for: "transfer-preset", text: "Transfer function" }), preset, lowerLabel, lower, upperLabel,
+        upper,
       dom.el("label", { for: "transfer-strength", text: "Opacity" }), strength);
     return parts.transfer;
   }
@@ -143,7 +158,8 @@
       controls.update();
     };
     parts.labels = entry.labels.map((label, position) => {
-      const box = dom.el("input", { type: "checkbox", id: `label-${position}`, on: { change: () => viewer.toggleLabel(position) } });
+      const box = dom.el("input", { type: "checkbox", id: `label-${position}`,
+        on: { change: () => viewer.toggleLabel(position) } });
       const weight = dom.el("input", {
         type: "range", min: "0.05", max: "1", step: "0.05", "aria-label": `Opacity of ${format.label(label.name)}`,
         value: settings.weights.has(label.name) ? settings.weights.get(label.name) : 1,

@@ -4,11 +4,13 @@
   const { dom, model, volume } = Review;
   const NEVER = 0;
   const ALWAYS = 1;
+  const FROM_THE_FRONT = [180, 10];
   const state = { nv: null, canvas: null, entry: null, data: null, wasOpened: false, request: 0 };
 
   const viewer = (Review.viewer = {
     state,
-    settings: { layout: "planes", isOverlayShown: true, opacity: 0.5, hidden: new Set(), weights: new Map(), window: null, transfer: null },
+    settings: { layout: "planes", isOverlayShown: true, opacity: 0.5, hidden: new Set(), weights: new Map(),
+      window: null, transfer: null },
 
     /* A button that opens the viewer, or the reason why there is none. Once opened, it opens for the next items too. */
     offer(entry, host) {
@@ -22,7 +24,8 @@
       } else if (state.wasOpened) {
         viewer.open(entry, host);
       } else {
-        dom.replace(host, dom.button("Open the viewer: planes and 3-D", () => viewer.open(entry, host), { id: "open-viewer" }));
+        dom.replace(host, dom.button("Open the viewer: planes and 3-D", () => viewer.open(entry, host),
+          { id: "open-viewer" }));
       }
     },
 
@@ -119,7 +122,8 @@
       const { nv } = state;
       const { layout } = viewer.settings;
       const types = {
-        planes: nv.sliceTypeMultiplanar, axial: nv.sliceTypeAxial, coronal: nv.sliceTypeCoronal, sagittal: nv.sliceTypeSagittal,
+        planes: nv.sliceTypeMultiplanar, axial: nv.sliceTypeAxial, coronal: nv.sliceTypeCoronal,
+          sagittal: nv.sliceTypeSagittal,
         all: nv.sliceTypeMultiplanar, surfaces: nv.sliceTypeRender, rendering: nv.sliceTypeRender,
       };
       nv.opts.multiplanarShowRender = layout === "all" ? ALWAYS : NEVER;
@@ -137,7 +141,8 @@
 
     rotate(azimuth, elevation) {
       const { nv } = state;
-      if (viewer.isOpen()) nv.setRenderAzimuthElevation(nv.scene.renderAzimuth + azimuth, nv.scene.renderElevation + elevation);
+      if (viewer.isOpen()) nv.setRenderAzimuthElevation(nv.scene.renderAzimuth + azimuth, nv.scene.renderElevation
+        + elevation);
     },
 
     color(text) {
@@ -163,7 +168,8 @@
   async function makeViewer() {
     const canvas = dom.el("canvas", { id: "canvas", tabindex: "0", width: "800", height: "600" });
     const nv = new window.Niivue({
-      isRadiologicalConvention: true, backColor: [0, 0, 0, 1], crosshairColor: [0.9, 0.8, 0.2, 0.8], crosshairWidth: 0.3,
+      isRadiologicalConvention: true, backColor: [0, 0, 0, 1], crosshairColor: [0.9, 0.8, 0.2, 0.8],
+        crosshairWidth: 0.3,
       fontColor: [1, 1, 1, 1],
       show3Dcrosshair: true, dragAndDropEnabled: false, isColorbar: false, logLevel: "error", loadingText: "",
       multiplanarShowRender: NEVER, clipPlaneHotKey: "", viewModeHotKey: "", showAllOrientationMarkers: true,
@@ -179,7 +185,10 @@
     if (!isCurrent()) return;
     const { nv, canvas } = state;
     Review.viewerControls.build(host, canvas, entry, data);
-    if (isNew) await nv.attachToCanvas(canvas);
+    if (isNew) {
+      await nv.attachToCanvas(canvas);
+      nv.setRenderAzimuthElevation(...FROM_THE_FRONT);
+    }
     const addresses = [];
     const address = (bytes) => {
       const made = URL.createObjectURL(new Blob([bytes]));
@@ -188,7 +197,8 @@
     };
     try {
       await nv.loadVolumes([
-        { url: address(image), name: "image.nii", colormap: "gray", cal_min: data.window.lower, cal_max: data.window.upper },
+        { url: address(image), name: "image.nii", colormap: "gray", cal_min: data.window.lower,
+          cal_max: data.window.upper },
         { url: address(labels), name: "labels.nii", opacity: viewer.settings.opacity },
       ]);
       await nv.loadMeshes(data.meshes.map((mesh) => ({
