@@ -188,7 +188,8 @@ let package = Package(
         .executableTarget(
             name: "nocturne",
             dependencies: [
-                "NocturneSupervisor", "CNocturneStart", "NocturneReview", "NocturneRecipes", "NocturneRecipeSupport", "NocturneVolumes",
+                "NocturneSupervisor", "CNocturneStart", "NocturneReview", "NocturneRecipes", "NocturneRecipeSupport",
+                "NocturneVolumes",
                 "NocturneBatch", "NocturneJournal",
                 "NocturneInference", "NocturneFormats", "NocturneConcurrency",
                 "NocturneSystem", "NocturneCore", "CPosix",

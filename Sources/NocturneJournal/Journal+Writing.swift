@@ -19,7 +19,8 @@ extension Journal {
             )
             for entry in entries {
                 try insert.execute(arguments: [
-                    "key": entry.key, "name": entry.name, "model": entry.model, "source": entry.source, "path": entry.path,
+                    "key": entry.key, "name": entry.name, "model": entry.model, "source": entry.source,
+                    "path": entry.path,
                     "fingerprint": entry.fingerprint, "state": entry.state.rawValue, "reason": entry.reason,
                     "deaths": entry.crashes,
                 ])

@@ -111,7 +111,7 @@ struct ReviewData {
                     text: $0.text
                 )
             },
-            marks: batch.marks
+            marks: report.items.flatMap { report.marks[$0.name] ?? [] }
         )
     }
 

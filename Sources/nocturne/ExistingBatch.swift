@@ -51,6 +51,15 @@ enum ExistingBatch {
         }
     }
 
+    /// The inputs of completed items with a verdict of somebody that still counts, once each, as lists of inputs have them.
+    static func inputs(of output: OutputFolder, marked verdict: ReviewVerdict) async throws -> [String] {
+        try await Journal.with(path: output.journal) { journal in
+            var seen: Set<String> = []
+            return try await ReviewedItems(in: output, marked: verdict).items(journal).map(\.path)
+                .filter { seen.insert($0).inserted }.map(InputList.line)
+        }
+    }
+
     static func contents(of output: OutputFolder) async throws -> Contents {
         try await Journal.with(path: output.journal) { journal in
             Contents(items: try await journal.items(), parts: try await journal.parts())

@@ -44,8 +44,7 @@ struct ReviewPageTests {
         )
         return ReportedBatch(
             output: OutputFolder(folder.path),
-            report: BatchReport(items: items, statistics: statistics, description: description),
-            marks: []
+            report: BatchReport(items: items, statistics: statistics, description: description, marks: [])
         )
     }
 

@@ -1,4 +1,3 @@
-public import NocturneJournal
 public import NocturneSystem
 
 /// A page for people that is written whenever the report is.
@@ -8,16 +7,13 @@ public protocol BatchPage: Sendable {
     func write(_ batch: ReportedBatch, flag: CancellationFlag) throws
 }
 
-/// What the report about a batch is made of.
+/// A batch as it is reported.
 public struct ReportedBatch: Sendable {
     public let output: OutputFolder
     package let report: BatchReport
-    /// In the order of item, object and person.
-    public let marks: [ReviewMark]
 
-    package init(output: OutputFolder, report: BatchReport, marks: [ReviewMark]) {
+    package init(output: OutputFolder, report: BatchReport) {
         self.output = output
         self.report = report
-        self.marks = marks
     }
 }

@@ -42,12 +42,22 @@ package struct BatchReport: Sendable {
     /// By items' places.
     package let rows: [[Statistic]]
     package let unusual: UnusualValues
+    /// By the name of the item.
+    package let marks: [String: [ReviewMark]]
 
     /// - Parameters:
     ///   - items: in the order of discovery.
     ///   - statistics: of completed items, by id.
-    package init(items: [JournalItem], statistics: [Int64: [Statistic]], description: BatchDescription) {
+    ///   - marks: of reviewers. Those of results that have changed since are left out.
+    package init(
+        items: [JournalItem],
+        statistics: [Int64: [Statistic]],
+        description: BatchDescription,
+        marks: [ReviewMark]
+    ) {
         self.items = items
+        let fingerprints = Dictionary(items.map { ($0.name, $0.fingerprint) }) { first, _ in first }
+        self.marks = Dictionary(grouping: marks.filter { fingerprints[$0.item] == $0.fingerprint }, by: \.item)
         self.description = description
         rows = items.map { item in
             let own = statistics[item.id] ?? []
@@ -67,6 +77,14 @@ package struct BatchReport: Sendable {
             package let text: String
         }
 
+        /// What a person has said about the result, or about one object in a photo.
+        package struct Mark: Codable, Equatable {
+            package let rater: String
+            @Nullable package var object: String?
+            package let verdict: ReviewVerdict
+            package let comment: String
+        }
+
         package struct Entry: Codable, Equatable {
             package let item: String
             package let state: String
@@ -75,10 +93,14 @@ package struct BatchReport: Sendable {
             package let notes: [String]
             /// Measures that are far from the batch's median, the furthest first. No finding about a patient.
             package let unusual: [Unusual]
+            /// In the order of objects and persons, the item as a whole first.
+            package let marks: [Mark]
 
             /// For a person who compares two.
             package var text: String {
-                ([state, source, reason ?? "no reason"] + notes + unusual.map { "\($0.label): \($0.text)" })
+                let marks = marks.map { "\($0.verdict.rawValue) by \($0.rater)" }
+                return
+                    ([state, source, reason ?? "no reason"] + notes + unusual.map { "\($0.label): \($0.text)" } + marks)
                     .joined(separator: "; ")
             }
         }
@@ -128,6 +150,9 @@ package struct BatchReport: Sendable {
                             score: Self.rounded($0.score),
                             text: $0.text
                         )
+                    },
+                    marks: (marks[item.name] ?? []).map {
+                        Report.Mark(rater: $0.rater, object: $0.object, verdict: $0.verdict, comment: $0.comment)
                     }
                 )
             }
@@ -141,17 +166,19 @@ package struct BatchReport: Sendable {
         return paths.filter { seen.insert($0).inserted }.map { InputList.line(for: $0) + "\n" }.joined()
     }
 
-    /// The content of `statistics.csv`. The last column has the robust z-score of unusual values.
+    /// The content of `statistics.csv`. The last columns have the robust z-score of unusual values, and the verdicts of
+    /// reviewers on the item as a whole.
     var statisticsTable: String {
-        var text = "item,label,measure,value,unit,unusual\n"
+        var text = "item,label,measure,value,unit,unusual,verdict\n"
         let unusual = Dictionary(grouping: unusual.values, by: \.item)
         for (place, item) in items.enumerated() {
             let own = unusual[place] ?? []
+            let verdicts = Set((marks[item.name] ?? []).filter { $0.object == nil }.map(\.verdict.rawValue)).sorted()
             for row in rows[place] {
                 let score = own.first { $0.label == row.label && $0.measure == row.measure }?.score
                 text += csv(item.name) + "," + csv(row.label) + "," + csv(row.measure) + ","
                 text += (row.value.map(number) ?? "") + "," + csv(row.unit) + ","
-                text += (score.map { number(Self.rounded($0)) } ?? "") + "\n"
+                text += (score.map { number(Self.rounded($0)) } ?? "") + "," + verdicts.joined(separator: " ") + "\n"
             }
         }
         return text

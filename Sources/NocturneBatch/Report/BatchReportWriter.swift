@@ -54,12 +54,8 @@ struct BatchReportWriter {
         {
             return BatchCounts(of: items)
         }
-        let report = BatchReport(
-            items: items,
-            statistics: try await journal.statistics(),
-            description: description
-        )
-        let reported = ReportedBatch(output: output, report: report, marks: try await journal.marks())
+        let report = try await journal.report(items, description)
+        let reported = ReportedBatch(output: output, report: report)
         let isComplete = try await blocking.run { [recipes, output, page, flag = control.flag] () throws -> Bool in
             try FaultPoint.batchReport.pass()
             try report.write(into: output)
@@ -79,5 +75,12 @@ struct BatchReportWriter {
             try await journal.set(.isReportUpToDate, to: true)
         }
         return BatchCounts(of: items)
+    }
+}
+
+extension Journal {
+    /// What the report about these items is made of.
+    func report(_ items: [JournalItem], _ description: BatchDescription) throws(JournalError) -> BatchReport {
+        BatchReport(items: items, statistics: try statistics(), description: description, marks: try marks())
     }
 }

@@ -6,6 +6,7 @@ struct JournalContents: Sendable {
     let files: [Int64: [ItemFile]]
     let statistics: [Int64: [Statistic]]
     let parts: [Int64: [ItemPart]]
+    let marks: [ReviewMark]
     /// Nil when the batch never got so far.
     let description: BatchDescription?
     /// Whether the report was written since the journal last changed.
@@ -29,7 +30,7 @@ struct JournalContents: Sendable {
         guard let description else {
             throw BatchError(.notABatch, path: output.path, detail: "the journal has no description of the batch")
         }
-        return BatchReport(items: items, statistics: statistics, description: description)
+        return BatchReport(items: items, statistics: statistics, description: description, marks: marks)
     }
 }
 
@@ -40,6 +41,7 @@ extension Journal {
             files: try files(),
             statistics: try statistics(),
             parts: try parts(),
+            marks: try marks(),
             description: try value(of: .batchDescription),
             isReportUpToDate: try value(of: .isReportUpToDate) ?? false,
             hasThisReportVersion: try value(of: .reportVersion) == BatchReport.version

@@ -89,9 +89,20 @@
     setTimeout(act, 300);
   }
 
+  /* The name of the output folder. */
+  function folderName() {
+    const parts = window.location.pathname.split("/");
+    try {
+      return decodeURIComponent(parts[parts.length - 2] || "") || "Batch";
+    } catch (error) {
+      return "Batch";
+    }
+  }
+
   window.nocturneBatch = (data) => {
     if (data.schemaVersion !== 1) return;
     model.batch = data;
+    data.title = data.title || folderName();
     for (const outlier of data.outliers) {
       if (!model.outliers.has(outlier.item)) model.outliers.set(outlier.item, []);
       model.outliers.get(outlier.item).push(outlier);

@@ -1,0 +1,37 @@
+public import NocturneJournal
+import NocturneSystem
+
+/// Writes the report of a batch on which no run works, after marks were added or files were lost.
+public struct ReportRenewal: Sendable {
+    private let output: OutputFolder
+    private let page: any BatchPage
+
+    public init(_ output: OutputFolder, page: any BatchPage) {
+        self.output = output
+        self.page = page
+    }
+
+    /// Changes the journal, then writes the report and the page.
+    /// - Parameter change: what is done before, such as adding marks; it gets the items.
+    /// - Throws: ``BatchError`` with `outputInUse` while a run is active, or `notABatch`; `JournalError`; `FileSystemError`.
+    public func write(
+        after change: (Journal, [JournalItem]) async throws -> Void = { _, _ in }
+    ) async throws -> BatchCounts {
+        let lock = try BatchLock(output)
+        defer { withExtendedLifetime(lock) {} }
+        return try await Journal.with(path: output.journal) { journal in
+            guard let description = try await journal.value(of: .batchDescription) else {
+                throw BatchError(.notABatch, path: output.path, detail: "the journal does not describe the batch")
+            }
+            try await change(journal, try await journal.items())
+            let items = try await journal.items()
+            let report = try await journal.report(items, description)
+            try report.write(into: output)
+            try page.write(ReportedBatch(output: output, report: report), flag: CancellationFlag())
+            try FileSystem.flush(output.path)
+            try await journal.set(.reportVersion, to: BatchReport.version)
+            try await journal.set(.isReportUpToDate, to: true)
+            return BatchCounts(of: items)
+        }
+    }
+}

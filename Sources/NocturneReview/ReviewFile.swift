@@ -1,0 +1,99 @@
+import Foundation
+public import NocturneJournal
+import NocturneSystem
+
+/// `review.json`: the marks that a person saved from the page.
+package struct ReviewFile: Sendable, Codable {
+    package let schemaVersion: Int
+    /// The identifier of the batch, as the page has it.
+    package let batch: String
+    package let raters: [String]
+    package let marks: [ReviewMark]
+
+    private static let largestFile = 64 << 20
+    private static let longestText = 10_000
+
+    /// Reads a file. It is not trusted: people pass such files on.
+    /// - Throws: ``ReviewFileError``, `FileSystemError`.
+    package static func read(_ path: String) throws -> ReviewFile {
+        let bytes = try FileSystem.read(path, limit: largestFile)
+        let file: ReviewFile
+        do {
+            file = try JSONDecoder().decode(ReviewFile.self, from: Data(bytes))
+        } catch {
+            throw ReviewFileError(
+                path: path,
+                detail: "this is not a file that the review page saves: \(reason(of: error))"
+            )
+        }
+        guard file.schemaVersion == 1 else {
+            throw ReviewFileError(
+                path: path,
+                detail: "its schemaVersion is \(file.schemaVersion); this version of Nocturne reads 1"
+            )
+        }
+        for mark in file.marks {
+            let texts = [mark.item, mark.rater, mark.comment, mark.fingerprint, mark.time, mark.object ?? ""]
+            guard !mark.rater.isEmpty, texts.allSatisfy({ $0.utf8.count <= longestText && !$0.utf8.contains(0) }) else {
+                throw ReviewFileError(
+                    path: path,
+                    detail: "a mark of \(mark.item.prefix(80)) has no rater, or a text too long"
+                )
+            }
+        }
+        return file
+    }
+
+    private static func reason(of error: any Error) -> String {
+        switch error {
+        case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
+        case DecodingError.dataCorrupted(let context), DecodingError.typeMismatch(_, let context),
+            DecodingError.valueNotFound(_, let context):
+            context.debugDescription
+        default: "\(error)"
+        }
+    }
+}
+
+/// Why marks were not taken over.
+package struct ReviewFileError: Error, Sendable, CustomStringConvertible {
+    package let path: String
+    package let detail: String
+    package var description: String { "\(path): \(detail)" }
+}
+
+/// What importing a file of marks means for a batch: a pure decision.
+package struct ReviewImport: Sendable {
+    /// To be kept.
+    package private(set) var marks: [ReviewMark] = []
+    /// Marks of results that have changed since; they are kept and do not count.
+    package private(set) var staleCount = 0
+    /// Names that the batch does not have.
+    package private(set) var unknownItems: [String] = []
+
+    package init(_ files: [ReviewFile], items: [JournalItem]) {
+        let fingerprints = Dictionary(items.map { ($0.name, $0.fingerprint) }) { first, _ in first }
+        for mark in files.flatMap(\.marks) {
+            guard let fingerprint = fingerprints[mark.item] else {
+                if !unknownItems.contains(mark.item) { unknownItems.append(mark.item) }
+                continue
+            }
+            if fingerprint != mark.fingerprint { staleCount += 1 }
+            marks.append(mark)
+        }
+    }
+
+    /// One line for a person.
+    package var summary: String {
+        let counts = ReviewVerdict.allCases.map { verdict in
+            "\(marks.filter { $0.verdict == verdict }.count) \(verdict.rawValue)"
+        }
+        let raters = Set(marks.map(\.rater)).sorted().joined(separator: ", ")
+        var text = "\(marks.count) marks" + (marks.isEmpty ? "." : " by \(raters): \(counts.joined(separator: ", ")).")
+        if staleCount > 0 { text += " \(staleCount) are of results that have changed since, and do not count." }
+        if !unknownItems.isEmpty {
+            text += " Left out: \(unknownItems.count) items that this batch does not have, such as \(unknownItems[0])."
+        }
+        return text
+    }
+}

@@ -1,0 +1,56 @@
+import ArgumentParser
+import NocturneBatch
+import NocturneJournal
+import NocturneRecipes
+import NocturneReview
+import NocturneSystem
+
+struct Review: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Write the page for reviewers again, take over their marks, or list what they have marked.",
+        discussion: """
+            Open index.html in the output folder with a browser. Marks are kept in the browser; "Save review.json" writes \
+            them to a file for --import. An imported file may be repeated: the newest mark of each person counts.
+            """
+    )
+
+    @Argument(help: "The batch's output folder.")
+    var output: String
+
+    @Option(
+        name: .customLong("import"),
+        help: ArgumentHelp(
+            "Take over the marks in this file, which the page has saved. May be repeated.",
+            valueName: "file"
+        )
+    )
+    var imports: [String] = []
+
+    @Option(help: "Print the inputs of the items with this verdict, one a line, as run --list reads them.")
+    var list: ReviewVerdict?
+
+    func run() async throws {
+        let folder = OutputFolder(absolutePath(output))
+        try ExistingBatch.check(folder)
+        if let list {
+            for line in try await ExistingBatch.inputs(of: folder, marked: list) { Terminal.printResult(line) }
+            return
+        }
+        do {
+            let files = try imports.map { try ReviewFile.read(absolutePath($0)) }
+            let results = RecipeResults()
+            let renewal = ReportRenewal(folder, page: ReviewPage { results.reviewParts(of: $0) })
+            _ = try await renewal.write { journal, items in
+                guard !files.isEmpty else { return }
+                let taken = ReviewImport(files, items: items)
+                try await journal.keep(taken.marks)
+                Terminal.printResult(taken.summary)
+            }
+            Terminal.printResult("The page is \(folder.page).")
+        } catch let error as ReviewFileError {
+            throw BatchError(.inputMissing, path: error.path, detail: error.detail)
+        }
+    }
+}
+
+extension ReviewVerdict: ExpressibleByArgument {}
