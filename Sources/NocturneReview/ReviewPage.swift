@@ -19,6 +19,7 @@ package struct ReviewPage: BatchPage {
 
     package func write(_ batch: ReportedBatch, flag: CancellationFlag) throws {
         let folder = batch.output.reviewFolder
+        try FileSystem.makeFolder(folder)
         try FileSystem.makeFolder(folder + "/data")
         for (name, bytes) in PageFiles.scripts { try replace(folder + "/" + name, with: bytes) }
         for (name, path) in ViewerFiles.installed { try replace(folder + "/" + name, with: try FileSystem.read(path)) }
