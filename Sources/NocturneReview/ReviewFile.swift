@@ -1,5 +1,5 @@
 import Foundation
-public import NocturneJournal
+package import NocturneJournal
 import NocturneSystem
 
 /// `review.json`: the marks that a person saved from the page.

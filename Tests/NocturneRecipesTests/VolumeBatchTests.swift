@@ -269,6 +269,32 @@ struct VolumeBatchTests {
         #expect(try #require(sizes[.slices]) < #require(sizes[.full]))
     }
 
+    @Test("A review volume is part of the result, and is what the page is told of")
+    func reviewVolume() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("one.nii")
+        #expect(try await bench.run(SegmentationOptions(review: .volumes)).counts.completed == 1)
+        let folder = bench.output.item("one")
+        let parts = try #require(RecipeResults().reviewParts(of: try FileSystem.read(folder + "/result.json")))
+        #expect(parts.kind == .volume && parts.volume == "review.js" && parts.thumbnail == "preview.png")
+        #expect(parts.labels.map(\.name) == ["above"] && parts.labels.first?.mesh == "meshes/above.stl")
+        let script = String(decoding: try FileSystem.read(folder + "/review.js"), as: UTF8.self)
+        let start = "nocturneVolume(\"one\", "
+        #expect(script.hasPrefix(start) && script.hasSuffix(");\n"))
+        let body = Data(script.dropFirst(start.count).dropLast(3).utf8)
+        let data = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
+        #expect(data["shape"] as? [Int] == [20, 18, 24])
+        let mesh = try #require((data["meshes"] as? [[String: Any]])?.first)
+        #expect(mesh["name"] as? String == "above" && mesh["label"] as? Int == 1)
+        for key in ["image", "labels"] {
+            let packed = try #require(Data(base64Encoded: try #require(data[key] as? String)))
+            let path = bench.folder("\(key).nii.gz").path
+            try FileSystem.write(path, Array(packed))
+            #expect(try NIfTIReader.readHeader(at: path).geometry.shape == VolumeShape(x: 20, y: 18, z: 24))
+        }
+        #expect(try await BatchVerification(bench.output, inspection: RecipeResults()).run().faults.isEmpty)
+    }
+
     @Test("An item that needs more than the budget fails with the bytes, and the others go on")
     func tooLarge() async throws {
         let bench = try BatchBench()

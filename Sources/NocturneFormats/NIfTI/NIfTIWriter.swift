@@ -101,6 +101,23 @@ public enum NIfTIWriter {
         }
     }
 
+    /// Writes grey values as uint8.
+    ///
+    /// Parameters and errors as for images; both form codes are 1.
+    public static func writeGreys(
+        _ greys: FrozenVoxels<UInt8>,
+        geometry: VolumeGeometry,
+        to path: String,
+        scope: ComputeScope
+    ) throws {
+        let encoder = NIfTIHeaderEncoder(geometry: geometry, dataType: .uint8, codes: (1, 1))
+        try write(encoder, to: path, nil, scope) { range, target in
+            greys.withUnsafeBufferPointer { source in
+                target.copyMemory(from: source.baseAddress! + range.lowerBound, byteCount: range.count)
+            }
+        }
+    }
+
     /// The nearest integer (ties to even), clamped to the range; 0 for NaN.
     ///
     /// Adding 3·2²² rounds and leaves the integer in the low bits; a conversion instruction would not be vectorised.

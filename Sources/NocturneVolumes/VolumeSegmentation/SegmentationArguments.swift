@@ -36,6 +36,14 @@ package struct SegmentationArguments: RecipeArguments {
 
     @Option(
         help: ArgumentHelp(
+            "What index.html shows of a volume: its pictures, or volumes for a reduced volume with labels and surfaces as "
+                + "well, which holds pixels of the input and may show a face."
+        )
+    )
+    var review = ReviewContent.pictures
+
+    @Option(
+        help: ArgumentHelp(
             "Distance between neighbouring tiles as a share of the patch, above 0 and at most 1. "
                 + "Default: as in the package.",
             valueName: "share"
@@ -79,7 +87,7 @@ package struct SegmentationArguments: RecipeArguments {
             (labels != nil, "--labels"), (pictures, "--pictures"), (stepSize != nil, "--step-size"),
             (disableTTA, "--disable-tta"), (referenceRounding, "--reference-rounding"), (fixTilt, "--fix-tilt"),
             (rois != nil, "--rois"), (compare != nil, "--compare"), (dicomSegmentation, "--dicom-seg"),
-            (rtstruct, "--rtstruct"),
+            (rtstruct, "--rtstruct"), (review != .pictures, "--review"),
         ]
         return names.filter(\.0).map(\.1)
     }
@@ -98,6 +106,7 @@ package struct SegmentationArguments: RecipeArguments {
             comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) },
             writesSegmentationObject: dicomSegmentation,
             writesStructureSet: rtstruct,
+            review: review,
             preview: surfaces.preview,
             drawsSlices: pictures
         )
@@ -128,3 +137,5 @@ package struct TileStep: ExpressibleByArgument, Sendable {
 extension SegmentationOptions.Meshes: ExpressibleByArgument {}
 
 extension PreviewContent: ExpressibleByArgument {}
+
+extension ReviewContent: ExpressibleByArgument {}

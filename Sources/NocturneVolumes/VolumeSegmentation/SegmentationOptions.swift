@@ -29,6 +29,8 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var writesSegmentationObject: Bool
     /// Whether a DICOM structure set is written for DICOM sources.
     public var writesStructureSet: Bool
+    /// What the page for reviewers gets of each item.
+    public var review: ReviewContent
     /// What the preview shows.
     public var preview: PreviewContent
     /// Whether the slices are written as an animation, `slices.png`.
@@ -46,6 +48,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         comparePath: String? = nil,
         writesSegmentationObject: Bool = false,
         writesStructureSet: Bool = false,
+        review: ReviewContent = .pictures,
         preview: PreviewContent = .full,
         drawsSlices: Bool = false
     ) {
@@ -60,6 +63,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.comparePath = comparePath
         self.writesSegmentationObject = writesSegmentationObject
         self.writesStructureSet = writesStructureSet
+        self.review = review
         self.preview = preview
         self.drawsSlices = drawsSlices
     }
@@ -80,6 +84,7 @@ extension SegmentationOptions: RecipeOptions {
         if let comparePath { shown.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
         if writesSegmentationObject { shown["dicom-seg"] = "yes" }
         if writesStructureSet { shown["rtstruct"] = "yes" }
+        if review == .volumes { shown["review"] = review.rawValue }
         if preview != .full { shown["preview"] = preview.rawValue }
         if drawsSlices { shown["pictures"] = "yes" }
         return shown
@@ -102,6 +107,7 @@ extension SegmentationOptions: RecipeOptions {
             comparePath: options["compare-path"],
             writesSegmentationObject: try options.flag("dicom-seg"),
             writesStructureSet: try options.flag("rtstruct"),
+            review: try options.value("review") ?? .pictures,
             preview: try options.value("preview") ?? .full,
             drawsSlices: try options.flag("pictures")
         )

@@ -44,6 +44,10 @@ struct SegmentationWriter {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshed.meshes.values.fileNames
         }
+        if let review = finished.review {
+            try review.write(into: folder, item: item.name, surfaces: reviewSurfaces)
+            written.append(ReviewParts.volumeFile)
+        }
         let files = try written.map { try ItemFile($0, in: folder) }
         let notes = notes() + clinical.notes
         let result = SegmentationResult(
@@ -66,6 +70,20 @@ struct SegmentationWriter {
             notes: notes
         )
         return try result.write(into: folder, of: finished.source)
+    }
+
+    /// The surfaces that the page can show.
+    private var reviewSurfaces: [(label: ReviewParts.Label, file: String)] {
+        labels.compactMap { label in
+            guard let file = meshed.meshes[label.value]?.reviewFile else { return nil }
+            let entry = ReviewParts.Label(
+                value: Int(label.value),
+                name: label.name,
+                color: label.color.description,
+                mesh: file
+            )
+            return (entry, file)
+        }
     }
 
     // MARK: Files

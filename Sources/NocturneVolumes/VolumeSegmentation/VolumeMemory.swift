@@ -111,7 +111,8 @@ struct VolumeMemory {
         let surfaces = options.meshes == .none ? 0 : Self.surfaceBytes(shape) / 4
         let objects = options.writesSegmentationObject ? voxels / 4 : 0
         let pictures = options.drawsSlices ? voxels / 4 : 0
-        return voxels / 4 + (1 << 20) + surfaces + objects + pictures + (lean ? voxels * 8 : 0)
+        let review = options.review == .volumes ? ReviewVolume.workingBytes(shape) : 0
+        return voxels / 4 + (1 << 20) + review + surfaces + objects + pictures + (lean ? voxels * 8 : 0)
     }
 
     // A header does not determine the number of components and the size of surfaces. The plan allows far more than a
@@ -152,6 +153,10 @@ struct VolumeMemory {
             ),
             PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
         ]
+        if options.review == .volumes {
+            let bytes = ReviewVolume.workingBytes(shape)
+            buffers.append(PlannedBuffer("review volume", bytes: bytes, from: .finish, through: .write))
+        }
         if options.meshes != .none {
             buffers.append(PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .render, through: .render))
         }

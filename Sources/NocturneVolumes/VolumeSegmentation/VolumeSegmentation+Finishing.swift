@@ -25,6 +25,8 @@ extension VolumeSegmentation {
         let preview: RGBImage?
         /// The animated slices in staging, drawn then too; nil if they were not requested.
         let slices: String?
+        /// In staging; nil if it was not requested.
+        let review: StagedReviewVolume?
         let notes: [String]
     }
 
@@ -70,8 +72,24 @@ extension VolumeSegmentation {
             comparison: compared.outcome,
             preview: preview,
             slices: slices,
+            review: try review(of: inferred, labels, model, context),
             notes: inferred.notes + (regions?.notes ?? []) + compared.notes
         )
+    }
+
+    private func review(
+        of inferred: LabelledVolume,
+        _ labels: LabelVolume,
+        _ model: SegmentationModel,
+        _ context: StageContext
+    ) throws -> StagedReviewVolume? {
+        guard options.review == .volumes else { return nil }
+        let intensities = ReviewVolume.Intensities(
+            isCT: inferred.source.modality == "CT",
+            header: inferred.source.window,
+            fallback: model.pictureWindow
+        )
+        return try ReviewVolume.stage(inferred.volume, labels: labels, intensities, into: context)
     }
 
     /// Labels after the package's cleaning rules, restricted to the requested ones. The restriction comes last, since a

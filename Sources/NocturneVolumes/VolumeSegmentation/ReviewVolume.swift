@@ -1,0 +1,144 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturnePictures
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// How much the page for reviewers gets of each item.
+public enum ReviewContent: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The pictures of the results.
+    case pictures
+    /// Pictures, and a reduced volume with labels and surfaces: the pixels of the input, which may show a face.
+    case volumes
+}
+
+/// `review.js`: the volume that the page shows, as a classic script, since a page opened from a file may load nothing else.
+struct ReviewVolume: Encodable {
+    struct Window: Encodable {
+        let lower: Double
+        let upper: Double
+        @Nullable var unit: String?
+    }
+
+    struct Preset: Encodable {
+        let name: String
+        let lower: Double
+        let upper: Double
+    }
+
+    struct Mesh: Encodable {
+        let label: Int
+        let name: String
+        let color: String
+        /// Base64.
+        let stl: String
+    }
+
+    let shape: [Int]
+    let affine: [[Double]]
+    /// Base64 of gzip of NIfTI.
+    let image: String
+    let labels: String
+    let window: Window
+    let windows: [Preset]
+    let meshes: [Mesh]
+
+    /// Surfaces that together take more are left out: a browser has to hold them all.
+    static let largestMeshBytes = 24 << 20
+
+    /// The bytes besides the reduced volume: files, and their text.
+    static func workingBytes(_ shape: VolumeShape) -> Int {
+        ReducedVolume.predictedBytes(shape) * 2 + largestMeshBytes * 3 + NIfTIWriter.compressionBytes
+    }
+
+    /// What the window of the reduced volume is chosen by.
+    struct Intensities {
+        let isCT: Bool
+        let header: HeaderWindow?
+        let fallback: PictureWindow
+
+        /// All intensities that the presets need, in steps of ten units.
+        var range: PictureWindow { isCT ? .fixed(lower: -1024, upper: 1536) : .percentiles }
+
+        var presets: [Preset] {
+            var presets = header.map { [Preset(name: "as stored in the file", lower: $0.lower, upper: $0.upper)] } ?? []
+            if case .fixed(let lower, let upper) = fallback {
+                presets.append(Preset(name: "the model's", lower: Double(lower), upper: Double(upper)))
+            }
+            guard isCT else { return presets }
+            return presets + [
+                Preset(name: "soft tissue", lower: -160, upper: 240), Preset(name: "lung", lower: -1350, upper: 150),
+                Preset(name: "bone", lower: -450, upper: 1050), Preset(name: "brain", lower: 0, upper: 80),
+            ]
+        }
+    }
+
+    /// Writes the files of the reduced volume into staging, while the image is in memory.
+    /// - Returns: what ``write(_:_:_:to:item:)`` needs.
+    static func stage(
+        _ volume: Volume,
+        labels: LabelVolume,
+        _ intensities: Intensities,
+        into context: StageContext
+    ) throws -> StagedReviewVolume {
+        let reduced = try ReducedVolume(volume, labels: labels, window: intensities.range, scope: context.scope)
+        try FileSystem.makeFolder(context.staging)
+        let staged = StagedReviewVolume(
+            image: context.staging + "/review-image.nii.gz",
+            labels: context.staging + "/review-labels.nii.gz",
+            geometry: reduced.geometry,
+            window: Window(lower: reduced.lower, upper: reduced.upper, unit: intensities.isCT ? "HU" : nil),
+            presets: intensities.presets
+        )
+        try NIfTIWriter.writeGreys(reduced.greys, geometry: reduced.geometry, to: staged.image, scope: context.scope)
+        let map = LabelVolume(geometry: reduced.geometry, voxels: reduced.labels)
+        try NIfTIWriter.writeLabels(map, names: [], codes: nil, to: staged.labels, scope: context.scope)
+        return staged
+    }
+}
+
+/// A reduced volume in staging.
+struct StagedReviewVolume: Sendable {
+    let image: String
+    let labels: String
+    let geometry: VolumeGeometry
+    let window: ReviewVolume.Window
+    let presets: [ReviewVolume.Preset]
+
+    /// - Parameters:
+    ///   - folder: the item's new folder, with its surfaces.
+    ///   - surfaces: of labels, with files in that folder.
+    func write(into folder: String, item: String, surfaces: [(label: ReviewParts.Label, file: String)]) throws {
+        let bytes = surfaces.reduce(0) { $0 + (FileSystem.size(folder + "/" + $1.file) ?? 0) }
+        let isSmall = bytes <= ReviewVolume.largestMeshBytes
+        let shape = geometry.shape
+        let data = ReviewVolume(
+            shape: [shape.x, shape.y, shape.z],
+            affine: geometry.affine.rows,
+            image: try Self.base64(image),
+            labels: try Self.base64(labels),
+            window: window,
+            windows: presets,
+            meshes: try isSmall
+                ? surfaces.map {
+                    ReviewVolume.Mesh(
+                        label: $0.label.value,
+                        name: $0.label.name,
+                        color: $0.label.color,
+                        stl: try Self.base64(folder + "/" + $0.file)
+                    )
+                } : []
+        )
+        let name = try StableJSON.encodeLine(item).dropLast()
+        let text =
+            Array("nocturneVolume(".utf8) + name + Array(", ".utf8) + (try StableJSON.encodeLine(data)).dropLast()
+        try FileSystem.write(folder + "/" + ReviewParts.volumeFile, text + Array(");\n".utf8))
+    }
+
+    private static func base64(_ path: String) throws -> String {
+        Data(try FileSystem.read(path, limit: 1 << 30)).base64EncodedString()
+    }
+}

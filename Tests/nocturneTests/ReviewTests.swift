@@ -1,0 +1,104 @@
+import Foundation
+import NocturneBatch
+import NocturneJournal
+import NocturneTestSupport
+import Testing
+
+@Suite("Marks of reviewers")
+struct ReviewTests {
+    private func finished() throws -> ToolBench {
+        let bench = try ToolBench()
+        for name in ["a.nii", "b.nii"] { try bench.addVolume(name, 8, 8, 8) }
+        #expect(try bench.run().status == 0)
+        return bench
+    }
+
+    private func fingerprint(_ item: String, _ bench: ToolBench) async throws -> String {
+        try await Journal.with(path: OutputFolder(bench.output).journal) { journal in
+            try #require(try await journal.items().first { $0.name == item }).fingerprint
+        }
+    }
+
+    private func file(_ marks: [[String: Any]], _ bench: ToolBench) throws -> String {
+        let document: [String: Any] = ["schemaVersion": 1, "batch": "b", "raters": ["Ada"], "marks": marks]
+        let data = try JSONSerialization.data(withJSONObject: document)
+        return try bench.folder.write(Array(data), to: "review.json").path
+    }
+
+    private func mark(_ item: String, _ fingerprint: String, _ verdict: String) -> [String: Any] {
+        [
+            "item": item, "fingerprint": fingerprint, "object": NSNull(), "rater": "Ada", "verdict": verdict,
+            "comment": "=cut off", "time": "2026-01-01T00:00:00Z",
+        ]
+    }
+
+    private func report(_ bench: ToolBench) throws -> [String: [String: Any]] {
+        let data = try Data(contentsOf: URL(fileURLWithPath: bench.output + "/batch.json"))
+        let items = (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["items"] as? [[String: Any]]
+        return Dictionary(uniqueKeysWithValues: (items ?? []).map { ($0["item"] as? String ?? "", $0) })
+    }
+
+    @Test("They come back, stand in the report, select what is processed again, and then no longer count")
+    func roundTrip() async throws {
+        let bench = try finished()
+        let (a, b) = (try await fingerprint("a", bench), String(repeating: "0", count: 64))
+        let path = try file([mark("a", a, "fail"), mark("b", b, "fail"), mark("x", a, "pass")], bench)
+        let imported = try Tool(["review", bench.output, "--import", path])
+        #expect(imported.status == 0, "\(imported.errors)")
+        #expect(
+            imported.output.contains(
+                "2 marks by Ada: 0 pass, 2 fail, 0 questionable. 1 are of results that have changed"
+            )
+        )
+        #expect(imported.output.contains("Left out: 1 items that this batch does not have, such as x."))
+        let items = try report(bench)
+        #expect((items["a"]?["marks"] as? [[String: Any]])?.first?["verdict"] as? String == "fail")
+        #expect((items["b"]?["marks"] as? [Any])?.isEmpty == true)
+        let table = try String(contentsOfFile: bench.output + "/statistics.csv", encoding: .utf8)
+        #expect(table.contains("\na,above,voxelCount,") && table.contains(",fail\n"))
+        #expect(try Tool(["verify", bench.output]).status == 0)
+        let listed = try Tool(["review", bench.output, "--list", "fail"])
+        #expect(listed.output == bench.input + "/a.nii\n")
+        let events = try Tool(["retry", bench.output, "--reviewed", "fail", "--json"])
+        #expect(events.status == 0, "\(events.errors)")
+        let completed = events.output.split(separator: "\n").filter { $0.contains("\"itemCompleted\"") }
+        #expect(completed.count == 1 && completed.first?.contains("\"a\"") == true)
+        // The result is the same, so is its fingerprint: the mark counts until somebody changes it.
+        #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
+    @Test(
+        "A file that is no review is refused with what is wrong",
+        arguments: [
+            ("not json", "this is not a file that the review page saves"), ("{}", "the key schemaVersion is missing"),
+            (#"{"schemaVersion":2,"batch":"","raters":[],"marks":[]}"#, "its schemaVersion is 2"),
+            (
+                #"{"schemaVersion":1,"batch":"","raters":[],"marks":[{"item":"a","fingerprint":"","object":null,"#
+                    + #""rater":"","verdict":"pass","comment":"","time":""}]}"#, "has no rater"
+            ),
+            (
+                #"{"schemaVersion":1,"batch":"","raters":[],"marks":[{"item":"a","fingerprint":"","object":null,"#
+                    + #""rater":"r","verdict":"good","comment":"","time":""}]}"#,
+                "not a file that the review page saves"
+            ),
+        ]
+    )
+    func refused(text: String, reason: String) throws {
+        let bench = try finished()
+        let path = try bench.folder.write(text, to: "review.json").path
+        let tool = try Tool(["review", bench.output, "--import", path])
+        #expect(tool.status == 2 && tool.errors.contains(path) && tool.errors.contains(reason), "\(tool.errors)")
+    }
+
+    @Test("The page is written with the report, and again when it was lost")
+    func page() throws {
+        let bench = try finished()
+        let page = bench.output + "/index.html"
+        let before = try String(contentsOfFile: page, encoding: .utf8)
+        try FileManager.default.removeItem(atPath: page)
+        try FileManager.default.removeItem(atPath: bench.output + "/review")
+        #expect(try Tool(["review", bench.output]).status == 0)
+        #expect(try String(contentsOfFile: page, encoding: .utf8) == before)
+        #expect(FileManager.default.fileExists(atPath: bench.output + "/review/data/items-0000.js"))
+    }
+}
