@@ -1,6 +1,5 @@
 public import NocturneConcurrency
 public import NocturneCore
-public import NocturneSystem
 
 /// A volume with its labels, small enough to look at in a browser: at most 192 voxels a side, grey values of eight bits.
 ///
