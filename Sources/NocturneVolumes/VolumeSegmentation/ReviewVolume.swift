@@ -77,7 +77,7 @@ struct ReviewVolume: Encodable {
     }
 
     /// Writes the files of the reduced volume into staging, while the image is in memory.
-    /// - Returns: what ``write(_:_:_:to:item:)`` needs.
+    /// - Returns: what ``StagedReviewVolume/write(into:item:surfaces:)`` turns into the script.
     static func stage(
         _ volume: Volume,
         labels: LabelVolume,
