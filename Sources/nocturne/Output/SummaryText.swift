@@ -28,6 +28,7 @@ enum SummaryText {
         let hasFailures = counts.failed + counts.cancelled + counts.quarantined + counts.notReached > 0
         var lines: [String] = []
         if FileSystem.exists(output.report) { lines.append("Report: \(output.report)") }
+        if FileSystem.exists(output.page) { lines.append("Page for review: \(output.page)") }
         if hasFailures, FileSystem.exists(output.retryList) {
             lines.append("Inputs that did not complete: \(output.retryList)")
         }
