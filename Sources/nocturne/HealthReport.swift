@@ -37,7 +37,7 @@ struct HealthReport: Encodable {
     }
 
     private func processor() -> [HealthFinding] {
-        let count = ProcessInfo.processInfo.activeProcessorCount
+        let count = CoreAllowance.count()
         let precisions = InferencePrecision.allCases.filter(BuiltinEngine.precisions.contains).map(\.rawValue)
         return [
             HealthFinding("nocturne", "\(version) on \(ProcessInfo.processInfo.operatingSystemVersionString)"),
@@ -88,7 +88,7 @@ struct HealthReport: Encodable {
     private func patch(of model: String) async throws -> HealthFinding {
         let package = try LoadedModels.package(model)
         do {
-            let threads = max(1, ProcessInfo.processInfo.activeProcessorCount)
+            let threads = CoreAllowance.count()
             let report = try await CheckReport(package: package, threads: threads, repeats: 1)
             return HealthFinding("one patch", package.id + "\n" + report.text)
         } catch {

@@ -105,7 +105,7 @@ public struct MemoryReading: Hashable, Sendable {
     }
 
     /// A small system file, nil when it cannot be read.
-    fileprivate static func contents(of path: String) -> String? {
+    static func contents(of path: String) -> String? {
         // These files are a few kilobytes; anything longer is not one of them, and is cut off.
         guard let file = try? FileDescriptor(reading: path, waits: true), let bytes = try? file.read(count: 1 << 16)
         else { return nil }
@@ -114,7 +114,7 @@ public struct MemoryReading: Hashable, Sendable {
 }
 
 /// The memory controller of one control group.
-private struct ControlGroup {
+struct ControlGroup {
     let limit: Int
     let available: Int
 
@@ -136,23 +136,27 @@ private struct ControlGroup {
         }.first
     }
 
-    /// Where the groups are mounted that account for this process's memory, and its own path below.
-    private static func place(procRoot: String, cgroupRoot: String) -> (root: String, path: String, isLegacy: Bool)? {
+    /// Where the groups are mounted that account for this process's use of a controller, and its own path below.
+    static func place(
+        procRoot: String,
+        cgroupRoot: String,
+        controller: String = "memory"
+    ) -> (root: String, path: String, isLegacy: Bool)? {
         guard let text = MemoryReading.contents(of: procRoot + "/self/cgroup") else { return nil }
         var unified: String?
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard fields.count == 3 else { continue }
-            // A v1 memory controller takes memory away from the unified tree.
-            if fields[1].split(separator: ",").contains("memory") {
-                return (cgroupRoot + "/memory", String(fields[2]), true)
+            // A v1 controller takes its resource away from the unified tree.
+            if fields[1].split(separator: ",").contains(where: { $0 == controller }) {
+                return (cgroupRoot + "/" + controller, String(fields[2]), true)
             }
             if fields[0] == "0" && fields[1].isEmpty { unified = String(fields[2]) }
         }
         return unified.map { (cgroupRoot, $0, false) }
     }
 
-    private static func walk<Found>(
+    static func walk<Found>(
         from path: String,
         below root: String,
         _ group: (String) -> Found?
@@ -192,7 +196,7 @@ private struct ControlGroup {
     }
 
     /// Nil for "max" too.
-    private static func number(at path: String) -> Int? {
+    static func number(at path: String) -> Int? {
         guard let text = MemoryReading.contents(of: path), let line = text.split(separator: "\n").first,
             let value = Int(line), value >= 0
         else { return nil }

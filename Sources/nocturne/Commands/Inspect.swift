@@ -20,7 +20,7 @@ struct Inspect: AsyncParsableCommand {
     var fixTilt = false
 
     func run() async throws {
-        let pool = try ComputePool(width: max(1, ProcessInfo.processInfo.activeProcessorCount))
+        let pool = try ComputePool(width: CoreAllowance.count())
         defer { pool.shutdown() }
         let request = DiscoveryRequest(inputs: inputs.map(absolutePath))
         let report = try await pool.run {

@@ -1,6 +1,6 @@
-import ArgumentParser
+public import ArgumentParser
 import NocturneBatch
-import NocturneJournal
+public import NocturneJournal
 import NocturneRecipes
 import NocturneReview
 import NocturneSystem

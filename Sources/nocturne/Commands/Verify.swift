@@ -43,7 +43,7 @@ struct Verify: AsyncParsableCommand {
             flag.cancel()
             return nil
         }
-        let pool = try ComputePool(width: threads?.count ?? ProcessInfo.processInfo.activeProcessorCount)
+        let pool = try ComputePool(width: threads?.count ?? CoreAllowance.count())
         defer { pool.shutdown() }
         let count = Terminal.isInteractive && !json ? TerminalCounter("items checked", time: Nocturne.time) : nil
         let verification = BatchVerification(folder, inspection: RecipeResults(), checksSources: sources)

@@ -11,7 +11,7 @@ struct ResourceArguments: ParsableArguments {
 
     @Option(
         name: [.customShort("j"), .long],
-        help: "Compute threads. Default: one per core.",
+        help: "Compute threads. Default: one per core that the process may use.",
         transform: ThreadCount.parse
     )
     var threads: ThreadCount?
@@ -70,7 +70,7 @@ struct ResourceArguments: ParsableArguments {
     func memoryBytes() -> Int? { memory?.bytes }
 
     /// The number of compute threads.
-    func width() -> Int { threads?.count ?? max(1, ProcessInfo.processInfo.activeProcessorCount) }
+    func width() -> Int { threads?.count ?? CoreAllowance.count() }
 }
 
 /// Options for the output of a run.
