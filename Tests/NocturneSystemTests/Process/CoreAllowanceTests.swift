@@ -1,3 +1,4 @@
+import Foundation
 import NocturneSystem
 import NocturneTestSupport
 import Testing
