@@ -295,6 +295,57 @@ struct VolumeBatchTests {
         #expect(try await BatchVerification(bench.output, inspection: RecipeResults()).run().faults.isEmpty)
     }
 
+    @Test("A reference is compared in any order of its axes and by the names in its header")
+    func reorderedReference() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("one.nii")
+        try await bench.run()
+        let path = bench.output.item("one") + "/segmentation.nii.gz"
+        let own = try NIfTIReader.readLabels(at: path, scope: .serial()).labels
+        // Stored from back to front, with its labels numbered otherwise.
+        let shape = own.geometry.shape
+        var voxels = try VoxelBuffer<UInt16>(count: shape.count)
+        for index in 0..<shape.count { voxels[shape.count - 1 - index] = own.voxels[index] == 1 ? 7 : 0 }
+        let stored = voxels.frozen()
+        let last = own.geometry.affine(SIMD3(Double(shape.x - 1), Double(shape.y - 1), Double(shape.z - 1)))
+        let reversed = VolumeGeometry(
+            shape: shape,
+            affine: Affine(
+                columnI: SIMD3(-1, 0, 0),
+                columnJ: SIMD3(0, -1, 0),
+                columnK: SIMD3(0, 0, -1),
+                translation: last
+            )
+        )
+        func compared(_ names: [NIfTILabel]) async throws -> (result: String, table: String?) {
+            let file = bench.folder("references/one.nii.gz").path
+            try FileSystem.makeFolder(bench.folder("references").path)
+            let map = LabelVolume(geometry: reversed, voxels: stored)
+            try NIfTIWriter.writeLabels(map, names: names, codes: nil, to: file, scope: .serial())
+            let output = OutputFolder(bench.folder.path + "/compared-\(names.count)-\(names.first?.name ?? "")")
+            try await bench.run(
+                SegmentationOptions(meshes: .none, comparePath: bench.folder("references").path),
+                output: output
+            )
+            #expect(try await BatchVerification(output, inspection: RecipeResults()).run().faults.isEmpty)
+            let result = try FileSystem.read(output.item("one") + "/result.json")
+            let table = try? FileSystem.read(output.comparison)
+            return (String(decoding: result, as: UTF8.self), table.map { String(decoding: $0, as: UTF8.self) })
+        }
+        func label(_ name: String) -> NIfTILabel { NIfTILabel(value: 7, name: name, red: 0, green: 0, blue: 0) }
+        let right = try await compared([label("Above")])
+        #expect(right.result.contains("\"dice\" : 1,"))
+        #expect(right.table?.contains("threshold,above,dice,1,1,1,1,1,one\n") == true, "\(right.table ?? "")")
+        let other = try await compared([label("below")])
+        #expect(
+            other.result.contains("it names its labels below; none of them is a label of the model")
+                && other.table == nil
+        )
+        let unnamed = try await compared([])
+        #expect(unnamed.result.contains("by number, since the file names no labels"))
+        #expect(unnamed.result.contains("\"dice\" : 0,"))
+    }
+
     @Test("An item that needs more than the budget fails with the bytes, and the others go on")
     func tooLarge() async throws {
         let bench = try BatchBench()

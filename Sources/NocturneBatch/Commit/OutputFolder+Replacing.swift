@@ -89,7 +89,8 @@ extension OutputFolder {
 extension OutputFolder {
     /// Files about the whole batch, which a run writes into the output folder.
     static let reportNames = [
-        "batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf", "index.html", "review",
+        "batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf", "comparison.csv",
+        "index.html", "review",
     ]
 
     /// Before the first run in a folder: nothing may be there that has a name of the batch's own

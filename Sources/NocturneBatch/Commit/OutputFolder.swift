@@ -23,6 +23,8 @@ public struct OutputFolder: Sendable {
     var discoveryTrace: String { hidden + "/reading" }
     public var report: String { path + "/batch.json" }
     public var statistics: String { path + "/statistics.csv" }
+    /// Agreement with reference labels over the batch.
+    public var comparison: String { path + "/comparison.csv" }
     public var retryList: String { path + "/retry.txt" }
     public var events: String { path + "/events.jsonl" }
     /// The page for reviewers, and its scripts and data.

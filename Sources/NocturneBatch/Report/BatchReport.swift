@@ -113,11 +113,12 @@ package struct BatchReport: Sendable {
         package let items: [Entry]
     }
 
-    /// Rewrites all three, each in one step.
+    /// Rewrites all of them, each in one step.
     func write(into output: OutputFolder) throws {
         try FileSystem.replace(output.report, with: try StableJSON.encode(report))
         try FileSystem.replace(output.statistics, with: Array(statisticsTable.utf8))
         try FileSystem.replace(output.retryList, with: Array(retryList.utf8))
+        if let comparisonTable { try FileSystem.replace(output.comparison, with: Array(comparisonTable.utf8)) }
     }
 
     /// The content of `batch.json`.
@@ -180,6 +181,20 @@ package struct BatchReport: Sendable {
                 text += (row.value.map(number) ?? "") + "," + csv(row.unit) + ","
                 text += (score.map { number(Self.rounded($0)) } ?? "") + "," + verdicts.joined(separator: " ") + "\n"
             }
+        }
+        return text
+    }
+
+    /// The content of `comparison.csv`: over all compared items, for each model, label and measure; nil when nothing was
+    /// compared with references.
+    var comparisonTable: String? {
+        let summaries = ComparisonSummary.all(models: models, names: items.map(\.name), rows)
+        guard !summaries.isEmpty else { return nil }
+        var text = "model,label,measure,unit,items,mean,median,worst,worstItems\n"
+        for summary in summaries {
+            text += [csv(summary.model), csv(summary.label), summary.measure, summary.unit].joined(separator: ",")
+            text += ",\(summary.count),\(number(summary.mean)),\(number(summary.median)),\(number(summary.worst)),"
+            text += csv(summary.worstItems.joined(separator: " ")) + "\n"
         }
         return text
     }

@@ -26,6 +26,7 @@ struct BatchReportVerification {
         let expected = try contents.report(of: output)
         checkBatch(expected.report, &report)
         checkLines(output.statistics, expected: expected.statisticsTable, &report)
+        if let table = expected.comparisonTable { checkLines(output.comparison, expected: table, &report) }
         checkLines(output.retryList, expected: expected.retryList, &report)
         for name in promised.sorted() {
             let path = output.path + "/" + name

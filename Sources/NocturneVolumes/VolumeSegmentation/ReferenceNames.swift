@@ -1,0 +1,46 @@
+import NocturneInference
+
+/// Which labels of a reference stand for which labels of the model: a pure decision.
+struct ReferenceNames {
+    /// The model's value of each value of the reference; nil when both number their labels alike.
+    let values: [UInt16: UInt16]?
+    /// The model's values that are compared.
+    let compared: [UInt16]
+    let notes: [String]
+
+    struct Fault: Error {
+        let detail: String
+    }
+
+    /// Labels are matched by name. Only a reference that names no labels is matched by number, and a note says so.
+    /// - Parameter names: of the reference's labels, by value; empty when it names none.
+    static func match(_ names: [UInt16: String], _ wanted: [ModelLabel]) -> Result<ReferenceNames, Fault> {
+        guard !names.isEmpty else {
+            let note = "by number, since the file names no labels; make sure that both number their labels alike"
+            return .success(ReferenceNames(values: nil, compared: wanted.map(\.value), notes: [note]))
+        }
+        var places: [String: UInt16] = [:]
+        for (value, name) in names.sorted(by: { $0.key < $1.key }) {
+            places[comparable(name)] = places[comparable(name)] ?? value
+        }
+        let matched = wanted.compactMap { label in places[comparable(label.name)].map { (label, $0) } }
+        guard !matched.isEmpty else {
+            let all = names.sorted { $0.key < $1.key }.map(\.value)
+            let shown = all.prefix(8).joined(separator: ", ") + (all.count > 8 ? ", …" : "")
+            return .failure(Fault(detail: "it names its labels \(shown); none of them is a label of the model"))
+        }
+        let missing = wanted.filter { label in !matched.contains { $0.0.value == label.value } }.map(\.name)
+        return .success(
+            ReferenceNames(
+                values: Dictionary(matched.map { ($0.1, $0.0.value) }) { first, _ in first },
+                compared: matched.map(\.0.value),
+                notes: missing.isEmpty ? [] : ["it has no label " + missing.joined(separator: ", ")]
+            )
+        )
+    }
+
+    /// Without case, and with spaces and hyphens as underscores: "Kidney right" is kidney_right.
+    private static func comparable(_ name: String) -> String {
+        String(name.lowercased().map { " -".contains($0) ? "_" : $0 })
+    }
+}
