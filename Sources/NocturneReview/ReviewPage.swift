@@ -22,7 +22,9 @@ package struct ReviewPage: BatchPage {
         try FileSystem.makeFolder(folder)
         try FileSystem.makeFolder(folder + "/data")
         for (name, bytes) in PageFiles.scripts { try replace(folder + "/" + name, with: bytes) }
-        for (name, path) in ViewerFiles.installed { try replace(folder + "/" + name, with: try FileSystem.read(path)) }
+        // 5 MB, which only volumes need.
+        let showsVolumes = batch.report.description.options["review"] == "volumes"
+        for (name, path) in showsVolumes ? ViewerFiles.installed : [] { try replace(folder + "/" + name, with: try FileSystem.read(path)) }
         let data = ReviewData(batch, reader: reader)
         for number in 0..<data.fileCount {
             try flag.check()

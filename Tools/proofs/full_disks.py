@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 from nocturne_tools import interface
 from nocturne_tools.batch_harness import Situation, Workspace, completed, expect, main, wait_until
 from nocturne_tools.interface import FaultPoint
+from nocturne_tools.small_volumes import tiny_volume, write_volume
 
 SLOW = interface.delayed_stages(150)
 
@@ -163,6 +164,23 @@ def quota(workspace: Workspace) -> str:
     return "injected: requeued, waited, completed; same tree"
 
 
+def large_among_small(workspace: Workspace) -> str:
+    """What the large item may need is more than the disk has; what results take is learned from the small ones."""
+    source = workspace.folder / "mixed"
+    source.mkdir()
+    write_volume(source / "a-large.nii", 256, 1)
+    for number in range(50):
+        (source / f"small-{number:02}.nii").write_bytes(tiny_volume(number))
+    place = workspace.mount("size=40m")
+    run = workspace.start(place / "out", "--memory", "1500M", source=source)
+    run.ends(0, seconds=300)
+    ends = [str(event["item"]) for event in run.events("itemCompleted")]
+    expect(len(ends) == 51, f"{len(ends)} completed")
+    used = sum(path.stat().st_size for path in (place / "out/a-large").rglob("*") if path.is_file())
+    waited = interface.WAITS_FOR_DISK_SPACE in run.output
+    return f"51 completed, the large one as number {ends.index('a-large') + 1}, it takes {used / 1e6:.1f} MB; waited: {waited}"
+
+
 SITUATIONS: dict[str, Situation] = {
     "full from the start, pause": full_at_start,
     "full from the start, stop": full_at_start_stop,
@@ -174,6 +192,7 @@ SITUATIONS: dict[str, Situation] = {
     "full for the report": full_for_report,
     "no more files, pause": no_more_files,
     "quota exceeded": quota,
+    "one large item among fifty small ones": large_among_small,
 }
 
 
