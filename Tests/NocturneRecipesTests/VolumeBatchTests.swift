@@ -5,6 +5,7 @@ import NocturneCore
 import NocturneFormats
 import NocturneJournal
 import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -275,19 +276,22 @@ struct VolumeBatchTests {
         try bench.addBox("one.nii")
         #expect(try await bench.run(SegmentationOptions(review: .volumes)).counts.completed == 1)
         let folder = bench.output.item("one")
-        let parts = try #require(RecipeResults().reviewParts(of: try FileSystem.read(folder + "/result.json")))
+        let document = try FileSystem.read(folder + "/result.json")
+        let parts = try #require(RecipeResults().reviewParts(of: document))
         #expect(parts.kind == .volume && parts.volume == "review.js" && parts.thumbnail == "preview.png")
         #expect(parts.labels.map(\.name) == ["above"] && parts.labels.first?.mesh == "meshes/above.stl")
         let script = String(decoding: try FileSystem.read(folder + "/review.js"), as: UTF8.self)
         let start = "nocturneVolume(\"one\", "
         #expect(script.hasPrefix(start) && script.hasSuffix(");\n"))
         let body = Data(script.dropFirst(start.count).dropLast(3).utf8)
-        let data = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
+        let object = try JSONSerialization.jsonObject(with: body)
+        let data = try #require(object as? [String: Any])
         #expect(data["shape"] as? [Int] == [20, 18, 24])
         let mesh = try #require((data["meshes"] as? [[String: Any]])?.first)
         #expect(mesh["name"] as? String == "above" && mesh["label"] as? Int == 1)
         for key in ["image", "labels"] {
-            let packed = try #require(Data(base64Encoded: try #require(data[key] as? String)))
+            let text = try #require(data[key] as? String)
+            let packed = try #require(Data(base64Encoded: text))
             let path = bench.folder("\(key).nii.gz").path
             try FileSystem.write(path, Array(packed))
             #expect(try NIfTIReader.readHeader(at: path).geometry.shape == VolumeShape(x: 20, y: 18, z: 24))

@@ -9,8 +9,6 @@ import Testing
 
 @Suite("The page for reviewers")
 struct ReviewPageTests {
-    private static let disclaimerStart = "Research software"
-
     private func item(_ number: Int, _ state: ItemState = .completed, reason: String? = nil) -> JournalItem {
         JournalItem(
             id: Int64(number + 1),
@@ -54,7 +52,10 @@ struct ReviewPageTests {
         let call = try #require(text.split(separator: "\n").last { !$0.hasPrefix("//") })
         let open = try #require(call.firstIndex(of: "("))
         var body = call[call.index(after: open)...].dropLast(2)
-        if name.hasPrefix("items") { body = body[body.index(after: try #require(body.firstIndex(of: ",")))...] }
+        if name.hasPrefix("items") {
+            let comma = try #require(body.firstIndex(of: ","))
+            body = body[body.index(after: comma)...]
+        }
         return try JSONSerialization.jsonObject(with: Data(body.utf8))
     }
 
@@ -68,7 +69,8 @@ struct ReviewPageTests {
         items[700].reason = "load: /in/700.nii: the file has 391 bytes"
         items[1202].state = .pending
         try ReviewPage { _ in nil }.write(batch(items, folder), flag: CancellationFlag())
-        let summary = try #require(try data("batch.js", folder) as? [String: Any])
+        let document = try data("batch.js", folder)
+        let summary = try #require(document as? [String: Any])
         let counts = try #require(summary["counts"] as? [String: Int])
         #expect(counts["inputs"] == 1203 && counts["completed"] == 1200 && counts["failed"] == 2)
         #expect(summary["pages"] as? Int == 3 && (summary["disclaimer"] as? String)?.isEmpty == false)
@@ -79,7 +81,8 @@ struct ReviewPageTests {
         #expect(outliers.map { $0["item"] as? Int } == [2])
         var names: [String] = []
         for (number, count) in [500, 500, 203].enumerated() {
-            let entries = try #require(try data("items-000\(number).js", folder) as? [[String: Any]])
+            let document = try data("items-000\(number).js", folder)
+            let entries = try #require(document as? [[String: Any]])
             #expect(entries.count == count)
             names += entries.compactMap { $0["item"] as? String }
         }
