@@ -15,7 +15,8 @@ struct ReviewTests {
 
     private func fingerprint(_ item: String, _ bench: ToolBench) async throws -> String {
         try await Journal.with(path: OutputFolder(bench.output).journal) { journal in
-            try #require(try await journal.items().first { $0.name == item }).fingerprint
+            let found = try await journal.items().first { $0.name == item }
+            return try #require(found).fingerprint
         }
     }
 
