@@ -82,7 +82,8 @@ struct ReferenceComparison {
     func predictedBytes(threads: Int) -> Int {
         guard options.comparePath != nil, let path = source.reference else { return 0 }
         let shape = source.geometry.shape
-        let masks = VolumeDiscovery.isNIfTIName(path) ? 0 : SegmentationReference.maximumVolumeCount
+        // A label map may have to be put into the order of the item's voxels.
+        let masks = VolumeDiscovery.isNIfTIName(path) ? 1 : SegmentationReference.maximumVolumeCount
         return shape.count * 2 * (1 + masks) + (1 << 20)
             + LabelComparer.predictedBytes(of: shape, boundaryLimit: boundaryLimit, threads: threads)
     }
