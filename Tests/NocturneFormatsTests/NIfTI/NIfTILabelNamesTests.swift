@@ -1,4 +1,5 @@
 import Foundation
+import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneTestSupport
