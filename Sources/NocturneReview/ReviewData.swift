@@ -128,6 +128,8 @@ struct ReviewData {
         @Nullable var reason: String?
         let notes: [String]
         @Nullable var fingerprint: String?
+        /// Times differ between runs and are in `run.json`: the page's files are the same for every run.
+        @Nullable var seconds: Double?
         let edited: Bool
         @Nullable var thumbnail: String?
         let pictures: [ReviewParts.Picture]
@@ -165,13 +167,14 @@ struct ReviewData {
             index: place,
             item: entry.item,
             state: entry.state,
-            model: report.models[place].isEmpty ? nil : report.models[place],
+            model: item.state == .skipped || report.models[place].isEmpty ? nil : report.models[place],
             kind: parts?.kind,
             source: entry.source,
             code: isCompleted ? nil : entry.reason.map(FailureGroup.code),
             reason: entry.reason,
             notes: (parts?.summary.map { [$0] } ?? []) + entry.notes,
             fingerprint: isCompleted ? item.fingerprint : nil,
+            seconds: nil,
             edited: false,
             thumbnail: parts?.thumbnail,
             pictures: parts?.pictures ?? [],

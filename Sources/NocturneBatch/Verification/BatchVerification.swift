@@ -183,7 +183,10 @@ public struct BatchVerification: Sendable {
     private func checkOrphans(_ items: [JournalItem], _ report: inout VerificationReport) {
         let completed = Set(items.filter { $0.state == .completed }.map(\.name))
         let items = Dictionary(items.map { ($0.name, $0) }) { first, _ in first }
-        for entry in FileSystem.entries(output.path) where !entry.hasPrefix(".") && output.item(entry) != output.kept {
+        for entry in FileSystem.entries(output.path)
+        where
+            !entry.hasPrefix(".") && ![output.kept, output.reviewFolder].contains(output.item(entry))
+        {
             let path = output.path + "/" + entry
             guard !completed.contains(entry), !FileSystem.entries(path).isEmpty else { continue }
             guard let item = items[entry] else {
