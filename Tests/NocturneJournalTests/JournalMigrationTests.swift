@@ -116,6 +116,7 @@ struct JournalMigrationTests {
             let path = folder("journal.sqlite").path
             try await Journal(path: path).close()
             let queue = try DatabaseQueue(path: path)
+            let own = try await queue.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM grdb_migrations") ?? 0 }
             try await queue.write { db in
                 try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('shards of the batch')")
             }
@@ -124,7 +125,7 @@ struct JournalMigrationTests {
                     && "\($0)".hasPrefix(path)
             }
             let names = try await queue.read { try String.fetchAll($0, sql: "SELECT identifier FROM grdb_migrations") }
-            #expect(names.count == 3)
+            #expect(names.count == own + 1)
             try queue.close()
         }
     }

@@ -39,8 +39,8 @@ struct NIfTILabelNamesTests {
         ] as [(String, [UInt16: String])]
     )
     func tables(text: String, expected: [UInt16: String]) throws {
-        let geometry = VolumeGeometry(shape: VolumeShape(x: 1, y: 1, z: 1), affine: .identity)
-        let map = LabelVolume(geometry: geometry, voxels: try FrozenVoxels([UInt16(1)]))
+        let geometry = VolumeGeometry(shape: VolumeShape(x: 2, y: 2, z: 2), affine: .identity)
+        let map = LabelVolume(geometry: geometry, voxels: try FrozenVoxels([UInt16](repeating: 1, count: 8)))
         try TemporaryFolder.with { folder in
             // The writer's own table is replaced by the text, padded to the same length.
             let path = folder("a.nii").path
@@ -48,7 +48,7 @@ struct NIfTILabelNamesTests {
             try NIfTIWriter.writeLabels(map, names: [label], codes: nil, to: path, scope: .serial())
             var bytes = [UInt8](try Data(contentsOf: folder("a.nii")))
             let start = 352 + 8
-            let end = bytes.count - 1
+            let end = bytes.count - 8
             bytes.replaceSubrange(
                 start..<end,
                 with: Array(text.utf8) + Array(repeating: 32, count: end - start - text.utf8.count)
