@@ -24,7 +24,9 @@ package struct ReviewPage: BatchPage {
         for (name, bytes) in PageFiles.scripts { try replace(folder + "/" + name, with: bytes) }
         // 5 MB, which only volumes need.
         let showsVolumes = batch.report.description.options["review"] == "volumes"
-        for (name, path) in showsVolumes ? ViewerFiles.installed : [] { try replace(folder + "/" + name, with: try FileSystem.read(path)) }
+        for (name, path) in showsVolumes ? ViewerFiles.installed : [] {
+            try replace(folder + "/" + name, with: try FileSystem.read(path))
+        }
         let data = ReviewData(batch, reader: reader)
         for number in 0..<data.fileCount {
             try flag.check()
