@@ -22,23 +22,36 @@ static void open_standard_descriptors(void) {
     if (descriptor > 2) syscall(SYS_close, descriptor);
 }
 
+static char blas_variable[] = "OPENBLAS_NUM_THREADS=1";
+
+static int has_name(const char *entry, const char *name) { return strncmp(entry, name, strlen(name)) == 0; }
+
+/* Puts the variable into the list that the libraries will read: in its own place, or in that of the variable "_", the
+   command's name, which shells set and no program needs. There is no place for one more. Returns whether it is there. */
+static int limit_blas_threads(char **envp) {
+    char **place = NULL;
+    for (char **entry = envp; *entry; entry++) {
+        if (has_name(*entry, "OPENBLAS_NUM_THREADS=")) {
+            *entry = blas_variable;
+            return 1;
+        }
+        if (has_name(*entry, "_=")) place = entry;
+    }
+    if (place) *place = blas_variable;
+    return place != NULL;
+}
+
 /* OpenBLAS starts one thread per core when it is loaded, each with some memory, unless the environment limits the
-   number. Nocturne calls it from its own threads. The environment of this process cannot be changed before OpenBLAS
-   reads it, so the program executes itself again with a changed environment; without /proc it continues unchanged. */
-static void execute_with_one_blas_thread(char **argv, char **envp) {
-    static char variable[] = "OPENBLAS_NUM_THREADS=1";
-    const size_t name = sizeof "OPENBLAS_NUM_THREADS=" - 1;
+   number. Nocturne calls it from its own threads. Where the environment cannot be changed before OpenBLAS reads it, the
+   program executes itself again with one that has the variable; without /proc it continues unchanged. */
+static void prepare_blas(char **argv, char **envp) {
+    if (limit_blas_threads(envp)) return;
     size_t count = 0;
-    for (; envp[count]; count++) {
-        if (strcmp(envp[count], variable) == 0) return;
-    }
+    while (envp[count]) count++;
     char *changed[count + 2];
-    size_t kept = 0;
-    for (size_t index = 0; index < count; index++) {
-        if (strncmp(envp[index], variable, name) != 0) changed[kept++] = envp[index];
-    }
-    changed[kept++] = variable;
-    changed[kept] = NULL;
+    memcpy(changed, envp, count * sizeof *envp);
+    changed[count] = blas_variable;
+    changed[count + 1] = NULL;
     syscall(SYS_execve, "/proc/self/exe", argv, changed);
 }
 
@@ -46,7 +59,7 @@ static void start(int argc, char **argv, char **envp) {
     (void)argc;
     open_standard_descriptors();
 #ifndef IS_SANITIZED
-    execute_with_one_blas_thread(argv, envp);
+    prepare_blas(argv, envp);
 #endif
 }
 

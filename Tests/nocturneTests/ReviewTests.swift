@@ -91,6 +91,16 @@ struct ReviewTests {
         #expect(tool.status == 2 && tool.errors.contains(path) && tool.errors.contains(reason), "\(tool.errors)")
     }
 
+    @Test("A file that is not there, and a folder without a batch, are named")
+    func missing() throws {
+        let bench = try finished()
+        let path = bench.folder("none.json").path
+        let tool = try Tool(["review", bench.output, "--import", path])
+        #expect(tool.status == 2 && tool.errors.contains("\(path): cannot be read: No such file"), "\(tool.errors)")
+        let empty = try Tool(["review", bench.input])
+        #expect(empty.status == 2 && empty.errors.contains("holds no batch"), "\(empty.errors)")
+    }
+
     @Test("The page is written with the report, and again when it was lost")
     func page() throws {
         let bench = try finished()
