@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--model", required=True, help="a model package")
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--meshes", default="stl")
+    parser.add_argument("--preview", help="passed on; programs before 0.2 do not have it")
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="many-items-"))
     (folder / "in").mkdir()
@@ -52,6 +53,7 @@ def main() -> None:
     out = folder / "out"
     command = [arguments.nocturne, "run", str(folder / "in"), "--model", arguments.model, "--output", str(out)]
     command += ["--quiet", "--meshes", arguments.meshes]
+    command += ["--preview", arguments.preview] if arguments.preview else []
 
     before, start = processor_seconds(), time.monotonic()
     code, samples = sampled_run(command)
