@@ -35,7 +35,7 @@ struct NIfTILabelNamesTests {
             (#"<Label Key="0">background</Label><Label Key="1">???</Label><Label Key="x">y</Label>"#, [:]),
             (#"<Label Key="70000">far</Label><Label Key="5"/><Label Key="6">six</Label>"#, [6: "six"]),
             (#"<Label Key="1">open"#, [:]), ("<Label Key=", [:]), ("no table", [:]), ("", [:]),
-            (#"<Label Key="1"><![CDATA[open</Label><Label Key="2">b</Label>"#, [2: "b"]),
+            (#"<Label Key="1"><![CDATA[open</Label><Label Key="2">b</Label>"#, [1: "open", 2: "b"]),
         ] as [(String, [UInt16: String])]
     )
     func tables(text: String, expected: [UInt16: String]) throws {
