@@ -56,6 +56,7 @@ void begin_common(const cdcmtk_object_plan &plan, cdcmtk_object &object) {
     object.dimension_uid = plan.dimension_uid;
     object.fallback_frame_uid = plan.frame_of_reference_uid;
     object.algorithm = plan.algorithm;
+    object.algorithm_type = plan.algorithm_type;
     put(set, DCM_SOPInstanceUID, plan.instance_uid);
     put(set, DCM_SeriesInstanceUID, plan.series_uid);
     put(set, DCM_SeriesDescription, plan.description);

@@ -36,7 +36,7 @@ extern "C" int cdcmtk_structure_add_region(cdcmtk_object *object, const char *na
         put(region, DCM_ROINumber, number);
         put(region, DCM_ReferencedFrameOfReferenceUID, object->frame_uid);
         put(region, DCM_ROIName, name);
-        put(region, DCM_ROIGenerationAlgorithm, "AUTOMATIC");
+        put(region, DCM_ROIGenerationAlgorithm, object->algorithm_type);
         DcmItem &contours = cdcmtk::add_item(set, DCM_ROIContourSequence);
         put(contours, DCM_ROIDisplayColor,
             std::to_string(color[0]) + "\\" + std::to_string(color[1]) + "\\" + std::to_string(color[2]));

@@ -12,7 +12,7 @@ extern "C" int cdcmtk_segmentation_add_segment(cdcmtk_object *object, const cdcm
         object->segments += 1;
         put(item, DCM_SegmentNumber, Uint16(object->segments));
         put(item, DCM_SegmentLabel, segment->label);
-        put(item, DCM_SegmentAlgorithmType, "AUTOMATIC");
+        put(item, DCM_SegmentAlgorithmType, object->algorithm_type);
         put(item, DCM_SegmentAlgorithmName, object->algorithm);
         cdcmtk::put_code(item, DCM_SegmentedPropertyCategoryCodeSequence, segment->category[0], segment->category[1],
                          segment->category[2]);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Dispatch threads may run with another niceness than the process was given. */
@@ -66,6 +67,11 @@ int cposix_rename(const char *from, const char *to, int exchange) {
 int cposix_fallocate(int descriptor, int64_t bytes) { return fallocate(descriptor, 0, 0, bytes) == 0 ? 0 : errno; }
 
 int cposix_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
+
+uint32_t cposix_file_system_type(const char *path) {
+    struct statfs status;
+    return statfs(path, &status) == 0 ? (uint32_t)status.f_type : 0;
+}
 
 int cposix_syncfs(int descriptor) { return syncfs(descriptor) == 0 ? 0 : errno; }
 

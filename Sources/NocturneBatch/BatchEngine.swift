@@ -97,14 +97,19 @@ public struct BatchEngine: Sendable {
                 options.output,
                 handedOn: options.supervision.lock,
                 run: options.supervision.supervisor,
-                on: pools.blocking,
-                time: time
+                waiting: LockWaiting(
+                    pool: pools.blocking,
+                    time: time,
+                    goesOn: { [control] in control.mode == .running },
+                    note: { [progress] in await progress.note($0) }
+                )
             )
         }
         waiting.lock = lock
         let journal = try await disk().retryingWhenFull {
             try await Journal(path: options.output.journal, lockPatience: waiting.journalPatience)
         }
+        async let _ = keepClaim(lock, journal, pools.probes)
         let result: Result<BatchOutcome, any Error>
         do {
             let changed = try await disk().retryingWhenFull { try await agree(with: journal) }
@@ -130,6 +135,19 @@ public struct BatchEngine: Sendable {
         await waiting.publish(nil)
         await journal.close()
         return try result.get()
+    }
+
+    /// Gives signs of life to other machines until the task is cancelled. When one of them has taken over the folder, because
+    /// this machine was silent for too long, the run ends and the journal is left to the other.
+    private func keepClaim(_ lock: BatchLock, _ journal: Journal, _ probes: BlockingPool) async {
+        while (try? await time.sleep(for: ClaimStateMachine.beat)) != nil {
+            guard await probes.run({ lock.beat() }) else {
+                await journal.abandon()
+                let reason = "a run on another machine has taken over the output folder"
+                await progress.note("Stopping: \(reason).")
+                return control.giveUp(reason)
+            }
+        }
     }
 
     /// The run itself, between the two ends of its trace.

@@ -18,6 +18,7 @@ public actor Journal {
 
     private let executor: JournalExecutor
     private let queue: DatabaseQueue
+    private var isAbandoned = false
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -48,7 +49,19 @@ public actor Journal {
     }
 
     /// Closes the file. Later calls throw.
-    public func close() { try? queue.close() }
+    public func close() {
+        guard !isAbandoned else { return }
+        try? queue.close()
+    }
+
+    /// Leaves the file to a run on another machine: nothing is written any more, later changes throw.
+    ///
+    /// The connection stays open until the process ends: closing it would move the log into the database.
+    public func abandon() {
+        guard !isAbandoned else { return }
+        isAbandoned = true
+        _ = Unmanaged.passRetained(queue)
+    }
 
     /// The version of SQLite that is loaded.
     public static func libraryVersion() throws -> String {
@@ -93,6 +106,7 @@ public actor Journal {
 
     /// One transaction, durable when it returns.
     func change(_ point: FaultPoint, _ body: (Database) throws -> Void) throws(JournalError) {
+        guard !isAbandoned else { throw .abandoned }
         do {
             try point.pass()
             try queue.write(body)
@@ -103,6 +117,7 @@ public actor Journal {
 
     /// One transaction without a flush: lost in a power cut, not when the process is killed.
     func changeWithoutFlush(_ point: FaultPoint, _ body: (Database) throws -> Void) throws(JournalError) {
+        guard !isAbandoned else { throw .abandoned }
         do {
             try point.pass()
             try queue.writeWithoutTransaction { db in

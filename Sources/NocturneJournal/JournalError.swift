@@ -16,6 +16,8 @@ public struct JournalError: SystemCallError, Sendable, CustomStringConvertible {
         case failed
         /// It holds a name or path that leads out of the output folder.
         case damaged
+        /// A run on another machine works on the batch now.
+        case abandoned
     }
 
     public let code: Code
@@ -55,6 +57,8 @@ public struct JournalError: SystemCallError, Sendable, CustomStringConvertible {
             + "program. Nothing was changed. Start the batch in another output folder"
         self.init(.damaged, detail: detail)
     }
+
+    static let abandoned = JournalError(.abandoned, detail: "the journal belongs to a run on another machine now")
 
     public var description: String { detail }
 }

@@ -120,8 +120,8 @@ struct ReconciliationTests {
         #expect(try await bench.journal.files().isEmpty)
     }
 
-    @Test("A finished folder that the journal does not have is adopted, if its fingerprint is right")
-    func adopted() async throws {
+    @Test("A finished folder that the journal does not have is recognized, if its fingerprint is right")
+    func recognized() async throws {
         let bench = try await ReconciliationBench()
         let items = [bench.item("a"), bench.item("b")]
         try await bench.run(items)

@@ -121,7 +121,7 @@ struct TextRecipe: Recipe {
         return ItemProduct(files: [file], statistics: [], notes: [])
     }
 
-    func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
+    func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
         String(decoding: try FileSystem.read(folder + "/result.json"), as: UTF8.self).contains(fingerprint)
             ? try TextRecipe.product(of: folder) : nil
     }

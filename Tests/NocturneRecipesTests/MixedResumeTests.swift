@@ -116,7 +116,7 @@ struct MixedResumeTests {
     }
 
     @Test("Folders renamed into place but not journaled are recognised, whatever made them")
-    func adoption() async throws {
+    func recognition() async throws {
         let bench = try MixedBench()
         try await bench.run()
         let before = try bench.tree(bench.output)

@@ -79,7 +79,7 @@ struct ResumeTests {
     }
 
     @Test("A folder renamed into place but not journaled is recognised, not done again")
-    func adoption() async throws {
+    func recognition() async throws {
         let bench = try bench(items: 1)
         try await bench.run()
         let before = try bench.tree()

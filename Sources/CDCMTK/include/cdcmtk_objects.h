@@ -34,6 +34,8 @@ typedef struct {
     const char *dimension_uid;           /* of the dimensions of a segmentation */
     const char *frame_of_reference_uid;  /* used if the sources state none */
     const char *model_name, *software, *algorithm, *description;
+    /* How the labels were made: AUTOMATIC, SEMIAUTOMATIC or MANUAL. */
+    const char *algorithm_type;
     int32_t rows, columns;
     double orientation[6];               /* along a row, down a column */
     double pixel_spacing[2];             /* between rows, between columns */

@@ -20,6 +20,9 @@ int cposix_rename(const char *from, const char *to, int exchange);
 /* Flushes all files of the file system that contains the open descriptor. Returns 0 or an errno. */
 int cposix_syncfs(int descriptor);
 
+/* The magic number of the file system that holds the path (linux/magic.h); 0 if it cannot be asked. */
+uint32_t cposix_file_system_type(const char *path);
+
 /* Creates a file in memory without a name in any folder; -1 and errno on failure. */
 int cposix_memory_file(const char *name);
 /* Returns free heap pages to the system. */

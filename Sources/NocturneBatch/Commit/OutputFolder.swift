@@ -19,6 +19,8 @@ public struct OutputFolder: Sendable {
     public var lock: String { hidden + "/lock" }
     public var requests: String { hidden + "/requests" }
     public var staging: String { hidden + "/staging" }
+    /// Label maps that were edited by people, and the model's maps that they replace.
+    public var edits: String { hidden + "/edited" }
     /// What discovery is reading; kept by ``DiscoveryTrace``.
     var discoveryTrace: String { hidden + "/reading" }
     public var report: String { path + "/batch.json" }
@@ -32,6 +34,7 @@ public struct OutputFolder: Sendable {
     public var reviewFolder: String { path + "/review" }
 
     public func item(_ name: String) -> String { path + "/" + name }
+    public func editedLabels(of name: String) -> EditedLabels { EditedLabels(folder: edits + "/" + name) }
     public func staging(_ name: String) -> String { staging + "/" + name }
 
     /// Whether there is a folder of that name with a `result.json`, which may be another program's. Links are not followed.

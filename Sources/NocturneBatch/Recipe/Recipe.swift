@@ -34,7 +34,7 @@ public protocol Recipe: Sendable {
 
     /// Whether a folder holds a whole result of `fingerprint`, and which files belong to it: how a folder that was renamed
     /// into place but never journaled is recognised. Nil for anything else; errors of reading count as nil.
-    func adopt(folder: String, fingerprint: String) throws -> ItemProduct?
+    func recognize(folder: String, fingerprint: String) throws -> ItemProduct?
 
     /// Writes what is about the whole batch: called at the end of a run in which something changed.
     /// - Parameters:
@@ -131,6 +131,15 @@ public struct RecipeItem: Sendable {
     /// The input as the user knows it.
     public let path: String
     public let fingerprint: String
+    /// Labels that take the place of the model's; nil for nearly all items.
+    public let edit: ItemEdit?
+
+    public init(name: String, path: String, fingerprint: String, edit: ItemEdit? = nil) {
+        self.name = name
+        self.path = path
+        self.fingerprint = fingerprint
+        self.edit = edit
+    }
 }
 
 /// What a recipe's function may use.

@@ -42,6 +42,7 @@ struct OutputHealth: Sendable {
     private func finding() async -> Finding? {
         await probes.run { [self] in
             switch lock.place(in: output) {
+            case .same where !lock.isClaimed: Finding("a run on another machine has taken over the output folder", nil)
             case .same: refusal().map { Finding("the output folder cannot be written any more", $0) }
             case .another:
                 Finding("the output folder is not there any more: it was moved, deleted or unmounted", nil)

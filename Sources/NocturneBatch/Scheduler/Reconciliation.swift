@@ -50,17 +50,19 @@ package struct Reconciliation: Sendable {
     package func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> [PendingItem] {
         try check()
         let known = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0) })
-        let files = try await journal.files()
+        let (files, edits) = (try await journal.files(), try await journal.edits())
         let decisions = try await blocking.run {
             try output.restoreReplaced()
-            return try decide(discovery.items, known, files, planner)
+            return try decide(discovery.items, known, files, edits, planner)
         }
         for note in discovery.notes + decisions.compactMap(\.note) { await progress.note(note) }
         try await journal.record(decisions.filter { $0.changes(known) }.map(\.entry))
         try await settleVanished(discovery, known: known)
-        let (queue, adopted) = try await queue(decisions)
+        let (queue, recognized) = try await queue(decisions)
         try await start(queue)
-        await report(decisions.filter { !adopted.contains($0.entry.key) && (options.reportsAll || $0.changes(known)) })
+        await report(
+            decisions.filter { !recognized.contains($0.entry.key) && (options.reportsAll || $0.changes(known)) }
+        )
         return queue
     }
 
@@ -76,9 +78,10 @@ package struct Reconciliation: Sendable {
         _ items: [DiscoveredItem],
         _ known: [String: JournalItem],
         _ files: [Int64: [ItemFile]],
+        _ edits: [String: LabelEdit],
         _ planner: WorkPlanner
     ) throws -> [WorkPlanner.Decision] {
-        try planner.decide(items, known: known, foreign: foreignEntries(known, items)) { item in
+        try planner.decide(items, known: known, foreign: foreignEntries(known, items), edits: edits) { item in
             try check()
             guard let recorded = files[item.id] else { return false }
             return output.holdsResult(item.name)
@@ -99,7 +102,8 @@ package struct Reconciliation: Sendable {
                 guard output.holdsResult(entry), let candidates = requested[entry] else { return true }
                 return !candidates.contains { item in
                     let folder = output.item(entry)
-                    return (try? recipes[item.recipe].adopt(folder: folder, fingerprint: item.fingerprint.hex)) != nil
+                    return (try? recipes[item.recipe].recognize(folder: folder, fingerprint: item.fingerprint.hex))
+                        != nil
                 }
             }
         )
@@ -132,8 +136,9 @@ package struct Reconciliation: Sendable {
     // MARK: The queue
 
     /// What is to be processed, suspects first, and the keys of items whose results were found finished.
-    private func queue(_ decisions: [WorkPlanner.Decision]) async throws -> (queue: [PendingItem], adopted: Set<String>)
-    {
+    private func queue(_ decisions: [WorkPlanner.Decision]) async throws -> (
+        queue: [PendingItem], recognized: Set<String>
+    ) {
         let ids = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0.id) })
         let candidates = decisions.filter { $0.work || $0.entry.state == .quarantined }
         let products = try await blocking.run { () throws -> [String: ItemProduct] in
@@ -146,11 +151,11 @@ package struct Reconciliation: Sendable {
             if !products.isEmpty { try FileSystem.flush(output.path) }
             return products
         }
-        let adopted = candidates.compactMap { decision in
+        let recognized = candidates.compactMap { decision in
             products[decision.entry.key].flatMap { product in ids[decision.entry.key].map { (id: $0, product: product) }
             }
         }
-        if !adopted.isEmpty { try await journal.complete(adopted, at: now) }
+        if !recognized.isEmpty { try await journal.complete(recognized, at: now) }
         let queue = candidates.compactMap { decision -> PendingItem? in
             guard decision.work, products[decision.entry.key] == nil else { return nil }
             return ids[decision.entry.key].map { PendingItem(decision, id: $0) }
@@ -163,7 +168,7 @@ package struct Reconciliation: Sendable {
         let entry = decision.entry
         guard output.holdsResult(entry.name) else { return nil }
         let folder = output.item(entry.name)
-        return try? recipes[decision.item.recipe].adopt(folder: folder, fingerprint: entry.fingerprint)
+        return try? recipes[decision.item.recipe].recognize(folder: folder, fingerprint: entry.fingerprint)
     }
 
     /// Cleans up the staging folder, and tells progress how much there is to do.
@@ -237,7 +242,8 @@ extension PendingItem {
             path: decision.entry.path,
             fingerprint: decision.entry.fingerprint,
             inputs: decision.item.inputs,
-            suspect: decision.suspect
+            suspect: decision.suspect,
+            edit: decision.edit
         )
     }
 }

@@ -157,7 +157,12 @@ extension ActiveItem {
         let flag = context.control.flag(for: item.name)
         self.init(
             id: item.id,
-            item: RecipeItem(name: item.name, path: item.path, fingerprint: item.fingerprint),
+            item: RecipeItem(
+                name: item.name,
+                path: item.path,
+                fingerprint: item.fingerprint,
+                edit: item.edit.map { ItemEdit($0, in: context.output) }
+            ),
             plan: plan,
             lease: lease,
             flag: flag,

@@ -16,6 +16,8 @@ package struct PendingItem: Sendable {
     package let inputs: [InputStamp]
     /// Active during a crash of the engine: processed first, and alone.
     package let suspect: Bool
+    /// A label map of a person that takes the place of the model's.
+    package var edit: LabelEdit?
     package var retries = 0
 }
 
@@ -27,6 +29,7 @@ public struct WorkPlanner: Sendable {
         package var entry: JournalEntry
         package var work: Bool
         package var suspect = false
+        package var edit: LabelEdit?
         /// Something to tell the user.
         var note: String?
         /// Completed before, files intact: nothing is written for it.
@@ -72,11 +75,13 @@ public struct WorkPlanner: Sendable {
     /// One decision for every discovered item, in order.
     /// - Parameters:
     ///   - foreign: names in the output folder that are not results of this batch and stay as they are.
+    ///   - edits: label maps of people, by the names of the items.
     ///   - isIntact: whether a completed item's files exist with their sizes.
     package func decide(
         _ discovered: [DiscoveredItem],
         known: [String: JournalItem],
         foreign: Set<String>,
+        edits: [String: LabelEdit] = [:],
         isIntact: (JournalItem) throws -> Bool
     ) rethrows -> [Decision] {
         var taken = Set(known.values.map { $0.name.lowercased() }).union(Self.reservedNames)
@@ -86,7 +91,8 @@ public struct WorkPlanner: Sendable {
                 // The same text may come in another Unicode form, and the journal tells those apart.
                 var item = item
                 item.key = before.key
-                return try decide(item, before: before, isIntact: isIntact)
+                guard let edit = edits[before.name] else { return try decide(item, before: before, isIntact: isIntact) }
+                return try decide(item, before: before, edit, isIntact: isIntact)
             }
             let (name, note) = uniqueName(for: item, taken: &taken)
             return fresh(item, name: name, note: note)
@@ -102,6 +108,30 @@ public struct WorkPlanner: Sendable {
             case nil: Decision(item, name: name, state: .pending, crashes: crashes)
             }
         decision.note = note
+        return decision
+    }
+
+    /// The fingerprint of an edited item is that of the edit, as long as what was edited is what would be made today.
+    private func decide(
+        _ item: DiscoveredItem,
+        before: JournalItem,
+        _ edit: LabelEdit,
+        isIntact: (JournalItem) throws -> Bool
+    ) rethrows -> Decision {
+        guard item.fingerprint.hex == edit.baseFingerprint else {
+            var decision = try decide(item, before: before, isIntact: isIntact)
+            if decision.work {
+                decision.note =
+                    "\(before.name): the source, the model or the options changed since \(edit.file) was adopted; "
+                    + "the edited labels do not apply any more"
+            }
+            return decision
+        }
+        var item = item
+        item.fingerprint = edit.fingerprint
+        var decision = try decide(item, before: before, isIntact: isIntact)
+        decision.edit = edit
+        if decision.work, before.fingerprint == edit.baseFingerprint { decision.note = nil }
         return decision
     }
 

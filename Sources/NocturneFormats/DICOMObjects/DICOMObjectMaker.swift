@@ -18,10 +18,13 @@ public struct DICOMObjectMaker: Hashable, Sendable {
     public var algorithm: String
     /// The series description shown in lists of series.
     public var description: String
+    /// Whether a person has edited the labels, which are then SEMIAUTOMATIC instead of AUTOMATIC.
+    public var isEdited: Bool
 
-    public init(software: String, algorithm: String, description: String) {
+    public init(software: String, algorithm: String, description: String, isEdited: Bool = false) {
         self.software = software
         self.algorithm = algorithm
         self.description = description
+        self.isEdited = isEdited
     }
 }

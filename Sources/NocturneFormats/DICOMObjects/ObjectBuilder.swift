@@ -48,6 +48,7 @@ struct ObjectBuilder: ~Copyable {
             asciiText(maker.software, limit: 64),
             asciiText(maker.algorithm, limit: 64),
             asciiText(maker.description, limit: 64),
+            maker.isEdited ? "SEMIAUTOMATIC" : "AUTOMATIC",
         ]
         var made: OpaquePointer?
         var error = cdicom_error()
@@ -60,6 +61,7 @@ struct ObjectBuilder: ~Copyable {
             plan.software = pointers[5]
             plan.algorithm = pointers[6]
             plan.description = pointers[7]
+            plan.algorithm_type = pointers[8]
             return kind == .segmentation
                 ? cdcmtk_segmentation_begin(&plan, &made, &error) : cdcmtk_structure_begin(&plan, &made, &error)
         }

@@ -76,6 +76,19 @@ enum JournalSchema {
                     """
             )
         }
+        migrator.registerMigration("edited labels") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE edit (
+                        item TEXT PRIMARY KEY,
+                        base TEXT NOT NULL,
+                        file TEXT NOT NULL,
+                        sha256 TEXT NOT NULL,
+                        time TEXT NOT NULL
+                    )
+                    """
+            )
+        }
         return migrator
     }
 }

@@ -82,15 +82,15 @@ public struct PhotoClassification: Recipe {
             .render(render).write(write)
     }
 
-    // MARK: Adopting results, batch files
+    // MARK: Recognizing results, batch files
 
     public func summarize(folders: [String], into output: String, flag: CancellationFlag) throws {
         guard options.writesReports else { return }
         try ContactSheet.write(folders: folders, to: output + "/contact-sheet.pdf", flag: flag)
     }
 
-    public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try PhotoClassificationResult.adopt(folder: folder, fingerprint: fingerprint)
+    public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
+        try PhotoClassificationResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 }
 

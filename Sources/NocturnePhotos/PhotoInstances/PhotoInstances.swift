@@ -160,10 +160,10 @@ public struct PhotoInstances: Recipe {
         PhotoInference(model: try model(prepared.record.model), sessions: sessions, prepared: prepared)
     }
 
-    // MARK: Adopting results
+    // MARK: Recognizing results
 
-    public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try PhotoInstancesResult.adopt(folder: folder, fingerprint: fingerprint)
+    public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
+        try PhotoInstancesResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 }
 

@@ -1,4 +1,5 @@
 package import NocturneBatch
+package import NocturneConcurrency
 package import NocturneInference
 package import NocturneJournal
 package import NocturneSystem
@@ -54,6 +55,11 @@ package protocol RecipeKind: Sendable {
     /// - Throws: `DecodingError`.
     static func reviewParts(of result: [UInt8]) throws -> ReviewParts
 
+    /// Checks that a label map which a person has edited can take the place of the one in an item's folder.
+    /// - Returns: the path of the label map that it replaces.
+    /// - Throws: ``LabelEditError``; `CancelledError`.
+    static func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String
+
     /// The fault of a file outside the item folders that one of its results refers to; nil if the file is valid or
     /// belongs to another kind.
     static func inspectBatchFile(at path: String) -> String?
@@ -70,6 +76,10 @@ extension RecipeKind {
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] { [] }
 
     package static func inspectBatchFile(at path: String) -> String? { nil }
+
+    package static func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String {
+        throw LabelEditError(detail: "only label maps of segmented volumes can be replaced; this item has none")
+    }
 
     package static func isReviewEntry(_ item: JournalItem) -> Bool { false }
 
@@ -89,6 +99,13 @@ extension RecipeKind {
         }
         return loaded
     }
+}
+
+/// A label map that a person has edited cannot take the place of an item's.
+package struct LabelEditError: Error, Sendable {
+    package let detail: String
+
+    package init(detail: String) { self.detail = detail }
 }
 
 /// A model package with the engine that runs its networks.

@@ -34,7 +34,7 @@ extension ItemResult {
 
     /// The product of a folder that holds a complete result with `fingerprint`: every file exists and has its recorded
     /// digest.
-    package static func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
+    package static func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
         let bytes = try FileSystem.read(folder + "/result.json")
         guard let result = try? JSONDecoder().decode(Self.self, from: Data(bytes)), result.fingerprint == fingerprint,
             FileSystem.exists(folder + "/run.json")

@@ -1,6 +1,6 @@
 import Foundation
 package import NocturneBatch
-import NocturneConcurrency
+package import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
@@ -40,6 +40,22 @@ package struct RecipeResults: ResultInspection {
     package func reviewParts(of result: [UInt8]) -> ReviewParts? {
         guard let head = try? JSONDecoder().decode(ResultTask.self, from: Data(result)) else { return nil }
         return try? registry.kinds.first { $0.resultTask == head.task }?.reviewParts(of: result)
+    }
+
+    /// Checks that a label map which a person has edited can take the place of the one in an item's folder.
+    /// - Returns: the path of the label map that it replaces.
+    /// - Throws: `BatchError` that names the file; `CancelledError`.
+    package func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String {
+        do {
+            let result = try FileSystem.read(folder + "/result.json")
+            let task = try JSONDecoder().decode(ResultTask.self, from: Data(result)).task
+            guard let kind = registry.kinds.first(where: { $0.resultTask == task }) else {
+                throw LabelEditError(detail: "the item is of a kind that this version does not know")
+            }
+            return try kind.checkEdit(path, of: folder, scope: scope)
+        } catch let error as LabelEditError {
+            throw BatchError(.inputMissing, path: path, detail: "cannot be adopted: \(error.detail)")
+        }
     }
 
     package func inspectBatchFile(at path: String) -> String? {

@@ -22,6 +22,20 @@ public enum FileSystem {
         if flush { try file.flush() }
     }
 
+    /// Copies a file whole, as ``replace(_:with:flush:)`` writes it.
+    public static func copy(_ path: String, to place: String) throws(FileSystemError) {
+        let source = try FileDescriptor(reading: path)
+        let temporary = place + ".part"
+        let copy = try FileDescriptor(creating: temporary, followsLinks: false)
+        try source.forEachPiece(of: 1 << 20) { (piece) throws(FileSystemError) in
+            try copy.write(piece)
+            return true
+        }
+        try copy.flush()
+        let code = cposix_rename(temporary, place, 0)
+        guard code == 0 else { throw FileSystemError(operation: "rename", path: place, code: code) }
+    }
+
     /// Makes an empty file where there is none.
     public static func touch(_ path: String, mode: UInt32) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode)

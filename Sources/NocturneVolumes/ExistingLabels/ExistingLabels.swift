@@ -172,9 +172,9 @@ public struct ExistingLabels: Recipe {
         )
     }
 
-    // MARK: Adopting results
+    // MARK: Recognizing results
 
-    public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try ExistingLabelsResult.adopt(folder: folder, fingerprint: fingerprint)
+    public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
+        try ExistingLabelsResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 }

@@ -91,7 +91,8 @@ struct ClinicalObjects {
         DICOMObjectMaker(
             software: "Nocturne",
             algorithm: "\(package.name) \(package.version)",
-            description: description
+            description: description,
+            isEdited: item.edit != nil
         )
     }
 

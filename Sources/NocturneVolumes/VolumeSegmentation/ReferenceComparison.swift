@@ -119,7 +119,7 @@ struct ReferenceComparison {
         do {
             let geometry = try NIfTIReader.readHeader(at: path).geometry
             guard GridMapping(of: geometry, in: labels.geometry) != nil else {
-                return (nil, note(difference(geometry, labels.geometry)))
+                return (nil, note(LabelVolume.difference(geometry, labels.geometry)))
             }
             read = try NIfTIReader.readLabels(at: path, scope: scope)
         } catch let error as NIfTIError where error.code != .outOfMemory {
@@ -132,55 +132,11 @@ struct ReferenceComparison {
         }
         let compared = try LabelComparer.compare(
             labels: labels,
-            reference: try arranged(read.labels, on: labels.geometry, matching.values, scope),
+            reference: try read.labels.arranged(on: labels.geometry, matching.values, scope),
             values: matching.compared,
             boundaryLimit: boundaryLimit,
             scope: scope
         )
         return (Outcome(reference: name, labels: compared), matching.notes.map { "compared with \(name): \($0)" })
     }
-
-    /// The reference's labels in the order of the item's voxels, with the model's values.
-    private func arranged(
-        _ reference: LabelVolume,
-        on geometry: VolumeGeometry,
-        _ values: [UInt16: UInt16]?,
-        _ scope: ComputeScope
-    ) throws -> LabelVolume {
-        guard let mapping = GridMapping(of: reference.geometry, in: geometry) else { return reference }
-        if mapping.changesNothing, values == nil { return reference }
-        let table = (0...Int(UInt16.max)).map { value in
-            values.map { $0[UInt16(value)] ?? 0 } ?? UInt16(value)
-        }
-        let shape = geometry.shape
-        var arranged = try VoxelBuffer<UInt16>(count: shape.count)
-        try reference.voxels.withParallelReader { voxels in
-            try arranged.withParallelBuffer { target in
-                try scope.forEach(shape.z) { k in
-                    for j in 0..<shape.y {
-                        let (start, step) = mapping.row(j, k)
-                        let row = target + shape.offset(0, j, k)
-                        for i in 0..<shape.x { row[i] = table[Int(voxels[start + i * step])] }
-                    }
-                }
-            }
-        }
-        return LabelVolume(geometry: geometry, voxels: arranged.frozen())
-    }
-
-    /// How the grids differ, for a person.
-    private func difference(_ reference: VolumeGeometry, _ own: VolumeGeometry) -> String {
-        let (counts, others) = ([own.shape.x, own.shape.y, own.shape.z], reference.shape)
-        guard counts.sorted() == [others.x, others.y, others.z].sorted() else {
-            return "it has \(text(others)) voxels, the volume has \(text(own.shape))"
-        }
-        return "its voxels are not at the volume's positions, in any order of the axes: the first one is at "
-            + "\(text(reference.affine(.zero))) mm (RAS), the volume's first one at \(text(own.affine(.zero))) mm"
-    }
-
-    private func text(_ place: SIMD3<Double>) -> String {
-        (0..<3).map { "\((place[$0] * 100).rounded() / 100)" }.joined(separator: ", ")
-    }
-
-    private func text(_ shape: VolumeShape) -> String { "\(shape.x) x \(shape.y) x \(shape.z)" }
 }

@@ -39,6 +39,8 @@ struct ReferenceNames {
         )
     }
 
+    static func areSame(_ first: String, _ second: String) -> Bool { comparable(first) == comparable(second) }
+
     /// Without case, and with spaces and hyphens as underscores: "Kidney right" is kidney_right.
     private static func comparable(_ name: String) -> String {
         String(name.lowercased().map { " -".contains($0) ? "_" : $0 })

@@ -77,6 +77,14 @@ struct SegmentationResult: ItemResult {
         let meaning: String
     }
 
+    struct Edit: Codable {
+        /// The person's file.
+        let file: String
+        let sha256: String
+        /// The model's labels, beside the edited ones.
+        let original: String
+    }
+
     let schemaVersion: Int
     let disclaimer: String
     let item: String
@@ -85,6 +93,8 @@ struct SegmentationResult: ItemResult {
     let model: ResultModel
     let engine: ResultEngine
     let options: [String: String]
+    /// Only in a result whose labels a person has edited.
+    let edited: Edit?
     let labels: [Label]
     /// The regions that apply to this item.
     let regions: [Region]

@@ -23,6 +23,10 @@ struct SegmentationWriter {
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
         var written = ["segmentation.nii.gz"]
         try writeLabels(to: folder + "/segmentation.nii.gz", scope: scope)
+        if let edit = item.edit {
+            try FileSystem.copy(edit.labels.original, to: folder + "/" + EditedLabelMap.originalFile)
+            written.append(EditedLabelMap.originalFile)
+        }
         let clinical = try ClinicalObjects(
             options: options,
             package: model.package,
@@ -63,6 +67,7 @@ struct SegmentationWriter {
                 instructionSet: model.instructionSet
             ),
             options: options.shownInResults,
+            edited: edited,
             labels: labels.map { entry(for: $0, mesh: meshed.meshes[$0.value]) },
             regions: finished.regions.map(SegmentationResult.Region.init),
             comparison: finished.comparison.map { .init($0, labels: labels, finished.source.identifiers ?? .hash) },
@@ -70,6 +75,16 @@ struct SegmentationWriter {
             notes: notes
         )
         return try result.write(into: folder, of: finished.source)
+    }
+
+    private var edited: SegmentationResult.Edit? {
+        item.edit.map { edit in
+            SegmentationResult.Edit(
+                file: (finished.source.identifiers ?? .hash).shown(edit.file),
+                sha256: edit.sha256,
+                original: EditedLabelMap.originalFile
+            )
+        }
     }
 
     /// The surfaces that the page can show.
@@ -157,6 +172,9 @@ struct SegmentationWriter {
 
     private func notes() -> [String] {
         var notes = finished.notes + meshed.notes
+        if let edited {
+            notes.insert("the labels were edited by a person; the model's are in \(edited.original)", at: 0)
+        }
         let absent = labels.filter { label in finished.measurements.first { $0.value == label.value }?.voxelCount == 0 }
         if !absent.isEmpty { notes.append("not found: " + absent.map(\.name).joined(separator: ", ")) }
         let cut = labels.filter { label in

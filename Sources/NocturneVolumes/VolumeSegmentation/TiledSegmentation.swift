@@ -11,11 +11,16 @@ public struct PreparedVolume: Sendable {
     let source: VolumeSource
     /// One per channel, kept for measuring intensities and for a second level.
     let channels: [Volume]
-    /// One per level.
-    let grids: [ModelGrid]
-    /// The network input of the first level.
-    let image: FrozenVoxels<Float>
+    /// What the networks work on; nil for an item whose labels a person has edited.
+    let input: NetworkInput?
     let notes: [String]
+
+    struct NetworkInput: Sendable {
+        /// One per level.
+        let grids: [ModelGrid]
+        /// The network input of the first level.
+        let image: FrozenVoxels<Float>
+    }
 }
 
 /// The labels of a volume on its own grid, before cleaning.
@@ -27,13 +32,15 @@ public struct LabelledVolume: Sendable {
     let notes: [String]
 }
 
-/// Inference on one volume: one level after the other, one tile at a time.
+/// Inference on one volume: one level after the other, one tile at a time. Labels that a person has edited are read
+/// instead, without a tile.
 public final class TiledSegmentation: InferenceRun {
     private let model: SegmentationModel
     private let options: SegmentationOptions
     private let sessions: LevelSessions
     private let prepared: PreparedVolume
-    private let fingerprint: String
+    private let item: RecipeItem
+    private let grids: [ModelGrid]
     private let tiles: [Int]
     private var level = 0
     private var current: LevelInference?
@@ -50,9 +57,11 @@ public final class TiledSegmentation: InferenceRun {
         self.options = options
         self.sessions = sessions
         self.prepared = prepared
-        fingerprint = item.fingerprint
-        tiles = try zip(prepared.grids, model.levels).map { try $0.tiles($1, options).tileCount }
-        try begin(prepared.image, context)
+        self.item = item
+        grids = prepared.input?.grids ?? []
+        tiles = try zip(grids, model.levels).map { try $0.tiles($1, options).tileCount }
+        guard let image = prepared.input?.image else { return }
+        try begin(image, context)
         try startNextLevel(context)
     }
 
@@ -74,11 +83,17 @@ public final class TiledSegmentation: InferenceRun {
     }
 
     public func finish(_ context: StageContext) throws -> LabelledVolume {
-        let labels = try takeLabels(context)
+        let geometry = prepared.source.geometry
+        let labels: LabelVolume
+        if let edit = item.edit {
+            labels = try EditedLabelMap.read(edit.labels.edited, on: geometry, context.scope)
+        } else {
+            labels = LabelVolume(geometry: geometry, voxels: try takeLabels(context))
+        }
         return LabelledVolume(
             source: prepared.source,
             volume: prepared.channels[0],
-            labels: LabelVolume(geometry: prepared.source.geometry, voxels: labels),
+            labels: labels,
             notes: prepared.notes
         )
     }
@@ -95,7 +110,7 @@ public final class TiledSegmentation: InferenceRun {
                 source: prepared.source,
                 channels: prepared.channels.map(\.voxels)
             )
-            let image = try preparation.image(prepared.grids[level], previous: previous, scope: context.scope)
+            let image = try preparation.image(grids[level], previous: previous, scope: context.scope)
             try begin(image, context)
         }
     }
@@ -105,15 +120,15 @@ public final class TiledSegmentation: InferenceRun {
             model: model.levels[level],
             options: options,
             sessions: sessions,
-            grid: prepared.grids[level],
+            grid: grids[level],
             image: image,
             decision: model.decision,
             labelCheckpoint: LabelCheckpoint(
                 folder: context.staging,
                 level: level,
-                fingerprint: fingerprint,
+                fingerprint: item.fingerprint,
                 instructionSet: model.instructionSet,
-                shape: prepared.grids[level].native,
+                shape: grids[level].native,
                 time: context.scope.time
             ),
             context: context

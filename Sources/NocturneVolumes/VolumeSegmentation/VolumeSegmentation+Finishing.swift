@@ -36,7 +36,9 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> FinishedVolume {
         let model = try model(inferred.source.model)
-        let (labels, cleaning) = try cleaned(inferred.labels, of: model, scope: context.scope)
+        // What a person has drawn is not cleaned.
+        let rules = item.edit == nil ? rules(of: model) : PostprocessRules()
+        let (labels, cleaning) = try cleaned(inferred.labels, rules, of: model, scope: context.scope)
         let measurements = try LabelMeasurer.measure(
             labels: labels,
             image: inferred.volume,
@@ -96,10 +98,10 @@ extension VolumeSegmentation {
     /// rule may refer to several labels.
     private func cleaned(
         _ labels: LabelVolume,
+        _ rules: PostprocessRules,
         of model: SegmentationModel,
         scope: ComputeScope
     ) throws -> (LabelVolume, [LabelCleaning]) {
-        let rules = rules(of: model)
         guard !rules.isEmpty || options.labels != nil else { return (labels, []) }
         var buffer = try labels.voxels.mutableCopy()
         let cleaning = try LabelCleaner.apply(

@@ -61,6 +61,9 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> PreparedVolume {
         let (source, channels) = (loaded.source, loaded.channels)
+        guard item.edit == nil else {
+            return PreparedVolume(source: source, channels: channels, input: nil, notes: loaded.notes)
+        }
         let preparations = try model(source.model).levels.map {
             LevelPreparation(level: $0.settings, source: source, channels: channels.map(\.voxels))
         }
@@ -68,8 +71,10 @@ extension VolumeSegmentation {
         return PreparedVolume(
             source: source,
             channels: channels,
-            grids: grids,
-            image: try preparations[0].image(grids[0], previous: nil, scope: context.scope),
+            input: PreparedVolume.NetworkInput(
+                grids: grids,
+                image: try preparations[0].image(grids[0], previous: nil, scope: context.scope)
+            ),
             notes: loaded.notes
         )
     }

@@ -67,7 +67,7 @@ public struct VolumeSegmentation: Recipe {
         return once * Double(level.passes(options).count)
     }
 
-    // MARK: Stages, adopting results
+    // MARK: Stages, recognizing results
 
     public func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
         start.load(load).prepare(prepare).infer(LevelSessions.init, startInference).finish(finish).render(render)
@@ -90,8 +90,8 @@ public struct VolumeSegmentation: Recipe {
         )
     }
 
-    public func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try SegmentationResult.adopt(folder: folder, fingerprint: fingerprint)
+    public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
+        try SegmentationResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 }
 

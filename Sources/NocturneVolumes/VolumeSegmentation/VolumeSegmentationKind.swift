@@ -1,5 +1,6 @@
 import Foundation
 package import NocturneBatch
+package import NocturneConcurrency
 package import NocturneInference
 package import NocturneRecipeSupport
 package import NocturneSystem
@@ -56,6 +57,12 @@ package enum VolumeSegmentationKind: RecipeKind {
             ReviewParts.Label(value: $0.value, name: $0.name, color: $0.color, mesh: $0.mesh?.reviewFile)
         }
         return parts
+    }
+
+    package static func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String {
+        let map = folder + "/segmentation.nii.gz"
+        try EditedLabelMap.check(path, against: map, scope: scope)
+        return map
     }
 
     package static func inspect(

@@ -89,17 +89,17 @@ extension CommitWorld {
         phase = .stocked
     }
 
-    /// Finished folders that the journal does not know are adopted; then the rest is lined up, suspects first.
-    mutating func adopt() {
+    /// Finished folders that the journal does not know are recognized; then the rest is lined up, suspects first.
+    mutating func recognize() {
         // The rename may be all that the dead engine came to: its flush is made up for before it is recorded.
-        if flaw != .adoptsBeforeTheFolderIsFlushed { flushFolder() }
+        if flaw != .recognizesBeforeTheFolderIsFlushed { flushFolder() }
         for index in items.indices {
             // One that died for the second time may have died after its work was done.
             let isLate = items[index].row.state == .quarantined && flaw != .quarantinesTheFinished
             guard items[index].place == .queued || isLate else { continue }
             let final = items[index].final
-            let fits = flaw == .adoptsAnything ? final != .none : final == .new || final == .whole
-            guard fits, flaw != .neverAdopts else { continue }
+            let fits = flaw == .recognizesAnything ? final != .none : final == .new || final == .whole
+            guard fits, flaw != .neverRecognizes else { continue }
             complete(index)
             items[index].place = .out
         }

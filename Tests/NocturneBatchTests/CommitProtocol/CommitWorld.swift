@@ -6,9 +6,9 @@ import NocturneTestSupport
 
 /// Mistakes the way from a finished item to its record could be written with.
 enum CommitFlaw: CaseIterable {
-    case recordsBeforeRenaming, renamesUnflushed, recordsBeforeTheFolderIsFlushed, neverAdopts, adoptsAnything
+    case recordsBeforeRenaming, renamesUnflushed, recordsBeforeTheFolderIsFlushed, neverRecognizes, recognizesAnything
     case forgetsReplaced
-    case adoptsBeforeTheFolderIsFlushed, quarantinesTheFinished
+    case recognizesBeforeTheFolderIsFlushed, quarantinesTheFinished
     case forgetsDeaths, suspectsBesideOthers, doesAllAnew
     case blamesForOtherSupervisors
 
@@ -44,7 +44,7 @@ struct CommitWorld: SmallWorld {
         case absent, orphaned
         /// The journal is open and what was active taken back; inputs are looked at.
         case opened
-        /// Decisions are recorded, finished folders not yet adopted.
+        /// Decisions are recorded, finished folders not yet recognized.
         case stocked
         case working
         case ended
@@ -64,7 +64,7 @@ struct CommitWorld: SmallWorld {
     }
 
     enum Move {
-        case begin, stock, adopt, start, write(Int), commit, commitFails, interrupt, crash(Crash)
+        case begin, stock, recognize, start, write(Int), commit, commitFails, interrupt, crash(Crash)
     }
 
     struct Row: Hashable {
@@ -161,7 +161,7 @@ struct CommitWorld: SmallWorld {
         switch phase {
         case .absent, .orphaned: return [.begin]
         case .opened: return [.stock]
-        case .stocked: return [.adopt]
+        case .stocked: return [.recognize]
         case .ended: return []
         case .working: break
         }
@@ -191,7 +191,7 @@ struct CommitWorld: SmallWorld {
         switch move {
         case .begin: open()
         case .stock: takeStock()
-        case .adopt: adopt()
+        case .recognize: recognize()
         case .start: return start()
         case .write(let index):
             items[index].staged = .new

@@ -109,8 +109,8 @@ struct WordCount: Recipe {
         ).write(into: folder, of: text.source)
     }
 
-    func adopt(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try WordCountResult.adopt(folder: folder, fingerprint: fingerprint)
+    func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
+        try WordCountResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 }
 

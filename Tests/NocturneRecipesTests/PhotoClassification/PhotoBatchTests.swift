@@ -192,19 +192,19 @@ struct PhotoBatchTests {
     }
 
     @Test("A result in place is recognised by its fingerprint and digests, and not when a byte changed")
-    func adoption() async throws {
+    func recognition() async throws {
         let bench = try PhotoBench("primary")
         try bench.add("x.png")
         try await bench.run()
         let (recipe, folder) = (try bench.recipe(), bench.output.item("x"))
         let fingerprint = try bench.result("x").fingerprint
-        #expect(try recipe.adopt(folder: folder, fingerprint: fingerprint)?.files.count == 5)
-        #expect(try recipe.adopt(folder: folder, fingerprint: "other") == nil)
+        #expect(try recipe.recognize(folder: folder, fingerprint: fingerprint)?.files.count == 5)
+        #expect(try recipe.recognize(folder: folder, fingerprint: "other") == nil)
         let file = folder + "/thumbnail.png"
         var bytes = try FileSystem.read(file)
         bytes[bytes.count - 5] ^= 1
         try FileSystem.write(file, bytes)
-        #expect(try recipe.adopt(folder: folder, fingerprint: fingerprint) == nil)
+        #expect(try recipe.recognize(folder: folder, fingerprint: fingerprint) == nil)
     }
 
     @Test("The contact sheet shows a batch once, the same for any order of folders, and writes nothing for none")

@@ -160,7 +160,7 @@ struct PhotoInstancesTests {
     }
 
     @Test("A finished folder is recognised by its fingerprint, and a changed file is not taken for it")
-    func adopting() async throws {
+    func recognizing() async throws {
         let bench = try ShelfBench()
         try bench.add("shelf.png", books: twoRows)
         let (_, output) = try await bench.run()
@@ -169,9 +169,9 @@ struct PhotoInstancesTests {
         let package = try ModelPackage.load(folder: bench.model)
         let model = try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
         let recipe = PhotoInstances(models: [model], options: PhotoInstancesOptions())
-        #expect(try recipe.adopt(folder: folder, fingerprint: fingerprint)?.files.count == 18)
-        #expect(try recipe.adopt(folder: folder, fingerprint: String(repeating: "0", count: 64)) == nil)
+        #expect(try recipe.recognize(folder: folder, fingerprint: fingerprint)?.files.count == 18)
+        #expect(try recipe.recognize(folder: folder, fingerprint: String(repeating: "0", count: 64)) == nil)
         try Data([1]).write(to: URL(fileURLWithPath: folder + "/overlay.png"))
-        #expect(try recipe.adopt(folder: folder, fingerprint: fingerprint) == nil)
+        #expect(try recipe.recognize(folder: folder, fingerprint: fingerprint) == nil)
     }
 }

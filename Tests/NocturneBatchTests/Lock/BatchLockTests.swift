@@ -36,7 +36,7 @@ struct BatchLockTests {
         let time = ManualTime(advancesItself: true)
         let pool = try BlockingPool(width: 1)
         defer { pool.shutdown() }
-        await #expect { try await BatchLock.acquire(output, on: pool, time: time) } throws: {
+        await #expect { try await BatchLock.acquire(output, waiting: LockWaiting(pool: pool, time: time)) } throws: {
             ($0 as? BatchError)?.code == .outputInUse && "\($0)".contains("\(getpid())")
         }
         #expect(time.monotonic == .seconds(1))
@@ -49,7 +49,7 @@ struct BatchLockTests {
         let time = ManualTime()
         let pool = try BlockingPool(width: 1)
         defer { pool.shutdown() }
-        async let next = BatchLock.acquire(output, on: pool, time: time)
+        async let next = BatchLock.acquire(output, waiting: LockWaiting(pool: pool, time: time))
         #expect(await until { time.sleeperCount == 1 })
         lock = nil
         time.advance(by: .milliseconds(50))

@@ -1,21 +1,23 @@
 import Foundation
-public import NocturneConcurrency
-public import NocturneSystem
+import NocturneConcurrency
+import NocturneSystem
 import Synchronization
 
 #if canImport(Glibc)
     import Glibc
 #endif
 
-/// The one right to work on an output folder, held by an open descriptor: it is released when the process ends, however
-/// that happens.
+/// The one right to work on an output folder: a lock of this machine, held by an open descriptor, and a ``FolderClaim`` that
+/// other machines respect. The lock is released when the process ends, however that happens.
 public final class BatchLock: Sendable {
     private let descriptor: Int32
     private let holder: LockHolder
+    private let claim: FolderClaim
 
-    private init(descriptor: Int32, run: String?) {
+    private init(descriptor: Int32, holder: LockHolder, claim: FolderClaim) {
         self.descriptor = descriptor
-        holder = LockHolder(process: .current(), run: run)
+        self.holder = holder
+        self.claim = claim
         say(nil)
     }
 
@@ -23,44 +25,76 @@ public final class BatchLock: Sendable {
     /// - Parameters:
     ///   - handedOn: the descriptor of a lock that the parent of this process holds and has handed over.
     ///   - run: the name of the run, as ``LockHolder/run``.
-    /// - Throws: ``BatchError`` with `outputInUse`, naming the holder's process id; with `outputUnwritable` where the file
-    ///   system has no locks.
+    /// - Throws: ``BatchError`` with `outputInUse`, naming the holder; with `outputUnwritable` where the file system has no
+    ///   locks.
     public convenience init(
         _ output: OutputFolder,
         handedOn: Int32? = nil,
         run: String? = nil
     ) throws(BatchError) {
-        guard let descriptor = try BatchLock.descriptor(output, handedOn, BatchLock.lockFile) else {
-            throw BatchLock.inUse(output)
+        var attempts = LockAttempts(output, handedOn: handedOn, run: run)
+        switch try attempts.next(at: .zero) {
+        case .taken(let descriptor, let claim):
+            self.init(descriptor: descriptor, holder: attempts.holder, claim: claim)
+        case .locked: throw BatchLock.inUse(output)
+        case .claimed(let holder): throw BatchLock.inUse(output, holder)
+        case .unclear(let holder): throw BatchLock.perhapsInUse(output, holder)
         }
-        self.init(descriptor: descriptor, run: run)
     }
 
-    /// Takes the lock, waiting for a holder that is about to end: a run that was just killed may need a moment.
+    /// Takes the lock, waiting for a holder that is about to end: a run that was just killed may need a moment. A claim of
+    /// another machine is observed for as long as its run may be silent.
     ///
     /// Suspends between attempts. Parameters and errors as for ``init(_:handedOn:run:)``.
-    /// - Parameter pool: for the system calls.
-    public static func acquire(
+    package static func acquire(
         _ output: OutputFolder,
         handedOn: Int32? = nil,
         run: String? = nil,
-        on pool: BlockingPool,
-        time: any TimeSource,
-        patience: Duration = .seconds(1)
+        waiting: LockWaiting
     ) async throws -> BatchLock {
-        let deadline = time.monotonic + patience
+        let time = waiting.time
+        let deadline = time.monotonic + waiting.patience
+        var attempts = LockAttempts(output, handedOn: handedOn, run: run)
+        var hasSaid = false
         while true {
-            let lock = try await pool.run { () throws(BatchError) -> BatchLock? in
-                guard let descriptor = try descriptor(output, handedOn, lockFile) else { return nil }
-                return BatchLock(descriptor: descriptor, run: run)
+            let now = time.monotonic
+            let (result, after) = try await waiting.pool.run { [attempts] () throws(BatchError) in
+                var attempts = attempts
+                return (try attempts.next(at: now), attempts)
             }
-            if let lock { return lock }
-            guard time.monotonic < deadline else { throw await pool.run { inUse(output) } }
-            try await time.sleep(for: .milliseconds(50))
+            attempts = after
+            switch result {
+            case .taken(let descriptor, let claim):
+                return BatchLock(descriptor: descriptor, holder: attempts.holder, claim: claim)
+            case .locked:
+                guard time.monotonic < deadline else { throw await waiting.pool.run { inUse(output) } }
+                try await time.sleep(for: .milliseconds(50))
+            case .claimed(let holder): throw inUse(output, holder)
+            case .unclear(let holder):
+                guard waiting.goesOn() else { throw perhapsInUse(output, holder) }
+                if !hasSaid {
+                    hasSaid = true
+                    await waiting.note(
+                        "\(output.path): \(LockState.held(holder).holderText) has not released this batch; waiting up to "
+                            + "\(ClaimStateMachine.patience.components.seconds) s to see whether it is still active."
+                    )
+                }
+                try await time.sleep(for: .seconds(1))
+            }
         }
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        claim.release()
+        close(descriptor)
+    }
+
+    /// A sign of life for other machines.
+    /// - Returns: false when another run has taken the folder.
+    package func beat() -> Bool { claim.beat() }
+
+    /// Whether no run of another machine has taken the folder.
+    package var isClaimed: Bool { claim.isNewest }
 
     /// Lets processes that are started from now on have the lock too; it is held until the last of them ends.
     /// - Returns: the descriptor by which they know it.
@@ -104,7 +138,7 @@ extension BatchLock {
     /// Takes a lock of a file without waiting: 0, or the code of the system.
     package typealias Locker = (_ descriptor: Int32, _ operation: Int32) -> Int32
 
-    private static func lockFile(_ descriptor: Int32, _ operation: Int32) -> Int32 {
+    static func lockFile(_ descriptor: Int32, _ operation: Int32) -> Int32 {
         flock(descriptor, operation | LOCK_NB) == 0 ? 0 : errno
     }
 
@@ -138,12 +172,18 @@ extension BatchLock {
 
     private static func isHeldElsewhere(_ code: Int32) -> Bool { code == EWOULDBLOCK || code == EINTR }
 
-    private static func inUse(_ output: OutputFolder) -> BatchError {
-        BatchError(
-            .outputInUse,
-            path: output.path,
-            detail: "\(state(of: output).holderText) is working on this batch"
-        )
+    private static func inUse(_ output: OutputFolder) -> BatchError { inUse(output, state(of: output).holder) }
+
+    private static func inUse(_ output: OutputFolder, _ holder: LockHolder?) -> BatchError {
+        let detail = "\(LockState.held(holder).holderText) is working on this batch"
+        return BatchError(.outputInUse, path: output.path, detail: detail)
+    }
+
+    private static func perhapsInUse(_ output: OutputFolder, _ holder: LockHolder?) -> BatchError {
+        let detail =
+            "\(LockState.held(holder).holderText) has not released this batch, and may still be active. If it has ended, "
+            + "run \"nocturne resume\", which waits until that is certain"
+        return BatchError(.outputInUse, path: output.path, detail: detail)
     }
 }
 
@@ -158,7 +198,7 @@ extension BatchLock {
         guard descriptor >= 0 else { return [ENOENT, ENOTDIR].contains(errno) ? .free : .unknown(errno) }
         defer { close(descriptor) }
         let code = locker(descriptor, LOCK_SH)
-        if code == 0 { return .free }
+        if code == 0 { return claimed(output) }
         guard isHeldElsewhere(code) else { return .unknown(code) }
         var bytes = [UInt8](repeating: 0, count: 1 << 14)
         let count = pread(descriptor, &bytes, bytes.count, 0)
@@ -166,6 +206,17 @@ extension BatchLock {
         let line = bytes.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }
         let holder = try? JSONDecoder().decode(LockHolder.self, from: Data(line))
         return .held(holder.flatMap { $0.process.process > 1 ? $0 : nil })
+    }
+
+    /// What the claim says to a machine that could have the lock.
+    private static func claimed(_ output: OutputFolder) -> LockState {
+        let claim = FolderClaim.newest(in: output)
+        var machine = ClaimStateMachine(output, process: .current(), run: nil)
+        switch machine.observe(claim, at: .zero) {
+        case .take, .proceed: return .free
+        case .refuse(let holder): return .held(holder)
+        case .lookAgain: return FolderClaim.isRecent(in: output) ? .held(claim?.record?.holder) : .free
+        }
     }
 
     /// The process id of the run that works on the batch now; nil when none does, or it is not known.

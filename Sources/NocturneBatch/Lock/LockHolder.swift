@@ -37,5 +37,9 @@ public enum LockState: Sendable, Hashable {
     }
 
     /// Names the run in a message.
-    public var holderText: String { holder.map { "process \($0.process.process)" } ?? "another process" }
+    public var holderText: String {
+        guard let process = holder?.process else { return "another process" }
+        let host = process.host.flatMap { $0 == ProcessIdentity.current().host ? nil : " on \($0)" }
+        return "process \(process.process)\(host ?? "")"
+    }
 }

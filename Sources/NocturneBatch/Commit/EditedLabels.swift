@@ -1,0 +1,73 @@
+public import NocturneJournal
+public import NocturneSystem
+
+/// Where the edited label map of an item and the model's map are kept, outside the item's folder, which is made anew.
+public struct EditedLabels: Sendable, Hashable {
+    let folder: String
+
+    /// The map as the person has given it.
+    public var edited: String { folder + "/edited.nii.gz" }
+    /// The model's map.
+    public var original: String { folder + "/model.nii.gz" }
+
+    /// Copies both maps, and lets the item wait to be processed again.
+    /// - Parameters:
+    ///   - path: the person's file. What it holds is checked by the recipe before.
+    ///   - map: the label map in the item's folder.
+    /// - Throws: ``BatchError`` with `outputInUse` while a run is active; `FileSystemError`; `JournalError`.
+    public static func keep(
+        _ path: String,
+        for item: JournalItem,
+        map: String,
+        in output: OutputFolder,
+        _ time: any TimeSource
+    ) async throws {
+        let lock = try BatchLock(output)
+        defer { withExtendedLifetime(lock) {} }
+        let place = output.editedLabels(of: item.name)
+        try FileSystem.makeFolder(output.edits, mode: 0o700)
+        try FileSystem.makeFolder(place.folder, mode: 0o700)
+        try await Journal.with(path: output.journal) { journal in
+            let before = try await journal.edits()[item.name]
+            let isEdited = before?.fingerprint.hex == item.fingerprint
+            if !isEdited { try FileSystem.copy(map, to: place.original) }
+            try FileSystem.copy(path, to: place.edited)
+            let edit = LabelEdit(
+                item: item.name,
+                baseFingerprint: isEdited ? before?.baseFingerprint ?? item.fingerprint : item.fingerprint,
+                file: path.split(separator: "/").last.map(String.init) ?? path,
+                sha256: try FileSystem.digest(place.edited).digest.hex,
+                time: time.wallClock.timestamp
+            )
+            try await journal.keep(edit)
+        }
+    }
+
+    /// Forgets the edit: the next run makes the model's result again.
+    /// - Returns: whether there was one.
+    /// - Throws: as ``keep(_:for:map:in:_:)``.
+    public static func remove(of item: JournalItem, in output: OutputFolder) async throws -> Bool {
+        let lock = try BatchLock(output)
+        defer { withExtendedLifetime(lock) {} }
+        return try await Journal.with(path: output.journal) { journal in
+            let exists = try await journal.edits()[item.name] != nil
+            try await journal.removeEdit(of: item.name)
+            FileSystem.remove(output.editedLabels(of: item.name).folder)
+            return exists
+        }
+    }
+}
+
+/// The edit of an item as its recipe sees it.
+public struct ItemEdit: Sendable, Hashable {
+    public let labels: EditedLabels
+    /// The name of the person's file.
+    public let file: String
+    public let sha256: String
+
+    init(_ edit: LabelEdit, in output: OutputFolder) {
+        labels = output.editedLabels(of: edit.item)
+        file = edit.file
+        sha256 = edit.sha256
+    }
+}

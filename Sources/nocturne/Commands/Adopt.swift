@@ -1,0 +1,76 @@
+import ArgumentParser
+import NocturneBatch
+import NocturneConcurrency
+import NocturneJournal
+import NocturneRecipes
+import NocturneSupervisor
+import NocturneSystem
+
+struct Adopt: EngineCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Replace the label map of an item by one that a person has edited.",
+        discussion: """
+            The surfaces, measures, pictures and DICOM objects of the item are made again from the edited map, without \
+            inference; the model's map stays beside it as segmentation-model.nii.gz. The map must have the same voxels, in \
+            any order of the axes, and only values of the item's labels. What else waits in the batch is processed as well. \
+            If the source, the model or the options change later, the edited map does not apply any more.
+            """
+    )
+
+    @Argument(help: "The batch's output folder.")
+    var output: String
+
+    @Argument(help: "The item, by the name of its folder.")
+    var item: String
+
+    @Argument(help: "The edited label map: NIfTI.")
+    var map: String?
+
+    @Flag(help: "Forget the edited map and make the model's result again.")
+    var undo = false
+
+    @OptionGroup var resources: ResourceArguments
+    @OptionGroup var show: OutputArguments
+
+    var folder: OutputFolder { OutputFolder(absolutePath(output)) }
+
+    func check() throws { try ExistingBatch.check(folder) }
+
+    func validate() throws {
+        guard undo == (map == nil) else {
+            throw ValidationError(undo ? "--undo takes no label map." : "Give the edited label map, or --undo.")
+        }
+    }
+
+    func run() async throws {
+        // A restart of the engine continues what the first one began.
+        if ProcessHandover.toEngine?.previousEnd == nil { try await change() }
+        try await EngineProcess.run(
+            EngineProcess.Request(
+                output: folder,
+                description: try await ExistingBatch.continued(folder),
+                resources: resources,
+                show: show
+            )
+        )
+    }
+
+    private func change() async throws {
+        guard let item = try await ExistingBatch.contents(of: folder).items.first(where: { $0.name == item }) else {
+            throw BatchError(.unknownItem, path: folder.path, detail: "the batch has no item \(item)")
+        }
+        guard let map else {
+            guard try await EditedLabels.remove(of: item, in: folder) else {
+                throw BatchError(.unknownItem, path: folder.path, detail: "no edited map of \(item.name) was adopted")
+            }
+            return
+        }
+        guard item.state == .completed else {
+            let detail = "\(item.name) is \(item.state.rawValue); only a completed item has labels to be replaced"
+            throw BatchError(.unknownItem, path: folder.path, detail: detail)
+        }
+        let path = absolutePath(map)
+        let replaced = try RecipeResults().checkEdit(path, of: folder.item(item.name), scope: .serial())
+        try await EditedLabels.keep(path, for: item, map: replaced, in: folder, Nocturne.time)
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneJournal
+import NocturneRecipes
+import NocturneSystem
+import NocturneTestSupport
+import NocturneVolumes
+import Testing
+
+/// Two boxes are segmented; then a person cuts the label of the first one in half.
+@Suite("Labels that a person has edited")
+struct EditedLabelsTests {
+    private let bench: BatchBench
+    private let before: [String: String]
+
+    init() async throws {
+        bench = try BatchBench()
+        try bench.addBox("one.nii")
+        try bench.addBox("two.nii")
+        try await bench.run()
+        before = try bench.tree()
+    }
+
+    private var map: String { bench.output.item("one") + "/segmentation.nii.gz" }
+
+    /// A copy of the item's map in which every voxel is what `change` makes of it.
+    private func edited(
+        _ name: String = "Doe_Jane edited.nii.gz",
+        names: [NIfTILabel] = [],
+        _ change: (Int, UInt16) -> UInt16
+    ) throws -> String {
+        let labels = try NIfTIReader.readLabels(at: map, scope: .serial()).labels
+        var voxels = try VoxelBuffer<UInt16>(count: labels.geometry.shape.count)
+        for index in 0..<labels.geometry.shape.count { voxels[index] = change(index, labels.voxels[index]) }
+        let path = bench.folder(name).path
+        try NIfTIWriter.writeLabels(
+            LabelVolume(geometry: labels.geometry, voxels: voxels.frozen()),
+            names: names,
+            codes: nil,
+            to: path,
+            scope: .serial()
+        )
+        return path
+    }
+
+    private func adopt(_ path: String) async throws {
+        let item = try #require(try await items().first { $0.name == "one" })
+        let replaced = try RecipeResults().checkEdit(path, of: bench.output.item("one"), scope: .serial())
+        try await EditedLabels.keep(path, for: item, map: replaced, in: bench.output, SystemTime())
+        try await bench.run()
+    }
+
+    private func items() async throws -> [JournalItem] {
+        try await Journal.with(path: bench.output.journal) { try await $0.items() }
+    }
+
+    private struct Result: Decodable {
+        struct Label: Decodable { let voxelCount: Int }
+        let labels: [Label]
+    }
+
+    private func voxelCount() throws -> Int? {
+        let bytes = try FileSystem.read(bench.output.item("one") + "/result.json")
+        return try JSONDecoder().decode(Result.self, from: Data(bytes)).labels.first?.voxelCount
+    }
+
+    @Test("replace the model's: measures and surfaces follow, and nothing else changes")
+    func adopted() async throws {
+        let all = try #require(try voxelCount())
+        var isKept = false
+        let path = try edited { _, value in
+            if value != 0 { isKept.toggle() }
+            return isKept ? value : 0
+        }
+        try await adopt(path)
+        #expect(try voxelCount() == all / 2)
+        let after = try bench.tree()
+        let changed = Set(after.keys).union(before.keys).filter { after[$0] != before[$0] }
+        let parts: Set = ["one/result.json", "one/segmentation.nii.gz", "one/preview.png", "one/meshes/above.stl"]
+        #expect(changed.subtracting(["one/run.json"]).isSuperset(of: parts))
+        #expect(changed.allSatisfy { $0.hasPrefix("one/") || !$0.contains("/") }, "\(changed.sorted())")
+        #expect(after["one/segmentation-model.nii.gz"] == before["one/segmentation.nii.gz"])
+        #expect(try await BatchVerification(bench.output, inspection: RecipeResults()).run().faults.isEmpty)
+        let text = String(decoding: try FileSystem.read(bench.output.item("one") + "/result.json"), as: UTF8.self)
+        #expect(text.contains("edited by a person") && !text.contains("Jane"))
+
+        // A resumed batch leaves it alone.
+        try await bench.run()
+        #expect(try bench.tree() == after)
+
+        // A second edit of the edited map keeps the model's map.
+        try await adopt(try edited("again.nii") { _, _ in 0 })
+        #expect(try voxelCount() == 0)
+        let again = try bench.tree()
+        #expect(again["one/segmentation-model.nii.gz"] == before["one/segmentation.nii.gz"])
+
+        let item = try #require(try await items().first { $0.name == "one" })
+        #expect(try await EditedLabels.remove(of: item, in: bench.output))
+        try await bench.run()
+        let undone = try bench.tree().filter { $0.key.hasPrefix("one/") && $0.key != "one/run.json" }
+        #expect(undone == before.filter { $0.key.hasPrefix("one/") && $0.key != "one/run.json" })
+    }
+
+    @Test("are refused with the reason when they do not fit the item")
+    func refused() async throws {
+        func refusal(_ path: String) -> String {
+            do {
+                _ = try RecipeResults().checkEdit(path, of: bench.output.item("one"), scope: .serial())
+                return ""
+            } catch {
+                return "\(error)"
+            }
+        }
+        let unknown = refusal(try edited { index, value in index == 0 ? 9 : value })
+        #expect(unknown.contains("1 voxels have the value 9") && unknown.contains("1 above"), "\(unknown)")
+        let renamed = [NIfTILabel(value: 1, name: "below", red: 0, green: 0, blue: 0)]
+        #expect(refusal(try edited(names: renamed) { _, value in value }).contains("another order"))
+        #expect(refusal(bench.folder("in/missing.nii").path).contains("missing.nii"))
+        let picture = bench.output.item("one") + "/preview.png"
+        #expect(refusal(picture).contains("cannot be adopted"))
+        try bench.addBox("larger.nii", shape: VolumeShape(x: 20, y: 18, z: 25))
+        #expect(refusal(bench.folder("in/larger.nii").path).contains("voxels"))
+    }
+
+    @Test("do not apply any more once the source has changed")
+    func sourceChanged() async throws {
+        try await adopt(try edited { _, _ in 0 })
+        #expect(try voxelCount() == 0)
+        try bench.addBox("one.nii", at: 5)
+        try await bench.run()
+        let files = try bench.tree()
+        #expect(files["one/segmentation-model.nii.gz"] == nil)
+        #expect(try voxelCount() == 512)
+    }
+}
