@@ -60,19 +60,7 @@ actor BatchRun {
         )
         readsOneByOne = limits.readsOneByOne
         self.trace = trace
-        report = BatchReportWriter(
-            recipes: context.recipes,
-            journal: context.journal,
-            output: context.output,
-            description: options.description,
-            blocking: context.blocking,
-            control: context.control,
-            progress: context.progress,
-            disk: context.disk,
-            health: context.health,
-            time: context.time,
-            page: options.page
-        )
+        report = BatchReportWriter(context: context)
     }
 
     var isFirstRound: Bool { roundCount == 0 }

@@ -1,6 +1,7 @@
 import Foundation
 import NocturneBatch
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -31,6 +32,33 @@ struct ForeignFilesTests {
     }
 
     private func text(_ path: String) throws -> String { String(decoding: try FileSystem.read(path), as: UTF8.self) }
+
+    @Test("Files with names of later reports in a batch that an earlier version began are kept, and our own replaced")
+    func laterReports() async throws {
+        let bench = try TextBatch(["a": "one"])
+        _ = try await bench.run(TextRecipe())
+        let names = ["index.html", "comparison.csv", "review/remarks.txt"]
+        let files = Dictionary(uniqueKeysWithValues: names.map { ($0, "mine") })
+        try place(files, in: bench.output.path)
+        try await Journal.with(path: bench.output.journal) { try await $0.set(.reportVersion, to: 1) }
+        try bench.write("b", "two")
+        _ = try await bench.again().run(TextRecipe())
+        try expectUntouched(files, in: bench.output.path + "/kept")
+        #expect(names.allSatisfy { !FileSystem.exists(bench.output.path + "/" + $0) })
+        #expect(try bench.events("note").filter { $0.contains("yours was moved to") }.count == 3)
+
+        let own = [
+            "index.html": "<!DOCTYPE html><meta name=\"generator\" content=\"Nocturne\">",
+            "comparison.csv": "model,label,measure,unit,items,mean,median,worst,worstItems\n",
+            "review/data/batch.js": "",
+        ]
+        try place(own, in: bench.output.path)
+        try await Journal.with(path: bench.output.journal) { try await $0.set(.reportVersion, to: 1) }
+        try bench.write("c", "three")
+        _ = try await bench.again().run(TextRecipe())
+        try expectUntouched(own, in: bench.output.path)
+        #expect(FileSystem.entries(bench.output.path + "/kept").count == 3)
+    }
 
     @Test("A case folder with slices and another tool's result.json is left as it is: the result goes beside it")
     func sourceFolder() async throws {

@@ -190,7 +190,7 @@ package struct BatchReport: Sendable {
     var comparisonTable: String? {
         let summaries = ComparisonSummary.all(models: models, names: items.map(\.name), rows)
         guard !summaries.isEmpty else { return nil }
-        var text = "model,label,measure,unit,items,mean,median,worst,worstItems\n"
+        var text = Self.comparisonHeader + "\n"
         for summary in summaries {
             text += [csv(summary.model), csv(summary.label), summary.measure, summary.unit].joined(separator: ",")
             text += ",\(summary.count),\(number(summary.mean)),\(number(summary.median)),\(number(summary.worst)),"
@@ -198,6 +198,8 @@ package struct BatchReport: Sendable {
         }
         return text
     }
+
+    static let comparisonHeader = "model,label,measure,unit,items,mean,median,worst,worstItems"
 
     /// To two decimal places.
     package static func rounded(_ score: Double) -> Double { (score * 100).rounded() / 100 }

@@ -5,25 +5,20 @@ import NocturneSystem
 
 /// Writes the files about the whole batch at the end of a run: the report, and what recipes write about all items.
 struct BatchReportWriter {
-    let recipes: [any Recipe]
-    let journal: Journal
-    let output: OutputFolder
-    let description: BatchDescription
-    let blocking: BlockingPool
-    let control: RunControl
-    let progress: ProgressReporter
-    let disk: DiskSpaceMonitor
-    let health: OutputHealth
-    let time: any TimeSource
-    let page: (any BatchPage)?
+    let context: RunContext
+
+    private var output: OutputFolder { context.output }
+    private var journal: Journal { context.journal }
+    private var control: RunControl { context.control }
+    private var progress: ProgressReporter { context.progress }
 
     /// Writes what is older than the journal. It waits while the disk is full, and retries a failing disk three times. Where
     /// nothing can be written the run is given up: the journal has everything that the report is made of.
     func bringUpToDate() async throws -> BatchCounts {
         for attempt in 0...3 {
-            if let reason = await health.fault() { return try await giveUp(reason) }
+            if let reason = await context.health.fault() { return try await giveUp(reason) }
             do {
-                return try await disk.retryingWhenFull { try await write() }
+                return try await context.disk.retryingWhenFull { try await write() }
             } catch let full as BatchError where full.code == .outputFull {
                 return try await giveUp(full.detail)
             } catch let error as any SystemCallError where error.isTransient && control.mode != .cancelled {
@@ -32,7 +27,7 @@ struct BatchReportWriter {
                     throw error
                 }
                 await progress.note("writing the report again: \(error)")
-                try? await time.sleep(for: .seconds(1 << (2 * attempt)))
+                try? await context.time.sleep(for: .seconds(1 << (2 * attempt)))
             }
         }
         return try await write()
@@ -50,13 +45,19 @@ struct BatchReportWriter {
         let files = [output.report, output.statistics, output.retryList]
         if try await journal.value(of: .isReportUpToDate) == true,
             try await journal.value(of: .reportVersion) == BatchReport.version,
-            await blocking.run({ files.allSatisfy(FileSystem.exists) })
+            await context.blocking.run({ files.allSatisfy(FileSystem.exists) })
         {
             return BatchCounts(of: items)
         }
-        let report = try await journal.report(items, description)
+        if try await journal.value(of: .reportVersion) != BatchReport.version {
+            for note in try await context.blocking.run({ try output.keepForeignReports() }) {
+                await progress.note(note)
+            }
+        }
+        let report = try await journal.report(items, context.options.description)
         let reported = ReportedBatch(output: output, report: report)
-        let isComplete = try await blocking.run { [recipes, output, page, flag = control.flag] () throws -> Bool in
+        let isComplete = try await context.blocking.run {
+            [recipes = context.recipes, output, page = context.options.page, flag = control.flag] () throws -> Bool in
             try FaultPoint.batchReport.pass()
             try report.write(into: output)
             let completed = items.filter { $0.state == .completed }.map { output.item($0.name) }

@@ -25,6 +25,7 @@ public struct ReportRenewal: Sendable {
             }
             try await change(journal, try await journal.items())
             let items = try await journal.items()
+            _ = try output.keepForeignReports()
             let report = try await journal.report(items, description)
             try report.write(into: output)
             try page.write(ReportedBatch(output: output, report: report), flag: CancellationFlag())

@@ -66,10 +66,9 @@ package struct UnusualValues: Sendable {
     /// - Complexity: O(n log n) for n values.
     package init(models: [String], statistics: [[Statistic]]) {
         let measures = Dictionary(uniqueKeysWithValues: BatchMeasure.all.map { ($0.name, $0) })
-        let states: Set = ["voxelCount", "touchesBorder"]
         var groups: [Key: [Entry]] = [:]
         for (item, rows) in statistics.enumerated() {
-            for row in rows where measures[row.measure] != nil || states.contains(row.measure) {
+            for row in rows where measures[row.measure] != nil || RareState(rawValue: row.measure) != nil {
                 let key = Key(model: models[item], label: row.label, measure: row.measure)
                 groups[key, default: []].append(Entry(item: item, value: row.value, unit: row.unit))
             }
@@ -77,13 +76,9 @@ package struct UnusualValues: Sendable {
         var distributions: [Distribution] = []
         var values: [Value] = []
         for (key, entries) in groups where entries.count >= Self.leastCount {
-            switch key.measure {
-            case "voxelCount": values += Self.missing(key, entries)
-            case "touchesBorder": values += Self.cut(key, entries)
-            default:
-                guard let measure = measures[key.measure],
-                    let distribution = Distribution(key, entries, measure)
-                else { continue }
+            if let state = RareState(rawValue: key.measure) {
+                values += Self.rare(key, entries, state)
+            } else if let measure = measures[key.measure], let distribution = Distribution(key, entries, measure) {
                 distributions.append(distribution)
                 values += entries.compactMap { Value($0, key, measure, distribution) }
             }
@@ -96,35 +91,37 @@ package struct UnusualValues: Sendable {
         }
     }
 
-    /// Items without a label that nearly all others have.
-    private static func missing(_ key: Key, _ entries: [Entry]) -> [Value] {
-        let missing = entries.filter { $0.value == 0 }
-        guard !missing.isEmpty, Double(missing.count) <= rareShare * Double(entries.count) else { return [] }
-        return missing.map {
+    /// Items in a state in which hardly any other item is: a label is missing, or cut by the border of the volume.
+    private static func rare(_ key: Key, _ entries: [Entry], _ state: RareState) -> [Value] {
+        let found = entries.filter { $0.value == state.value }
+        guard !found.isEmpty, Double(found.count) <= rareShare * Double(entries.count) else { return [] }
+        return found.map {
             Value(
                 item: $0.item,
                 label: key.label,
-                measure: "volume",
-                value: nil,
+                measure: state.measure,
+                value: state.shownValue,
                 score: scoreOfRareState,
-                text: "missing; found in \(entries.count - missing.count) of \(entries.count) items of this batch"
+                text: state.text(found.count, entries.count)
             )
         }
     }
+}
 
-    /// Items with a label cut by the border of the volume where hardly any other is.
-    private static func cut(_ key: Key, _ entries: [Entry]) -> [Value] {
-        let cut = entries.filter { $0.value == 1 }
-        guard !cut.isEmpty, Double(cut.count) <= rareShare * Double(entries.count) else { return [] }
-        return cut.map {
-            Value(
-                item: $0.item,
-                label: key.label,
-                measure: key.measure,
-                value: 1,
-                score: scoreOfRareState,
-                text: "touches the border of the volume; \(cut.count) of \(entries.count) items of this batch do"
-            )
+/// A state of a label that is unusual where it is rare.
+private enum RareState: String {
+    case missing = "voxelCount"
+    case cut = "touchesBorder"
+
+    /// Of the measure that says so.
+    var value: Double { self == .missing ? 0 : 1 }
+    var measure: String { self == .missing ? "volume" : rawValue }
+    var shownValue: Double? { self == .missing ? nil : value }
+
+    func text(_ count: Int, _ all: Int) -> String {
+        switch self {
+        case .missing: "missing; found in \(all - count) of \(all) items of this batch"
+        case .cut: "touches the border of the volume; \(count) of \(all) items of this batch do"
         }
     }
 }

@@ -61,7 +61,7 @@ public struct GridMapping: Sendable, Hashable {
             let place = onto.affine(SIMD3(Double(index[0]), Double(index[1]), Double(index[2])))
             let otherPlace = from.affine(SIMD3(Double(other.x), Double(other.y), Double(other.z)))
             let difference = place - otherPlace
-            // NaN is no match either.
+            // NaN does not match either.
             guard (difference * difference).sum() <= tolerance * tolerance else { return false }
         }
         return true

@@ -2,7 +2,7 @@
 ///
 /// Only `Label` elements are looked at: their `Key`, and their text with CDATA and the five entities of XML.
 enum NIfTILabelNames {
-    /// By value; empty for what is no table. Labels without a name, "???" and value 0 are left out.
+    /// By value; empty for a text that is not a table of labels. Labels without a name, "???" and value 0 are left out.
     static func read(_ bytes: [UInt8]) -> [UInt16: String] {
         let text = String(decoding: bytes, as: UTF8.self)
         var names: [UInt16: String] = [:]
