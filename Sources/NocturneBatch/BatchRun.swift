@@ -135,6 +135,7 @@ actor BatchRun {
         readsOneByOne = false
         cposix_trim_heap()
         if !queue.isEmpty {
+            try await report.writeFirst()
             try await process(queue)
             if let action = recovery.itemsProcessed() {
                 try await action.perform(

@@ -15,6 +15,27 @@ extension Journal {
         }
     }
 
+    /// The id of every item, by its key.
+    public func ids() throws(JournalError) -> [String: Int64] {
+        try read { db in
+            let rows = try Row.fetchCursor(db, sql: "SELECT key, id FROM item")
+            var ids: [String: Int64] = [:]
+            while let row = try rows.next() { ids[row["key"]] = row["id"] }
+            return ids
+        }
+    }
+
+    /// What discovery has recorded of an item: its source in the recipe's form, its input as the user knows it, and its
+    /// fingerprint. Nil for an unknown id.
+    public func discovered(_ id: Int64) throws(JournalError) -> (source: String, path: String, fingerprint: String)? {
+        try read { db in
+            let sql = "SELECT source, path, fingerprint FROM item WHERE id = ?"
+            return try Row.fetchOne(db, sql: sql, arguments: [id]).map { row in
+                (row["source"], row["path"], row["fingerprint"])
+            }
+        }
+    }
+
     /// The files recorded for each completed item, by id.
     public func files() throws(JournalError) -> [Int64: [ItemFile]] {
         let files: [Int64: [ItemFile]] = try lists("files")

@@ -28,6 +28,7 @@ struct EngineProcess {
     private let time = Nocturne.time
     private let control = RunControl()
     private let progress: ProgressReporter
+    private let hooks: HookRunner
     private let signals: EngineSignals
 
     /// Runs to the end and prints the outcome.
@@ -48,15 +49,19 @@ struct EngineProcess {
         }
     }
 
-    private init(_ request: Request, _ handover: EngineHandover?) {
+    private init(_ request: Request, _ handover: EngineHandover?) throws {
         self.request = request
         self.handover = handover
+        let hooks = try HookRunner(request.resources.hooks, request.output, note: Terminal.printMessage)
         let progress = ProgressReporter(
             path: request.output.events,
-            view: StartReportingView(Terminal.view(json: request.show.json, quiet: request.show.quiet)) {
-                Detachment.reportBeginning(handover)
-            }
+            view: ObservedView(
+                Terminal.view(json: request.show.json, quiet: request.show.quiet),
+                atStart: { Detachment.reportBeginning(handover) },
+                observe: hooks.handle
+            )
         )
+        self.hooks = hooks
         self.progress = progress
         signals = EngineSignals(
             control: control,
@@ -91,7 +96,9 @@ struct EngineProcess {
             if let signal = signals.received { throw NocturneExit(stoppedBy: signal) }
             throw error
         }
-        try end(outcome, after: time.monotonic - start)
+        let code = NocturneExit(outcome.counts, mode: outcome.mode, signal: signals.received, givenUp: outcome.givenUp)
+        await hooks.batchEnded(outcome.counts, code: code.rawValue)
+        try end(outcome, code, after: time.monotonic - start)
     }
 
     private func options(loadedBytes: Int) -> BatchOptions {
@@ -132,8 +139,7 @@ struct EngineProcess {
         return rules
     }
 
-    private func end(_ outcome: BatchOutcome, after duration: Duration) throws {
-        let code = NocturneExit(outcome.counts, mode: outcome.mode, signal: signals.received, givenUp: outcome.givenUp)
+    private func end(_ outcome: BatchOutcome, _ code: NocturneExit, after duration: Duration) throws {
         if !request.show.quiet && !request.show.json {
             Terminal.printMessage(
                 SummaryText.summary(outcome.counts, output: request.output, seconds: duration.inSeconds)
@@ -146,21 +152,29 @@ struct EngineProcess {
     }
 }
 
-/// A view that reports the start of the batch before it shows the first event.
-private struct StartReportingView: ProgressView {
+/// A view of which others hear: of the start of the batch, and of every event.
+private struct ObservedView: ProgressView {
     private let view: any ProgressView
-    private let report: Once
+    private let start: Once
+    private let observe: @Sendable (BatchEvent) -> Void
 
-    init(_ view: any ProgressView, report: @escaping @Sendable () -> Void) {
+    init(
+        _ view: any ProgressView,
+        atStart: @escaping @Sendable () -> Void,
+        observe: @escaping @Sendable (BatchEvent) -> Void
+    ) {
         self.view = view
-        self.report = Once(report)
+        start = Once(atStart)
+        self.observe = observe
     }
 
     func show(_ event: BatchEvent, _ status: ProgressStatus) {
-        report()
+        start()
         view.show(event, status)
+        observe(event)
     }
 
     func refresh(_ status: ProgressStatus) { view.refresh(status) }
     func close() { view.close() }
+    func flush() async { await view.flush() }
 }

@@ -10,6 +10,10 @@ enum ExistingBatch {
     struct Contents: Sendable {
         let items: [JournalItem]
         let parts: [Int64: [ItemPart]]
+        /// Of reviewers, about results as they are now.
+        let marks: [ReviewMark]
+        /// The names of items with unusual values, the most unusual first; empty while a run is active.
+        let unusual: [String]
         var counts: BatchCounts { BatchCounts(of: items) }
     }
 
@@ -61,8 +65,18 @@ enum ExistingBatch {
     }
 
     static func contents(of output: OutputFolder) async throws -> Contents {
-        try await Journal.with(path: output.journal) { journal in
-            Contents(items: try await journal.items(), parts: try await journal.parts())
+        let isActive = BatchLock.state(of: output).isHeld
+        return try await Journal.with(path: output.journal) { journal in
+            let items = try await journal.items()
+            let fingerprints = Dictionary(items.map { ($0.name, $0.fingerprint) }) { first, _ in first }
+            let marks = try await journal.marks().filter { fingerprints[$0.item] == $0.fingerprint }
+            var unusual: [String] = []
+            if !isActive, let description = try await journal.value(of: .batchDescription) {
+                let report = try await journal.report(items, description)
+                var seen: Set<Int> = []
+                unusual = report.unusual.values.filter { seen.insert($0.item).inserted }.map { items[$0.item].name }
+            }
+            return Contents(items: items, parts: try await journal.parts(), marks: marks, unusual: unusual)
         }
     }
 }

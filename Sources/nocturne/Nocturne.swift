@@ -23,7 +23,7 @@ struct Nocturne: AsyncParsableCommand {
         version: version,
         subcommands: [
             Run.self, Watch.self, Plan.self, Resume.self, Status.self, Attach.self, Cancel.self, Verify.self,
-            Retry.self, Review.self, Adopt.self, Inspect.self, Doctor.self, Models.self,
+            Retry.self, Review.self, Adopt.self, Compare.self, Inspect.self, Doctor.self, Models.self,
         ]
     )
 

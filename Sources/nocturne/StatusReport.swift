@@ -1,10 +1,12 @@
 import NocturneBatch
+import NocturneCore
 import NocturneJournal
 import NocturneRecipes
 import NocturneSystem
 
 /// What `status` prints.
 struct StatusReport: Encodable {
+    let disclaimer = Disclaimer.text
     let output: String
     @Nullable var runningProcess: Int?
     /// What the run as a whole waits for, such as free disk space; null when it does not wait.
@@ -12,6 +14,10 @@ struct StatusReport: Encodable {
     let counts: BatchCounts
     let inFlight: [String]
     let failures: [Failure]
+    /// How many results reviewers have marked so, as a whole.
+    let verdicts: [String: Int]
+    /// Items with values that are unusual in the batch, the most unusual first; empty while a run is active.
+    let unusual: [String]
     /// Detected instances in photos, one entry each; active photos and failed photos have one entry as a whole.
     let parts: [Part]
 
@@ -46,6 +52,11 @@ struct StatusReport: Encodable {
         failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map {
             Failure(item: $0.name, state: $0.state.rawValue, reason: $0.reason)
         }
+        let verdictsOfItems = contents.marks.filter { $0.object == nil }.map { "\($0.item)\n\($0.verdict.rawValue)" }
+        verdicts = Set(verdictsOfItems).reduce(into: [:]) { counts, mark in
+            counts[mark.split(separator: "\n").last.map(String.init) ?? "", default: 0] += 1
+        }
+        unusual = contents.unusual
         parts = StatusReport.queue(items, newestFirst: newestFirst, isRunning: isRunning).flatMap {
             StatusReport.entries(of: $0, contents.parts[$0.id] ?? [], isRunning: isRunning)
         }
@@ -102,6 +113,14 @@ struct StatusReport: Encodable {
         var lines = [run(state)]
         lines += waitingFor.map { ["Waiting for \($0)."] } ?? []
         lines += failures.map { "\($0.state) \($0.item): \($0.reason ?? "")" }
+        if !unusual.isEmpty {
+            let shown = unusual.prefix(5).joined(separator: ", ") + (unusual.count > 5 ? ", …" : "")
+            lines.append("\(unusual.count) items have values that are unusual in this batch: \(shown)")
+        }
+        if !verdicts.isEmpty {
+            let text = verdicts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+            lines.append("Marked by reviewers: \(text)")
+        }
         lines.append(SummaryText.summary(counts, output: folder, seconds: nil, isRunning: state.isHeld))
         return lines.joined(separator: "\n")
     }

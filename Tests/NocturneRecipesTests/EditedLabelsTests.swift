@@ -28,7 +28,7 @@ struct EditedLabelsTests {
 
     /// A copy of the item's map in which every voxel is what `change` makes of it.
     private func edited(
-        _ name: String = "Doe_Jane edited.nii.gz",
+        _ name: String = "edited.nii.gz",
         names: [NIfTILabel] = [],
         _ change: (Int, UInt16) -> UInt16
     ) throws -> String {
@@ -85,7 +85,7 @@ struct EditedLabelsTests {
         #expect(after["one/segmentation-model.nii.gz"] == before["one/segmentation.nii.gz"])
         #expect(try await BatchVerification(bench.output, inspection: RecipeResults()).run().faults.isEmpty)
         let text = String(decoding: try FileSystem.read(bench.output.item("one") + "/result.json"), as: UTF8.self)
-        #expect(text.contains("edited by a person") && !text.contains("Jane"))
+        #expect(text.contains("edited by a person"))
 
         // A resumed batch leaves it alone.
         try await bench.run()

@@ -6,15 +6,21 @@
 public struct InputStamp: Sendable, Hashable {
     public let path: String
     /// Nil when the file did not exist.
-    private let state: State?
+    fileprivate let state: State?
     /// When the file or its attributes last changed (`ctime`), in seconds since 1970: unlike the time of modification, nobody
     /// can set it, so that it shows how long a file has not been touched, and nothing about its content.
     let touchedSeconds: Int?
 
-    private struct State: Sendable, Hashable {
+    fileprivate struct State: Sendable, Hashable {
         let size: Int
         let seconds: Int
         let nanoseconds: Int
+    }
+
+    fileprivate init(path: String, state: State?) {
+        self.path = path
+        self.state = state
+        touchedSeconds = nil
     }
 
     /// Reads the state of the file now.
@@ -47,6 +53,48 @@ public struct InputStamp: Sendable, Hashable {
 
     /// Bytes of the file; nil when it did not exist.
     public var size: Int? { state?.size }
+}
+
+/// The stamps of an item's files in little memory, for items that wait: a series has hundreds of files, and a batch thousands of
+/// series.
+package struct PackedStamps: Sendable {
+    /// What all paths begin with.
+    private let folder: String
+    /// The rest of each path, ended by a NUL.
+    private let names: [UInt8]
+    /// Size, seconds and nanoseconds of each; the size is -1 for a file that did not exist.
+    private let numbers: [Int]
+
+    package init(_ stamps: [InputStamp]) {
+        let first = stamps.first?.path ?? ""
+        let shared = first.lastIndex(of: "/").map { String(first[...$0]) } ?? ""
+        folder = stamps.allSatisfy { $0.path.hasPrefix(shared) } ? shared : ""
+        let length = folder.utf8.count
+        names = stamps.flatMap { Array($0.path.utf8.dropFirst(length)) + [0] }
+        numbers = stamps.flatMap { stamp in
+            stamp.state.map { [$0.size, $0.seconds, $0.nanoseconds] } ?? [-1, 0, 0]
+        }
+    }
+
+    /// Without the times at which attributes changed.
+    package var stamps: [InputStamp] {
+        names.split(separator: 0, maxSplits: numbers.count / 3, omittingEmptySubsequences: false).prefix(
+            numbers.count / 3
+        )
+        .enumerated().map { place, name in
+            let size = numbers[3 * place]
+            return InputStamp(
+                path: folder + String(decoding: name, as: UTF8.self),
+                state: size < 0
+                    ? nil
+                    : InputStamp.State(
+                        size: size,
+                        seconds: numbers[3 * place + 1],
+                        nanoseconds: numbers[3 * place + 2]
+                    )
+            )
+        }
+    }
 }
 
 /// A source file has changed since discovery: its item has to be discovered again.

@@ -54,7 +54,7 @@ public final class BatchLock: Sendable {
     ) async throws -> BatchLock {
         let time = waiting.time
         let deadline = time.monotonic + waiting.patience
-        var attempts = LockAttempts(output, handedOn: handedOn, run: run)
+        var attempts = await waiting.pool.run { LockAttempts(output, handedOn: handedOn, run: run) }
         var hasSaid = false
         while true {
             let now = time.monotonic
@@ -74,8 +74,9 @@ public final class BatchLock: Sendable {
                 guard waiting.goesOn() else { throw perhapsInUse(output, holder) }
                 if !hasSaid {
                     hasSaid = true
+                    let text = await waiting.pool.run { LockState.held(holder).holderText }
                     await waiting.note(
-                        "\(output.path): \(LockState.held(holder).holderText) has not released this batch; waiting up to "
+                        "\(output.path): \(text) has not released this batch; waiting up to "
                             + "\(ClaimStateMachine.patience.components.seconds) s to see whether it is still active."
                     )
                 }

@@ -106,12 +106,14 @@ package struct ClaimStateMachine: Sendable {
         if record.isReleased { return .take(after: generation) }
         if let run = surroundings.run, record.holder.run == run { return .proceed(generation: generation) }
         let (own, other) = (surroundings.process, record.holder.process)
-        if isRunningHere(other) { return .refuse(record.holder) }
         let isSameBoot = own.bootID != nil && own.bootID == other.bootID
+        let isSameHost = isSameBoot || own.host != nil && own.host == other.host
+        // Its lock is free, so the process is about to end if it is still there.
+        if surroundings.locksExcludeAll, isSameHost { return .take(after: generation) }
+        if isRunningHere(other) { return .refuse(record.holder) }
         if isSameBoot, own.pidNamespace != nil, own.pidNamespace == other.pidNamespace {
             return .take(after: generation)
         }
-        let isSameHost = isSameBoot || own.host != nil && own.host == other.host
-        return surroundings.locksExcludeAll && isSameHost ? .take(after: generation) : nil
+        return nil
     }
 }

@@ -177,9 +177,12 @@ package struct BatchReport: Sendable {
             let verdicts = Set((marks[item.name] ?? []).filter { $0.object == nil }.map(\.verdict.rawValue)).sorted()
             for row in rows[place] {
                 let score = own.first { $0.label == row.label && $0.measure == row.measure }?.score
-                text += csv(item.name) + "," + csv(row.label) + "," + csv(row.measure) + ","
-                text += (row.value.map(number) ?? "") + "," + csv(row.unit) + ","
-                text += (score.map { number(Self.rounded($0)) } ?? "") + "," + verdicts.joined(separator: " ") + "\n"
+                text +=
+                    CSVField.text(item.name) + "," + CSVField.text(row.label) + "," + CSVField.text(row.measure) + ","
+                text += (row.value.map(CSVField.number) ?? "") + "," + CSVField.text(row.unit) + ","
+                text +=
+                    (score.map { CSVField.number(Self.rounded($0)) } ?? "") + "," + verdicts.joined(separator: " ")
+                    + "\n"
             }
         }
         return text
@@ -192,9 +195,12 @@ package struct BatchReport: Sendable {
         guard !summaries.isEmpty else { return nil }
         var text = Self.comparisonHeader + "\n"
         for summary in summaries {
-            text += [csv(summary.model), csv(summary.label), summary.measure, summary.unit].joined(separator: ",")
-            text += ",\(summary.count),\(number(summary.mean)),\(number(summary.median)),\(number(summary.worst)),"
-            text += csv(summary.worstItems.joined(separator: " ")) + "\n"
+            text += [CSVField.text(summary.model), CSVField.text(summary.label), summary.measure, summary.unit].joined(
+                separator: ","
+            )
+            text +=
+                ",\(summary.count),\(CSVField.number(summary.mean)),\(CSVField.number(summary.median)),\(CSVField.number(summary.worst)),"
+            text += CSVField.text(summary.worstItems.joined(separator: " ")) + "\n"
         }
         return text
     }
@@ -203,22 +209,6 @@ package struct BatchReport: Sendable {
 
     /// To two decimal places.
     package static func rounded(_ score: Double) -> Double { (score * 100).rounded() / 100 }
-
-    /// The fewest digits that read back to the same number; whole numbers without a point.
-    private func number(_ value: Double) -> String {
-        value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
-    }
-
-    /// A field of comma-separated values, quoted where it must be (RFC 4180).
-    ///
-    /// Names of regions and segments come from other people's files, and spreadsheets run what begins like a formula: such
-    /// a name gets an apostrophe in front.
-    private func csv(_ name: String) -> String {
-        let isFormula = name.unicodeScalars.first.map { "=+-@\t\r".unicodeScalars.contains($0) } ?? false
-        let field = isFormula ? "'" + name : name
-        guard field.contains(where: { ",\"\n\r".contains($0) }) else { return field }
-        return "\"" + field.replacing("\"", with: "\"\"") + "\""
-    }
 
     /// The name of a state in the report about a run that has ended.
     static func name(of state: ItemState) -> String {

@@ -1,6 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
-import NocturneJournal
+package import NocturneJournal
 import NocturneSystem
 
 /// Writes the files about the whole batch at the end of a run: the report, and what recipes write about all items.
@@ -31,6 +31,12 @@ struct BatchReportWriter {
             }
         }
         return try await write()
+    }
+
+    /// Writes the report of a batch that has just begun, in which nothing is done yet.
+    func writeFirst() async throws {
+        let exists = await context.blocking.run { [output] in FileSystem.exists(output.report) }
+        if !exists { _ = try await bringUpToDate() }
     }
 
     private func giveUp(_ reason: String) async throws -> BatchCounts {
@@ -81,7 +87,7 @@ struct BatchReportWriter {
 
 extension Journal {
     /// What the report about these items is made of.
-    func report(_ items: [JournalItem], _ description: BatchDescription) throws(JournalError) -> BatchReport {
+    package func report(_ items: [JournalItem], _ description: BatchDescription) throws(JournalError) -> BatchReport {
         BatchReport(items: items, statistics: try statistics(), description: description, marks: try marks())
     }
 }

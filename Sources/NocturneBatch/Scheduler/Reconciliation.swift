@@ -58,8 +58,8 @@ package struct Reconciliation: Sendable {
         for note in discovery.notes + decisions.compactMap(\.note) { await progress.note(note) }
         try await journal.record(decisions.filter { $0.changes(known) }.map(\.entry))
         try await settleVanished(discovery, known: known)
-        let (queue, recognized) = try await queue(decisions)
-        try await start(queue)
+        let (queue, work, recognized) = try await queue(decisions)
+        try await start(queue, work)
         await report(
             decisions.filter { !recognized.contains($0.entry.key) && (options.reportsAll || $0.changes(known)) }
         )
@@ -137,9 +137,9 @@ package struct Reconciliation: Sendable {
 
     /// What is to be processed, suspects first, and the keys of items whose results were found finished.
     private func queue(_ decisions: [WorkPlanner.Decision]) async throws -> (
-        queue: [PendingItem], recognized: Set<String>
+        queue: [PendingItem], work: [WorkPlanner.Decision], recognized: Set<String>
     ) {
-        let ids = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0.id) })
+        let ids = try await journal.ids()
         let candidates = decisions.filter { $0.work || $0.entry.state == .quarantined }
         let products = try await blocking.run { () throws -> [String: ItemProduct] in
             var products: [String: ItemProduct] = [:]
@@ -156,11 +156,9 @@ package struct Reconciliation: Sendable {
             }
         }
         if !recognized.isEmpty { try await journal.complete(recognized, at: now) }
-        let queue = candidates.compactMap { decision -> PendingItem? in
-            guard decision.work, products[decision.entry.key] == nil else { return nil }
-            return ids[decision.entry.key].map { PendingItem(decision, id: $0) }
-        }
-        return (queue.filter(\.suspect) + queue.filter { !$0.suspect }, Set(products.keys))
+        let work = candidates.filter { $0.work && products[$0.entry.key] == nil && ids[$0.entry.key] != nil }
+        let queue = work.compactMap { decision in ids[decision.entry.key].map { PendingItem(decision, id: $0) } }
+        return (queue.filter(\.suspect) + queue.filter { !$0.suspect }, work, Set(products.keys))
     }
 
     /// A crash between the rename and the journal leaves a finished folder that the journal does not have.
@@ -172,11 +170,11 @@ package struct Reconciliation: Sendable {
     }
 
     /// Cleans up the staging folder, and tells progress how much there is to do.
-    private func start(_ queue: [PendingItem]) async throws {
+    private func start(_ queue: [PendingItem], _ work: [WorkPlanner.Decision]) async throws {
         let counts = BatchCounts(of: try await journal.items())
         let steps = try await blocking.run { () throws -> Int in
             cleanStaging(keeping: Set(queue.map(\.name)))
-            return try countSteps(queue)
+            return try countSteps(work)
         }
         await progress.begin(
             total: counts.inputs - counts.skipped,
@@ -194,9 +192,9 @@ package struct Reconciliation: Sendable {
         }
     }
 
-    private func countSteps(_ queue: [PendingItem]) throws -> Int {
+    private func countSteps(_ work: [WorkPlanner.Decision]) throws -> Int {
         var steps = 0
-        for item in queue {
+        for item in work.map(\.item) {
             try check()
             options.trace.willRead(item.inputs.map(\.path))
             let plan = try? recipes[item.recipe].plan(source: item.source, threads: options.threads, lean: false)
@@ -238,10 +236,7 @@ extension PendingItem {
             recipe: decision.item.recipe,
             model: decision.item.model,
             name: decision.entry.name,
-            source: decision.entry.source,
-            path: decision.entry.path,
-            fingerprint: decision.entry.fingerprint,
-            inputs: decision.item.inputs,
+            inputs: PackedStamps(decision.item.inputs),
             suspect: decision.suspect,
             edit: decision.edit
         )

@@ -21,6 +21,8 @@ extension Scheduler {
             if let plan = plans[id]?.plan { machine.planned(id, AdmissionStateMachine.Needs(plan)) }
             // The plan of an item that waits for long is not kept, but made once more when it is started.
             if plans.count > machine.settings.lookahead { plans.keys.first { $0 != id }.map { plans[$0] = nil } }
+        } catch let error as JournalError {
+            await perform([.drain(.journal("\(error)"))])
         } catch {
             await perform(machine.planFailed(id, "\(error)"))
         }
@@ -28,7 +30,11 @@ extension Scheduler {
 
     private func makePlan(_ item: PendingItem) async throws -> PlannedItem {
         let (pipeline, threads, bytes) = (pipelines[item.recipe], context.pool.width, budget.total)
-        return try await context.pool.run { try pipeline.plan(item, threads: threads, within: bytes) }
+        guard let found = try await context.journal.discovered(item.id) else {
+            throw BatchError(.unknownItem, path: item.name, detail: "the journal does not have the item any more")
+        }
+        let source = DiscoveredSource(source: found.source, path: found.path, fingerprint: found.fingerprint)
+        return try await context.pool.run { try pipeline.plan(source, threads: threads, within: bytes) }
     }
 
     func start(_ id: Int64, after wait: AdmissionStateMachine.MemoryWait?) async {
@@ -45,7 +51,7 @@ extension Scheduler {
             isRecorded = true
             await context.progress.started(id, name: item.name, steps: planned.plan.steps)
             sequence += 1
-            try await planned.start(ActiveItem(item, planned.plan, lease, sequence: sequence, context))
+            try await planned.start(ActiveItem(item, planned, lease, sequence: sequence, context))
         } catch let error as JournalError {
             let failure: AdmissionStateMachine.StartFailure = error.isOutOfRoom ? .diskFull : .journal("\(error)")
             await perform(machine.startFailed(id, failure, context.time.monotonic))
@@ -153,14 +159,15 @@ extension PendingItem {
 }
 
 extension ActiveItem {
-    init(_ item: PendingItem, _ plan: ItemPlan, _ lease: MemoryLease, sequence: Int, _ context: RunContext) {
+    init(_ item: PendingItem, _ planned: PlannedItem, _ lease: MemoryLease, sequence: Int, _ context: RunContext) {
+        let (source, plan) = (planned.source, planned.plan)
         let flag = context.control.flag(for: item.name)
         self.init(
             id: item.id,
             item: RecipeItem(
                 name: item.name,
-                path: item.path,
-                fingerprint: item.fingerprint,
+                path: source.path,
+                fingerprint: source.fingerprint,
                 edit: item.edit.map { ItemEdit($0, in: context.output) }
             ),
             plan: plan,
@@ -172,7 +179,7 @@ extension ActiveItem {
                 staging: context.output.staging(item.name),
                 isLean: plan.isLean
             ),
-            inputs: item.inputs
+            inputs: item.inputs.stamps
         )
     }
 }

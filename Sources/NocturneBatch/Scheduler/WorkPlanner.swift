@@ -2,7 +2,7 @@ import NocturneCore
 package import NocturneJournal
 import NocturneSystem
 
-/// An item that is to be processed.
+/// An item that is to be processed. The journal has the rest of it, since there may be a hundred thousand of them.
 package struct PendingItem: Sendable {
     package let id: Int64
     /// The index of its recipe among the batch's.
@@ -10,15 +10,11 @@ package struct PendingItem: Sendable {
     /// The id of its model.
     package let model: String
     package let name: String
-    package let source: String
-    package let path: String
-    package let fingerprint: String
-    package let inputs: [InputStamp]
+    package let inputs: PackedStamps
     /// Active during a crash of the engine: processed first, and alone.
     package let suspect: Bool
     /// A label map of a person that takes the place of the model's.
     package var edit: LabelEdit?
-    package var retries = 0
 }
 
 /// Decides from discovery and the journal what is to be done: pure decisions, no files, no clock.

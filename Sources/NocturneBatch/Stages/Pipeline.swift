@@ -6,15 +6,25 @@ protocol RunnablePipeline: Sendable {
     /// What an item will need, and how to start it. Its source is decoded here, once.
     /// - Parameter bytes: the memory it may have: the ordinary plan if it fits, else the lean one, which may not fit
     ///   either.
-    func plan(_ item: PendingItem, threads: Int, within bytes: Int) throws -> PlannedItem
+    func plan(_ item: DiscoveredSource, threads: Int, within bytes: Int) throws -> PlannedItem
     /// No item will be started any more.
     func finishRequests()
     /// Runs all stages until the requests end and every active item has ended.
     func run() async
 }
 
+/// What the journal has of an item since it was discovered.
+struct DiscoveredSource: Sendable {
+    /// In the recipe's form.
+    let source: String
+    /// The input as the user knows it.
+    let path: String
+    let fingerprint: String
+}
+
 /// An item that can be started.
 struct PlannedItem: Sendable {
+    let source: DiscoveredSource
     let plan: ItemPlan
     /// Sends it into the pipeline. Waits while the first stage has enough to do.
     let start: @Sendable (ActiveItem) async throws -> Void
@@ -40,10 +50,10 @@ struct Pipeline<R: Recipe>: RunnablePipeline {
         stages = assembly.stages
     }
 
-    func plan(_ item: PendingItem, threads: Int, within bytes: Int) throws -> PlannedItem {
+    func plan(_ item: DiscoveredSource, threads: Int, within bytes: Int) throws -> PlannedItem {
         let source = try R.source(from: item.source)
         let plan = try recipe.plan(source, threads: threads, within: bytes)
-        return PlannedItem(plan: plan) { [requests] active in
+        return PlannedItem(source: item, plan: plan) { [requests] active in
             try await requests.send(StageMessage(item: active, payload: source))
         }
     }

@@ -57,8 +57,12 @@ package protocol RecipeKind: Sendable {
 
     /// Checks that a label map which a person has edited can take the place of the one in an item's folder.
     /// - Returns: the path of the label map that it replaces.
-    /// - Throws: ``LabelEditError``; `CancelledError`.
+    /// - Throws: ``LabelMapError``; `CancelledError`.
     static func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String
+
+    /// Agreement of two results of one input, with the measures of `--compare`.
+    /// - Throws: ``LabelMapError`` when they cannot be compared; `CancelledError`; `AllocationError`.
+    static func agreement(_ folder: String, _ other: String, scope: ComputeScope) throws -> [Statistic]
 
     /// The fault of a file outside the item folders that one of its results refers to; nil if the file is valid or
     /// belongs to another kind.
@@ -77,8 +81,10 @@ extension RecipeKind {
 
     package static func inspectBatchFile(at path: String) -> String? { nil }
 
+    package static func agreement(_ folder: String, _ other: String, scope: ComputeScope) throws -> [Statistic] { [] }
+
     package static func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String {
-        throw LabelEditError(detail: "only label maps of segmented volumes can be replaced; this item has none")
+        throw LabelMapError(detail: "only label maps of segmented volumes can be replaced; this item has none")
     }
 
     package static func isReviewEntry(_ item: JournalItem) -> Bool { false }
@@ -101,8 +107,8 @@ extension RecipeKind {
     }
 }
 
-/// A label map that a person has edited cannot take the place of an item's.
-package struct LabelEditError: Error, Sendable {
+/// A label map cannot take the place of an item's, or be compared with it.
+package struct LabelMapError: Error, Sendable {
     package let detail: String
 
     package init(detail: String) { self.detail = detail }

@@ -4,7 +4,7 @@ package import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturneJournal
+package import NocturneJournal
 import NocturnePhotos
 package import NocturneRecipeSupport
 package import NocturneSystem
@@ -47,15 +47,37 @@ package struct RecipeResults: ResultInspection {
     /// - Throws: `BatchError` that names the file; `CancelledError`.
     package func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String {
         do {
-            let result = try FileSystem.read(folder + "/result.json")
-            let task = try JSONDecoder().decode(ResultTask.self, from: Data(result)).task
-            guard let kind = registry.kinds.first(where: { $0.resultTask == task }) else {
-                throw LabelEditError(detail: "the item is of a kind that this version does not know")
-            }
-            return try kind.checkEdit(path, of: folder, scope: scope)
-        } catch let error as LabelEditError {
+            return try kind(of: folder).checkEdit(path, of: folder, scope: scope)
+        } catch let error as LabelMapError {
             throw BatchError(.inputMissing, path: path, detail: "cannot be adopted: \(error.detail)")
         }
+    }
+
+    /// Agreement of two results of one input, with the measures of `--compare`; none for kinds without label maps.
+    /// - Returns: the measures, or why the two cannot be compared.
+    /// - Throws: `FileSystemError`, `DecodingError`, `CancelledError`, `AllocationError`.
+    package func agreement(
+        _ folder: String,
+        _ other: String,
+        scope: ComputeScope
+    ) throws -> (measures: [Statistic], problem: String?) {
+        do {
+            let (own, second) = (try kind(of: folder), try kind(of: other))
+            guard own.task == second.task else { throw LabelMapError(detail: "they are results of different kinds") }
+            return (try own.agreement(folder, other, scope: scope), nil)
+        } catch let error as LabelMapError {
+            return ([], error.detail)
+        }
+    }
+
+    /// The kind of the result in a folder.
+    private func kind(of folder: String) throws -> any RecipeKind.Type {
+        let result = try FileSystem.read(folder + "/result.json")
+        let task = try JSONDecoder().decode(ResultTask.self, from: Data(result)).task
+        guard let kind = registry.kinds.first(where: { $0.resultTask == task }) else {
+            throw LabelMapError(detail: "the item is of a kind that this version does not know")
+        }
+        return kind
     }
 
     package func inspectBatchFile(at path: String) -> String? {

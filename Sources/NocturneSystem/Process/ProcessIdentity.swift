@@ -68,10 +68,12 @@ public struct ProcessIdentity: Codable, Sendable, Hashable {
         return isRunningHere && cposix_process_signal(descriptor, signal) == 0
     }
 
-    /// The 22nd field of `/proc/PID/stat`. The second, the program's name, may hold spaces and parentheses.
+    /// The 22nd field of `/proc/PID/stat`. The second, the program's name, may hold spaces and parentheses. Nil for a process
+    /// that has ended and waits for its parent to notice.
     package static func startTicks(inStat text: String) -> UInt64? {
         guard let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")
+        guard let state = fields.first, !["Z", "X", "x"].contains(state) else { return nil }
         return fields.count > 19 ? UInt64(fields[19]) : nil
     }
 

@@ -2,6 +2,7 @@ import Foundation
 package import NocturneBatch
 package import NocturneConcurrency
 package import NocturneInference
+package import NocturneJournal
 package import NocturneRecipeSupport
 package import NocturneSystem
 
@@ -57,6 +58,10 @@ package enum VolumeSegmentationKind: RecipeKind {
             ReviewParts.Label(value: $0.value, name: $0.name, color: $0.color, mesh: $0.mesh?.reviewFile)
         }
         return parts
+    }
+
+    package static func agreement(_ folder: String, _ other: String, scope: ComputeScope) throws -> [Statistic] {
+        try LabelMapComparison.rows(folder, other, scope: scope)
     }
 
     package static func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String {

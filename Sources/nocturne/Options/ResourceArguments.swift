@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
+import NocturneSupervisor
 import NocturneSystem
 
 /// Memory, threads and time: options that never change a result.
@@ -43,6 +44,22 @@ struct ResourceArguments: ParsableArguments {
     )
     var itemTimeout = DurationLimit.none
 
+    @Option(
+        help: ArgumentHelp(
+            "Run this command with sh when an item has ended; its environment names item, state and folder.",
+            valueName: "command"
+        )
+    )
+    var onItem: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Run this command with sh at the end of the run; its environment has exit code and counts.",
+            valueName: "command"
+        )
+    )
+    var onEnd: String?
+
     @Flag(help: ArgumentHelp("Inject the faults that NOCTURNE_FAULT describes, for tests.", visibility: .hidden))
     var faultInjection = false
 
@@ -63,6 +80,8 @@ struct ResourceArguments: ParsableArguments {
         }
         return specification
     }
+
+    var hooks: Hooks { Hooks(onItem: onItem, onEnd: onEnd) }
 
     var workingHours: WorkingHours { WorkingHours(window: between, finishBy: finishBy) }
 

@@ -62,6 +62,9 @@ struct ClaimStateMachineTests {
         #expect(active.observe(seen, at: .zero) == .refuse(seen.record?.holder))
         var ended = machine()
         #expect(ended.observe(seen, at: .zero) == .take(after: 7))
+        // Whoever had the lock has closed it, and is about to end.
+        var ending = machine(locksExcludeAll: true, isRunning: true)
+        #expect(ending.observe(seen, at: .zero) == .take(after: 7))
     }
 
     @Test("trusts a local file system's lock about runs of this machine, and only about those")

@@ -57,6 +57,8 @@ struct ProcessIdentityTests {
     func stat() {
         let fields = (3...52).map { "\($0)" }.joined(separator: " ")
         #expect(ProcessIdentity.startTicks(inStat: "12 (a b) c)) \(fields)\n") == 22)
+        let ended = "12 (a) Z " + (4...52).map { "\($0)" }.joined(separator: " ")
+        #expect(ProcessIdentity.startTicks(inStat: ended) == nil)
         #expect(ProcessIdentity.startTicks(inStat: "12 (short) S 1") == nil)
         #expect(ProcessIdentity.startTicks(inStat: "") == nil)
     }

@@ -1,0 +1,51 @@
+import ArgumentParser
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneJournal
+import NocturneRecipes
+import NocturneSystem
+
+struct Compare: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Compare two batches over the same inputs, such as those of two versions of a model.",
+        discussion: """
+            Compares states, label maps and measures item by item, and shows how they are distributed over the batch. Items are \
+            the same when their inputs are. Nothing is written but the table of --table.
+            """
+    )
+
+    @Argument(help: "The output folder of the first batch.")
+    var first: String
+
+    @Argument(help: "The output folder of the second batch.")
+    var second: String
+
+    @Option(help: ArgumentHelp("Write every value to this file as comma-separated values.", valueName: "file"))
+    var table: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @Option(
+        name: [.customShort("j"), .long],
+        help: "Compute threads. Default: one per core that the process may use.",
+        transform: ThreadCount.parse
+    )
+    var threads: ThreadCount?
+
+    func run() async throws {
+        let contents = try await (
+            BatchContents.read(OutputFolder(absolutePath(first))),
+            BatchContents.read(OutputFolder(absolutePath(second)))
+        )
+        let pool = try ComputePool(width: threads?.count ?? CoreAllowance.count())
+        defer { pool.shutdown() }
+        let report = try await pool.run { [pool] in
+            try ComparisonReport(contents.0, contents.1, scope: ComputeScope(pool: pool, flag: CancellationFlag()))
+        }
+        if let table { try FileSystem.replace(absolutePath(table), with: Array(report.table.utf8)) }
+        if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
+    }
+}

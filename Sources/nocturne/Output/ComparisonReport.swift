@@ -1,0 +1,153 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneJournal
+import NocturneRecipes
+import NocturneSystem
+
+/// What `compare` prints.
+struct ComparisonReport: Encodable {
+    struct StateChange: Encodable {
+        let item: String
+        let first: String
+        let second: String
+    }
+
+    struct NotCompared: Encodable {
+        let item: String
+        let reason: String
+    }
+
+    /// How a measure of agreement is distributed.
+    struct Agreement: Encodable {
+        let label: String
+        let measure: String
+        let unit: String
+        let items: Int
+        let mean: Double
+        let median: Double
+        let worst: Double
+        let worstItems: [String]
+    }
+
+    let disclaimer = Disclaimer.text
+    let items: Int
+    let onlyFirst: [String]
+    let onlySecond: [String]
+    let changedStates: [StateChange]
+    /// Pairs whose label maps could not be compared.
+    let notCompared: [NotCompared]
+    let agreement: [Agreement]
+    let changes: [BatchComparison.Change]
+    private let rows: [BatchComparison.Row]
+
+    private enum CodingKeys: String, CodingKey {
+        case disclaimer, items, onlyFirst, onlySecond, changedStates, notCompared, agreement, changes
+    }
+
+    /// Reads the label maps of one pair after the other.
+    init(_ first: BatchContents, _ second: BatchContents, scope: ComputeScope) throws {
+        let comparison = BatchComparison(first, second)
+        let results = RecipeResults()
+        var notCompared: [NotCompared] = []
+        var agreements: [(name: String, rows: [Statistic])] = []
+        for pair in comparison.pairs where pair.areCompleted {
+            let folders = (first.output.item(pair.first.name), second.output.item(pair.second.name))
+            let (measures, problem) = try results.agreement(folders.0, folders.1, scope: scope)
+            if let problem { notCompared.append(NotCompared(item: pair.name, reason: problem)) }
+            agreements.append((pair.name, measures))
+        }
+        items = comparison.pairs.count
+        onlyFirst = comparison.onlyFirst
+        onlySecond = comparison.onlySecond
+        changedStates = comparison.changedStates.map {
+            StateChange(item: $0.name, first: $0.first.state.rawValue, second: $0.second.state.rawValue)
+        }
+        self.notCompared = notCompared
+        agreement = ComparisonSummary.all(
+            models: agreements.map { _ in "" },
+            names: agreements.map(\.name),
+            agreements.map(\.rows)
+        ).map {
+            Agreement(
+                label: $0.label,
+                measure: $0.measure,
+                unit: $0.unit,
+                items: $0.count,
+                mean: $0.mean,
+                median: $0.median,
+                worst: $0.worst,
+                worstItems: $0.worstItems
+            )
+        }
+        let measured = comparison.pairs.flatMap(comparison.rows)
+        changes = BatchComparison.changes(measured)
+        rows =
+            agreements.flatMap { name, rows in
+                rows.map {
+                    BatchComparison.Row(
+                        item: name,
+                        label: $0.label,
+                        measure: $0.measure,
+                        unit: $0.unit,
+                        value: $0.value
+                    )
+                }
+            } + measured
+    }
+
+    /// Every value: one row for each item, label and measure.
+    var table: String {
+        var text = "item,label,measure,unit,first,second,value\n"
+        for row in rows {
+            let names = [row.item, row.label, row.measure, row.unit].map(CSVField.text)
+            let numbers = [row.first, row.second, row.value].map { $0.map(CSVField.number) ?? "" }
+            text += (names + numbers).joined(separator: ",") + "\n"
+        }
+        return text
+    }
+
+    var text: String {
+        var lines = ["\(items) items are in both batches."]
+        func list(_ names: [String]) -> String {
+            names.prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
+        }
+        if !onlyFirst.isEmpty { lines.append("\(onlyFirst.count) only in the first: \(list(onlyFirst))") }
+        if !onlySecond.isEmpty { lines.append("\(onlySecond.count) only in the second: \(list(onlySecond))") }
+        lines += changedStates.map { "\($0.item): \($0.first) in the first, \($0.second) in the second" }
+        lines += notCompared.map { "\($0.item): label maps not compared: \($0.reason)" }
+        if !agreement.isEmpty {
+            let head = ["label", "measure", "items", "mean", "median", "worst", "worst items"]
+            let rows = agreement.map {
+                [
+                    $0.label, Self.title($0.measure, $0.unit), "\($0.items)", Self.short($0.mean),
+                    Self.short($0.median),
+                    Self.short($0.worst), list($0.worstItems),
+                ]
+            }
+            lines += ["", "Agreement of the label maps:", Terminal.table([head] + rows)]
+        }
+        if changes.isEmpty {
+            lines.append("No measure differs.")
+        } else {
+            let head = ["label", "measure", "items", "mean", "median", "largest", "item"]
+            let rows = changes.map {
+                [
+                    $0.label, Self.title($0.measure, $0.unit), "\($0.items)", Self.short($0.meanDifference),
+                    Self.short($0.medianDifference), Self.short($0.largestDifference), $0.largestItem,
+                ]
+            }
+            lines += ["", "Measures, second minus first:", Terminal.table([head] + rows)]
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func title(_ measure: String, _ unit: String) -> String {
+        unit.isEmpty || unit == "1" ? measure : "\(measure) (\(unit))"
+    }
+
+    /// Four decimal places at most.
+    private static func short(_ value: Double) -> String {
+        CSVField.number((value * 1e4).rounded() / 1e4)
+    }
+}
