@@ -1,0 +1,48 @@
+"""Writes trained networks as model packages: nocturne-export KIND [OPTIONS].
+
+The exporters need Python 3.11 and further packages, which `pip install` adds with the extra `export`.
+`nocturne-export KIND --help` describes each.
+"""
+
+from __future__ import annotations
+
+import ast
+import runpy
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PREFIX = "export_"
+
+
+def exporters(folder: Path) -> dict[str, Path]:
+    """Kinds with scripts, found by their names."""
+    return {path.stem[len(PREFIX) :]: path for path in sorted(folder.glob(PREFIX + "*.py"))}
+
+
+def summary(script: str) -> str:
+    """The first sentence of what a script says of itself; it is not run."""
+    return (ast.get_docstring(ast.parse(script)) or "").split("\n")[0]
+
+
+def main() -> int:
+    found = exporters(HERE)
+    kind = sys.argv[1] if len(sys.argv) > 1 else "--help"
+    if kind not in found:
+        lines = [f"  {name:<12}{summary(path.read_text(encoding='utf-8'))}" for name, path in found.items()]
+        wrong = not kind.startswith("-")
+        text = "\n".join([(__doc__ or "").rstrip(), "", *lines])
+        print(f"nocturne-export: there is no exporter {kind}\n\n{text}" if wrong else text, file=sys.stderr if wrong else sys.stdout)
+        return 2 if wrong else 0
+    sys.argv = [f"nocturne-export {kind}", *sys.argv[2:]]
+    try:
+        runpy.run_path(str(found[kind]), run_name="__main__")
+    except ModuleNotFoundError as error:
+        package = (error.name or "").split(".")[0]
+        print(f"nocturne-export: the Python package {package} is missing; install the extra `export`", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
