@@ -65,6 +65,7 @@ def add_libraries(prefix: Path, bundled: list[SharedLibrary], glibc: tuple[int, 
     for library in bundled:
         target = prefix / LIBRARIES / library.name
         copy(library.path.resolve(), target)
+        target.chmod(0o644)
         strip(target, prefix)
         functions = VersionedFile(target).accept_older_glibc(glibc) if glibc else []
         if any(name.startswith("arc4random") for name in functions):

@@ -150,5 +150,7 @@ def help_of(program: Path) -> Command:
 
 
 def completion(program: Path, shell: str) -> str:
+    """The script that the argument parser writes; shells read it, so that it needs no `#!`."""
     command = [program, "--generate-completion-script", shell]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return text.partition("\n")[2] if text.startswith("#!") else text
