@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nocturne_tools.paths import ROOT, TOOLS
 
-from . import installed_tree
+from . import installed_tree, manual
 from .shared_libraries import SharedLibrary
 
 NAME = "nocturne"
@@ -97,8 +97,10 @@ def compress(target: Path, content: bytes) -> None:
     target.write_bytes(gzip.compress(content, 9, mtime=0))
 
 
-def add_files(prefix: Path, texts: dict[str, str]) -> None:
-    """What only the Debian package has: units, documents, and compressed manual pages."""
+def add_files(prefix: Path, built: Path, texts: dict[str, str]) -> None:
+    """What only the Debian package has: completions, units, documents, and compressed manual pages."""
+    for shell, place in manual.COMPLETIONS.items():
+        installed_tree.write(prefix / place, manual.completion(built, shell))
     for path in (prefix / "share" / "man").rglob("*.1"):
         compress(path.with_name(path.name + ".gz"), path.read_bytes())
         path.unlink()

@@ -46,8 +46,6 @@ def make(prefix: Path, built: Path, version: str, date: int) -> None:
     day = time.strftime("%Y-%m-%d", time.gmtime(date))
     for name, text in manual.pages(manual.help_of(built), version, day).items():
         write(prefix / "share" / "man" / "man1" / name, text)
-    for shell, place in manual.COMPLETIONS.items():
-        write(prefix / place, manual.completion(built, shell))
 
 
 def add_dictionaries(prefix: Path, bundled: list[SharedLibrary]) -> None:
