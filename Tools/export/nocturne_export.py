@@ -1,7 +1,6 @@
 """Writes trained networks as model packages: nocturne-export KIND [OPTIONS].
 
-The exporters need Python 3.11 and further packages, which `pip install` adds with the extra `export`.
-`nocturne-export KIND --help` describes each.
+The exporters need Python 3.11 and the packages of the extra `export`. `nocturne-export KIND --help` describes each.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PREFIX = "export_"
+ADVICE = "install the packages of Tools/requirements.txt"
 
 
 def exporters(folder: Path) -> dict[str, Path]:
@@ -28,18 +28,19 @@ def summary(script: str) -> str:
 def main() -> int:
     found = exporters(HERE)
     kind = sys.argv[1] if len(sys.argv) > 1 else "--help"
-    if kind not in found:
+    if kind.startswith("-"):
         lines = [f"  {name:<12}{summary(path.read_text(encoding='utf-8'))}" for name, path in found.items()]
-        wrong = not kind.startswith("-")
-        text = "\n".join([(__doc__ or "").rstrip(), "", *lines])
-        print(f"nocturne-export: there is no exporter {kind}\n\n{text}" if wrong else text, file=sys.stderr if wrong else sys.stdout)
-        return 2 if wrong else 0
+        print("\n".join([(__doc__ or "").rstrip(), "", *lines]))
+        return 0
+    if kind not in found:
+        print(f"nocturne-export: {kind} is none of {', '.join(found)}", file=sys.stderr)
+        return 2
     sys.argv = [f"nocturne-export {kind}", *sys.argv[2:]]
     try:
         runpy.run_path(str(found[kind]), run_name="__main__")
     except ModuleNotFoundError as error:
         package = (error.name or "").split(".")[0]
-        print(f"nocturne-export: the Python package {package} is missing; install the extra `export`", file=sys.stderr)
+        print(f"nocturne-export: the Python package {package} is missing; {ADVICE}", file=sys.stderr)
         return 1
     return 0
 

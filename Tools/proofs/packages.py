@@ -4,10 +4,10 @@
     Tools/proofs/packages.py dist/nocturne_batch-*.whl dist/nocturne_*.deb --cache ROOTS
     Tools/proofs/packages.py dist/nocturne_batch-*.whl --releases jammy --mirror URL --cache ROOTS
 
-For every release and package it prints the seconds from the bare system to the first result and to the end of the batch, with
-what they consist of, then the files and folders that are left after the removal. A wheel gets python3 and pip, a Debian package nothing.
-The systems are made by debootstrap, once, in the folder ROOTS. Must run as root, for mounts and chroot, with a network.
---mirror is for releases of Ubuntu. Needs Python without any package.
+For every release and package it prints the seconds from the bare system to the first result and to the end of the batch,
+with what they consist of, then the files and folders that are left after the removal. A wheel gets python3 and pip, a
+Debian package nothing. The systems are made by debootstrap, once, in the folder ROOTS. Must run as root, for mounts and
+chroot, with a network. --mirror is for releases of Ubuntu. Needs Python without any package.
 """
 
 from __future__ import annotations
@@ -88,10 +88,12 @@ def attempt(root: BareRoot, package: Path) -> None:
     start = prepared + installed
     print(f"{system(root)}, {package.name}")
     print(f"  first result after {start + first:.0f} s, batch complete after {start + total:.0f} s")
-    print(f"  (preparation {prepared:.1f} s, installation {installed:.1f} s, first result {first:.1f} s, batch {total:.1f} s)")
+    print(f"  (preparation {prepared:.1f} s, installation {installed:.1f} s, batch {first:.1f} and {total:.1f} s)")
     root.run(f"rm -r out objects log && {kind.remove}")
     left = sorted(root.files() - before)
     print(f"  left after the removal: {len(left)} files and folders", *left, sep="\n    ", flush=True)
+    if left:
+        raise CommandFailed("the removal is not complete")
 
 
 def main() -> None:

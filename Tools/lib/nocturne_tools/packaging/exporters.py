@@ -64,4 +64,4 @@ def as_installed(text: str, extra: str) -> str:
         kind = path.stem.removeprefix("export_")
         text = text.replace(f"python Tools/export/{path.name}", f"nocturne-export {kind}")
     text = text.replace('sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))\n\n', "")
-    return text.replace("the extra `export`", f"the extra `export`: pip install '{extra}'")
+    return text.replace("install the packages of Tools/requirements.txt", f"pip install '{extra}' adds it")

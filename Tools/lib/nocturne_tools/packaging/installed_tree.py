@@ -38,9 +38,9 @@ def make(prefix: Path, built: Path, version: str, date: int) -> None:
     copy(built, target)
     strip(target, prefix)
     for source, name in ((SAMPLES / "Models", "models"), (SAMPLES / "Schemas", "schemas")):
-        shutil.copytree(source, prefix / SHARED / name)
+        shutil.copytree(source, prefix / SHARED / name, copy_function=copy)
     for name in ("Volumes", "Photos"):
-        shutil.copytree(SAMPLES / name, prefix / SHARED / "samples" / name)
+        shutil.copytree(SAMPLES / name, prefix / SHARED / "samples" / name, copy_function=copy)
     for name in ("README.md", "regions.json"):
         copy(SAMPLES / name, prefix / SHARED / "samples" / name)
     day = time.strftime("%Y-%m-%d", time.gmtime(date))
@@ -56,8 +56,10 @@ def add_dictionaries(prefix: Path, bundled: list[SharedLibrary]) -> None:
 
 
 def add_libraries(prefix: Path, bundled: list[SharedLibrary], glibc: tuple[int, ...] | None) -> list[str]:
-    """Copies the libraries beside the program, and DCMTK's dictionaries; returns the functions of which every glibc's
-    version was made acceptable."""
+    """Copies the libraries beside the program, and DCMTK's dictionaries.
+
+    `glibc` is the oldest that the copies must run with; returns the functions for which they had to be changed.
+    """
     add_dictionaries(prefix, bundled)
     changed: set[str] = set()
     for library in bundled:
@@ -76,12 +78,14 @@ def add_libraries(prefix: Path, bundled: list[SharedLibrary], glibc: tuple[int, 
 
 
 def strip(file: Path, prefix: Path) -> None:
-    """Removes symbols, and the paths of the folder where it was built."""
+    """Removes the symbols that only debuggers need."""
     kind = "--strip-all" if file == prefix / LIBRARIES / "nocturne" else "--strip-unneeded"
     subprocess.run(["strip", kind, "--remove-section=.comment", "--remove-section=.note", file], check=True)
 
 
-def copy(source: Path, target: Path) -> None:
+def copy(source: str | Path, target: str | Path) -> None:
+    """Copies a file with the modes that a package has, whatever those of the checkout are."""
+    target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
     target.chmod(0o755 if os.access(source, os.X_OK) else 0o644)

@@ -13,8 +13,8 @@ from pathlib import Path
 # `nocturne` on PyPI is another project.
 NAME = "nocturne-batch"
 SUMMARY = "Offline batch engine: runs segmentation and classification models over folders of medical volumes and photos."
-NOTE = """Nocturne runs segmentation and classification models over folders of CT, MR and PET volumes (DICOM, NIfTI) and photos,
-offline. Research software: not a medical device, not for diagnosis or treatment.
+NOTE = """Nocturne runs segmentation and classification models over folders of CT, MR and PET volumes (DICOM, NIfTI) and
+photos, offline. Research software: not a medical device, not for diagnosis or treatment.
 
 The wheel contains the program for Linux on x86-64 with its shared libraries, sample models and inputs (`nocturne-demo` runs
 them), and the exporters of trained networks (`nocturne-export`), whose Python packages the extra `export` adds.
