@@ -1,5 +1,5 @@
 /* Stands for libjbig in the wheel, since libtiff cannot be loaded without it: JBIG, a compression of facsimiles, is refused
-   as damaged data would be. The library itself has a licence that the rest of the wheel has not (GPL). */
+   as damaged data would be. The library itself is under the GPL, which would then apply to the whole wheel. */
 void jbg_dec_init(void *state) { (void)state; }
 void jbg_dec_free(void *state) { (void)state; }
 int jbg_dec_in(void *state, const unsigned char *data, unsigned long length, unsigned long *read) {

@@ -44,7 +44,7 @@ class Description:
 
     def metadata(self) -> str:
         lines = ["Metadata-Version: 2.4", f"Name: {NAME}", f"Version: {self.version}", f"Summary: {SUMMARY}"]
-        lines += ["License-Expression: Apache-2.0", "Requires-Python: >=3.8", "Provides-Extra: export"]
+        lines += ["License-Expression: Apache-2.0 AND LicenseRef-Bundled-Libraries", "Requires-Python: >=3.8", "Provides-Extra: export"]
         lines += [f"License-File: {name}" for name in self.licences]
         lines += [f'Requires-Dist: {name}; extra == "export"' for name in self.requirements]
         return "\n".join([*lines, "Description-Content-Type: text/markdown", "", NOTE])
