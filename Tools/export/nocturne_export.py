@@ -6,7 +6,7 @@ The exporters need Python 3.11 and the packages of the extra `export`. `nocturne
 from __future__ import annotations
 
 import ast
-import runpy
+import importlib
 import sys
 from pathlib import Path
 
@@ -37,12 +37,12 @@ def main() -> int:
         return 2
     sys.argv = [f"nocturne-export {kind}", *sys.argv[2:]]
     try:
-        runpy.run_path(str(found[kind]), run_name="__main__")
+        sys.path.insert(0, str(HERE))
+        return importlib.import_module(found[kind].stem).main() or 0
     except ModuleNotFoundError as error:
         package = (error.name or "").split(".")[0]
         print(f"nocturne-export: the Python package {package} is missing; {ADVICE}", file=sys.stderr)
         return 1
-    return 0
 
 
 if __name__ == "__main__":
