@@ -36,8 +36,8 @@ def main() -> int:
         print(f"nocturne-export: {kind} is none of {', '.join(found)}", file=sys.stderr)
         return 2
     sys.argv = [f"nocturne-export {kind}", *sys.argv[2:]]
+    sys.path.insert(0, str(HERE))
     try:
-        sys.path.insert(0, str(HERE))
         return importlib.import_module(found[kind].stem).main() or 0
     except ModuleNotFoundError as error:
         package = (error.name or "").split(".")[0]
