@@ -1,0 +1,88 @@
+"""The wheel: an archive of the installed files, with the description that pip reads."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import time
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+# `nocturne` on PyPI is another project.
+NAME = "nocturne-batch"
+SUMMARY = "Offline batch engine: runs segmentation and classification models over folders of medical volumes and photos."
+NOTE = """Nocturne runs segmentation and classification models over folders of CT, MR and PET volumes (DICOM, NIfTI) and
+photos, offline. Research software: not a medical device, not for diagnosis or treatment.
+
+The wheel contains the program for Linux on x86-64 with its shared libraries, sample models and inputs (`nocturne-demo` runs
+them), and the exporters of trained networks (`nocturne-export`), whose Python packages the extra `export` adds.
+"""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a wheel's name and metadata say."""
+
+    version: str
+    glibc: tuple[int, ...]
+    requirements: list[str]
+    licences: list[str]
+
+    @property
+    def stem(self) -> str:
+        return f"{NAME.replace('-', '_')}-{self.version}"
+
+    @property
+    def tag(self) -> str:
+        return f"py3-none-manylinux_{self.glibc[0]}_{self.glibc[1]}_x86_64"
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.stem}-{self.tag}.whl"
+
+    def metadata(self) -> str:
+        lines = ["Metadata-Version: 2.4", f"Name: {NAME}", f"Version: {self.version}", f"Summary: {SUMMARY}"]
+        lines += ["License-Expression: Apache-2.0 AND LicenseRef-Bundled-Libraries", "Requires-Python: >=3.8", "Provides-Extra: export"]
+        lines += [f"License-File: {name}" for name in self.licences]
+        lines += [f'Requires-Dist: {name}; extra == "export"' for name in self.requirements]
+        return "\n".join([*lines, "Description-Content-Type: text/markdown", "", NOTE])
+
+    def wheel(self) -> str:
+        return f"Wheel-Version: 1.0\nGenerator: nocturne-tools\nRoot-Is-Purelib: false\nTag: {self.tag}\n"
+
+
+def place(path: Path, stem: str) -> str:
+    """Where an installed file stands in the archive: pip puts scripts into bin, and data into the folder above it."""
+    if path.parts[0] == "bin":
+        return f"{stem}.data/scripts/{path.name}"
+    return f"{stem}.data/data/{path.as_posix()}"
+
+
+def record_line(name: str, content: bytes) -> str:
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    return f"{name},sha256={digest},{len(content)}"
+
+
+def write(target: Path, files: dict[str, Path | str], description: Description, date: int) -> None:
+    """Writes the archive from paths or texts by their names in it."""
+    information = f"{description.stem}.dist-info"
+    entries = "[console_scripts]\nnocturne-export = nocturne_export:main\n"
+    texts = {"METADATA": description.metadata(), "WHEEL": description.wheel(), "entry_points.txt": entries}
+    everything = {**files, **{f"{information}/{name}": text for name, text in texts.items()}}
+    record = []
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, source in sorted(everything.items()):
+            content = source.encode() if isinstance(source, str) else source.read_bytes()
+            runs = isinstance(source, Path) and os.access(source, os.X_OK)
+            archive.writestr(entry(name, 0o755 if runs else 0o644, date), content, zipfile.ZIP_DEFLATED, 9)
+            record.append(record_line(name, content))
+        name = f"{information}/RECORD"
+        archive.writestr(entry(name, 0o644, date), "\n".join([*record, f"{name},,"]) + "\n", zipfile.ZIP_DEFLATED)
+
+
+def entry(name: str, mode: int, date: int) -> zipfile.ZipInfo:
+    found = zipfile.ZipInfo(name, time.gmtime(date)[:6])
+    found.external_attr = (0o100000 | mode) << 16
+    return found
