@@ -96,7 +96,7 @@ struct ExistingDiscovery {
                 item.problem = .refused("its metadata cannot be encoded: \(error)")
             }
         } catch let error as DICOMReadError {
-            item.problem = .refused(error.detail)
+            item.problem = error.code == .otherObject ? .setAside(error.detail) : .refused(error.detail)
         }
         return item
     }
