@@ -16,7 +16,7 @@ struct ExistingDiscovery {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
         let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
-        let (scan, byPath) = try DICOMFiles.scan(others, request, corrects: false, scope: scope)
+        let (scan, byPath) = try DICOMFiles.scan(others, request, rules: DICOMSeriesRules(), scope: scope)
         var items = walk.unusable(model: ExistingLabels.model)
         items += walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }.map { otherFile($0, request) }
         items += (scan.rejectedFiles.map(\.path) + scan.notDICOM).compactMap { byPath[$0] }.map {
