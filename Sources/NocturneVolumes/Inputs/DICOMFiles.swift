@@ -43,6 +43,11 @@ enum DICOMFiles {
         return "; --fix-tilt resamples it to \(shape.x)×\(shape.y)×\(shape.z) voxels"
     }
 
+    /// What the user can do about a refused NIfTI file.
+    static func hint(_ error: NIfTIError) -> String {
+        error.code == .missingOrientation ? "; --assume-orientation reads it as nibabel does" : ""
+    }
+
     private static func folder(_ path: String) -> String { (path as NSString).deletingLastPathComponent }
 
     /// A file listed by a directory, with its name relative to the input.

@@ -125,7 +125,10 @@ public struct InputInspection {
 
     private func entry(_ file: FoundFile) -> Entry {
         do {
-            let header = try NIfTIReader.readHeader(at: file.path)
+            let header = try NIfTIReader.readHeader(
+                at: file.path,
+                assumesOrientation: options.assumesOrientation
+            )
             var details = [
                 "\(header.dataType), \(header.byteOrder.rawValue)-endian, q-form code \(header.qformCode), "
                     + "s-form code \(header.sformCode)"
@@ -143,7 +146,7 @@ public struct InputInspection {
                 problem: nil
             )
         } catch {
-            return refused(file.path, format: "NIfTI", error.detail)
+            return refused(file.path, format: "NIfTI", error.detail + DICOMFiles.hint(error))
         }
     }
 

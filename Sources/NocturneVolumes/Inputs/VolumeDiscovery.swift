@@ -68,11 +68,14 @@ struct VolumeDiscovery {
             request.trace.willRead([files[index].path])
             do throws(NIfTIError) {
                 let header = try retryingTransientErrors(scope) { () throws(NIfTIError) in
-                    try NIfTIReader.readHeader(at: files[index].path)
+                    try NIfTIReader.readHeader(
+                        at: files[index].path,
+                        assumesOrientation: options.assumesOrientation
+                    )
                 }
                 result = .success((facts: VolumeFacts(header), data: header.dataPath))
             } catch {
-                result = .failure(Refusal(problem: .refused(error.detail)))
+                result = .failure(Refusal(problem: .refused(error.detail + DICOMFiles.hint(error))))
             }
             headers.withLock { $0[index] = result }
         }

@@ -63,6 +63,14 @@ package struct SegmentationArguments: RecipeArguments {
     @Flag(help: "Also process DICOM images computed from others: diffusion and perfusion maps, reformatted planes.")
     var includeDerived = false
 
+    @Flag(
+        help: ArgumentHelp(
+            "Read NIfTI files without q-form and s-form as nibabel does (first axis to the left, origin in the middle) "
+                + "instead of refusing them."
+        )
+    )
+    var assumeOrientation = false
+
     @Option(help: ArgumentHelp("Measure the regions of interest in this JSON file.", valueName: "file"))
     var rois: String?
 
@@ -89,7 +97,7 @@ package struct SegmentationArguments: RecipeArguments {
         let names = [
             (labels != nil, "--labels"), (pictures, "--pictures"), (stepSize != nil, "--step-size"),
             (disableTTA, "--disable-tta"), (referenceRounding, "--reference-rounding"), (fixTilt, "--fix-tilt"),
-            (includeDerived, "--include-derived"), (rois != nil, "--rois"),
+            (includeDerived, "--include-derived"), (assumeOrientation, "--assume-orientation"), (rois != nil, "--rois"),
             (compare != nil, "--compare"), (dicomSegmentation, "--dicom-seg"),
             (rtstruct, "--rtstruct"), (review != .pictures, "--review"),
         ]
@@ -107,6 +115,7 @@ package struct SegmentationArguments: RecipeArguments {
             usesReferenceRounding: referenceRounding,
             fixesTilt: fixTilt,
             includesDerived: includeDerived,
+            assumesOrientation: assumeOrientation,
             regions: try rois.map { try RegionInstruction(path: absolutePath($0)) },
             comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) },
             writesSegmentationObject: dicomSegmentation,

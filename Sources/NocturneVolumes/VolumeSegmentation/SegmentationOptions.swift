@@ -21,6 +21,8 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var fixesTilt: Bool
     /// Whether DICOM images computed from others are processed.
     public var includesDerived: Bool
+    /// Whether a NIfTI file that states no orientation is read as nibabel does instead of refused.
+    public var assumesOrientation: Bool
 
     /// The regions to measure.
     public var regions: RegionInstruction?
@@ -47,6 +49,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         usesReferenceRounding: Bool = false,
         fixesTilt: Bool = false,
         includesDerived: Bool = false,
+        assumesOrientation: Bool = false,
         regions: RegionInstruction? = nil,
         comparePath: String? = nil,
         writesSegmentationObject: Bool = false,
@@ -63,6 +66,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.usesReferenceRounding = usesReferenceRounding
         self.fixesTilt = fixesTilt
         self.includesDerived = includesDerived
+        self.assumesOrientation = assumesOrientation
         self.regions = regions
         self.comparePath = comparePath
         self.writesSegmentationObject = writesSegmentationObject
@@ -90,6 +94,7 @@ extension SegmentationOptions: RecipeOptions {
         if usesReferenceRounding { shown["reference-rounding"] = "yes" }
         if fixesTilt { shown["fix-tilt"] = "yes" }
         if includesDerived { shown["include-derived"] = "yes" }
+        if assumesOrientation { shown["assume-orientation"] = "yes" }
         if let regions { shown.merge(["rois": regions.digest, "rois-path": regions.path]) { $1 } }
         if let comparePath { shown.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
         if writesSegmentationObject { shown["dicom-seg"] = "yes" }
@@ -112,6 +117,7 @@ extension SegmentationOptions: RecipeOptions {
             usesReferenceRounding: try options.flag("reference-rounding"),
             fixesTilt: try options.flag("fix-tilt"),
             includesDerived: try options.flag("include-derived"),
+            assumesOrientation: try options.flag("assume-orientation"),
             regions: options["rois"].flatMap { digest in
                 options["rois-path"].map { RegionInstruction(path: $0, digest: digest) }
             },

@@ -22,6 +22,9 @@ struct Inspect: AsyncParsableCommand {
     @Flag(help: "Show DICOM images computed from others as they are with --include-derived.")
     var includeDerived = false
 
+    @Flag(help: "Show NIfTI files without q-form and s-form as they are with --assume-orientation.")
+    var assumeOrientation = false
+
     func run() async throws {
         let pool = try ComputePool(width: CoreAllowance.count())
         defer { pool.shutdown() }
@@ -31,7 +34,8 @@ struct Inspect: AsyncParsableCommand {
                 scope: ComputeScope(pool: pool, flag: CancellationFlag()),
                 options: SegmentationOptions(
                     fixesTilt: fixTilt,
-                    includesDerived: includeDerived
+                    includesDerived: includeDerived,
+                    assumesOrientation: assumeOrientation
                 ),
                 progress: ScanProgress.view
             ).run(request)

@@ -114,7 +114,13 @@ struct BatchVerificationTests {
             var buffer = try VoxelBuffer<UInt16>(count: geometry.shape.count)
             for index in 0..<geometry.shape.count { buffer[index] = voxels[index] }
             let changed = LabelVolume(geometry: geometry, voxels: buffer.frozen())
-            try NIfTIWriter.writeLabels(changed, names: [], codes: (1, 1), to: path, scope: .serial())
+            try NIfTIWriter.writeLabels(
+                changed,
+                names: [],
+                forms: NIfTIForms(qformCode: 1, sformCode: 1),
+                to: path,
+                scope: .serial()
+            )
             try await batch.recordAnew("a")
         }
         let file = "a/segmentation.nii.gz"
