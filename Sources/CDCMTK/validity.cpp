@@ -13,14 +13,40 @@ bool has_control_characters(const std::string &text, bool is_long) {
     return false;
 }
 
+/// Whether a value, or a group of a name, has more than `most` characters.
+///
+/// Bytes that continue a character of UTF-8 do not count. Other character sets may have two bytes for a character: with
+/// any byte beyond ASCII, or an escape, twice as many are allowed.
 bool has_long_component(const std::string &text, size_t most) {
-    size_t start = 0;
-    while (start <= text.size()) {
-        const size_t end = std::min(text.find('\\', start), text.size());
-        if (end - start > most) return true;
-        start = end + 1;
+    size_t count = 0;
+    bool is_ascii = true;
+    for (const char character : text) {
+        const unsigned char byte = static_cast<unsigned char>(character);
+        if (byte >= 0x80 || byte == 27) is_ascii = false;
+    }
+    for (const char character : text) {
+        if (character == '\\' || character == '=') count = 0;
+        else if ((static_cast<unsigned char>(character) & 0xC0) != 0x80) count += 1;
+        if (count > (is_ascii ? most : 2 * most)) return true;
     }
     return false;
+}
+
+/// The maximum number of characters of a value, or of a group of a name; 0 for representations without one.
+size_t most_characters(DcmEVR representation) {
+    switch (representation) {
+        case EVR_AS: return 4;
+        case EVR_IS: return 12;
+        case EVR_AE:
+        case EVR_CS:
+        case EVR_DS:
+        case EVR_SH: return 16;
+        case EVR_LO:
+        case EVR_PN: return 64;
+        case EVR_ST: return 1024;
+        case EVR_LT: return 10240;
+        default: return 0;
+    }
 }
 
 /// Whether the value of an element is one of those that the standard enumerates for it.
@@ -62,8 +88,8 @@ bool is_valid(DcmElement &element) {
     if (text.empty()) return true;
     const bool is_long = expected == EVR_LT || expected == EVR_ST || expected == EVR_UT;
     if (has_control_characters(text, is_long)) return false;
-    if (expected == EVR_DS && has_long_component(text, 16)) return false;
-    if (expected == EVR_IS && has_long_component(text, 12)) return false;
+    const size_t most = most_characters(expected);
+    if (most > 0 && has_long_component(text, most)) return false;
     return is_enumerated(element.getTag().getXTag(), text) && string->checkValue("1-n", OFFalse).good();
 }
 

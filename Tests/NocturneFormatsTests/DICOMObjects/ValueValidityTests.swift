@@ -52,12 +52,15 @@ struct ValueValidityTests {
             set.text(0x0010_4000, "LT", "one\0two")
             set.text(0x0010_0030, "DA", "1990/01/02")
             set.text(0x0010_0040, "CS", "male")
+            set.text(0x0008_1030, "LO", String(repeating: "study ", count: 11))
+            set.text(0x0020_0010, "SH", "more than sixteen")
             set.text(0x0010_0020, "LO", "4711")
             set.text(0x0008_0050, "SH", "ACC 1")
         }
         for (bytes, isExplicit) in zip(objects, [true, false]) {
             #expect(!contains(bytes, 0x0010_1010) && !contains(bytes, 0x0010_1030) && !contains(bytes, 0x0010_4000))
             #expect(bytes.range(of: Data("1990/01".utf8)) == nil && bytes.range(of: Data("male".utf8)) == nil)
+            #expect(!contains(bytes, 0x0008_1030) && bytes.range(of: Data("sixteen".utf8)) == nil)
             // Elements that must be present are so, without a value.
             #expect(bytes.range(of: element(0x0010_0030, "DA", "", isExplicit: isExplicit)) != nil)
             #expect(bytes.range(of: element(0x0010_0040, "CS", "", isExplicit: isExplicit)) != nil)
