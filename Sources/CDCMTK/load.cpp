@@ -1,5 +1,7 @@
 #include "shim.hpp"
 
+#include "cdicom/dataset.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <sys/stat.h>
@@ -66,6 +68,24 @@ class LimitedStream : public DcmInputFileStream {
     bool deflated_ = false, too_deep_ = false, too_large_ = false;
 };
 
+/// Reads the data set of a file in the representation that it really has; false for a file that states its own.
+bool load_misstated(const char *path, DcmFileFormat &file, const DcmTagKey *stop) {
+    cdicom::Object object;
+    if (cdicom::read_object(path, true, object, nullptr) != CDICOM_OK || !object.is_misstated) return false;
+    if (object.syntax->is_encapsulated()) return false;
+    const E_TransferSyntax syntax = object.syntax->is_explicit ? EXS_LittleEndianImplicit : EXS_LittleEndianExplicit;
+    LimitedStream stream(path);
+    stream.skip(static_cast<offile_off_t>(object.start));
+    if (!stream.good()) return false;
+    DcmDataset &set = *file.getDataset();
+    set.clear();
+    set.transferInit();
+    const OFCondition condition = stop ? set.readUntilTag(stream, syntax, EGL_noChange, DCM_MaxReadLength, *stop)
+                                       : set.read(stream, syntax, EGL_noChange, DCM_MaxReadLength);
+    set.transferEnd();
+    return condition.good() && set.card() > 0;
+}
+
 }  // namespace
 
 cdicom_code cdcmtk::load(const char *path, DcmFileFormat &file, const DcmTagKey *stop, int64_t *size,
@@ -89,5 +109,6 @@ cdicom_code cdcmtk::load(const char *path, DcmFileFormat &file, const DcmTagKey 
         return fail(error, CDICOM_NOT_READABLE,
                     "the deflated data set exceeds 256 MiB, more than any single slice");
     }
-    return condition.good() ? CDICOM_OK : fail(error, CDICOM_NOT_READABLE, condition);
+    if (condition.good() || load_misstated(path, file, stop)) return CDICOM_OK;
+    return fail(error, CDICOM_NOT_READABLE, condition);
 }

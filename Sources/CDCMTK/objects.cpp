@@ -108,13 +108,18 @@ const DcmTagKey present[] = {
     DCM_ReferringPhysicianName, DCM_StudyID, DCM_AccessionNumber, DCM_PositionReferenceIndicator,
 };
 
-/// The value of the first of these tags that the source states.
-std::string first_stated(DcmItem &set, std::initializer_list<DcmTagKey> tags, const char *otherwise) {
+/// The value of the first of these tags that the source states validly.
+std::string first_stated(DcmItem &set, std::initializer_list<DcmTagKey> tags, bool (*is_valid)(const std::string &),
+                         const char *otherwise) {
     for (const DcmTagKey &tag : tags) {
         const std::string text = cdcmtk::text_in(set, tag);
-        if (!text.empty()) return text;
+        if (!text.empty() && is_valid(text)) return text;
     }
     return otherwise;
+}
+
+bool is_code_text(const std::string &text) {
+    return DcmCodeString::checkStringValue(OFString(text.data(), text.size()), "1-n").good();
 }
 
 /// The number of the source's series followed by three digits, so that both series are adjacent in a list.
@@ -130,7 +135,7 @@ std::string series_number(DcmItem &set, bool is_segmentation) {
 void cdcmtk::copy_modules(DcmDataset &source, cdcmtk_object &object) {
     DcmDataset &set = object.set();
     for (const DcmTagKey &tag : copied) {
-        if (source.tagExists(tag)) require(source.findAndInsertCopyOfElement(tag, &set));
+        copy_valid(source, tag, set);
     }
     for (const DcmTagKey &tag : present) {
         if (!set.tagExists(tag)) require(set.insertEmptyElement(tag));
@@ -140,18 +145,21 @@ void cdcmtk::copy_modules(DcmDataset &source, cdcmtk_object &object) {
     object.study_uid = text_in(set, DCM_StudyInstanceUID);
     // The current date is never used: the same source gives the same bytes.
     const std::string date = first_stated(
-        source, {DCM_ContentDate, DCM_SeriesDate, DCM_AcquisitionDate, DCM_StudyDate}, "19000101");
+        source, {DCM_ContentDate, DCM_SeriesDate, DCM_AcquisitionDate, DCM_StudyDate}, is_date_text,
+        "19000101");
     const std::string time = first_stated(
-        source, {DCM_ContentTime, DCM_SeriesTime, DCM_AcquisitionTime, DCM_StudyTime}, "000000");
+        source, {DCM_ContentTime, DCM_SeriesTime, DCM_AcquisitionTime, DCM_StudyTime}, is_time_text,
+        "000000");
     if (object.is_segmentation) {
         put(set, DCM_ContentDate, date);
         put(set, DCM_ContentTime, time);
         const bool is_lossy = text_in(source, DCM_LossyImageCompression) == "01";
         put(set, DCM_LossyImageCompression, is_lossy ? "01" : "00");
         if (is_lossy) {
-            put(set, DCM_LossyImageCompressionRatio, first_stated(source, {DCM_LossyImageCompressionRatio}, "1"));
+            put(set, DCM_LossyImageCompressionRatio,
+                first_stated(source, {DCM_LossyImageCompressionRatio}, is_decimal_text, "1"));
             put(set, DCM_LossyImageCompressionMethod,
-                first_stated(source, {DCM_LossyImageCompressionMethod}, "ISO_10918_1"));
+                first_stated(source, {DCM_LossyImageCompressionMethod}, is_code_text, "ISO_10918_1"));
         }
     } else {
         put(set, DCM_StructureSetDate, date);

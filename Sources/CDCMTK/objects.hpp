@@ -62,6 +62,14 @@ inline void require(const OFCondition &condition) {
 void put(DcmItem &item, const DcmTagKey &tag, const std::string &text);
 void put(DcmItem &item, const DcmTagKey &tag, Uint16 value);
 
+/// Copies an element, unless its value breaks its representation. Invalid elements of a sequence's items are left out.
+void copy_valid(DcmItem &source, const DcmTagKey &tag, DcmItem &target);
+
+/// Whether a text is a valid value of DS, DA, TM.
+bool is_decimal_text(const std::string &text);
+bool is_date_text(const std::string &text);
+bool is_time_text(const std::string &text);
+
 /// Adds an item at the end of a sequence, which is created if necessary.
 DcmItem &add_item(DcmItem &item, const DcmTagKey &sequence);
 

@@ -11,6 +11,14 @@ using cdcmtk::require;
 using cdcmtk::put;
 using cdcmtk::refuse;
 
+std::string joined(const double *values, size_t count) {
+    std::string text;
+    for (size_t index = 0; index < count; index += 1) {
+        text += (index == 0 ? "" : "\\") + cdcmtk::decimal(values[index]);
+    }
+    return text;
+}
+
 /// The position stated for a frame, as numbers and as text; false when none is stated.
 bool stated_position(DcmDataset &set, uint32_t frame, double position[3], std::string &text) {
     DcmItem *place = &set;
@@ -25,15 +33,8 @@ bool stated_position(DcmDataset &set, uint32_t frame, double position[3], std::s
     }
     if (!place || !cdcmtk::numbers_in(*place, DCM_ImagePositionPatient, position, 3)) return false;
     text = cdcmtk::text_in(*place, DCM_ImagePositionPatient);
+    if (!cdcmtk::is_decimal_text(text)) text = joined(position, 3);
     return true;
-}
-
-std::string joined(const double *values, size_t count) {
-    std::string text;
-    for (size_t index = 0; index < count; index += 1) {
-        text += (index == 0 ? "" : "\\") + cdcmtk::decimal(values[index]);
-    }
-    return text;
 }
 
 /// The orientation text as written in the source, if it equals the grid's orientation.
@@ -42,7 +43,8 @@ std::string orientation_text(DcmDataset &set, const double wanted[6]) {
     if (cdcmtk::numbers_in(set, DCM_ImageOrientationPatient, stated, 6)) {
         double most = 0;
         for (int index = 0; index < 6; index += 1) most = std::max(most, std::fabs(stated[index] - wanted[index]));
-        if (most < 1e-6) return cdcmtk::text_in(set, DCM_ImageOrientationPatient);
+        const std::string text = cdcmtk::text_in(set, DCM_ImageOrientationPatient);
+        if (most < 1e-6 && cdcmtk::is_decimal_text(text)) return text;
     }
     return joined(wanted, 6);
 }

@@ -35,6 +35,12 @@ void fill_geometry(DcmItem &groups, cdcmtk_segmentation_frame &frame) {
     }
 }
 
+/// Whether the frames are tiles of a microscopic image of a slide, whose plane is not one of a patient's body.
+bool is_of_slide(DcmDataset &set) {
+    if (set.tagExists(DCM_TotalPixelMatrixColumns) || set.tagExists(DCM_TotalPixelMatrixOriginSequence)) return true;
+    return text_in(set, DCM_DimensionOrganizationType).compare(0, 5, "TILED") == 0;
+}
+
 int fill_facts(cdcmtk_segmentation &made, size_t maximum_frames, cdcmtk_segmentation_facts &facts,
                cdicom_error *error) {
     DcmDataset &set = *made.file.getDataset();
@@ -45,6 +51,10 @@ int fill_facts(cdcmtk_segmentation &made, size_t maximum_frames, cdcmtk_segmenta
     else if (kind == "LABELMAP") facts.kind = CDCMTK_SEG_LABELMAP;
     else return refuse(error, CDCMTK_OTHER_OBJECT, "no segmentation: SegmentationType (0062,0001) is neither BINARY, "
                                                    "FRACTIONAL nor LABELMAP");
+    if (is_of_slide(set)) {
+        return refuse(error, CDCMTK_OTHER_OBJECT,
+                      "a segmentation of a microscopic slide, whose frames are tiles of one image: not of a volume");
+    }
     copy(set, DCM_SOPInstanceUID, facts.sop_instance_uid, sizeof facts.sop_instance_uid);
     copy(set, DCM_StudyInstanceUID, facts.study_uid, sizeof facts.study_uid);
     copy(set, DCM_SeriesInstanceUID, facts.series_uid, sizeof facts.series_uid);

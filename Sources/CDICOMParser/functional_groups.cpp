@@ -93,7 +93,9 @@ cdicom_code cdicom::copy_frames(const Node &set, cdicom_frame **frames, size_t *
     cdicom_frame shared;
     std::memset(&shared, 0, sizeof shared);
     if (const Node *groups = set.item(tag::SharedFunctionalGroupsSequence)) read_groups(*groups, shared);
-    const auto own = set.sequences.find(tag::PerFrameFunctionalGroupsSequence);
+    auto own = set.sequences.find(tag::PerFrameFunctionalGroupsSequence);
+    const bool is_grid = own == set.sequences.end() && is_united_imaging(set);
+    if (is_grid) own = set.sequences.find(tag::UnitedImagingFrameSequence);
     const size_t found = own == set.sequences.end() ? 0 : own->second.size();
     if (found == 0) return CDICOM_OK;
     if (found > maximum_items) {
@@ -104,7 +106,12 @@ cdicom_code cdicom::copy_frames(const Node &set, cdicom_frame **frames, size_t *
     if (!made) return fail(error, CDICOM_NO_MEMORY, "no memory");
     for (size_t index = 0; index < found; index += 1) {
         made[index] = shared;
-        read_groups(own->second[index], made[index]);
+        const Node &item = own->second[index];
+        if (!is_grid) {
+            read_groups(item, made[index]);
+        } else if (item.numbers(tag::ImagePositionPatient, made[index].position, 3)) {
+            made[index].present |= CDICOM_HAS_POSITION;
+        }
     }
     *frames = made;
     *count = found;

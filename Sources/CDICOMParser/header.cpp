@@ -133,6 +133,7 @@ void cdicom::fill_header(const Object &object, cdicom_header &header) {
     fill_geometry(object.set, header);
     fill_acquisition(object.set, header);
     header.pixel_kind = static_cast<int32_t>(object.pixels.kind);
+    header.misstated = !object.is_misstated ? 0 : object.syntax->is_explicit ? CDICOM_IS_IMPLICIT : CDICOM_IS_EXPLICIT;
     find_mosaic(object.set, header);
 }
 

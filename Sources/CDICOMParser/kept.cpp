@@ -103,6 +103,9 @@ constexpr KeptElement kept_elements[] = {
     {tag::CSAImageHeaderInfoSecond, "OB"},
     {tag::CSAImageHeaderInfoThird, "OB"},
     {tag::Units, "CS"},
+    {tag::PrivateCreator0065, "LO"},
+    {tag::UnitedImagingSlicesInGrid, "DS"},
+    {tag::UnitedImagingFrameSequence, "SQ"},
     {tag::SharedFunctionalGroupsSequence, "SQ"},
     {tag::PerFrameFunctionalGroupsSequence, "SQ"},
 };

@@ -58,7 +58,16 @@ void set_tile_count(double count, cdicom_header &header) {
 
 }  // namespace
 
+bool cdicom::is_united_imaging(const Node &set) {
+    return set.text(tag::PrivateCreator0065).compare(0, 20, "Image Private Header") == 0;
+}
+
 void cdicom::find_mosaic(const Node &set, cdicom_header &header) {
+    double slices = 0;
+    if (is_united_imaging(set) && set.numbers(tag::UnitedImagingSlicesInGrid, &slices, 1) && slices > 1) {
+        set_tile_count(slices, header);
+        return;
+    }
     if (set.text(tag::ImageType).find("MOSAIC") == std::string::npos) return;
     int64_t stated = 0;
     if (set.text(tag::PrivateCreator0019).compare(0, 7, "SIEMENS") == 0) {

@@ -73,6 +73,33 @@ bool read_meta(FileBytes &file, Object &object, uint64_t &at) {
     return object.syntax != nullptr;
 }
 
+/// Whether a data set that contradicts its stated syntax may be in the other representation, explicit or implicit.
+bool may_be_misstated(const TransferSyntax &syntax) {
+    return !syntax.is_big_endian && !syntax.is_deflated && std::strcmp(syntax.uid, general_electric_syntax) != 0;
+}
+
+/// Reads a data set in one representation. `outcome` is not_understood for one without any known element.
+Walk::Outcome walk_data_set(Object &object, uint64_t at, bool is_explicit, bool with_frames) {
+    Walk walk(*object.bytes, is_explicit, object.syntax->is_big_endian, with_frames);
+    const Walk::Outcome outcome = walk.data_set(at, object.set, object.pixels);
+    const bool is_empty = object.set.values.empty() && object.pixels.kind == PixelElement::none;
+    return outcome == Walk::Outcome::fine && is_empty ? Walk::Outcome::not_understood : outcome;
+}
+
+/// Reads a data set in the representation that its syntax does not state; nothing has changed when it fails.
+bool read_misstated(Object &object, uint64_t at, bool with_frames) {
+    Object other;
+    other.bytes = std::move(object.bytes);
+    other.syntax = object.syntax;
+    const Walk::Outcome outcome = walk_data_set(other, at, !object.syntax->is_explicit, with_frames);
+    object.bytes = std::move(other.bytes);
+    if (outcome != Walk::Outcome::fine) return false;
+    object.set = std::move(other.set);
+    object.pixels = std::move(other.pixels);
+    object.is_misstated = true;
+    return true;
+}
+
 }  // namespace
 
 cdicom_code cdicom::read_object(const char *path, bool with_frames, Object &object, cdicom_error *error) {
@@ -92,8 +119,8 @@ cdicom_code cdicom::read_object(const char *path, bool with_frames, Object &obje
     } else {
         object.bytes = std::move(file);
     }
-    Walk walk(*object.bytes, object.syntax->is_explicit, object.syntax->is_big_endian, with_frames);
-    const Walk::Outcome outcome = walk.data_set(at, object.set, object.pixels);
+    object.start = at;
+    Walk::Outcome outcome = walk_data_set(object, at, object.syntax->is_explicit, with_frames);
     if (inflated && inflated->too_large()) {
         return fail(error, CDICOM_NOT_READABLE,
                     "the deflated data set exceeds 256 MiB, more than any single slice");
@@ -101,10 +128,11 @@ cdicom_code cdicom::read_object(const char *path, bool with_frames, Object &obje
     if (inflated && inflated->is_truncated()) {
         return fail(error, CDICOM_NOT_READABLE, "the file is cut or damaged: its deflated data set has no end");
     }
-    if (outcome != Walk::Outcome::fine) return report(outcome, error);
-    if (object.set.values.empty() && object.pixels.kind == PixelElement::none) {
-        return report(Walk::Outcome::not_understood, error);
+    if (outcome == Walk::Outcome::not_understood && may_be_misstated(*object.syntax)
+        && read_misstated(object, at, with_frames)) {
+        outcome = Walk::Outcome::fine;
     }
+    if (outcome != Walk::Outcome::fine) return report(outcome, error);
     if (object.pixels.encapsulated && !with_frames) find_fragments(*object.bytes, object.pixels);
     return CDICOM_OK;
 }

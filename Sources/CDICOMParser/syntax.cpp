@@ -63,7 +63,7 @@ constexpr TransferSyntax syntaxes[] = {
     // RLE Lossless.
     compressed("1.2.840.10008.1.2.5", Compression::rle),
     // The private syntax of General Electric, implicit with big-endian pixels.
-    {"1.2.840.113619.5.2", false, false, false, Compression::none},
+    {cdicom::general_electric_syntax, false, false, false, Compression::none},
     // DCMTK treats a missing UID as implicit and big endian. A data set in another syntax is then not understood, and
     // left to DCMTK, which guesses the syntax from the first elements.
     {"", false, true, false, Compression::none},

@@ -61,6 +61,7 @@ bool Walk::is_wanted(const ElementHead &head, const Node &node) const {
         case tag::CSAImageHeaderInfoThird:
             // Large, and only needed for a mosaic.
             return with_frames_ && node.text(tag::ImageType).find("MOSAIC") != std::string::npos;
+        case tag::UnitedImagingFrameSequence: return with_frames_ && is_united_imaging(node);
         case tag::RedPaletteColorLookupTableData:
         case tag::GreenPaletteColorLookupTableData:
         case tag::BluePaletteColorLookupTableData: return !with_frames_;

@@ -28,19 +28,37 @@ public enum SurfaceExtractor {
         scope: ComputeScope
     ) throws(CancelledError) -> SurfaceMesh {
         let geometry = labels.geometry
-        var surface = try labels.voxels.withParallelReader { reader throws(CancelledError) -> RawSurface in
+        let surface = try labels.voxels.withParallelReader { reader throws(CancelledError) -> RawSurface in
             let box = try LabelBox.around(value, in: reader, shape: geometry.shape, scope: scope)
             guard !box.isEmpty else { return RawSurface() }
             let bits = try LabelBits(of: value, in: reader, shape: geometry.shape, box: box, scope: scope)
-            return try MarchingCubes.surface(bits: bits, affine: geometry.affine, scope: scope)
+            return try smoothed(bits, geometry, voxelVolume: geometry.voxelVolume, options: options, scope: scope)
         }
         guard !surface.points.isEmpty else { return SurfaceMesh() }
-
-        // Relative to the box's corner: near 0, so that volumes lose no precision.
-        try smooth(&surface.points, surface.triangles, surface.doubledVolumes, geometry, options, scope)
         let origin = geometry.affine(SIMD3<Double>(surface.origin))
         let vertices = try rounded(surface.points, plus: origin, scope)
         return SurfaceMesh(vertices: vertices, triangles: surface.triangles)
+    }
+
+    /// The smoothed surface of the set bits. Its points are relative to the box's corner: near 0, so that volumes lose no
+    /// precision.
+    /// - Parameter voxelVolume: in mm³, to which the volume is restored; that of the geometry, unless the voxels stand for
+    ///   shapes whose volume is known.
+    static func smoothed(
+        _ bits: LabelBits,
+        _ geometry: VolumeGeometry,
+        voxelVolume: Double,
+        options: SurfaceOptions,
+        scope: ComputeScope
+    ) throws(CancelledError) -> RawSurface {
+        var surface = try MarchingCubes.surface(bits: bits, affine: geometry.affine, scope: scope)
+        guard !surface.points.isEmpty else { return surface }
+        let shells =
+            options.restoresVolume
+            ? ComponentVolumes(surface.triangles, doubledVolumes: surface.doubledVolumes, voxelVolume: voxelVolume)
+            : nil
+        try smooth(&surface.points, surface.triangles, shells, options.rounds(for: geometry.spacing), options, scope)
+        return surface
     }
 
     private static func rounded(
@@ -60,15 +78,12 @@ public enum SurfaceExtractor {
     private static func smooth(
         _ points: inout [SIMD3<Double>],
         _ triangles: [SIMD3<UInt32>],
-        _ doubledVolumes: [Int32],
-        _ geometry: VolumeGeometry,
+        _ shells: ComponentVolumes?,
+        _ rounds: Int,
         _ options: SurfaceOptions,
         _ scope: ComputeScope
     ) throws(CancelledError) {
-        let shells =
-            options.restoresVolume
-            ? ComponentVolumes(triangles, doubledVolumes: doubledVolumes, voxelVolume: geometry.voxelVolume) : nil
-        var roundsLeft = options.rounds(for: geometry.spacing)
+        var roundsLeft = rounds
         if roundsLeft > 0 {
             let neighbours = VertexNeighbours(vertexCount: points.count, triangles: triangles)
             try scope.check()

@@ -105,4 +105,12 @@ struct IdentifierPolicyTests {
                 == "withheld and withheld, withheld too, but not IM10, lie at one place"
         )
     }
+
+    @Test("A private transfer syntax is named", arguments: [IdentifierPolicy.hash, .none])
+    func transferSyntax(policy: IdentifierPolicy) {
+        let text = "no decoder for transfer syntax \"1.3.46.670589.33.1.4.1\" (a private one of Philips)"
+        #expect(policy.shown(in: text, of: ["/data/a.dcm"]) == text)
+        let other = "image 1.3.46.670589.33.1.4.1"
+        #expect(policy.shown(in: other, of: []) != other)
+    }
 }

@@ -18,7 +18,13 @@ enum FuzzDICOM {
     static func series(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let path = InputFile.write(bytes, "input.dcm")
         let scope = ComputeScope.serial()
-        guard let scan = try? DICOMScanner.scan(paths: [path], scope: scope, corrects: true) else { return true }
+        guard
+            let scan = try? DICOMScanner.scan(
+                paths: [path],
+                scope: scope,
+                rules: DICOMSeriesRules(correctsStacks: true)
+            )
+        else { return true }
         for series in scan.series.prefix(4) {
             for slice in series.slices.prefix(2) {
                 guard let rows = slice.rows, let columns = slice.columns, (1...2048).contains(rows),

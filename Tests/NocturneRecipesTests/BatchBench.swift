@@ -48,7 +48,13 @@ final class BatchBench: Sendable {
             at: url.deletingLastPathComponent(),
             withIntermediateDirectories: true
         )
-        try NIfTIWriter.writeVolume(volume, as: .int16, codes: (1, 1), to: url.path, scope: .serial())
+        try NIfTIWriter.writeVolume(
+            volume,
+            as: .int16,
+            forms: NIfTIForms(qformCode: 1, sformCode: 1),
+            to: url.path,
+            scope: .serial()
+        )
         return url
     }
 

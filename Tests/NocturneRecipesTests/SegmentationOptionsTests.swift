@@ -19,6 +19,15 @@ struct SegmentationOptionsTests {
         #expect(try JSONValue(encoding: options).decoded() == options)
     }
 
+    @Test("Derived images and assumed orientations are shown, and read back from both forms")
+    func inclusion() throws {
+        let options = SegmentationOptions(includesDerived: true, assumesOrientation: true)
+        #expect(options.shown["include-derived"] == "yes" && options.shown["assume-orientation"] == "yes")
+        #expect(SegmentationOptions().shown.keys.allSatisfy { $0 != "include-derived" && $0 != "assume-orientation" })
+        #expect(try SegmentationOptions(OptionsOfVersion1(options.shown)) == options)
+        #expect(try JSONValue(encoding: options).decoded() == options)
+    }
+
     @Test(
         "A recorded value that this version does not know is an error that names it",
         arguments: [

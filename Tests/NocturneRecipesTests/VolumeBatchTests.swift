@@ -325,7 +325,7 @@ struct VolumeBatchTests {
             let file = bench.folder("references/one.nii.gz").path
             try FileSystem.makeFolder(bench.folder("references").path)
             let map = LabelVolume(geometry: reversed, voxels: stored)
-            try NIfTIWriter.writeLabels(map, names: names, codes: nil, to: file, scope: .serial())
+            try NIfTIWriter.writeLabels(map, names: names, forms: nil, to: file, scope: .serial())
             let output = OutputFolder(bench.folder.path + "/compared-\(names.count)-\(names.first?.name ?? "")")
             try await bench.run(
                 SegmentationOptions(meshes: .none, comparePath: bench.folder("references").path),
@@ -433,5 +433,37 @@ struct VolumeBatchTests {
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 2)
         #expect(try await bench.reason("flat")?.contains("2-D") == true)
         #expect(try await bench.reason("series")?.contains("4-D") == true)
+    }
+
+    @Test(
+        "A volume without orientation is refused with what would help, and read as nibabel does when that is asked for"
+    )
+    func noOrientation() async throws {
+        let bench = try BatchBench()
+        var bytes = Array(try Data(contentsOf: try bench.addBox("a.nii")))
+        // The codes of both forms.
+        bytes.replaceSubrange(252..<256, with: [0, 0, 0, 0])
+        try bench.folder.write(bytes, to: "in/a.nii")
+        #expect(try await bench.run().counts.failed == 1)
+        #expect(try await bench.reason("a")?.hasSuffix("; --assume-orientation reads it as nibabel does") == true)
+        let output = OutputFolder(bench.folder("out2").path)
+        let outcome = try await bench.run(SegmentationOptions(assumesOrientation: true), output: output)
+        #expect(outcome.counts.completed == 1)
+        let result = try String(contentsOfFile: bench.folder("out2/a/result.json").path, encoding: .utf8)
+        #expect(result.contains("the orientation is assumed as in nibabel") && result.contains("assume-orientation"))
+        let labels = try NIfTIReader.readHeader(at: bench.folder("out2/a/segmentation.nii.gz").path)
+        #expect(labels.geometry.affine == Affine(rows: [[-1, 0, 0, 9.5], [0, 1, 0, -8.5], [0, 0, 1, -11.5]]))
+    }
+
+    @Test("A series directly in an input is named after its folder")
+    func seriesInInput() async throws {
+        let bench = try BatchBench()
+        let sample = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-axial-head-first")
+        for name in try FileManager.default.contentsOfDirectory(atPath: sample.path) {
+            try FileManager.default.copyItem(at: sample.appendingPathComponent(name), to: bench.folder("in/\(name)"))
+        }
+        let items = try bench.recipe().discover(DiscoveryRequest(inputs: [bench.input]), scope: .serial()).items
+        #expect(items.count == 1 && items[0].problem == nil)
+        #expect(items[0].source.contains("\"name\":\"in\""))
     }
 }

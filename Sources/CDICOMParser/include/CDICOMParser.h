@@ -21,6 +21,9 @@
  * - Only the elements listed in kept.cpp are stored. Patient names, identifiers and birth dates are skipped in the
  *   file.
  *
+ * A data set whose representation (explicit or implicit) is not the one that its transfer syntax states is read as it
+ * is, if all of it is then understood.
+ *
  * Files that the parser does not understand with certainty (no preamble, an unknown transfer syntax, elements out of
  * order) are left to DCMTK: the functions here then return CDICOM_NOT_UNDERSTOOD, and those of the target CDCMTK, which
  * depends on this one, read the file with DCMTK's parser (cdcmtk_read_object, cdcmtk_decoder_open).
@@ -98,6 +101,13 @@ enum {
     CDICOM_PIXELS_DOUBLE = 3         /* DoubleFloatPixelData */
 };
 
+/* The representation of a data set that is not the one its transfer syntax states. */
+enum {
+    CDICOM_AS_STATED = 0,
+    CDICOM_IS_IMPLICIT = 1,
+    CDICOM_IS_EXPLICIT = 2
+};
+
 /* The values stated in the header of one object. Texts are truncated to their field and end in 0. */
 typedef struct {
     char sop_class_uid[72];
@@ -126,7 +136,8 @@ typedef struct {
     int64_t temporal_position;
     int64_t padding_value, padding_limit;
     int32_t pixel_kind;              /* CDICOM_PIXELS_… */
-    int32_t mosaic_tiles;            /* slices of a Siemens mosaic; 0 when not stated */
+    int32_t misstated;               /* CDICOM_AS_STATED, or how the data set is encoded instead */
+    int32_t mosaic_tiles;            /* slices of a Siemens mosaic or United Imaging grid; 0 when not stated */
     double mosaic_normal[3];         /* the direction in which its slices follow each other, LPS+ */
     int32_t acquisition_matrix[4];   /* frequency rows and columns, phase rows and columns; 0 when not stated */
     char units[24];                  /* of PET */
@@ -158,7 +169,7 @@ int cdicom_looks_like_dicom(const char *path, cdicom_error *error);
 /*
  * Reads the elements before the pixel data, and the functional groups of a multi-frame object. The pixel data itself is
  * never read. `frames` is set to null, or to `count` frames, one for each item of PerFrameFunctionalGroupsSequence
- * (whose number may differ from NumberOfFrames); the caller must pass it to free(). Both pointers may be null.
+ * (whose number may differ from NumberOfFrames), or for each tile of a United Imaging grid; the caller must pass it to free(). Both pointers may be null.
  */
 cdicom_code cdicom_read_object(const char *path, cdicom_header *header, cdicom_frame **frames, size_t *count,
                                cdicom_error *error);

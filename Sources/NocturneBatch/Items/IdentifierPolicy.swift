@@ -51,13 +51,18 @@ public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
     ///
     /// With ``hash`` only its UIDs change, as in ``shown(_:)``. With ``none`` the names of files are removed, too: those of
     /// `paths`, what is in “such marks”, and what else looks like a path or a file. UIDs that the DICOM standard assigns to
-    /// transfer syntaxes and kinds of objects identify nobody and stay.
+    /// transfer syntaxes and kinds of objects identify nobody and stay; so do those that a sentence calls a transfer
+    /// syntax, which manufacturers assign.
     /// - Parameter paths: of the files that the sentence may mention.
     public func shown(in text: String, of paths: [String]) -> String {
         guard self != .keep else { return text }
         var result = text
         if self == .none { result = NameRedaction(paths).replaced(in: text, by: { _ in IdentifierPolicy.withheld }) }
-        return IdentifierPolicy.replacingUIDs(in: result, by: { $0.hasPrefix("1.2.840.10008.") ? $0 : shown($0) })
+        return IdentifierPolicy.replacingUIDs(
+            in: result,
+            by: { $0.hasPrefix("1.2.840.10008.") ? $0 : shown($0) },
+            keptAfter: "transfer syntax \""
+        )
     }
 
     /// The sentence with every name of these files in “such marks”, by which ``shown(in:of:)`` finds them where the files
@@ -75,7 +80,12 @@ public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
     private static func digest(_ uid: String) -> String { "uid-" + ContentDigest.of(uid).hex.prefix(10) }
 
     /// Components of digits joined by dots, at least five of them: fewer may be a version or an address.
-    private static func replacingUIDs(in text: String, by shown: (String) -> String) -> String {
+    /// - Parameter words: a UID directly after them stays.
+    private static func replacingUIDs(
+        in text: String,
+        by shown: (String) -> String,
+        keptAfter words: String? = nil
+    ) -> String {
         var result = ""
         var rest = Substring(text)
         while let first = rest.first {
@@ -93,7 +103,8 @@ public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
             let core = uid.dropLast(trailing)
             let isUID = core.split(separator: ".").count >= 5 && !core.contains("..")
             result += before
-            result += isUID ? shown(String(core)) : String(core)
+            let isKept = words.map { result.hasSuffix($0) } ?? false
+            result += isUID && !isKept ? shown(String(core)) : String(core)
             result += String(repeating: ".", count: trailing)
         }
         return result

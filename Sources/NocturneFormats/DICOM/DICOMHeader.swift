@@ -44,6 +44,7 @@ extension DICOMObject {
             frameOfReferenceUID: text(header.frame_of_reference_uid),
             transferSyntaxUID: text(header.transfer_syntax_uid),
             transferSyntaxName: text(names.transfer_syntax),
+            isMisstated: Int(header.misstated) != CDICOM_AS_STATED,
             modality: text(header.modality),
             seriesDescription: description.isEmpty ? nil : description,
             imageType: text(header.image_type).split(separator: "\\", omittingEmptySubsequences: false).map(trimmed),

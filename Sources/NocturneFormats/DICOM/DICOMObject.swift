@@ -23,6 +23,10 @@ public struct DICOMObject: Sendable, Hashable {
     /// Empty when DCMTK does not know the syntax.
     public var transferSyntaxName: String
 
+    /// Whether the data set is implicit where the transfer syntax states explicit, or the reverse; it was then read as it
+    /// is.
+    public var isMisstated: Bool
+
     /// "CT", "MR", "PT", …; empty when missing.
     public var modality: String
     public var seriesDescription: String?
@@ -89,11 +93,11 @@ public struct DICOMObject: Sendable, Hashable {
     public var diffusionBValue: Double?
     /// The type of the pixels; nil when the header was read in another way, or there are no pixels.
     public var pixelKind: PixelKind?
-    /// The number of used tiles of a Siemens mosaic, as the scanner states it.
+    /// The number of used tiles of a Siemens mosaic or United Imaging grid, as the scanner states it.
     public var mosaicTiles: Int?
     /// The direction in which the slices of a mosaic follow each other, LPS+.
     public var mosaicNormal: SIMD3<Double>?
-    /// Items of PerFrameFunctionalGroupsSequence.
+    /// Items of PerFrameFunctionalGroupsSequence, or of the positions of a United Imaging grid.
     public var frameGroupCount: Int
 
     /// The items themselves; removed when the object is part of a slice.
@@ -108,6 +112,14 @@ extension DICOMObject {
     /// Remarks about the header for the report that do not prevent reading.
     public var notes: [String] {
         var notes: [String] = []
+        if isMisstated {
+            let (stated, found) =
+                transferSyntaxUID == Self.implicitSyntax ? ("implicit", "explicit") : ("explicit", "implicit")
+            notes.append(
+                "TransferSyntaxUID (0002,0010) states \(stated) value representations, but the data set has \(found) "
+                    + "ones: read as it is"
+            )
+        }
         if let padding = paddingValue {
             let range = paddingRangeLimit.map { " to \($0)" } ?? ""
             notes.append("PixelPaddingValue (0028,0120) \(padding)\(range): such pixels keep their rescaled value")
@@ -116,6 +128,8 @@ extension DICOMObject {
         if modality == "PT" { notes.append("PET values are in units \"\(units ?? "not stated")\" (0054,1001)") }
         return notes
     }
+
+    private static let implicitSyntax = "1.2.840.10008.1.2"
 
     /// The file name for messages: the last component of the path.
     var fileName: String { String(path.split(separator: "/", omittingEmptySubsequences: true).last ?? "") }

@@ -51,7 +51,7 @@ public enum DICOMScanner {
     /// only for objects that share one SOPInstanceUID. Takes about 0.2 ms per typical file and thread, and 2 KB of
     /// memory per file.
     /// - Parameters:
-    ///   - corrects: whether tilted or uneven stacks become volumes by resampling (``DICOMSeries/correction``).
+    ///   - rules: which series become volumes.
     ///   - progress: called with the number of files read so far and the total, from any of the threads, each number
     ///     once but not always in order. A DICOMDIR may increase the total.
     ///   - looking: called with the paths that are about to be read or grouped, from the thread that does it.
@@ -61,7 +61,7 @@ public enum DICOMScanner {
     public static func scan(
         paths: [String],
         scope: ComputeScope,
-        corrects: Bool = false,
+        rules: DICOMSeriesRules = DICOMSeriesRules(),
         progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil,
         looking: @escaping @Sendable (_ paths: [String]) -> Void = { _ in },
         admits: (_ path: String, _ directory: String) -> Bool = { _, _ in true }
@@ -73,13 +73,13 @@ public enum DICOMScanner {
         if !named.isEmpty {
             let inner = try readHeaders(of: named, before: paths.count, scope: scope, progress: progress, looking)
             let all = zip(paths + named, headerResults + inner).sorted { $0.0 < $1.0 }
-            return try sorted(all, media: media, corrects: corrects, scope: scope, looking)
+            return try sorted(all, media: media, rules: rules, scope: scope, looking)
         }
-        return try sorted(Array(zip(paths, headerResults)), media: media, corrects: corrects, scope: scope, looking)
+        return try sorted(Array(zip(paths, headerResults)), media: media, rules: rules, scope: scope, looking)
     }
 
     /// The series that consists of exactly the named slices, as found before by
-    /// ``scan(paths:scope:corrects:progress:looking:admits:)``.
+    /// ``scan(paths:scope:rules:progress:looking:admits:)``.
     ///
     /// The series is not split: the names determine which slices belong together. Reads the headers again.
     /// - Throws: ``DICOMReadError`` when a file can no longer be read or does not contain the slice; `CancelledError`
@@ -185,7 +185,7 @@ public enum DICOMScanner {
     private static func sorted(
         _ files: [(path: String, headerResult: HeaderResult)],
         media: [MediaDirectoryEntry],
-        corrects: Bool,
+        rules: DICOMSeriesRules,
         scope: ComputeScope,
         _ looking: @escaping @Sendable (_ paths: [String]) -> Void
     ) throws(CancelledError) -> DICOMScan {
@@ -201,7 +201,7 @@ public enum DICOMScanner {
                 scan.rejectedFiles.append(.init(path: path, reason: reason))
             }
         }
-        scan.series = try SeriesTriage.series(of: objects, corrects: corrects, scope: scope, looking)
+        scan.series = try SeriesTriage.series(of: objects, rules: rules, scope: scope, looking)
         for entry in media { for path in entry.added { scan.named[path] = entry.path } }
         return scan
     }

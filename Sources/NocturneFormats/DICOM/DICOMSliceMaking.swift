@@ -1,7 +1,7 @@
 internal import NocturneCore
 
 extension DICOMObject {
-    /// The planes of this object: a single plane, its frames, or the used tiles of a mosaic.
+    /// The planes of this object: a single plane, its frames, or the used tiles of a mosaic or grid.
     ///
     /// Frames without functional groups of their own, and mosaics whose tiles are not stated, are returned as one slice
     /// that covers the whole object; ``DICOMSeries/problem`` then states what is missing.
@@ -15,7 +15,7 @@ extension DICOMObject {
         if frameGroupCount > 0, frameGroupCount == numberOfFrames ?? 1, frameGroups.count == frameGroupCount {
             return frameGroups.enumerated().map { whole.framed($0.offset, by: $0.element) }
         }
-        return mosaicSlices(of: whole) ?? [whole]
+        return gridSlices(of: whole) ?? mosaicSlices(of: whole) ?? [whole]
     }
 
     /// Limits of a mosaic: scanners produce at most a few hundred tiles, of 32 pixels per edge or more.
@@ -27,6 +27,9 @@ extension DICOMObject {
     /// Whether ImageType states that several slices are tiled into one image.
     var isMosaic: Bool { imageType.contains("MOSAIC") }
 
+    /// Whether several slices are tiled into one image, as United Imaging stores them.
+    var isGrid: Bool { !isMosaic && mosaicTiles != nil && frameGroupCount > 1 && (numberOfFrames ?? 1) == 1 }
+
     /// The used tiles of a Siemens mosaic in the order of the scanner; nil when their positions are not stated.
     ///
     /// ImagePositionPatient is the position of a hypothetical slice that is as large as the whole mosaic and has the
@@ -37,11 +40,7 @@ extension DICOMObject {
             let columnDirection, let rowSpacing, let columnSpacing, (numberOfFrames ?? 1) == 1,
             let step = spacingBetweenSlices ?? sliceThickness, step > 0
         else { return nil }
-        guard count <= Mosaic.maximumTileCount else { return nil }
-        var side = 1
-        while side * side < count { side += 1 }
-        guard rows >= side * Mosaic.leastEdge, columns >= side * Mosaic.leastEdge, rows % side == 0, columns % side == 0
-        else { return nil }
+        guard let side = tilesPerEdge(count, rows: rows, columns: columns) else { return nil }
         let across = cross(rowDirection, columnDirection)
         let normal = mosaicNormal ?? across
         // A normal that does not belong to this image would misplace all slices but the first.
@@ -51,13 +50,28 @@ extension DICOMObject {
             position + rowDirection * (columnSpacing * Double(columns - width) / 2)
             + columnDirection * (rowSpacing * Double(rows - height) / 2)
         return (0..<count).map { index in
-            var slice = whole
-            slice.tile = DICOMTile(x: index % side * width, y: index / side * height, width: width, height: height)
-            slice.rows = height
-            slice.columns = width
-            slice.position = first + normal * (step * Double(index))
-            return slice
+            whole.tiled(index, side: side, width: width, height: height, at: first + normal * (step * Double(index)))
         }
+    }
+
+    /// The tiles of a United Imaging grid, each with its own position; nil for other objects, and where the positions do
+    /// not match the tiles.
+    private func gridSlices(of whole: DICOMSlice) -> [DICOMSlice]? {
+        guard isGrid, let count = mosaicTiles, count == frameGroups.count, let rows, let columns,
+            let side = tilesPerEdge(count, rows: rows, columns: columns)
+        else { return nil }
+        return frameGroups.enumerated().map { index, groups in
+            whole.tiled(index, side: side, width: columns / side, height: rows / side, at: groups.position)
+        }
+    }
+
+    /// Tiles fill a square from row to row; nil where rows and columns cannot be divided into that many.
+    private func tilesPerEdge(_ count: Int, rows: Int, columns: Int) -> Int? {
+        guard count <= Mosaic.maximumTileCount else { return nil }
+        var side = 1
+        while side * side < count { side += 1 }
+        let isDivisible = rows % side == 0 && columns % side == 0
+        return isDivisible && min(rows, columns) >= side * Mosaic.leastEdge ? side : nil
     }
 }
 
@@ -91,6 +105,17 @@ extension DICOMSlice {
             diffusionBValue: object.diffusionBValue,
             dimensionIndex: []
         )
+    }
+
+    /// One tile of the object that this slice covers.
+    fileprivate func tiled(_ index: Int, side: Int, width: Int, height: Int, at position: SIMD3<Double>?) -> DICOMSlice
+    {
+        var slice = self
+        slice.tile = DICOMTile(x: index % side * width, y: index / side * height, width: width, height: height)
+        slice.rows = height
+        slice.columns = width
+        slice.position = position
+        return slice
     }
 
     /// One frame of the object that this slice covers. Values that a frame does not state are those of the object,

@@ -2,10 +2,12 @@ import NocturneSystem
 
 /// Checks whether one slice on its own can be part of a volume.
 enum ObjectCheck {
-    private static let imageClasses: Set<String> = [
+    private static let imageClasses: Set<String> = enhancedClasses.union([
         "1.2.840.10008.5.1.4.1.1.2",  // CT
         "1.2.840.10008.5.1.4.1.1.4",  // MR
         "1.2.840.10008.5.1.4.1.1.128",  // PET
+    ])
+    fileprivate static let enhancedClasses: Set<String> = [
         "1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2",  // Enhanced CT, and converted from single frames
         "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.3", "1.2.840.10008.5.1.4.1.1.4.4",  // MR, MR colour
         "1.2.840.10008.5.1.4.1.1.130", "1.2.840.10008.5.1.4.1.1.128.1",  // PET
@@ -65,6 +67,15 @@ enum ObjectCheck {
                     + "which states the positions of the frames, \(found)"
             )
         }
+        if object.isGrid, slice.tile == nil {
+            throw DICOMReadError(
+                .mosaic,
+                path: object.path,
+                detail:
+                    "a United Imaging grid of \(object.mosaicTiles ?? 0) slices (0065,1050), but rows, columns and the "
+                    + "\(object.frameGroupCount) positions (0065,1051) do not match"
+            )
+        }
         if object.isMosaic, slice.tile == nil, object.frameGroupCount == 0 {
             let fact =
                 object.mosaicTiles.map { "its \($0) tiles do not match the rows, columns and directions of the image" }
@@ -122,7 +133,9 @@ enum ObjectCheck {
         // A header may state any size; the bytes must exist before memory is allocated for them.
         let isNative = uncompressedSyntaxes.contains(object.transferSyntaxUID)
         guard isNative || compressedSyntaxes.contains(object.transferSyntaxUID) else {
-            let name = object.transferSyntaxName.isEmpty ? "" : " (\(object.transferSyntaxName))"
+            let known =
+                object.transferSyntaxName.isEmpty ? owner(of: object.transferSyntaxUID) : object.transferSyntaxName
+            let name = known.map { " (\($0))" } ?? ""
             throw DICOMReadError(
                 .unsupportedPixels,
                 path: object.path,
@@ -137,6 +150,16 @@ enum ObjectCheck {
                 detail: "the file has \(object.fileSize) bytes, rows and columns need \(needed)"
             )
         }
+    }
+
+    /// Who assigned a private transfer syntax.
+    private static func owner(of syntax: String) -> String? {
+        let owners = [
+            "1.2.840.113619.": "GE", "1.3.46.670589.": "Philips", "1.3.12.2.1107.": "Siemens", "1.2.752.24.": "Sectra",
+            "1.2.392.200036.": "a Japanese manufacturer", "1.2.276.0.7230010.": "OFFIS",
+        ]
+        guard !syntax.isEmpty, !syntax.hasPrefix("1.2.840.10008.") else { return nil }
+        return owners.first { syntax.hasPrefix($0.key) }.map { "a private one of \($0.value)" } ?? "a private one"
     }
 
     /// Syntaxes that store pixels uncompressed. Deflated is not included: its file may be smaller than its pixels.
@@ -176,6 +199,9 @@ struct BitLayout: Hashable, Sendable {
 }
 
 extension DICOMObject {
+    /// Whether it is of a class with functional groups.
+    var isEnhanced: Bool { ObjectCheck.enhancedClasses.contains(sopClassUID) }
+
     /// Nil when the numbers contradict each other or cells of that size are not supported. A missing HighBit is assumed
     /// to be BitsStored - 1, which the standard has since made the only value.
     var bitLayout: BitLayout? {

@@ -53,6 +53,9 @@ struct SeriesSplitCriterion: Sendable {
             ranked("ContentTime (0008,0033)") { $0.contentTime },
         ]
 
+    /// Separates neighbouring slabs.
+    static let thickness = number("SliceThickness (0018,0050)", prefix: "thickness") { $0.sliceThickness }
+
     // MARK: Kinds of criteria
 
     private static func byKey(

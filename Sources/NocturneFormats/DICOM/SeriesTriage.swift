@@ -21,7 +21,7 @@ enum SeriesTriage {
     /// that separate them. `objects` are sorted by path.
     static func series(
         of objects: [DICOMObject],
-        corrects: Bool,
+        rules: DICOMSeriesRules,
         scope: ComputeScope,
         _ looking: @escaping @Sendable (_ paths: [String]) -> Void
     ) throws(CancelledError) -> [DICOMSeries] {
@@ -41,22 +41,30 @@ enum SeriesTriage {
         let series = Mutex([[DICOMSeries]](repeating: [], count: groups.count))
         try scope.forEach(groups.count) { index in
             looking(grouped[index].map(\.path))
-            let own = triaged(grouped[index], corrects: corrects, flag: scope.flag)
+            let own = triaged(grouped[index], rules, flag: scope.flag)
             series.withLock { $0[index] = own }
         }
         try scope.check()
         return series.withLock { $0.flatMap { $0 } }
     }
 
-    /// One series of exactly these slices, which were found before; it is not split.
+    /// One series of exactly these slices, which were found before; it is not split. Derived images are accepted, because
+    /// the scan that found them did.
     static func whole(_ slices: [DICOMSlice], corrects: Bool) -> DICOMSeries {
         var fault: DICOMReadError?
-        for slice in slices where fault == nil { fault = check(slice) }
+        for slice in slices where fault == nil {
+            fault = check(slice)
+            if fault?.code == .derived { fault = nil }
+        }
         if let fault { return refused(slices, fault) }
         return stacked(SlicePart(slices: slices), corrects: corrects)
     }
 
-    private static func triaged(_ objects: [DICOMObject], corrects: Bool, flag: CancellationFlag) -> [DICOMSeries] {
+    private static func triaged(
+        _ objects: [DICOMObject],
+        _ rules: DICOMSeriesRules,
+        flag: CancellationFlag
+    ) -> [DICOMSeries] {
         // Slices by the kind of problem that prevents a volume; nil for slices without a problem.
         var kinds: [DICOMReadError.Code?: (slices: [DICOMSlice], problem: DICOMReadError?)] = [:]
         var fault: DICOMReadError?
@@ -88,8 +96,10 @@ enum SeriesTriage {
                     check(slice).flatMap { DICOMReadError.Code.kinds.contains($0.code) ? nil : $0 }
                 }.first
                 found.append(refused(slices, fault ?? first ?? problem, unsliced: unsliced))
+            } else if let localizer = ThreePlaneLocalizer.problem(slices) {
+                found.append(refused(slices, localizer))
             } else {
-                found += volumes(slices, corrects: corrects, flag: flag)
+                found += volumes(slices, corrects: rules.correctsStacks, flag: flag)
             }
         } else if let fault {
             found.append(refused([], fault, unsliced: unsliced))
@@ -98,16 +108,37 @@ enum SeriesTriage {
         let isMixed = aside.count + found.count > 1
         for (code, group) in aside {
             guard let code, let problem = group.problem else { continue }
-            var series = refused(group.slices.sorted(by: SeriesSplitCriterion.isBefore), problem)
+            let slices = group.slices.sorted(by: SeriesSplitCriterion.isBefore)
+            if code == .derived, rules.includesDerived {
+                found += derived(slices, problem, isMixed: isMixed, rules, flag: flag)
+                continue
+            }
+            var series = refused(slices, problem)
             if isMixed { series.part = code == .notAnImageClass ? "other" : code.rawValue }
             found.append(series)
         }
         return found
     }
 
+    /// Derived images, which form volumes of their own.
+    private static func derived(
+        _ slices: [DICOMSlice],
+        _ problem: DICOMReadError,
+        isMixed: Bool,
+        _ rules: DICOMSeriesRules,
+        flag: CancellationFlag
+    ) -> [DICOMSeries] {
+        volumes(slices, corrects: rules.correctsStacks, flag: flag).map { series in
+            var series = series
+            series.notes.append(problem.detail)
+            if isMixed { series.part = series.part.map { "derived_\($0)" } ?? "derived" }
+            return series
+        }
+    }
+
     private static func volumes(_ slices: [DICOMSlice], corrects: Bool, flag: CancellationFlag) -> [DICOMSeries] {
         let copies = DuplicateObjects(slices, flag: flag)
-        let parts = SliceSplitting.parts(copies.kept)
+        let parts = SliceSplitting.parts(copies.kept, corrects: corrects)
         var labels: Set<String> = []
         return parts.map { part in
             var series = stacked(part, corrects: corrects)
@@ -135,7 +166,16 @@ enum SeriesTriage {
             series.files = DICOMSeries.files(of: stack.slices)
             series.geometry = stack.geometry
             series.correction = stack.correction
+            series.notes += stack.notes
             if let correction = stack.correction { series.notes.append(correction.description) }
+            switch stack.sparseness {
+            case .none: break
+            case .noted(let note): series.notes.append(note)
+            case .fragment(let problem):
+                series.geometry = nil
+                series.correction = nil
+                series.problem = problem
+            }
         } catch {
             series.problem = error.error
             series.possibleCorrection = error.correction
@@ -199,10 +239,16 @@ enum SeriesTriage {
         "T2 MAP", "T2_STAR MAP", "R2_STAR MAP", "FMRI", "STATISTICS", "SCREEN SAVE", "SUMMARY",
     ]
 
+    /// In enhanced objects the third value names the kind of acquisition, and only the later ones a computation.
+    private static let enhancedFlavours: Set<String> = ["VOLUME", "PERFUSION", "DIFFUSION", "FMRI"]
+
     private static func checkDerivation(_ slice: DICOMSlice) throws(DICOMReadError) {
-        guard slice.imageType.first == "DERIVED",
-            let word = slice.imageType.dropFirst(2).first(where: { derivations.contains($0) })
-        else { return }
+        guard slice.imageType.first == "DERIVED" else { return }
+        var words = slice.imageType.dropFirst(2)
+        if slice.object.isEnhanced, let flavour = words.first, enhancedFlavours.contains(flavour) {
+            words.removeFirst()
+        }
+        guard let word = words.first(where: { derivations.contains($0) }) else { return }
         throw DICOMReadError(
             .derived,
             path: slice.object.path,

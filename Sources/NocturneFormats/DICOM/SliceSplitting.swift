@@ -16,13 +16,15 @@ struct SlicePart {
 /// First by the criteria that never belong to one volume (``SeriesSplitCriterion/forAllSeries``). Then, only where
 /// slices repeat positions or do not form an even stack, by the criteria that separate repetitions
 /// (``SeriesSplitCriterion/forRepeatedPositions``), and finally by the order in which the slices were numbered or
-/// acquired, if that order passes through the same positions repeatedly. If no criterion fits, the part is not split,
-/// and its stack states why it is not a volume.
+/// acquired, if that order passes through the same positions repeatedly. Slabs of different thickness are separated where
+/// that makes each of them a stack. If no criterion fits, the part is not split, and its stack states why it is not a
+/// volume.
 ///
 /// Parts are sorted by the values they were split by; nothing depends on the order of `slices`. The time is
 /// proportional to n log n for each criterion tried.
 enum SliceSplitting {
-    static func parts(_ slices: [DICOMSlice]) -> [SlicePart] {
+    /// - Parameter corrects: whether uneven stacks are resampled.
+    static func parts(_ slices: [DICOMSlice], corrects: Bool = false) -> [SlicePart] {
         var parts = [SlicePart(slices: slices)]
         for trait in SeriesSplitCriterion.forAllSeries {
             parts = parts.flatMap { part in
@@ -31,6 +33,7 @@ enum SliceSplitting {
             }
         }
         return parts.flatMap { splitRepetitions($0, SeriesSplitCriterion.forRepeatedPositions, depth: 0) }
+            .flatMap { splitSlabs($0, corrects: corrects) }
     }
 
     /// One part for each value of the criterion, or the unchanged part.
@@ -55,6 +58,22 @@ enum SliceSplitting {
         let all = parts.reduce(0) { $0 + $1.slices.count }
         let largest = parts.map(\.slices.count).max() ?? 0
         return largest >= 10 && largest * 10 >= all * 9
+    }
+
+    // MARK: Slabs
+
+    /// Neighbouring slabs of different thickness, such as those of a head CT: each is a stack, together they are none.
+    ///
+    /// They stay together where they are resampled to one volume.
+    private static func splitSlabs(_ part: SlicePart, corrects: Bool) -> [SlicePart] {
+        let whole = SliceStack.suitability(of: part.slices)
+        guard whole != .even, !(corrects && whole == .correctable) else { return [part] }
+        let slabs = split(part, by: SeriesSplitCriterion.thickness)
+        guard slabs.count > 1, slabs.allSatisfy({ $0.slices.count > 1 }) else { return [part] }
+        let suitabilities = slabs.map { SliceStack.suitability(of: $0.slices) }
+        let areBetter =
+            suitabilities.allSatisfy { $0 == .even } || whole == .unsuitable && !suitabilities.contains(.unsuitable)
+        return areBetter ? slabs : [part]
     }
 
     // MARK: Repeated positions

@@ -15,6 +15,10 @@ struct SliceStack {
     let geometry: VolumeGeometry
     /// The resampling needed to make the grid orthogonal and even; nil where the slices are the grid's planes.
     let correction: StackCorrection?
+    /// The median distance of neighbouring slices in mm.
+    let usualStep: Double
+    /// Remarks that do not prevent reading.
+    let notes: [String]
 
     /// The allowed differences between numbers that should be equal.
     enum Tolerance {
@@ -34,6 +38,9 @@ struct SliceStack {
         static let tiltDegrees = 0.1
         /// A slice's sideways position in mm: a tenth of a pixel, or 0.05 mm.
         static func sideways(_ pixel: Double) -> Double { max(0.1 * pixel, 0.05) }
+        /// Positions rounded to a tenth of a millimetre: the distance in mm of a slice from an even grid, across its
+        /// plane and within it. The steps between such slices differ by up to twice that.
+        static let rounding = 0.1
     }
 
     /// A stack that is not a volume in its stored form.
@@ -50,6 +57,8 @@ struct SliceStack {
         do {
             let frame = try StackFrame(of: slices)
             self.slices = frame.stack.map(\.slice)
+            usualStep = StackFrame.usualStep(frame.stack)
+            notes = Self.roundingNotes(frame.stack)
             let faults = Self.stepFaults(frame.stack) + Self.tiltFaults(frame)
             guard let worst = faults.first else {
                 geometry = try frame.geometry()
@@ -88,7 +97,54 @@ struct SliceStack {
     }
 
     /// Whether the slices form a volume without correction.
-    static func isEven(_ slices: [DICOMSlice]) -> Bool { (try? SliceStack(of: slices)) != nil }
+    static func isEven(_ slices: [DICOMSlice]) -> Bool { suitability(of: slices) == .even }
+
+    /// What slices can become.
+    enum Suitability {
+        /// A volume as they are.
+        case even
+        /// A volume by resampling.
+        case correctable
+        case unsuitable
+    }
+
+    static func suitability(of slices: [DICOMSlice]) -> Suitability {
+        do {
+            _ = try SliceStack(of: slices)
+            return .even
+        } catch {
+            return error.correction == nil ? .unsuitable : .correctable
+        }
+    }
+
+    /// The largest distance in mm of a slice from the even grid between the first and the last one.
+    private static func drift(_ heights: [Double]) -> Double {
+        guard heights.count > 1 else { return 0 }
+        let step = (heights[heights.count - 1] - heights[0]) / Double(heights.count - 1)
+        return heights.indices.map { abs(heights[$0] - heights[0] - Double($0) * step) }.max() ?? 0
+    }
+
+    /// Whether the positions of slices with uneven steps are those of an even grid, rounded.
+    static func isRounded(_ heights: [Double]) -> Bool {
+        guard heights.count > 2 else { return false }
+        let step = (heights[heights.count - 1] - heights[0]) / Double(heights.count - 1)
+        return drift(heights) <= min(Tolerance.rounding, Tolerance.drift * step) + 1e-9
+    }
+
+    private static func hasOddSteps(_ stack: [StackFrame.PositionedSlice]) -> Bool {
+        let usual = StackFrame.usualStep(stack)
+        return zip(stack, stack.dropFirst()).contains { abs($1.height - $0.height - usual) > Tolerance.step(usual) }
+    }
+
+    private static func roundingNotes(_ stack: [StackFrame.PositionedSlice]) -> [String] {
+        let heights = stack.map(\.height)
+        guard hasOddSteps(stack), isRounded(heights) else { return [] }
+        let step = (heights[heights.count - 1] - heights[0]) / Double(heights.count - 1)
+        return [
+            "ImagePositionPatient (0020,0032) is rounded: slices lie up to \(figure(drift(heights))) mm away from an even "
+                + "grid of \(figure(step)) mm"
+        ]
+    }
 
     private typealias StackFault = (code: DICOMReadError.Code, detail: String)
 
@@ -98,7 +154,7 @@ struct SliceStack {
         let odd = stack.indices.dropFirst().filter {
             abs(stack[$0].height - stack[$0 - 1].height - usual) > Tolerance.step(usual)
         }
-        if let worst = odd.first {
+        if let worst = odd.first, !isRounded(stack.map(\.height)) {
             let step = stack[worst].height - stack[worst - 1].height
             let more = odd.count > 1 ? ", and \(odd.count - 1) more such positions" : ""
             let whole = (step / usual).rounded()
@@ -136,7 +192,7 @@ struct SliceStack {
         for (index, slice) in stack.enumerated() {
             let off = slice.position - stack[0].position - step * Double(index)
             let shift = length(off - normal * dot(off, normal))
-            if shift > Tolerance.sideways(pixel) {
+            if shift > max(Tolerance.sideways(pixel), Tolerance.rounding) {
                 let detail = "slice \(index + 1) is shifted sideways by \(figure(shift)) mm relative to the others"
                 return [(.sheared, detail)]
             }

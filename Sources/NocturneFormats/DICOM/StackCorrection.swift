@@ -8,7 +8,8 @@ public import NocturneCore
 ///
 /// Method: that of dcm2niix. A tilted stack is sheared in plane: each slice is shifted according to its position, by
 /// linear interpolation, on a matrix enlarged by the total shift. Uneven slices are interpolated linearly between
-/// neighbours, at the shortest distance that occurs. Voxels outside all slices get the smallest stored value.
+/// neighbours, at the shortest distance that occurs, or at the median distance where the shortest would give more than
+/// three planes for each slice. Voxels outside all slices get the smallest stored value.
 public struct StackCorrection: Sendable, Hashable {
     /// Columns, rows and slices as stored.
     public let storedShape: VolumeShape
@@ -42,6 +43,8 @@ public struct StackCorrection: Sendable, Hashable {
         static let tiltDegrees = 45.0
         /// One step relative to the longer of its neighbours: one slice may be missing.
         static let gap = 2.05
+        /// The shortest step relative to the median one: closer slices are at one place rather than a step apart.
+        static let shortStep = 0.1
         /// Planes of the grid for each stored slice.
         static let planes = 3
         /// The maximum shift of a slice in pixels.
@@ -77,7 +80,7 @@ public struct StackCorrection: Sendable, Hashable {
         let pixel = min(frame.pixel.x, frame.pixel.y)
         for (index, slice) in stack.enumerated() {
             let off = length(sideways[index] - tilt * (slice.height - first.height))
-            guard off <= SliceStack.Tolerance.sideways(pixel) else {
+            guard off <= max(SliceStack.Tolerance.sideways(pixel), SliceStack.Tolerance.rounding) else {
                 throw CorrectionError(
                     detail: "slice \(index + 1) lies \(figure(off)) mm away from the line of the others"
                 )
@@ -152,7 +155,14 @@ public struct StackCorrection: Sendable, Hashable {
         // The steps are even except for noise: use their mean, not the shortest one.
         let usual = steps.sorted()[(steps.count - 1) / 2]
         let isEven = steps.allSatisfy { abs($0 - usual) <= SliceStack.Tolerance.step(usual) }
-        let shortest = isEven ? extent / Double(steps.count) : steps.min() ?? 0
+        if !isEven, SliceStack.isRounded(heights) {
+            // The planes are the slices, whose positions are rounded.
+            return (heights.indices.map { Plane(lower: $0, weight: 0) }, extent / Double(steps.count))
+        }
+        var shortest = isEven ? extent / Double(steps.count) : steps.min() ?? 0
+        // One short step, where slabs of different thickness meet, must not multiply the planes.
+        let isTooMany = extent / shortest > Double(Limit.planes * heights.count)
+        if isTooMany, shortest >= Limit.shortStep * usual { shortest = usual }
         let count = (extent / shortest).rounded()
         guard count.isFinite, count >= 1, count <= Double(Limit.planes * heights.count) else {
             throw CorrectionError(

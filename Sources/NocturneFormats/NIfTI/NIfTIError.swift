@@ -19,6 +19,8 @@ public enum NIfTIErrorCode: String, Hashable, Sendable, CaseIterable {
     case invalidDimensions
     /// A voxel-to-patient map that is singular or not finite.
     case invalidAffine
+    /// Neither a q-form nor an s-form: the patient orientation is not stated.
+    case missingOrientation
     /// A scaling is stated whose intercept is not finite.
     case invalidScaling
     /// The stated start of the voxels is inside the header or is not a valid offset.

@@ -66,9 +66,10 @@ public struct NIfTIExtension: Hashable, Sendable {
 /// The checked header of a three-dimensional NIfTI file: its shape, spacing, affine and type are usable.
 ///
 /// **Geometry** is determined as in nibabel: from the s-form when its code is above 0, else from the q-form when its
-/// code is above 0, else from the spacing alone with the first voxel at the origin (NIfTI's method 1). ITK prefers the
-/// q-form in some files that have both; ``formsDisagree`` is true when that matters. Metres and micrometres are
-/// converted to millimetres, also in ``qform`` and ``sform``.
+/// code is above 0, else from the spacing alone: i towards the left of the patient, j forwards, k upwards, with the origin
+/// in the middle of the volume (``hasAssumedOrientation``). ITK prefers the q-form in some files that have both;
+/// ``formsDisagree`` is true when that matters. Metres and micrometres are converted to millimetres, also in ``qform``
+/// and ``sform``.
 public struct NIfTIHeader: Hashable, Sendable {
     public let version: NIfTIVersion
     public let byteOrder: NIfTIByteOrder
@@ -123,8 +124,17 @@ public struct NIfTIHeader: Hashable, Sendable {
             .matches(VolumeGeometry(shape: shape, affine: qform), tolerance: smallest / 100)
     }
 
+    /// Whether the file states neither form, so that the orientation is assumed as nibabel does.
+    public var hasAssumedOrientation: Bool { qformCode <= 0 && sformCode <= 0 }
+
     /// Remarks about the header for the result.
     public var notes: [String] {
-        formsDisagree ? ["q-form and s-form disagree; the s-form is used"] : []
+        if hasAssumedOrientation {
+            return [
+                "neither a q-form nor an s-form: the orientation is assumed as in nibabel (first axis to the left, origin "
+                    + "in the middle)"
+            ]
+        }
+        return formsDisagree ? ["q-form and s-form disagree; the s-form is used"] : []
     }
 }

@@ -6,7 +6,7 @@ struct NIfTIHeaderEncoder {
     var geometry: VolumeGeometry
     var dataType: NIfTIDataType
     var intentCode = 0
-    var codes: (qform: Int, sform: Int)
+    var forms: NIfTIForms
     var extensions: [NIfTIExtension] = []
 
     /// The fixed text of the header.
@@ -59,31 +59,41 @@ struct NIfTIHeaderEncoder {
             VolumeGeometry(shape: geometry.shape, affine: quaternion.affine),
             tolerance: spacing.min() / 100
         )
-        var (qformCode, sformCode) = codes
-        // A grid defined by spacing alone may stay without a form, like its source: readers interpret that differently,
-        // but each reader interprets both files in the same way.
-        let isPlain = affine == .scaling(spacing)
-        if qformCode <= 0, sformCode <= 0, !isPlain { (qformCode, sformCode) = (1, 1) }
+        var (qformCode, sformCode) = (forms.qformCode, forms.sformCode)
+        if qformCode <= 0, sformCode <= 0 { (qformCode, sformCode) = (1, 1) }
+        var written: NIfTIQuaternion? = quaternion
         if !fits {
             if sformCode <= 0 { sformCode = qformCode }
-            qformCode = 0
+            written = isSheared && qformCode > 0 ? forms.qform.map(NIfTIQuaternion.init) : nil
+            if written == nil { qformCode = 0 }
         }
-        for (index, value) in [quaternion.handedness, spacing.x, spacing.y, spacing.z, 1, 1, 1, 1].enumerated() {
+        let sizes = written?.spacing ?? spacing
+        let handedness = (written ?? quaternion).handedness
+        for (index, value) in [handedness, sizes.x, sizes.y, sizes.z, 1, 1, 1, 1].enumerated() {
             bytes.putReal(value, at: layout.pixelDimensions, index)
         }
         bytes.putCode(max(qformCode, 0), at: layout.qformCode)
         bytes.putCode(max(sformCode, 0), at: layout.sformCode)
-        if fits {
-            for (index, value) in [quaternion.b, quaternion.c, quaternion.d].enumerated() {
+        if let written {
+            for (index, value) in [written.b, written.c, written.d].enumerated() {
                 bytes.putReal(value, at: layout.quaternion, index)
             }
-            for index in 0..<3 { bytes.putReal(affine.translation[index], at: layout.quaternionOffset, index) }
+            for index in 0..<3 { bytes.putReal(written.offset[index], at: layout.quaternionOffset, index) }
         }
         for (row, values) in affine.rows.prefix(3).enumerated() {
             for (column, value) in values.enumerated() {
                 bytes.putReal(value, at: layout.sformRows, 4 * row + column)
             }
         }
+    }
+
+    /// Whether no q-form of any precision holds the grid.
+    private var isSheared: Bool {
+        let affine = NIfTIQuaternion(of: geometry.affine).affine
+        return !geometry.matches(
+            VolumeGeometry(shape: geometry.shape, affine: affine),
+            tolerance: geometry.spacing.min() / 100
+        )
     }
 
     /// Size, code and content, padded with zeros to a multiple of 16.

@@ -138,6 +138,8 @@ struct NIfTIHeaderParser {
         return type
     }
 
+    private static let ciftiIntents = 3000..<3100
+
     private func shape() throws(NIfTIError) -> VolumeShape {
         let count = fields.dimension(0)
         guard (1...7).contains(count) else {
@@ -153,6 +155,14 @@ struct NIfTIHeaderParser {
                 .notThreeDimensional,
                 path: path,
                 "2-D image (\(text)), a volume needs at least 2 slices"
+            )
+        }
+        let intent = fields.code(at: layout.intentCode)
+        guard !NIfTIHeaderParser.ciftiIntents.contains(intent) else {
+            throw NIfTIError(
+                .notThreeDimensional,
+                path: path,
+                "a CIFTI file (intent code \(intent)): values of brain surfaces and regions, not a volume"
             )
         }
         guard sizes.dropFirst(3).allSatisfy({ $0 == 1 }) else {
@@ -234,7 +244,7 @@ struct NIfTIHeaderParser {
                     )
                 ).affine
         }
-        let chosen = sform ?? qform ?? Affine.scaling(spacing)
+        let chosen = sform ?? qform ?? NIfTIHeaderParser.centred(shape, spacing)
         let name = sform != nil ? "s-form" : "q-form"
         guard chosen.isFinite else {
             throw NIfTIError(.invalidAffine, path: path, "the \(name) affine holds numbers that are not finite")
@@ -244,6 +254,17 @@ struct NIfTIHeaderParser {
             throw NIfTIError(.invalidAffine, path: path, "the \(name) affine is singular: its axes lie in one plane")
         }
         return (chosen, qform.flatMap { $0.isFinite ? $0 : nil }, sform, spacing)
+    }
+
+    /// nibabel's reading of a header without forms, which is that of SPM's Analyze files.
+    private static func centred(_ shape: VolumeShape, _ spacing: SIMD3<Double>) -> Affine {
+        let middle = SIMD3(Double(shape.x - 1), Double(shape.y - 1), Double(shape.z - 1)) * spacing / 2
+        return Affine(
+            columnI: SIMD3(-spacing.x, 0, 0),
+            columnJ: SIMD3(0, spacing.y, 0),
+            columnK: SIMD3(0, 0, spacing.z),
+            translation: SIMD3(middle.x, -middle.y, -middle.z)
+        )
     }
 
     /// Unknown units are treated as millimetres.

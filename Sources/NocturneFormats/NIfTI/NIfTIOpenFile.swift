@@ -13,7 +13,7 @@ struct NIfTIOpenFile {
     /// The maximum size of all extensions that are kept.
     private static let maximumExtensionBytes = 1 << 20
 
-    init(path: String) throws(NIfTIError) {
+    init(path: String, assumesOrientation: Bool = false) throws(NIfTIError) {
         let headerPath = try NIfTIOpenFile.headerPath(of: path)
         let first = try NIfTIByteSource(path: headerPath)
         let parser = try NIfTIHeaderParser(reading: first)
@@ -26,6 +26,13 @@ struct NIfTIOpenFile {
             parser.isSingleFile
             ? first : try NIfTIByteSource(path: try NIfTIOpenFile.imagePath(of: headerPath))
         header = try parser.header(extensions: extensions, dataOffset: offset, dataPath: source.path)
+        if header.hasAssumedOrientation, !assumesOrientation {
+            throw NIfTIError(
+                .missingOrientation,
+                path: path,
+                "neither a q-form nor an s-form: the header does not state the patient orientation"
+            )
+        }
         try checkLength()
     }
 

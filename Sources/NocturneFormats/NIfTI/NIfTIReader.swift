@@ -15,17 +15,22 @@ public struct NIfTIVolume: Sendable {
 /// content. All integer and float types up to 64 bits, both byte orders.
 ///
 /// A file is refused with ``NIfTIError`` when it is not a scalar volume (2-D, several volumes, RGB, complex), when its
-/// spacing or affine is unusable, and when it is shorter than its header states; nothing is allocated before that is
+/// spacing or affine is unusable, when it states no orientation (unless that is to be assumed), and when it is shorter than its header states; nothing is allocated before that is
 /// known. Bytes after the voxels are ignored. For the choice of the geometry see ``NIfTIHeader``.
 public enum NIfTIReader {
     /// Reads the header and its extensions, and checks that the file is long enough to hold the voxels: exactly for an
     /// uncompressed file, and by deflate's largest ratio for a compressed one.
     ///
-    /// - Parameter path: a `.nii` or `.hdr` file, or the `.img` of a pair; `.gz` may follow.
+    /// - Parameters:
+    ///   - path: a `.nii` or `.hdr` file, or the `.img` of a pair; `.gz` may follow.
+    ///   - assumesOrientation: whether a file that states no orientation is read (see ``NIfTIHeader``) instead of refused.
     /// - Throws: ``NIfTIError``, naming the file and the fact.
     /// - Complexity: milliseconds; at most 1 MiB of extensions is kept, the rest is skipped.
-    public static func readHeader(at path: String) throws(NIfTIError) -> NIfTIHeader {
-        try NIfTIOpenFile(path: path).header
+    public static func readHeader(
+        at path: String,
+        assumesOrientation: Bool = false
+    ) throws(NIfTIError) -> NIfTIHeader {
+        try NIfTIOpenFile(path: path, assumesOrientation: assumesOrientation).header
     }
 
     /// Reads the voxels as float32.
@@ -34,8 +39,12 @@ public enum NIfTIReader {
     ///
     /// - Throws: ``NIfTIError``; `CancelledError` soon after the scope's flag is raised.
     /// - Complexity: one pass on the calling thread; 4 bytes per voxel, and less than 1 MiB besides.
-    public static func readVolume(at path: String, scope: ComputeScope) throws -> NIfTIVolume {
-        let file = try NIfTIOpenFile(path: path)
+    public static func readVolume(
+        at path: String,
+        assumesOrientation: Bool = false,
+        scope: ComputeScope
+    ) throws -> NIfTIVolume {
+        let file = try NIfTIOpenFile(path: path, assumesOrientation: assumesOrientation)
         let header = file.header
         let convert = NIfTIVoxelConversion.toFloats(header)
         var nonFinite = 0
@@ -55,9 +64,10 @@ public enum NIfTIReader {
     /// - Complexity: one pass on the calling thread; 2 bytes per voxel, and less than 1 MiB besides.
     public static func readLabels(
         at path: String,
+        assumesOrientation: Bool = false,
         scope: ComputeScope
     ) throws -> (header: NIfTIHeader, labels: LabelVolume) {
-        let file = try NIfTIOpenFile(path: path)
+        let file = try NIfTIOpenFile(path: path, assumesOrientation: assumesOrientation)
         let header = file.header
         let convert = NIfTIVoxelConversion.toLabels(header)
         let voxels: FrozenVoxels<UInt16> = try fill(file, scope) { (chunk, range, target) throws(NIfTIError) in
@@ -70,7 +80,7 @@ public enum NIfTIReader {
     /// Reads a label map without holding it in memory: `body` is called with runs of labels in the order of the file,
     /// each with the index of its first voxel.
     ///
-    /// - Throws: ``NIfTIError`` and `CancelledError`, as ``readLabels(at:scope:)`` does; the content of a gzip file is
+    /// - Throws: ``NIfTIError`` and `CancelledError`, as ``readLabels(at:assumesOrientation:scope:)`` does; the content of a gzip file is
     ///   compared with its checksum.
     /// - Complexity: one pass on the calling thread; less than 1 MiB.
     public static func scanLabels(

@@ -24,10 +24,10 @@ public enum NIfTIWriter {
     ///
     /// - Parameters:
     ///   - names: in any order; written by value. Label 0 is named "???" when it is not among them.
-    ///   - codes: the form codes of the image that was segmented. Nil (a DICOM source) gives 1 and 1 (scanner
-    ///     coordinates), and so do two zeros, unless the grid is defined by spacing alone: then the zeros are kept. The
-    ///     q-form holds rotation and reflection only: where it would misplace a corner by more than a hundredth of the
-    ///     smallest spacing, its code is 0, and the s-form takes over that code if it had none.
+    ///   - forms: those of the image that was segmented. Nil (a DICOM source) gives the codes 1 and 1 (scanner
+    ///     coordinates), and so do two zeros. The q-form holds rotation and reflection only: where it would misplace a
+    ///     corner by more than a hundredth of the smallest spacing, its code is 0, and the s-form takes over that code if
+    ///     it had none; but a sheared grid keeps the q-form of its image.
     ///   - compressed: whether to write gzip; nil decides by the extension `.gz`, which a temporary name may lack.
     /// - Throws: ``NIfTIError`` with code `cannotWrite` and the system's reason, `invalidAffine`, `outOfMemory`;
     ///   `CancelledError` within a few milliseconds after the flag is raised.
@@ -35,7 +35,7 @@ public enum NIfTIWriter {
     public static func writeLabels(
         _ labels: LabelVolume,
         names: [NIfTILabel],
-        codes: (qform: Int, sform: Int)?,
+        forms: NIfTIForms?,
         to path: String,
         compressed: Bool? = nil,
         scope: ComputeScope
@@ -47,7 +47,7 @@ public enum NIfTIWriter {
             geometry: labels.geometry,
             dataType: dataType,
             intentCode: labelIntentCode,
-            codes: codes ?? (1, 1),
+            forms: forms ?? .scanner,
             extensions: [table]
         )
         let voxels = labels.voxels
@@ -70,13 +70,13 @@ public enum NIfTIWriter {
     ///
     /// - Parameters:
     ///   - dataType: `.float32` or `.int16`.
-    ///   - codes: as for labels.
+    ///   - forms: as for labels.
     ///   - compressed: as for labels.
     /// - Throws: as for labels, and code `unsupportedDataType` for other types.
     public static func writeVolume(
         _ volume: Volume,
         as dataType: NIfTIDataType,
-        codes: (qform: Int, sform: Int)? = nil,
+        forms: NIfTIForms? = nil,
         to path: String,
         compressed: Bool? = nil,
         scope: ComputeScope
@@ -84,7 +84,7 @@ public enum NIfTIWriter {
         guard dataType == .float32 || dataType == .int16 else {
             throw NIfTIError(.unsupportedDataType, path: path, "images are not written as \(dataType)")
         }
-        let encoder = NIfTIHeaderEncoder(geometry: volume.geometry, dataType: dataType, codes: codes ?? (1, 1))
+        let encoder = NIfTIHeaderEncoder(geometry: volume.geometry, dataType: dataType, forms: forms ?? .scanner)
         let voxels = volume.voxels
         try write(encoder, to: path, compressed, scope) { range, target in
             voxels.withUnsafeBufferPointer { source in
@@ -110,7 +110,7 @@ public enum NIfTIWriter {
         to path: String,
         scope: ComputeScope
     ) throws {
-        let encoder = NIfTIHeaderEncoder(geometry: geometry, dataType: .uint8, codes: (1, 1))
+        let encoder = NIfTIHeaderEncoder(geometry: geometry, dataType: .uint8, forms: .scanner)
         try write(encoder, to: path, nil, scope) { range, target in
             greys.withUnsafeBufferPointer { source in
                 target.copyMemory(from: source.baseAddress! + range.lowerBound, byteCount: range.count)

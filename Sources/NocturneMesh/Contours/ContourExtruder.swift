@@ -2,20 +2,18 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// Builds closed surfaces from stacks of closed contours.
+/// Builds one closed surface around a stack of closed contours.
 public enum ContourExtruder {
     /// A surface, and the contours that were not used.
     public struct Result: Sendable {
-        /// RAS+ mm. The slab of each plane is closed separately; where slabs meet, their caps coincide.
+        /// RAS+ mm. Every edge has two triangles, which run along it in opposite directions; no walls remain inside.
         public var mesh: SurfaceMesh
         /// Contours that are not planar, not parallel to the others, or in a plane with more than
         /// ``maximumCornerCount`` corners or 4,096 separate outlines.
         public var omitted: Int
-        /// Planes whose contours cross themselves, so that the area of their caps differs from that of the even-odd
-        /// rule.
+        /// Planes whose contours cross themselves.
         public var selfIntersectingPlanes: Int
-        /// In mm³: areas by the even-odd rule times thicknesses; overlapping parts of crossed planes count as they are
-        /// capped.
+        /// In mm³: areas by the even-odd rule times thicknesses; overlapping parts of crossed planes count several times.
         public var volume: Double
 
         public init(
@@ -31,12 +29,13 @@ public enum ContourExtruder {
         }
     }
 
-    /// Extrudes every contour by half the distance to the neighbouring plane on both sides.
+    /// Fills every contour up to half the distance to the neighbouring plane on both sides, and surrounds the whole.
     ///
     /// Contours of one plane are combined by the even-odd rule: a contour inside another is a hole, and channels of
     /// zero width are closed. A gap wider than one and a half usual steps stays open: on that side the slab gets half a
-    /// usual step. Every edge of a slab is shared by two triangles in opposite directions; where contours cross, by
-    /// more, with equal numbers in both directions. Planes may be oblique.
+    /// usual step. The slabs become layers of a grid whose pixels are as small as the contours' edges, and the surface is
+    /// extracted and smoothed as that of a label map (``SurfaceExtractor``), with the volume of the pixels. Planes may be
+    /// oblique.
     /// - Parameters:
     ///   - contours: closed polygons, RAS+ mm.
     ///   - thickness: in mm, for contours that all lie in one plane.
@@ -58,26 +57,32 @@ public enum ContourExtruder {
             }
         }
         var result = Result(omitted: planes.others.count)
+        var filled: [ContourLayers.Slab] = []
+        var largestArea = 0.0
         for slab in slabs {
             guard let slab else { continue }
             result.omitted += slab.omitted
-            let first = UInt32(result.mesh.vertices.count)
-            result.mesh.vertices += slab.vertices.map { SIMD3<Float>(planes.point(at: $0)) }
-            result.mesh.triangles += slab.triangles.map { $0 &+ SIMD3(repeating: first) }
-            result.volume += slab.volume
+            result.volume += slab.area * (slab.outline.top - slab.outline.bottom)
+            largestArea = max(largestArea, slab.area)
             if slab.isCrossed { result.selfIntersectingPlanes += 1 }
+            if slab.area > 0 { filled.append(slab.outline) }
         }
+        guard let layers = ContourLayers(filled, thickness: usual, largestArea: largestArea) else { return result }
+        let surface = try layers.surface(scope: scope)
+        result.mesh = SurfaceMesh(
+            vertices: surface.points.map { SIMD3<Float>(planes.point(at: $0)) },
+            triangles: surface.triangles
+        )
         return result
     }
 
-    /// Maximum number of corners of a plane: the time for the caps is quadratic in it.
+    /// Maximum number of corners of a plane: the time for measuring it is quadratic in it.
     public static let maximumCornerCount = 1 << 16
 
-    /// In the coordinates of the planes.
     private struct Slab: Sendable {
-        var vertices: [SIMD3<Double>] = []
-        var triangles: [SIMD3<UInt32>] = []
-        var volume = 0.0
+        /// In the coordinates of the planes.
+        var outline: ContourLayers.Slab
+        var area = 0.0
         var isCrossed = false
         var omitted = 0
     }
@@ -103,30 +108,16 @@ public enum ContourExtruder {
                 return SIMD2(place.x, place.y)
             }
         }
-        var slab = Slab()
+        var slab = Slab(outline: ContourLayers.Slab(bottom: bottom, top: top, contours: flat))
         slab.omitted = plane.contours.count
         guard flat.reduce(0, { $0 + $1.count }) <= maximumCornerCount else { return slab }
         let loops = LoopSet(of: flat, flag: flag)
         guard !loops.isTooMany else { return slab }
         slab.omitted = 0
         let cap = PolygonCap.triangulate(loops, flag: flag)
-        let count = UInt32(loops.points.count)
-        slab.vertices = loops.points.map { SIMD3($0.x, $0.y, bottom) } + loops.points.map { SIMD3($0.x, $0.y, top) }
-        for triangle in cap.triangles {
-            slab.triangles.append(SIMD3(triangle.x, triangle.z, triangle.y))
-            slab.triangles.append(triangle &+ SIMD3(repeating: count))
-        }
-        for loop in loops.loops {
-            var from = loop[loop.count - 1]
-            for to in loop {
-                let (a, b) = (UInt32(from), UInt32(to))
-                slab.triangles.append(SIMD3(a, b, b + count))
-                slab.triangles.append(SIMD3(a, b + count, a + count))
-                from = to
-            }
-        }
-        slab.volume = cap.area * (top - bottom)
+        slab.area = cap.area
         slab.isCrossed = cap.isCrossed
+        slab.outline.area = cap.isCrossed ? nil : cap.area
         return slab
     }
 }

@@ -42,6 +42,29 @@ struct LabelBits: Sendable {
         self.words = words
     }
 
+    /// Bits that do not come from a label map.
+    /// - Parameter fill: sets bits of a slice, whose rows start `wordsPerRow` words after each other; voxel `i` of a row
+    ///   is bit `i + 1`. Called once for each slice, from several threads.
+    init(
+        size: SIMD3<Int>,
+        scope: ComputeScope,
+        fill: @Sendable (_ slice: Int, _ firstRow: UnsafeMutablePointer<UInt64>, _ wordsPerRow: Int) -> Void
+    ) throws(CancelledError) {
+        let box = LabelBox(lower: SIMD3(0, 0, 0), upper: size &- SIMD3(1, 1, 1))
+        let nodes = size &+ SIMD3(2, 2, 2)
+        let wordsPerRow = Self.wordsPerRow(box)
+        var words = [UInt64](repeating: 0, count: wordsPerRow * nodes.y * nodes.z)
+        try words.withParallelBuffer { target throws(CancelledError) in
+            try scope.forEach(size.z) { slice in
+                fill(slice, target.base + ((slice + 1) * nodes.y + 1) * wordsPerRow, wordsPerRow)
+            }
+        }
+        self.box = box
+        self.nodes = nodes
+        self.wordsPerRow = wordsPerRow
+        self.words = words
+    }
+
     private static func wordsPerRow(_ box: LabelBox) -> Int { (box.size.x + 2 + 63) / 64 }
 
     /// The number of bytes for the bits of a box.

@@ -16,7 +16,7 @@ struct ExistingDiscovery {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
         let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
-        let (scan, byPath) = try DICOMFiles.scan(others, request, corrects: false, scope: scope)
+        let (scan, byPath) = try DICOMFiles.scan(others, request, rules: DICOMSeriesRules(), scope: scope)
         var items = walk.unusable(model: ExistingLabels.model)
         items += walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }.map { otherFile($0, request) }
         items += (scan.rejectedFiles.map(\.path) + scan.notDICOM).compactMap { byPath[$0] }.map {
@@ -96,7 +96,7 @@ struct ExistingDiscovery {
                 item.problem = .refused("its metadata cannot be encoded: \(error)")
             }
         } catch let error as DICOMReadError {
-            item.problem = .refused(error.detail)
+            item.problem = error.code == .otherObject ? .setAside(error.detail) : .refused(error.detail)
         }
         return item
     }

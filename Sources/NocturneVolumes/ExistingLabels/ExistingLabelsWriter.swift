@@ -27,7 +27,7 @@ struct ExistingLabelsWriter {
                     blue: $0.displayColor.blue
                 )
             }
-            try NIfTIWriter.writeLabels(volume, names: names, codes: nil, to: folder + "/" + file(place), scope: scope)
+            try NIfTIWriter.writeLabels(volume, names: names, forms: nil, to: folder + "/" + file(place), scope: scope)
             written.append(file(place))
         }
         if let preview = meshed.measured.preview {

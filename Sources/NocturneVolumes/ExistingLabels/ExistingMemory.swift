@@ -61,7 +61,7 @@ struct ExistingMemory {
                 ),
                 PlannedBuffer(
                     "surfaces",
-                    bytes: isStructureSet ? bytesPerPoint * source.mostPoints : surfaces,
+                    bytes: isStructureSet ? bytesPerPoint * source.mostPoints + coarseBytes : surfaces,
                     from: .render,
                     through: .render
                 ),
@@ -73,6 +73,8 @@ struct ExistingMemory {
         )
     }
 
-    /// Two vertices and about four triangles: in the slab, in the surface and during measurement.
+    /// About two vertices and four triangles: while they are smoothed, in the surface and during measurement.
     private let bytesPerPoint = 640
+    /// For contours with few corners, whose surface has more vertices than they have; and for the bits of the grid.
+    private let coarseBytes = 32 << 20
 }

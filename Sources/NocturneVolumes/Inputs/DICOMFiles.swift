@@ -12,7 +12,7 @@ enum DICOMFiles {
     static func scan(
         _ files: [FoundFile],
         _ request: DiscoveryRequest,
-        corrects: Bool,
+        rules: DICOMSeriesRules,
         scope: ComputeScope,
         progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil
     ) throws -> (scan: DICOMScan, byPath: [String: FoundFile]) {
@@ -21,7 +21,7 @@ enum DICOMFiles {
         let scan = try DICOMScanner.scan(
             paths: files.map(\.path),
             scope: scope,
-            corrects: corrects,
+            rules: rules,
             progress: progress,
             looking: { request.trace.willRead($0) },
             admits: { path, directory in
@@ -37,9 +37,15 @@ enum DICOMFiles {
 
     /// What the user can do about a refused series.
     static func hint(_ series: DICOMSeries) -> String {
+        if series.problem?.code == .derived { return "; --include-derived processes it" }
         guard let correction = series.possibleCorrection else { return "" }
         let shape = correction.geometry.shape
         return "; --fix-tilt resamples it to \(shape.x)×\(shape.y)×\(shape.z) voxels"
+    }
+
+    /// What the user can do about a refused NIfTI file.
+    static func hint(_ error: NIfTIError) -> String {
+        error.code == .missingOrientation ? "; --assume-orientation reads it as nibabel does" : ""
     }
 
     private static func folder(_ path: String) -> String { (path as NSString).deletingLastPathComponent }

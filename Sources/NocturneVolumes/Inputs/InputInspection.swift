@@ -64,19 +64,19 @@ public struct InputInspection {
     }
 
     let scope: ComputeScope
-    private let fixesTilt: Bool
+    private let options: SegmentationOptions
     private let progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?
 
     /// - Parameters:
-    ///   - fixesTilt: shows series as with ``SegmentationOptions/fixesTilt``.
+    ///   - options: which inputs are usable.
     ///   - progress: called with the number of files scanned, from any thread.
     public init(
         scope: ComputeScope,
-        fixesTilt: Bool = false,
+        options: SegmentationOptions = SegmentationOptions(),
         progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil
     ) {
         self.scope = scope
-        self.fixesTilt = fixesTilt
+        self.options = options
         self.progress = progress
     }
 
@@ -87,7 +87,13 @@ public struct InputInspection {
         try walk.run()
         let nifti = walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }
         let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
-        let (scan, _) = try DICOMFiles.scan(others, request, corrects: fixesTilt, scope: scope, progress: progress)
+        let (scan, _) = try DICOMFiles.scan(
+            others,
+            request,
+            rules: options.seriesRules,
+            scope: scope,
+            progress: progress
+        )
         var entries = nifti.map(entry)
         for series in scan.series {
             let objects = LabelObject.objects(of: series)
@@ -119,7 +125,10 @@ public struct InputInspection {
 
     private func entry(_ file: FoundFile) -> Entry {
         do {
-            let header = try NIfTIReader.readHeader(at: file.path)
+            let header = try NIfTIReader.readHeader(
+                at: file.path,
+                assumesOrientation: options.assumesOrientation
+            )
             var details = [
                 "\(header.dataType), \(header.byteOrder.rawValue)-endian, q-form code \(header.qformCode), "
                     + "s-form code \(header.sformCode)"
@@ -137,7 +146,7 @@ public struct InputInspection {
                 problem: nil
             )
         } catch {
-            return refused(file.path, format: "NIfTI", error.detail)
+            return refused(file.path, format: "NIfTI", error.detail + DICOMFiles.hint(error))
         }
     }
 

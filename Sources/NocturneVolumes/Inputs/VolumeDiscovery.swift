@@ -68,11 +68,14 @@ struct VolumeDiscovery {
             request.trace.willRead([files[index].path])
             do throws(NIfTIError) {
                 let header = try retryingTransientErrors(scope) { () throws(NIfTIError) in
-                    try NIfTIReader.readHeader(at: files[index].path)
+                    try NIfTIReader.readHeader(
+                        at: files[index].path,
+                        assumesOrientation: options.assumesOrientation
+                    )
                 }
                 result = .success((facts: VolumeFacts(header), data: header.dataPath))
             } catch {
-                result = .failure(Refusal(problem: .refused(error.detail)))
+                result = .failure(Refusal(problem: .refused(error.detail + DICOMFiles.hint(error))))
             }
             headers.withLock { $0[index] = result }
         }
@@ -102,7 +105,7 @@ struct VolumeDiscovery {
         excluding nifti: Set<String>,
         _ request: DiscoveryRequest
     ) throws -> [FoundVolume] {
-        let (scan, byPath) = try DICOMFiles.scan(files, request, corrects: options.fixesTilt, scope: scope)
+        let (scan, byPath) = try DICOMFiles.scan(files, request, rules: options.seriesRules, scope: scope)
         var seriesInFolder: [String: Set<String>] = [:]
         for series in scan.series {
             if let file = series.files.first.flatMap({ byPath[$0] }) {
@@ -204,7 +207,7 @@ struct VolumeDiscovery {
             .notAnImageClass, .localizer, .mediaDirectory, .colour, .derived, .singleSlice,
         ]
         let detail = IdentifierPolicy.marking(files, in: error.detail)
-        if setAsideCodes.contains(error.code) { return .setAside(detail) }
+        if setAsideCodes.contains(error.code) { return .setAside(detail + hint) }
         // Faults of a single file name that file; the others concern the whole stack.
         let singleFileCodes: Set<DICOMReadError.Code> = [
             .notOpened, .notReadable, .nestedTooDeep, .missingElement, .unsupportedPixels, .orientationInvalid,
@@ -274,7 +277,8 @@ struct VolumeDiscovery {
                 format: facts.format,
                 model: id,
                 files: found.files.map(\.path),
-                name: identifiers.shown(name),
+                // Of files directly in an input, no folder remains.
+                name: identifiers.shown(name.isEmpty ? found.files.first?.folderName ?? found.name : name),
                 images: found.images.map(\.path),
                 identifiers: identifiers,
                 geometry: facts.geometry,

@@ -43,7 +43,11 @@ extension ItemInspection {
                 )
             }
             let sums = SurfaceSums(of: surface)
-            if !sums.isClosed { inspection.add(mesh.file, "is not closed") }
+            if !sums.isClosed {
+                inspection.add(mesh.file, "is not closed")
+            } else if let shared = surface.edgesOfSeveralFaces {
+                inspection.add(mesh.file, "has walls inside: \(shared) edges have more than two triangles")
+            }
             // The file stores the vertices as float32.
             if abs(sums.area - mesh.areaMm2) > 1e-4 * max(mesh.areaMm2, 1) {
                 inspection.add(mesh.file, "has an area of \(sums.area) mm², result.json says \(mesh.areaMm2)")
@@ -99,6 +103,28 @@ extension LabelColor {
 
 extension SurfaceMesh {
     fileprivate func place(_ index: UInt32) -> SIMD3<Double> { SIMD3<Double>(vertices[Int(index)]) }
+
+    /// The number of edges with more than two triangles, as between parts that share a wall; nil for few of them: two
+    /// vertices may be stored as the same three numbers.
+    fileprivate var edgesOfSeveralFaces: Int? {
+        var edges: [UInt64] = []
+        edges.reserveCapacity(3 * triangles.count)
+        for triangle in triangles {
+            for corner in 0..<3 {
+                let (from, to) = (triangle[corner], triangle[(corner + 1) % 3])
+                if from != to { edges.append(UInt64(min(from, to)) << 32 | UInt64(max(from, to))) }
+            }
+        }
+        edges.sort()
+        var (shared, start) = (0, 0)
+        while start < edges.count {
+            var end = start + 1
+            while end < edges.count, edges[end] == edges[start] { end += 1 }
+            if end - start > 2 { shared += 1 }
+            start = end
+        }
+        return shared * 1000 > edges.count / 2 ? shared : nil
+    }
 
     /// A vertex more than `margin` voxels outside the box, or outside the whole volume if no box is given.
     fileprivate func vertex(

@@ -117,11 +117,11 @@ struct ReferenceComparison {
         }
         let read: (header: NIfTIHeader, labels: LabelVolume)
         do {
-            let geometry = try NIfTIReader.readHeader(at: path).geometry
+            let geometry = try NIfTIReader.readHeader(at: path, assumesOrientation: true).geometry
             guard GridMapping(of: geometry, in: labels.geometry) != nil else {
                 return (nil, note(LabelVolume.difference(geometry, labels.geometry)))
             }
-            read = try NIfTIReader.readLabels(at: path, scope: scope)
+            read = try NIfTIReader.readLabels(at: path, assumesOrientation: true, scope: scope)
         } catch let error as NIfTIError where error.code != .outOfMemory {
             return (nil, note(error.detail))
         }

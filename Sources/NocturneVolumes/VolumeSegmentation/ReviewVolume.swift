@@ -95,7 +95,7 @@ struct ReviewVolume: Encodable {
         )
         try NIfTIWriter.writeGreys(reduced.greys, geometry: reduced.geometry, to: staged.image, scope: context.scope)
         let map = LabelVolume(geometry: reduced.geometry, voxels: reduced.labels)
-        try NIfTIWriter.writeLabels(map, names: [], codes: nil, to: staged.labels, scope: context.scope)
+        try NIfTIWriter.writeLabels(map, names: [], forms: nil, to: staged.labels, scope: context.scope)
         return staged
     }
 }

@@ -60,6 +60,17 @@ package struct SegmentationArguments: RecipeArguments {
     @Flag(help: "Resample tilted and unevenly spaced DICOM series onto an upright, even grid instead of refusing them.")
     var fixTilt = false
 
+    @Flag(help: "Also process DICOM images computed from others: diffusion and perfusion maps, reformatted planes.")
+    var includeDerived = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "Read NIfTI files without q-form and s-form as nibabel does (first axis to the left, origin in the middle) "
+                + "instead of refusing them."
+        )
+    )
+    var assumeOrientation = false
+
     @Option(help: ArgumentHelp("Measure the regions of interest in this JSON file.", valueName: "file"))
     var rois: String?
 
@@ -86,7 +97,8 @@ package struct SegmentationArguments: RecipeArguments {
         let names = [
             (labels != nil, "--labels"), (pictures, "--pictures"), (stepSize != nil, "--step-size"),
             (disableTTA, "--disable-tta"), (referenceRounding, "--reference-rounding"), (fixTilt, "--fix-tilt"),
-            (rois != nil, "--rois"), (compare != nil, "--compare"), (dicomSegmentation, "--dicom-seg"),
+            (includeDerived, "--include-derived"), (assumeOrientation, "--assume-orientation"), (rois != nil, "--rois"),
+            (compare != nil, "--compare"), (dicomSegmentation, "--dicom-seg"),
             (rtstruct, "--rtstruct"), (review != .pictures, "--review"),
         ]
         return names.filter(\.0).map(\.1)
@@ -102,6 +114,8 @@ package struct SegmentationArguments: RecipeArguments {
             disablesMirroring: disableTTA,
             usesReferenceRounding: referenceRounding,
             fixesTilt: fixTilt,
+            includesDerived: includeDerived,
+            assumesOrientation: assumeOrientation,
             regions: try rois.map { try RegionInstruction(path: absolutePath($0)) },
             comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) },
             writesSegmentationObject: dicomSegmentation,

@@ -19,6 +19,10 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var usesReferenceRounding: Bool
     /// Whether a tilted or unevenly spaced series is resampled onto an upright, even grid instead of refused.
     public var fixesTilt: Bool
+    /// Whether DICOM images computed from others are processed.
+    public var includesDerived: Bool
+    /// Whether a NIfTI file that states no orientation is read as nibabel does instead of refused.
+    public var assumesOrientation: Bool
 
     /// The regions to measure.
     public var regions: RegionInstruction?
@@ -44,6 +48,8 @@ public struct SegmentationOptions: Sendable, Hashable {
         disablesMirroring: Bool = false,
         usesReferenceRounding: Bool = false,
         fixesTilt: Bool = false,
+        includesDerived: Bool = false,
+        assumesOrientation: Bool = false,
         regions: RegionInstruction? = nil,
         comparePath: String? = nil,
         writesSegmentationObject: Bool = false,
@@ -59,6 +65,8 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.disablesMirroring = disablesMirroring
         self.usesReferenceRounding = usesReferenceRounding
         self.fixesTilt = fixesTilt
+        self.includesDerived = includesDerived
+        self.assumesOrientation = assumesOrientation
         self.regions = regions
         self.comparePath = comparePath
         self.writesSegmentationObject = writesSegmentationObject
@@ -66,6 +74,11 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.review = review
         self.preview = preview
         self.drawsSlices = drawsSlices
+    }
+
+    /// Which DICOM series become volumes.
+    var seriesRules: DICOMSeriesRules {
+        DICOMSeriesRules(correctsStacks: fixesTilt, includesDerived: includesDerived)
     }
 
     /// What a result and its fingerprint may contain: no local path.
@@ -80,6 +93,8 @@ extension SegmentationOptions: RecipeOptions {
         if disablesMirroring { shown["disable-tta"] = "yes" }
         if usesReferenceRounding { shown["reference-rounding"] = "yes" }
         if fixesTilt { shown["fix-tilt"] = "yes" }
+        if includesDerived { shown["include-derived"] = "yes" }
+        if assumesOrientation { shown["assume-orientation"] = "yes" }
         if let regions { shown.merge(["rois": regions.digest, "rois-path": regions.path]) { $1 } }
         if let comparePath { shown.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
         if writesSegmentationObject { shown["dicom-seg"] = "yes" }
@@ -101,6 +116,8 @@ extension SegmentationOptions: RecipeOptions {
             disablesMirroring: try options.flag("disable-tta"),
             usesReferenceRounding: try options.flag("reference-rounding"),
             fixesTilt: try options.flag("fix-tilt"),
+            includesDerived: try options.flag("include-derived"),
+            assumesOrientation: try options.flag("assume-orientation"),
             regions: options["rois"].flatMap { digest in
                 options["rois-path"].map { RegionInstruction(path: $0, digest: digest) }
             },

@@ -104,15 +104,16 @@ struct SegmentationWriter {
     // MARK: Files
 
     private func writeLabels(to path: String, scope: ComputeScope) throws {
-        var codes: (qform: Int, sform: Int)?
+        var forms: NIfTIForms?
         if finished.source.format == .nifti {
-            let header = try NIfTIReader.readHeader(at: finished.source.files[0])
-            codes = (header.qformCode, header.sformCode)
+            forms = NIfTIForms(
+                of: try NIfTIReader.readHeader(at: finished.source.files[0], assumesOrientation: true)
+            )
         }
         let names = labels.map {
             NIfTILabel(value: $0.value, name: $0.name, red: $0.color.red, green: $0.color.green, blue: $0.color.blue)
         }
-        try NIfTIWriter.writeLabels(finished.labels, names: names, codes: codes, to: path, scope: scope)
+        try NIfTIWriter.writeLabels(finished.labels, names: names, forms: forms, to: path, scope: scope)
     }
 
     // MARK: The result

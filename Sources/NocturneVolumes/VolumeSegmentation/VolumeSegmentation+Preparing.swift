@@ -45,7 +45,8 @@ extension VolumeSegmentation {
     }
 
     private func channel(at path: String, of source: VolumeSource, scope: ComputeScope) throws -> Volume {
-        let read = try NIfTIReader.readVolume(at: path, scope: scope)
+        // Discovery has refused a file without orientation unless it is to be assumed.
+        let read = try NIfTIReader.readVolume(at: path, assumesOrientation: true, scope: scope)
         guard read.volume.geometry.shape == source.geometry.shape,
             path != source.files[0] || read.volume.geometry == source.geometry
         else { throw VolumeError(path: path, detail: "the file changed since it was found") }

@@ -19,6 +19,12 @@ struct Inspect: AsyncParsableCommand {
     @Flag(help: "Show tilted and unevenly spaced series as they are after resampling.")
     var fixTilt = false
 
+    @Flag(help: "Show DICOM images computed from others as they are with --include-derived.")
+    var includeDerived = false
+
+    @Flag(help: "Show NIfTI files without q-form and s-form as they are with --assume-orientation.")
+    var assumeOrientation = false
+
     func run() async throws {
         let pool = try ComputePool(width: CoreAllowance.count())
         defer { pool.shutdown() }
@@ -26,7 +32,11 @@ struct Inspect: AsyncParsableCommand {
         let report = try await pool.run {
             try InputInspection(
                 scope: ComputeScope(pool: pool, flag: CancellationFlag()),
-                fixesTilt: fixTilt,
+                options: SegmentationOptions(
+                    fixesTilt: fixTilt,
+                    includesDerived: includeDerived,
+                    assumesOrientation: assumeOrientation
+                ),
                 progress: ScanProgress.view
             ).run(request)
         }

@@ -54,12 +54,18 @@ struct AbsurdHeaderTests {
                 paths.append(try folder.write(slice.file(), to: "\(number)/\(slice.instance).dcm").path)
             }
         }
-        let scan = try DICOMScanner.scan(paths: paths, scope: .serial(), corrects: corrects)
+        let scan = try DICOMScanner.scan(
+            paths: paths,
+            scope: .serial(),
+            rules: DICOMSeriesRules(correctsStacks: corrects)
+        )
         #expect(scan.notDICOM.isEmpty)
         var grids = 0
         for series in scan.series {
             guard let geometry = series.geometry else {
                 #expect(series.problem != nil)
+                // Slices of an even stack that are too far apart for their thickness.
+                if series.problem?.detail.contains("part of a series") == true { grids += 1 }
                 continue
             }
             grids += 1

@@ -190,4 +190,15 @@ struct SeriesTriageTests {
             #expect(problem.detail.contains("1.2.840.10008.1.2.4.202"))
         }
     }
+
+    @Test("a private transfer syntax is named with its manufacturer")
+    func privateSyntax() throws {
+        let file = DICOMDataSet.preamble("1.3.46.670589.33.1.4.1") + TestSlice().dataSet.encoded(.explicit)
+        try withScan(["a": file]) { scan in
+            let problem = try #require(scan.series.first?.problem)
+            #expect(
+                problem.detail == "no decoder for transfer syntax \"1.3.46.670589.33.1.4.1\" (a private one of Philips)"
+            )
+        }
+    }
 }

@@ -44,7 +44,11 @@ struct SharedTriageTests {
     func volumes(index: Int) throws {
         let expected = Self.expectations[index]
         guard let files = sharedFiles(expected.folder) else { return }
-        let scan = try DICOMScanner.scan(paths: files, scope: .serial(), corrects: expected.corrects)
+        let scan = try DICOMScanner.scan(
+            paths: files,
+            scope: .serial(),
+            rules: DICOMSeriesRules(correctsStacks: expected.corrects)
+        )
         let problems = scan.series.compactMap { $0.problem?.detail }
         #expect(problems.isEmpty, "\(problems)")
         let found = scan.series.filter { $0.problem == nil }

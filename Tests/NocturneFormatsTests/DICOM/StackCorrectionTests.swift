@@ -33,7 +33,11 @@ struct StackCorrectionTests {
             let paths = try shuffledFiles(slices).map { try folder.write($0.value, to: $0.key).path }
             let plain = try DICOMScanner.scan(paths: paths, scope: .serial()).series
             #expect(plain.count == 1 && plain[0].problem != nil && plain[0].correction == nil)
-            let series = try DICOMScanner.scan(paths: paths, scope: .serial(), corrects: true).series
+            let series = try DICOMScanner.scan(
+                paths: paths,
+                scope: .serial(),
+                rules: DICOMSeriesRules(correctsStacks: true)
+            ).series
             #expect(series.count == 1 && series[0].problem == nil)
             #expect(plain[0].possibleCorrection == series[0].correction)
             #expect(series[0].geometry == series[0].correction?.geometry)
@@ -143,7 +147,11 @@ struct StackCorrectionTests {
         let folder = try TemporaryFolder("dicom")
         let paths = try shuffledFiles(stack).map { try folder.write($0.value, to: $0.key).path }
         let results = try await resultsForWidths { scope in
-            let series = try DICOMScanner.scan(paths: paths, scope: scope, corrects: true).series
+            let series = try DICOMScanner.scan(
+                paths: paths,
+                scope: scope,
+                rules: DICOMSeriesRules(correctsStacks: true)
+            ).series
             return voxels(try DICOMReader.readVolume(series[0], scope: scope))
         }
         #expect(results.allSatisfy { $0 == results[0] })
@@ -162,7 +170,11 @@ struct StackCorrectionTests {
         let stack = slices(zip(heights, shifts).map { SIMD3(-10, 20 + $1, $0) })
         try TemporaryFolder.with("dicom") { folder in
             let paths = try shuffledFiles(stack).map { try folder.write($0.value, to: $0.key).path }
-            let series = try DICOMScanner.scan(paths: paths, scope: .serial(), corrects: true).series
+            let series = try DICOMScanner.scan(
+                paths: paths,
+                scope: .serial(),
+                rules: DICOMSeriesRules(correctsStacks: true)
+            ).series
             #expect(series.count == 1 && series[0].geometry == nil && series[0].possibleCorrection == nil)
             let detail = try #require(series[0].problem).detail
             #expect(detail.contains(words), "\(detail)")
@@ -179,7 +191,11 @@ struct StackCorrectionTests {
         }
         try TemporaryFolder.with("dicom") { folder in
             let paths = try shuffledFiles(stack).map { try folder.write($0.value, to: $0.key).path }
-            let series = try DICOMScanner.scan(paths: paths, scope: .serial(), corrects: corrects).series
+            let series = try DICOMScanner.scan(
+                paths: paths,
+                scope: .serial(),
+                rules: DICOMSeriesRules(correctsStacks: corrects)
+            ).series
             #expect(series.count == 1 && series[0].possibleCorrection == nil)
             let problem = try #require(series[0].problem)
             #expect(problem.code == .sheared && problem.detail.contains("pixels apart sideways"))
@@ -190,7 +206,11 @@ struct StackCorrectionTests {
     func untouched() throws {
         try TemporaryFolder.with("dicom") { folder in
             let paths = try shuffledFiles(TestSlice.stack(5)).map { try folder.write($0.value, to: $0.key).path }
-            let series = try DICOMScanner.scan(paths: paths, scope: .serial(), corrects: true).series
+            let series = try DICOMScanner.scan(
+                paths: paths,
+                scope: .serial(),
+                rules: DICOMSeriesRules(correctsStacks: true)
+            ).series
             #expect(series.map(\.correction) == [nil] && series[0].notes.isEmpty)
         }
     }

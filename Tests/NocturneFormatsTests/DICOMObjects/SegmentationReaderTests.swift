@@ -255,4 +255,19 @@ struct SegmentationReaderTests {
             _ = try? read(broken)
         }
     }
+
+    @Test("segmentations of slides are called what they are", arguments: [true, false])
+    func slide(isTiled: Bool) throws {
+        var object = TestSegmentation()
+        object.frames = [(1, 0, random(1, below: 2))]
+        object.change = { set in
+            if isTiled {
+                set.text(0x0020_9311, "CS", "TILED_FULL")
+            } else {
+                set.bytes(0x0048_0006, "UL", [0, 16, 0, 0])
+            }
+        }
+        let error = #expect(throws: DICOMReadError.self) { try self.read(object.file) }
+        #expect(error?.code == .otherObject && error?.detail.contains("microscopic slide") == true)
+    }
 }

@@ -20,9 +20,13 @@ struct SourceSeries {
     ]
 
     /// - Parameter columns: rows are one fewer.
-    init(_ direction: Int, slices: Int = 5, columns: Int = 7, change: @escaping (inout DICOMDataSet) -> Void = { _ in })
-        throws
-    {
+    init(
+        _ direction: Int,
+        slices: Int = 5,
+        columns: Int = 7,
+        isMisstated: Bool = false,
+        change: @escaping (inout DICOMDataSet) -> Void = { _ in }
+    ) throws {
         folder = try TemporaryFolder("source")
         let chosen = Self.directions[direction]
         var paths: [String] = []
@@ -37,7 +41,8 @@ struct SourceSeries {
                 set.text(0x0020_0011, "IS", "4")
                 change(&set)
             }
-            paths.append(try folder.write(slice.file(), to: "\(index).dcm").path)
+            let file = isMisstated ? slice.misstatedFile(.explicit) : slice.file()
+            paths.append(try folder.write(file, to: "\(index).dcm").path)
         }
         let scan = try DICOMScanner.scan(paths: paths, scope: .serial())
         let series = try #require(scan.series.first)

@@ -8,10 +8,13 @@ import Testing
 
 @Suite("The place of NIfTI volumes in the patient")
 struct NIfTIGeometryTests {
-    private func header(_ file: HandmadeNIfTI) throws -> NIfTIHeader {
+    private func header(_ file: HandmadeNIfTI, assumesOrientation: Bool = false) throws -> NIfTIHeader {
         try TemporaryFolder.with { folder in
             let bytes = file.file([Double](repeating: 0, count: file.voxelCount))
-            return try NIfTIReader.readHeader(at: folder.write(bytes, to: "a.nii").path)
+            return try NIfTIReader.readHeader(
+                at: folder.write(bytes, to: "a.nii").path,
+                assumesOrientation: assumesOrientation
+            )
         }
     }
 
@@ -19,7 +22,48 @@ struct NIfTIGeometryTests {
         zip(a.rows.joined(), b.rows.joined()).allSatisfy { abs($0 - $1) <= tolerance }
     }
 
-    @Test("The s-form is taken first, then the q-form, then the spacing alone")
+    @Test("Without forms a file is refused, or read as nibabel does", arguments: NIfTIVersion.allCases)
+    func noForms(version: NIfTIVersion) throws {
+        var file = HandmadeNIfTI(version: version)
+        (file.qformCode, file.sformCode) = (0, 0)
+        let fault = niftiFault { _ = try header(file) }
+        #expect(fault?.code == .missingOrientation)
+        #expect(fault?.detail.contains("does not state the patient orientation") == true)
+        let assumed = try header(file, assumesOrientation: true)
+        // As nibabel 5.4.2 computes it for 5×4×3 voxels.
+        let expected = Affine(rows: [[-0.5, 0, 0, 1], [0, 0.75, 0, -1.125], [0, 0, 2, -2]])
+        #expect(assumed.geometry.affine == expected)
+        #expect(assumed.hasAssumedOrientation && assumed.notes.count == 1)
+        #expect(assumed.qform == nil && assumed.sform == nil)
+        (file.qformCode, file.sformCode) = (1, 0)
+        #expect(try header(file, assumesOrientation: true).geometry == header(file).geometry)
+    }
+
+    @Test("A sheared grid keeps the q-form of its image, by which ITK reads both")
+    func shearKeepsQform() throws {
+        try TemporaryFolder.with { folder in
+            var file = HandmadeNIfTI()
+            file.quaternion = [0.1, -0.2, 0.3]
+            file.quaternionOffset = [4, -5, 6]
+            file.sform = [[-0.5, 0, 0, 10], [0, 0.75, 0.8, 20], [0, 0, 2, 30]]
+            (file.qformCode, file.sformCode) = (1, 2)
+            let source = try header(file)
+            let labels = LabelVolume(
+                geometry: source.geometry,
+                voxels: try FrozenVoxels([UInt16](repeating: 0, count: source.shape.count))
+            )
+            let path = folder("a.nii").path
+            try NIfTIWriter.writeLabels(labels, names: [], forms: NIfTIForms(of: source), to: path, scope: .serial())
+            let read = try NIfTIReader.readHeader(at: path)
+            #expect((read.qformCode, read.sformCode) == (1, 2))
+            #expect(read.pixelSpacing == source.pixelSpacing)
+            #expect(close(read.geometry.affine, source.geometry.affine, 1e-6))
+            let (old, new) = (try #require(source.qform), try #require(read.qform))
+            #expect(close(new, old, 1e-6))
+        }
+    }
+
+    @Test("The s-form is taken first, then the q-form")
     func choice() throws {
         var file = HandmadeNIfTI()
         file.pixelDimensions = [-1, 0.5, -0.75, 2]
@@ -38,9 +82,6 @@ struct NIfTIGeometryTests {
         let quaternion = try header(file)
         #expect(close(quaternion.geometry.affine, turned, 1e-12))
         #expect(quaternion.sform == nil && !quaternion.formsDisagree)
-        file.qformCode = 0
-        #expect(try header(file).geometry.affine == Affine.scaling(SIMD3(0.5, 0.75, 2)))
-        #expect(try header(file).qform == nil)
     }
 
     @Test("Metres and micrometres become millimetres", arguments: [(1, 1000.0), (2, 1), (3, 0.001), (0, 1), (10, 1)])
@@ -102,7 +143,7 @@ struct NIfTIGeometryTests {
                     try NIfTIWriter.writeLabels(
                         LabelVolume(geometry: geometry, voxels: labels),
                         names: [],
-                        codes: (1, 0),
+                        forms: NIfTIForms(qformCode: 1, sformCode: 0),
                         to: path,
                         scope: .serial()
                     )
@@ -128,7 +169,13 @@ struct NIfTIGeometryTests {
                 voxels: try FrozenVoxels([UInt16](repeating: 0, count: shape.count))
             )
             let path = folder("a.nii.gz").path
-            try NIfTIWriter.writeLabels(labels, names: [], codes: (1, 0), to: path, scope: .serial())
+            try NIfTIWriter.writeLabels(
+                labels,
+                names: [],
+                forms: NIfTIForms(qformCode: 1, sformCode: 0),
+                to: path,
+                scope: .serial()
+            )
             let read = try NIfTIReader.readHeader(at: path)
             #expect((read.qformCode, read.sformCode) == (0, 1))
             #expect(read.geometry.matches(labels.geometry, tolerance: 1e-3))
@@ -145,7 +192,13 @@ struct NIfTIGeometryTests {
                 voxels: try FrozenVoxels([UInt16](repeating: 0, count: shape.count))
             )
             let path = folder("a.nii.gz").path
-            try NIfTIWriter.writeLabels(labels, names: [], codes: (qform, sform), to: path, scope: .serial())
+            try NIfTIWriter.writeLabels(
+                labels,
+                names: [],
+                forms: NIfTIForms(qformCode: qform, sformCode: sform),
+                to: path,
+                scope: .serial()
+            )
             let read = try NIfTIReader.readHeader(at: path)
             #expect(read.qformCode == 0)
             #expect(read.sformCode == max(sform, 1))

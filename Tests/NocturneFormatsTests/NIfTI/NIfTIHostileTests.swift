@@ -121,6 +121,14 @@ struct NIfTIHostileTests {
         #expect(try fault { $0.dimensions = dimensions }?.code == code)
     }
 
+    @Test("CIFTI files are called what they are")
+    func cifti() throws {
+        let matrix = HandmadeNIfTI(version: .nifti2, dimensions: [6, 1, 1, 1, 1, 7, 12], intentCode: 3002)
+        let fault = try fault(matrix.header())
+        #expect(fault?.code == .notThreeDimensional)
+        #expect(fault?.detail.hasPrefix("a CIFTI file (intent code 3002)") == true)
+    }
+
     @Test("Sizes that overflow, and gzip files that cannot hold them, are refused before memory is taken")
     func absurd() throws {
         let huge = HandmadeNIfTI(version: .nifti2, dimensions: [3, Int.max, Int.max, 4])

@@ -17,7 +17,7 @@ struct NIfTILabelNamesTests {
         let map = LabelVolume(geometry: geometry, voxels: try FrozenVoxels([UInt16](repeating: 1, count: 8)))
         try TemporaryFolder.with { folder in
             let path = folder("a.nii.gz").path
-            try NIfTIWriter.writeLabels(map, names: labels, codes: nil, to: path, scope: .serial())
+            try NIfTIWriter.writeLabels(map, names: labels, forms: nil, to: path, scope: .serial())
             let header = try NIfTIReader.readHeader(at: path)
             #expect(header.labelNames == Dictionary(uniqueKeysWithValues: labels.map { ($0.value, $0.name) }))
         }
@@ -45,7 +45,7 @@ struct NIfTILabelNamesTests {
             // The writer's own table is replaced by the text, padded to the same length.
             let path = folder("a.nii").path
             let label = NIfTILabel(value: 1, name: String(repeating: "n", count: 1000), red: 0, green: 0, blue: 0)
-            try NIfTIWriter.writeLabels(map, names: [label], codes: nil, to: path, scope: .serial())
+            try NIfTIWriter.writeLabels(map, names: [label], forms: nil, to: path, scope: .serial())
             var bytes = [UInt8](try Data(contentsOf: folder("a.nii")))
             let start = 352 + 8
             let end = bytes.count - 8

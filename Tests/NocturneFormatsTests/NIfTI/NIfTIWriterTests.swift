@@ -26,7 +26,13 @@ struct NIfTIWriterTests {
         try TemporaryFolder.with { folder in
             let labels = try Self.labels(VolumeShape(x: 31, y: 23, z: 300), largest: largest)
             let path = folder("a" + ending).path
-            try NIfTIWriter.writeLabels(labels, names: [], codes: (2, 4), to: path, scope: .serial())
+            try NIfTIWriter.writeLabels(
+                labels,
+                names: [],
+                forms: NIfTIForms(qformCode: 2, sformCode: 4),
+                to: path,
+                scope: .serial()
+            )
             let (header, read) = try NIfTIReader.readLabels(at: path, scope: .serial())
             #expect(read.voxels.array() == labels.voxels.array())
             #expect(header.geometry == labels.geometry)
@@ -44,17 +50,17 @@ struct NIfTIWriterTests {
             let labels = try Self.labels(VolumeShape(x: 4, y: 4, z: 4), largest: 3)
             let names = [NIfTILabel(value: 300, name: "rib", red: 1, green: 2, blue: 3)]
             let path = folder("a.nii").path
-            try NIfTIWriter.writeLabels(labels, names: names, codes: nil, to: path, scope: .serial())
+            try NIfTIWriter.writeLabels(labels, names: names, forms: nil, to: path, scope: .serial())
             #expect(try NIfTIReader.readHeader(at: path).dataType == .uint16)
         }
     }
 
-    @Test("No codes become 1 and 1; both zero stay so where spacing alone tells the grid")
+    @Test("No codes, and two zeros, become 1 and 1")
     func defaultCodes() throws {
         try TemporaryFolder.with { folder in
             let labels = try Self.labels(VolumeShape(x: 4, y: 4, z: 4), largest: 3)
             let path = folder("a.nii").path
-            try NIfTIWriter.writeLabels(labels, names: [], codes: nil, to: path, scope: .serial())
+            try NIfTIWriter.writeLabels(labels, names: [], forms: nil, to: path, scope: .serial())
             var header = try NIfTIReader.readHeader(at: path)
             #expect((header.qformCode, header.sformCode) == (1, 1))
 
@@ -68,14 +74,26 @@ struct NIfTIWriterTests {
                     translation: SIMD3(5, 0, 0)
                 )
             )
-            for (geometry, code) in [(plain, 0), (moved, 1)] {
+            for geometry in [plain, moved] {
                 let labels = LabelVolume(geometry: geometry, voxels: labels.voxels)
-                try NIfTIWriter.writeLabels(labels, names: [], codes: (0, 0), to: path, scope: .serial())
+                try NIfTIWriter.writeLabels(
+                    labels,
+                    names: [],
+                    forms: NIfTIForms(qformCode: 0, sformCode: 0),
+                    to: path,
+                    scope: .serial()
+                )
                 header = try NIfTIReader.readHeader(at: path)
-                #expect((header.qformCode, header.sformCode) == (code, code))
+                #expect((header.qformCode, header.sformCode) == (1, 1))
                 #expect(header.geometry.matches(geometry))
             }
-            try NIfTIWriter.writeLabels(labels, names: [], codes: (0, 2), to: path, scope: .serial())
+            try NIfTIWriter.writeLabels(
+                labels,
+                names: [],
+                forms: NIfTIForms(qformCode: 0, sformCode: 2),
+                to: path,
+                scope: .serial()
+            )
             header = try NIfTIReader.readHeader(at: path)
             #expect((header.qformCode, header.sformCode) == (0, 2))
         }
@@ -90,7 +108,7 @@ struct NIfTIWriterTests {
                 NIfTILabel(value: 1, name: "liver", red: 1, green: 254, blue: 127),
             ]
             let path = folder("a.nii.gz").path
-            try NIfTIWriter.writeLabels(labels, names: names, codes: nil, to: path, scope: .serial())
+            try NIfTIWriter.writeLabels(labels, names: names, forms: nil, to: path, scope: .serial())
             let header = try NIfTIReader.readHeader(at: path)
             let block = try #require(header.extensions.first)
             #expect(header.extensions.count == 1 && block.code == 30)
@@ -117,7 +135,7 @@ struct NIfTIWriterTests {
         let labels = try Self.labels(VolumeShape(x: 300, y: 300, z: 101), largest: 900)
         let files = try await resultsForWidths { scope in
             let path = folder("w\(scope.width).nii.gz").path
-            try NIfTIWriter.writeLabels(labels, names: [], codes: nil, to: path, scope: scope)
+            try NIfTIWriter.writeLabels(labels, names: [], forms: nil, to: path, scope: scope)
             return try Data(contentsOf: folder("w\(scope.width).nii.gz"))
         }
         #expect(Set(files).count == 1)
@@ -136,7 +154,7 @@ struct NIfTIWriterTests {
                 try NIfTIWriter.writeLabels(
                     labels,
                     names: [],
-                    codes: nil,
+                    forms: nil,
                     to: url.path,
                     compressed: compressed,
                     scope: .serial()
@@ -156,7 +174,13 @@ struct NIfTIWriterTests {
             let labels = try Self.labels(VolumeShape(x: 2, y: 40000, z: 3), largest: 3)
             let path = folder("a" + ending).path
             let names = [NIfTILabel(value: 1, name: "one", red: 1, green: 2, blue: 3)]
-            try NIfTIWriter.writeLabels(labels, names: names, codes: (1, 1), to: path, scope: .serial())
+            try NIfTIWriter.writeLabels(
+                labels,
+                names: names,
+                forms: NIfTIForms(qformCode: 1, sformCode: 1),
+                to: path,
+                scope: .serial()
+            )
             let (header, read) = try NIfTIReader.readLabels(at: path, scope: .serial())
             #expect(header.version == .nifti2)
             #expect((header.intentCode, header.unitsCode, header.extensions.count) == (1002, 2, 1))
@@ -204,7 +228,7 @@ struct NIfTIWriterTests {
                     try NIfTIWriter.writeLabels(
                         labels,
                         names: [],
-                        codes: nil,
+                        forms: nil,
                         to: path,
                         compressed: compressed,
                         scope: .serial()
@@ -225,7 +249,7 @@ struct NIfTIWriterTests {
                 try NIfTIWriter.writeLabels(
                     labels,
                     names: [],
-                    codes: nil,
+                    forms: nil,
                     to: folder("b.nii").path,
                     compressed: compressed,
                     scope: .serial(flag)

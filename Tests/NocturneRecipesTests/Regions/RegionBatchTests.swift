@@ -135,7 +135,13 @@ struct RegionBatchTests {
                 at: url.deletingLastPathComponent(),
                 withIntermediateDirectories: true
             )
-            try NIfTIWriter.writeLabels(labels, names: [], codes: (1, 1), to: url.path, scope: .serial())
+            try NIfTIWriter.writeLabels(
+                labels,
+                names: [],
+                forms: NIfTIForms(qformCode: 1, sformCode: 1),
+                to: url.path,
+                scope: .serial()
+            )
         }
         let shape = VolumeShape(x: 20, y: 18, z: 24)
         var shifted = affine

@@ -114,7 +114,13 @@ struct BatchVerificationTests {
             var buffer = try VoxelBuffer<UInt16>(count: geometry.shape.count)
             for index in 0..<geometry.shape.count { buffer[index] = voxels[index] }
             let changed = LabelVolume(geometry: geometry, voxels: buffer.frozen())
-            try NIfTIWriter.writeLabels(changed, names: [], codes: (1, 1), to: path, scope: .serial())
+            try NIfTIWriter.writeLabels(
+                changed,
+                names: [],
+                forms: NIfTIForms(qformCode: 1, sformCode: 1),
+                to: path,
+                scope: .serial()
+            )
             try await batch.recordAnew("a")
         }
         let file = "a/segmentation.nii.gz"
@@ -187,6 +193,16 @@ struct BatchVerificationTests {
             put(real(bytes, 84 + 12) + 0.01, &bytes, 84 + 12)
         }
         #expect(hole == ["\(mesh): is not closed"])
+        let walls = try await faults { bytes in
+            // Every triangle twice, the second time turned round: closed, but with four triangles at every edge.
+            let triangles = Array(bytes[84...])
+            for start in stride(from: 0, to: triangles.count, by: 50) {
+                let triangle = Array(triangles[start..<start + 50])
+                bytes += triangle[..<12] + triangle[24..<36] + triangle[12..<24] + triangle[36...]
+            }
+            for index in 0..<4 { bytes[80 + index] = UInt8((2 * count) >> (8 * index) & 255) }
+        }
+        #expect(walls.contains { $0.hasPrefix("\(mesh): has walls inside: \(count * 3 / 2) edges have") }, "\(walls)")
         let longer = try await faults { $0.append(0) }
         #expect(longer.count == 1 && longer[0].contains("triangles take"), "\(longer)")
         let framed = try await faults { bytes in

@@ -72,6 +72,10 @@ struct Object {
     /// As stated; `syntax` is null for an unknown one.
     std::string syntax_uid;
     const TransferSyntax *syntax = nullptr;
+    /// The offset of the data set in `bytes`.
+    uint64_t start = 0;
+    /// Whether the data set is explicit where its syntax is implicit, or the reverse.
+    bool is_misstated = false;
 };
 
 /// Reads everything before the pixels, and locates the pixels. The functional groups of frames are kept with
@@ -85,6 +89,9 @@ cdicom_code read_object(const char *path, bool with_frames, Object &object, cdic
 
 /// The representation of an element that is stored; null for all others.
 const char *kept_representation(uint32_t tag);
+
+/// Whether the private block of group 0065 is that of United Imaging.
+bool is_united_imaging(const Node &set);
 
 /// Fills the caller's header from an object.
 void fill_header(const Object &object, cdicom_header &header);

@@ -17,6 +17,9 @@ struct TransferSyntax {
     bool is_encapsulated() const { return compression != Compression::none; }
 };
 
+/// The private syntax of General Electric.
+inline constexpr char general_electric_syntax[] = "1.2.840.113619.5.2";
+
 /// Null for a UID that is not in the table, which contains those that DCMTK 3.6.7 supports.
 const TransferSyntax *find_syntax(const std::string &uid);
 

@@ -106,6 +106,10 @@ constexpr uint32_t PixelValueTransformationSequence = 0x00289145;
 
 // Nuclear medicine, and functional groups of multi-frame objects.
 constexpr uint32_t Units = 0x00541001;
+// United Imaging: the private block of group 0065.
+constexpr uint32_t PrivateCreator0065 = 0x00650010;
+constexpr uint32_t UnitedImagingSlicesInGrid = 0x00651050;
+constexpr uint32_t UnitedImagingFrameSequence = 0x00651051;
 constexpr uint32_t SharedFunctionalGroupsSequence = 0x52009229;
 constexpr uint32_t PerFrameFunctionalGroupsSequence = 0x52009230;
 

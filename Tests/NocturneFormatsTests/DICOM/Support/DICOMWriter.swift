@@ -126,6 +126,11 @@ struct TestSlice {
         DICOMDataSet.preamble(syntax.rawValue) + dataSet.encoded(syntax == .explicit ? .explicit : .implicit)
     }
 
+    /// The file with a data set in the other representation than the one stated.
+    func misstatedFile(_ stated: Syntax) -> [UInt8] {
+        DICOMDataSet.preamble(stated.rawValue) + dataSet.encoded(stated == .explicit ? .implicit : .explicit)
+    }
+
     /// The file with its pixels replaced by compressed fragments.
     func file(syntax: String, fragments: [[UInt8]]) -> [UInt8] {
         var set = dataSet
