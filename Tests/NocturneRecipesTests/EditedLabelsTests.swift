@@ -39,7 +39,7 @@ struct EditedLabelsTests {
         try NIfTIWriter.writeLabels(
             LabelVolume(geometry: labels.geometry, voxels: voxels.frozen()),
             names: names,
-            codes: nil,
+            forms: nil,
             to: path,
             scope: .serial()
         )
