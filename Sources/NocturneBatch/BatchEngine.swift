@@ -134,6 +134,7 @@ public struct BatchEngine: Sendable {
         }
         await waiting.publish(nil)
         await journal.close()
+        await pools.blocking.run { lock.release() }
         return try result.get()
     }
 

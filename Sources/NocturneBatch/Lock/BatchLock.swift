@@ -13,12 +13,20 @@ public final class BatchLock: Sendable {
     private let descriptor: Int32
     private let holder: LockHolder
     private let claim: FolderClaim
+    /// Whether the claim is released, after which it gives no sign of life.
+    private let isReleased = Mutex(false)
 
     private init(descriptor: Int32, holder: LockHolder, claim: FolderClaim) {
         self.descriptor = descriptor
         self.holder = holder
         self.claim = claim
         say(nil)
+    }
+
+    /// Nil for an attempt that did not take it.
+    private convenience init?(_ result: LockAttempts.Result, _ holder: LockHolder) {
+        guard case .taken(let descriptor, let claim) = result else { return nil }
+        self.init(descriptor: descriptor, holder: holder, claim: claim)
     }
 
     /// Takes the lock without waiting for it.
@@ -58,14 +66,15 @@ public final class BatchLock: Sendable {
         var hasSaid = false
         while true {
             let now = time.monotonic
-            let (result, after) = try await waiting.pool.run { [attempts] () throws(BatchError) in
+            let (result, lock, after) = try await waiting.pool.run { [attempts] () throws(BatchError) in
                 var attempts = attempts
-                return (try attempts.next(at: now), attempts)
+                let result = try attempts.next(at: now)
+                return (result, BatchLock(result, attempts.holder), attempts)
             }
             attempts = after
+            if let lock { return lock }
             switch result {
-            case .taken(let descriptor, let claim):
-                return BatchLock(descriptor: descriptor, holder: attempts.holder, claim: claim)
+            case .taken: preconditionFailure("a lock that was taken has been made")
             case .locked:
                 guard time.monotonic < deadline else { throw await waiting.pool.run { inUse(output) } }
                 try await time.sleep(for: .milliseconds(50))
@@ -86,13 +95,21 @@ public final class BatchLock: Sendable {
     }
 
     deinit {
-        claim.release()
+        release()
         close(descriptor)
+    }
+
+    /// Leaves the folder to other machines. The lock of this one is held until the last reference is gone.
+    func release() {
+        isReleased.withLock { isReleased in
+            if !isReleased { claim.release() }
+            isReleased = true
+        }
     }
 
     /// A sign of life for other machines.
     /// - Returns: false when another run has taken the folder.
-    package func beat() -> Bool { claim.beat() }
+    package func beat() -> Bool { isReleased.withLock { $0 || claim.beat() } }
 
     /// Whether no run of another machine has taken the folder.
     package var isClaimed: Bool { claim.isNewest }
