@@ -117,12 +117,12 @@ struct ComparisonReport: Encodable {
         lines += changedStates.map { "\($0.item): \($0.first) in the first, \($0.second) in the second" }
         lines += notCompared.map { "\($0.item): label maps not compared: \($0.reason)" }
         if !agreement.isEmpty {
-            let head = ["label", "measure", "items", "mean", "median", "worst", "worst items"]
+            let head = ["label", "measure", "items", "mean", "median", "worst", "worst item"]
             let rows = agreement.map {
                 [
                     $0.label, Self.title($0.measure, $0.unit), "\($0.items)", Self.short($0.mean),
                     Self.short($0.median),
-                    Self.short($0.worst), list($0.worstItems),
+                    Self.short($0.worst), $0.worst == $0.median ? "" : $0.worstItems.first ?? "",
                 ]
             }
             lines += ["", "Agreement of the label maps:", Terminal.table([head] + rows)]
@@ -131,7 +131,8 @@ struct ComparisonReport: Encodable {
             lines.append("No measure differs.")
         } else {
             let head = ["label", "measure", "items", "mean", "median", "largest", "item"]
-            let rows = changes.map {
+            // Histograms are in the table and in JSON.
+            let rows = changes.filter { !$0.measure.hasPrefix("histogram") }.map {
                 [
                     $0.label, Self.title($0.measure, $0.unit), "\($0.items)", Self.short($0.meanDifference),
                     Self.short($0.medianDifference), Self.short($0.largestDifference), $0.largestItem,
