@@ -23,6 +23,8 @@ public struct ProgressStatus: Sendable {
     /// Active items by name, with the share of their tiles that is finished.
     public var running: [(name: String, share: Double)] = []
     public var etaSeconds: Double?
+    /// Since the run began.
+    public var elapsedSeconds: Double?
 
     public init() {}
 }
@@ -125,6 +127,7 @@ public actor ProgressReporter {
     private func update() {
         status.running = order.compactMap { id in running[id].map { ($0.name, $0.share) } }
         let elapsed = (time.monotonic - started).inSeconds
+        status.elapsedSeconds = elapsed
         status.etaSeconds =
             stepsDone > 0 && elapsed > 2 ? elapsed / stepsDone * max(0, Double(stepsTotal) - stepsDone) : nil
     }

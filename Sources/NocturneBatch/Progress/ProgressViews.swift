@@ -1,6 +1,10 @@
 import NocturneSystem
 import Synchronization
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// How long the end of a run waits for whoever reads its output, when nothing is read.
 private let readerPatience = Duration.seconds(5)
 
@@ -40,7 +44,8 @@ public struct PlainLinesView: ProgressView {
 /// Lines as above, and under them one line that is redrawn: for terminals.
 public final class BarView: ProgressView {
     private let colour: Bool
-    private let drawn = Mutex<Bool>(false)
+    /// Characters of the line that is redrawn; 0 when there is none.
+    private let drawn = Mutex(0)
 
     /// - Parameter colour: off when `NO_COLOR` is set or the terminal is dumb.
     public init(colour: Bool) { self.colour = colour }
@@ -57,19 +62,11 @@ public final class BarView: ProgressView {
 
     public func refresh(_ status: ProgressStatus) {
         guard status.total > 0 else { return }
-        let width = 24
-        let active = status.running.reduce(0.0) { $0 + $1.share }
-        let share = min(1, (Double(status.done) + active) / Double(status.total))
-        let filled = Int(share * Double(width))
-        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-        var text = "\(bar) \(status.done)/\(status.total)"
-        if status.failed > 0 { text += ", \(status.failed) failed" }
-        if let eta = status.etaSeconds { text += ", about \(EventText.duration(eta)) left" }
-        if let first = status.running.first { text += "  \(first.name) \(Int(first.share * 100)) %" }
         // A picture that nobody could look at yet is not followed by another one.
         guard LineWriter.standardError.waitingBytes < 4096 else { return }
-        write(erase() + String(text.prefix(110)))
-        drawn.withLock { $0 = true }
+        let text = ProgressLine.text(status, columns: BarView.columns())
+        write(erase() + text)
+        drawn.withLock { $0 = text.count }
     }
 
     public func close() { write(erase()) }
@@ -77,9 +74,15 @@ public final class BarView: ProgressView {
 
     private func erase() -> String {
         drawn.withLock { drawn in
-            defer { drawn = false }
-            return drawn ? "\r\u{1B}[2K" : ""
+            defer { drawn = 0 }
+            return drawn > 0 ? ProgressLine.erasing(drawn, columns: BarView.columns()) : ""
         }
+    }
+
+    /// Of the terminal, now: it may have been resized.
+    private static func columns() -> Int {
+        var size = winsize()
+        return ioctl(2, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
     }
 
     private func write(_ text: String) { if !text.isEmpty { LineWriter.standardError.append(Array(text.utf8)) } }

@@ -1,0 +1,58 @@
+import Foundation
+
+/// The line under the others that shows how far a run is, for a terminal of a given width: a pure function.
+package enum ProgressLine {
+    /// Narrower terminals wrap it.
+    static let leastColumns = 24
+    private static let bars = 8...24
+
+    /// Counts come first, then the time that is left, the item at work, and a bar in what is left of the line.
+    /// - Parameter columns: of the terminal. The last one stays free, since some terminals wrap after it.
+    package static func text(_ status: ProgressStatus, columns: Int) -> String {
+        let space = max(columns, leastColumns) - 1
+        var text = "\(status.done)/\(status.total)"
+        if status.failed > 0 { text += ", \(status.failed) failed" }
+        func add(_ part: String) { if text.count + part.count + 2 <= space { text += ", " + part } }
+        if let eta = status.etaSeconds { add("about \(EventText.duration(eta)) left") }
+        if let elapsed = status.elapsedSeconds, columns >= 80 { add("\(EventText.duration(elapsed)) so far") }
+        if let item = itemAtWork(status) {
+            let share = " \(Int(item.share * 100)) %"
+            // A bar of some width is worth more than the end of a long name.
+            let longest = space - text.count - share.count - 2 - (bars.lowerBound + 1)
+            if longest >= 6 { text += "  " + shortened(EventText.printable(item.name), to: longest) + share }
+        }
+        let width = min(bars.upperBound, space - text.count - 1)
+        guard width >= bars.lowerBound else { return String(text.prefix(space)) }
+        return bar(share(of: status), width: width) + " " + text
+    }
+
+    /// Of all items, with the finished share of those at work.
+    private static func share(of status: ProgressStatus) -> Double {
+        guard status.total > 0 else { return 0 }
+        let active = status.running.reduce(0.0) { $0 + $1.share }
+        return min(1, (Double(status.done) + active) / Double(status.total))
+    }
+
+    /// Items are loaded ahead and written behind: the one at work is the one whose tiles have begun and not ended.
+    private static func itemAtWork(_ status: ProgressStatus) -> (name: String, share: Double)? {
+        status.running.first { $0.share > 0 && $0.share < 1 } ?? status.running.first
+    }
+
+    private static func bar(_ share: Double, width: Int) -> String {
+        let filled = Int(share * Double(width))
+        return String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+    }
+
+    /// Without its middle, where it is longer: names differ at their ends.
+    private static func shortened(_ name: String, to count: Int) -> String {
+        guard name.count > count else { return name }
+        let end = count / 2
+        return name.prefix(count - end - 1) + "…" + name.suffix(end)
+    }
+
+    /// What removes a line of so many characters from a terminal, whose width may have changed since.
+    package static func erasing(_ count: Int, columns: Int) -> String {
+        let rows = columns > 0 ? max(count - 1, 0) / columns : 0
+        return "\r" + (rows > 0 ? "\u{1B}[\(rows)A" : "") + "\u{1B}[J"
+    }
+}

@@ -1,0 +1,52 @@
+import NocturneBatch
+import Testing
+
+@Suite("The progress line")
+struct ProgressLineTests {
+    private func status(_ name: String = "sub-0042_ses-20240117_acq-venous_run-01_CT") -> ProgressStatus {
+        var status = ProgressStatus()
+        status.total = 33
+        status.done = 11
+        status.failed = 2
+        status.running = [("written", 1), (name, 0.52), ("waiting", 0)]
+        status.etaSeconds = 2640
+        status.elapsedSeconds = 125
+        return status
+    }
+
+    @Test("never fills a line of any width", arguments: 1...200)
+    func width(columns: Int) {
+        let text = ProgressLine.text(status(), columns: columns)
+        #expect(text.count < max(columns, 24), "\(text)")
+        #expect(text.contains("11/33"))
+    }
+
+    @Test("says at 60, 80 and 120 columns how far the run is, and which item is at work")
+    func content() {
+        let counts = "11/33, 2 failed, about 44 min left"
+        #expect(ProgressLine.text(status(), columns: 60) == "███░░░░░ \(counts)  sub-…1_CT 52 %")
+        let eighty = ProgressLine.text(status(), columns: 80)
+        #expect(eighty == "███░░░░░ \(counts), 2 min so far  sub-004…n-01_CT 52 %", "\(eighty)")
+        let wide = ProgressLine.text(status(), columns: 120)
+        #expect(wide.hasSuffix("\(counts), 2 min so far  sub-0042_ses-20240117_acq-venous_run-01_CT 52 %"), "\(wide)")
+    }
+
+    @Test("shows the first item while none has begun its tiles, and no control sequence of a name")
+    func items() {
+        var status = status("bad\u{1B}[2Jname")
+        #expect(!ProgressLine.text(status, columns: 120).unicodeScalars.contains("\u{1B}"))
+        status.running = [("first", 0), ("second", 0)]
+        #expect(ProgressLine.text(status, columns: 120).contains("first 0 %"))
+        status.running = []
+        status.total = 0
+        #expect(ProgressLine.text(status, columns: 120).contains("11/0"))
+    }
+
+    @Test("is erased whole when the terminal became narrower")
+    func erasing() {
+        #expect(ProgressLine.erasing(79, columns: 80) == "\r\u{1B}[J")
+        #expect(ProgressLine.erasing(79, columns: 40) == "\r\u{1B}[1A\u{1B}[J")
+        #expect(ProgressLine.erasing(81, columns: 40) == "\r\u{1B}[2A\u{1B}[J")
+        #expect(ProgressLine.erasing(5, columns: 0) == "\r\u{1B}[J")
+    }
+}
