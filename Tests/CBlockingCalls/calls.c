@@ -40,8 +40,10 @@ static void note_open(const char *call, int descriptor) {
 
 /* The function that this one takes the place of. */
 #define NEXT(name) \
-    static __typeof__(&name) next; \
-    if (!next) next = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+    static _Atomic(void *) found; \
+    void *known = atomic_load_explicit(&found, memory_order_relaxed); \
+    if (!known) atomic_store_explicit(&found, known = dlsym(RTLD_NEXT, #name), memory_order_relaxed); \
+    __typeof__(&name) next = (__typeof__(&name))known
 
 #define WITH_PATH(result, name, parameters, path, ...) \
     result name parameters { \
