@@ -31,7 +31,7 @@ PHASES = {
     "writing": (FaultPoint.FILE_WRITE, 9),
     "commit": (FaultPoint.ITEM_STAGED, 2),
     "the instant after the rename": (FaultPoint.ITEM_IN_PLACE, 2),
-    "report": (FaultPoint.BATCH_REPORT, 1),
+    "report": (FaultPoint.BATCH_REPORT, 2),
 }
 
 

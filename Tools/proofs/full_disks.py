@@ -130,7 +130,7 @@ def full_for_journal_stop(workspace: Workspace) -> str:
 
 def full_for_report(workspace: Workspace) -> str:
     place = workspace.mount("size=40m")
-    run = workspace.start(place / "out", fault=f"{FaultPoint.BATCH_REPORT}:1:delay-2500")
+    run = workspace.start(place / "out", fault=f"{FaultPoint.BATCH_REPORT}:2:delay-2500")
     run.completes(8)
     time.sleep(0.7)
     filler = fill(place, leaving=0)
