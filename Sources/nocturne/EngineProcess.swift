@@ -28,7 +28,8 @@ struct EngineProcess {
     private let time = Nocturne.time
     private let control = RunControl()
     private let progress: ProgressReporter
-    private let hooks: HookRunner
+    /// Nil when the user has given no command.
+    private let hooks: HookRunner?
     private let signals: EngineSignals
 
     /// Runs to the end and prints the outcome.
@@ -52,13 +53,14 @@ struct EngineProcess {
     private init(_ request: Request, _ handover: EngineHandover?) throws {
         self.request = request
         self.handover = handover
-        let hooks = try HookRunner(request.resources.hooks, request.output, note: Terminal.printMessage)
+        let commands = request.resources.hooks
+        let hooks = commands.isEmpty ? nil : try HookRunner(commands, request.output, note: Terminal.printMessage)
         let progress = ProgressReporter(
             path: request.output.events,
             view: ObservedView(
                 Terminal.view(json: request.show.json, quiet: request.show.quiet),
                 atStart: { Detachment.reportBeginning(handover) },
-                observe: hooks.handle
+                observe: { hooks?.handle($0) }
             )
         )
         self.hooks = hooks
@@ -97,7 +99,7 @@ struct EngineProcess {
             throw error
         }
         let code = NocturneExit(outcome.counts, mode: outcome.mode, signal: signals.received, givenUp: outcome.givenUp)
-        await hooks.batchEnded(outcome.counts, code: code.rawValue)
+        await hooks?.batchEnded(outcome.counts, code: code.rawValue)
         try end(outcome, code, after: time.monotonic - start)
     }
 

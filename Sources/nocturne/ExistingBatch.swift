@@ -10,23 +10,11 @@ enum ExistingBatch {
     struct Contents: Sendable {
         let items: [JournalItem]
         let parts: [Int64: [ItemPart]]
-        /// Of reviewers, about results as they are now.
-        let marks: [ReviewMark]
-        /// The names of items with unusual values, the most unusual first; empty while a run is active.
-        let unusual: [String]
         var counts: BatchCounts { BatchCounts(of: items) }
     }
 
     /// - Throws: ``BatchError`` for a folder without a batch.
-    static func check(_ output: OutputFolder) throws {
-        guard output.holdsBatch else {
-            throw BatchError(
-                .notABatch,
-                path: output.path,
-                detail: "holds no batch: there is no .nocturne/journal.sqlite"
-            )
-        }
-    }
+    static func check(_ output: OutputFolder) throws { try output.checkHoldsBatch() }
 
     /// The description that the batch was started with, to be continued by this version of the program.
     static func continued(_ output: OutputFolder) async throws -> BatchDescription {
@@ -65,18 +53,32 @@ enum ExistingBatch {
     }
 
     static func contents(of output: OutputFolder) async throws -> Contents {
-        let isActive = BatchLock.state(of: output).isHeld
-        return try await Journal.with(path: output.journal) { journal in
-            let items = try await journal.items()
-            let fingerprints = Dictionary(items.map { ($0.name, $0.fingerprint) }) { first, _ in first }
-            let marks = try await journal.marks().filter { fingerprints[$0.item] == $0.fingerprint }
-            var unusual: [String] = []
-            if !isActive, let description = try await journal.value(of: .batchDescription) {
-                let report = try await journal.report(items, description)
-                var seen: Set<Int> = []
-                unusual = report.unusual.values.filter { seen.insert($0.item).inserted }.map { items[$0.item].name }
+        try await Journal.with(path: output.journal) { journal in
+            Contents(items: try await journal.items(), parts: try await journal.parts())
+        }
+    }
+
+    /// What there is to review.
+    struct Review: Sendable {
+        /// Of reviewers, about results as they are now.
+        let marks: [ReviewMark]
+        /// The names of items with unusual values, the most unusual first.
+        let unusual: [String]
+    }
+
+    /// - Parameter isActive: whether a run is active; then no values are compared, which reads all statistics.
+    static func review(of output: OutputFolder, _ items: [JournalItem], isActive: Bool) async throws -> Review {
+        try await Journal.with(path: output.journal) { journal in
+            let marks = try await journal.marks().current(for: items)
+            guard !isActive, let description = try await journal.value(of: .batchDescription) else {
+                return Review(marks: marks, unusual: [])
             }
-            return Contents(items: items, parts: try await journal.parts(), marks: marks, unusual: unusual)
+            var seen: Set<Int> = []
+            let unusual = try await journal.report(items, description).unusual.values
+            return Review(
+                marks: marks,
+                unusual: unusual.filter { seen.insert($0.item).inserted }.map { items[$0.item].name }
+            )
         }
     }
 }

@@ -41,7 +41,13 @@ struct StatusReport: Encodable {
         @Nullable var reason: String?
     }
 
-    init(_ folder: OutputFolder, _ state: LockState, _ contents: ExistingBatch.Contents, newestFirst: Bool) {
+    init(
+        _ folder: OutputFolder,
+        _ state: LockState,
+        _ contents: ExistingBatch.Contents,
+        _ review: ExistingBatch.Review,
+        newestFirst: Bool
+    ) {
         let items = contents.items
         let isRunning = state.isHeld
         output = folder.path
@@ -52,11 +58,9 @@ struct StatusReport: Encodable {
         failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map {
             Failure(item: $0.name, state: $0.state.rawValue, reason: $0.reason)
         }
-        let verdictsOfItems = contents.marks.filter { $0.object == nil }.map { "\($0.item)\n\($0.verdict.rawValue)" }
-        verdicts = Set(verdictsOfItems).reduce(into: [:]) { counts, mark in
-            counts[mark.split(separator: "\n").last.map(String.init) ?? "", default: 0] += 1
-        }
-        unusual = contents.unusual
+        let wholes = Dictionary(grouping: review.marks.filter { $0.object == nil }, by: \.verdict.rawValue)
+        verdicts = wholes.mapValues { Set($0.map(\.item)).count }
+        unusual = review.unusual
         parts = StatusReport.queue(items, newestFirst: newestFirst, isRunning: isRunning).flatMap {
             StatusReport.entries(of: $0, contents.parts[$0.id] ?? [], isRunning: isRunning)
         }

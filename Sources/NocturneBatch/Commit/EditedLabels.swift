@@ -1,7 +1,7 @@
 public import NocturneJournal
 public import NocturneSystem
 
-/// Where the edited label map of an item and the model's map are kept, outside the item's folder, which is made anew.
+/// Where the edited label map of an item and the model's map are kept, outside the item's folder, which is made again.
 public struct EditedLabels: Sendable, Hashable {
     let folder: String
 
@@ -10,7 +10,7 @@ public struct EditedLabels: Sendable, Hashable {
     /// The model's map.
     public var original: String { folder + "/model.nii.gz" }
 
-    /// Copies both maps, and lets the item wait to be processed again.
+    /// Copies both maps, and records the edit: it changes the item's fingerprint, so that the next run processes it.
     /// - Parameters:
     ///   - path: the person's file. What it holds is checked by the recipe before.
     ///   - map: the label map in the item's folder.
@@ -28,13 +28,15 @@ public struct EditedLabels: Sendable, Hashable {
         try FileSystem.makeFolder(output.edits, mode: 0o700)
         try FileSystem.makeFolder(place.folder, mode: 0o700)
         try await Journal.with(path: output.journal) { journal in
-            let before = try await journal.edits()[item.name]
-            let isEdited = before?.fingerprint.hex == item.fingerprint
-            if !isEdited { try FileSystem.copy(map, to: place.original) }
+            // Of an item that is edited again the map in its folder is not the model's.
+            let before = try await journal.edits()[item.name].flatMap {
+                $0.fingerprint.hex == item.fingerprint ? $0 : nil
+            }
+            if before == nil { try FileSystem.copy(map, to: place.original) }
             try FileSystem.copy(path, to: place.edited)
             let edit = LabelEdit(
                 item: item.name,
-                baseFingerprint: isEdited ? before?.baseFingerprint ?? item.fingerprint : item.fingerprint,
+                baseFingerprint: before?.baseFingerprint ?? item.fingerprint,
                 file: path.split(separator: "/").last.map(String.init) ?? path,
                 sha256: try FileSystem.digest(place.edited).digest.hex,
                 time: time.wallClock.timestamp

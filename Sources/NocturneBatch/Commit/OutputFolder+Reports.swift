@@ -12,8 +12,8 @@ extension OutputFolder {
     /// Names that version 0.1.0 did not use: in its output folders such a file is the user's.
     private static let laterReportNames = ["comparison.csv", "index.html", "review"]
 
-    /// Before the first run in a folder: nothing may be there that has a name of the batch's own
-    /// files, also while they are written. A folder with a journal, or with the lock that a run leaves, has passed this check before.
+    /// Before the first run in a folder: nothing may be there that has a name of the batch's own files, also while they are
+    /// written. A folder with a journal, or with the lock that a run leaves, has passed this check before.
     /// - Throws: ``BatchError`` naming the file. Nothing was written.
     public func checkReportsAreOwn() throws(BatchError) {
         guard !holdsBatch, FileSystem.kind(lock) != .file else { return }

@@ -45,6 +45,12 @@ public struct OutputFolder: Sendable {
     /// Whether this folder holds a batch.
     public var holdsBatch: Bool { access(journal, F_OK) == 0 }
 
+    /// - Throws: ``BatchError`` for a folder without a batch.
+    public func checkHoldsBatch() throws(BatchError) {
+        guard !holdsBatch else { return }
+        throw BatchError(.notABatch, path: path, detail: "holds no batch: there is no .nocturne/journal.sqlite")
+    }
+
     /// Makes the folder and its hidden part, which is for its owner alone: what is in work is not to be seen, and nobody
     /// else can put a link where something will be written.
     /// - Throws: ``BatchError`` naming what cannot be written.

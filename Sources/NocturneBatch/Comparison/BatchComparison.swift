@@ -106,7 +106,7 @@ package struct BatchComparison: Sendable {
                 unit: row.unit,
                 first: row.value,
                 second: other,
-                value: row.value.flatMap { own in other.map { Self.rounded($0 - own) } }
+                value: row.value.flatMap { own in other.map { ComparisonSummary.rounded($0 - own) } }
             )
         }
     }
@@ -139,13 +139,11 @@ package struct BatchComparison: Sendable {
                 measure: key.measure,
                 unit: key.unit,
                 items: found.count,
-                meanDifference: rounded(found.reduce(0) { $0 + $1.value } / Double(found.count)),
-                medianDifference: rounded(UnusualValues.Distribution.median(found.map(\.value)) ?? 0),
+                meanDifference: ComparisonSummary.rounded(found.reduce(0) { $0 + $1.value } / Double(found.count)),
+                medianDifference: ComparisonSummary.rounded(UnusualValues.Distribution.median(found.map(\.value)) ?? 0),
                 largestDifference: largest.value,
                 largestItem: largest.item
             )
         }
     }
-
-    private static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
 }

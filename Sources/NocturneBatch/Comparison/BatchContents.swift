@@ -23,13 +23,7 @@ package struct BatchContents: Sendable {
 
     /// - Throws: ``BatchError`` with `notABatch`; `JournalError`.
     package static func read(_ output: OutputFolder) async throws -> BatchContents {
-        guard output.holdsBatch else {
-            throw BatchError(
-                .notABatch,
-                path: output.path,
-                detail: "holds no batch: there is no .nocturne/journal.sqlite"
-            )
-        }
+        try output.checkHoldsBatch()
         return try await Journal.with(path: output.journal) { journal in
             BatchContents(
                 output: output,

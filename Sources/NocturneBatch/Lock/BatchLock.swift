@@ -23,12 +23,6 @@ public final class BatchLock: Sendable {
         say(nil)
     }
 
-    /// Nil for an attempt that did not take it.
-    private convenience init?(_ result: LockAttempts.Result, _ holder: LockHolder) {
-        guard case .taken(let descriptor, let claim) = result else { return nil }
-        self.init(descriptor: descriptor, holder: holder, claim: claim)
-    }
-
     /// Takes the lock without waiting for it.
     /// - Parameters:
     ///   - handedOn: the descriptor of a lock that the parent of this process holds and has handed over.
@@ -66,15 +60,16 @@ public final class BatchLock: Sendable {
         var hasSaid = false
         while true {
             let now = time.monotonic
-            let (result, lock, after) = try await waiting.pool.run { [attempts] () throws(BatchError) in
+            let (result, after) = try await waiting.pool.run { [attempts] () throws(BatchError) in
                 var attempts = attempts
-                let result = try attempts.next(at: now)
-                return (result, BatchLock(result, attempts.holder), attempts)
+                return (try attempts.next(at: now), attempts)
             }
             attempts = after
-            if let lock { return lock }
             switch result {
-            case .taken: preconditionFailure("a lock that was taken has been made")
+            case .taken(let descriptor, let claim):
+                return await waiting.pool.run { [holder = attempts.holder] in
+                    BatchLock(descriptor: descriptor, holder: holder, claim: claim)
+                }
             case .locked:
                 guard time.monotonic < deadline else { throw await waiting.pool.run { inUse(output) } }
                 try await time.sleep(for: .milliseconds(50))

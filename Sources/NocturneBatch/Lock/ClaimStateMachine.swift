@@ -46,9 +46,8 @@ package struct ClaimStateMachine: Sendable {
         case refuse(LockHolder?)
     }
 
-    /// What is known of this machine.
-    package struct Surroundings: Sendable {
-        /// The process that wants the folder.
+    /// Who wants the folder, on this machine.
+    package struct Claimant: Sendable {
         package var process: ProcessIdentity
         /// The run that it belongs to; nil without a supervisor.
         package var run: String?
@@ -68,15 +67,15 @@ package struct ClaimStateMachine: Sendable {
     /// old file.
     package static let patience = Duration.seconds(100)
 
-    private let surroundings: Surroundings
+    private let claimant: Claimant
     private let isRunningHere: @Sendable (ProcessIdentity) -> Bool
     private var first: (claim: FoundClaim, at: Duration)?
 
     package init(
-        _ surroundings: Surroundings,
+        _ claimant: Claimant,
         isRunningHere: @escaping @Sendable (ProcessIdentity) -> Bool = { $0.isRunningHere }
     ) {
-        self.surroundings = surroundings
+        self.claimant = claimant
         self.isRunningHere = isRunningHere
     }
 
@@ -91,7 +90,7 @@ package struct ClaimStateMachine: Sendable {
             return .lookAgain
         }
         if first.claim.text != claim.text {
-            // A claim that was being written when it was first read is no sign of life yet.
+            // A claim that was being written when it was first read does not show that its run is alive.
             guard first.claim.record != nil else {
                 self.first = (claim, now)
                 return .lookAgain
@@ -101,15 +100,15 @@ package struct ClaimStateMachine: Sendable {
         return now - first.at >= ClaimStateMachine.patience ? .take(after: claim.generation) : .lookAgain
     }
 
-    /// What can be told without waiting.
+    /// What is certain without observing the claim.
     private func known(_ record: ClaimRecord, _ generation: Int) -> Step? {
         if record.isReleased { return .take(after: generation) }
-        if let run = surroundings.run, record.holder.run == run { return .proceed(generation: generation) }
-        let (own, other) = (surroundings.process, record.holder.process)
+        if let run = claimant.run, record.holder.run == run { return .proceed(generation: generation) }
+        let (own, other) = (claimant.process, record.holder.process)
         let isSameBoot = own.bootID != nil && own.bootID == other.bootID
         let isSameHost = isSameBoot || own.host != nil && own.host == other.host
         // Its lock is free, so the process is about to end if it is still there.
-        if surroundings.locksExcludeAll, isSameHost { return .take(after: generation) }
+        if claimant.locksExcludeAll, isSameHost { return .take(after: generation) }
         if isRunningHere(other) { return .refuse(record.holder) }
         if isSameBoot, own.pidNamespace != nil, own.pidNamespace == other.pidNamespace {
             return .take(after: generation)

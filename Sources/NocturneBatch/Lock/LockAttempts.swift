@@ -60,7 +60,7 @@ struct LockAttempts: Sendable {
 extension ClaimStateMachine {
     init(_ output: OutputFolder, process: ProcessIdentity, run: String?) {
         let isLocal = FileSystem.isLocal(output.hidden)
-        self.init(Surroundings(process: process, run: run, locksExcludeAll: isLocal))
+        self.init(Claimant(process: process, run: run, locksExcludeAll: isLocal))
     }
 }
 

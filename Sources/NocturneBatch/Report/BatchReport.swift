@@ -56,8 +56,7 @@ package struct BatchReport: Sendable {
         marks: [ReviewMark]
     ) {
         self.items = items
-        let fingerprints = Dictionary(items.map { ($0.name, $0.fingerprint) }) { first, _ in first }
-        self.marks = Dictionary(grouping: marks.filter { fingerprints[$0.item] == $0.fingerprint }, by: \.item)
+        self.marks = Dictionary(grouping: marks.current(for: items), by: \.item)
         self.description = description
         rows = items.map { item in
             let own = statistics[item.id] ?? []

@@ -1,7 +1,7 @@
 package import NocturneJournal
 
 /// How one measure of agreement with references is distributed over the compared items.
-package struct ComparisonSummary: Sendable, Equatable {
+package struct ComparisonSummary: Sendable, Equatable, Encodable {
     package let model: String
     package let label: String
     package let measure: String
@@ -13,6 +13,13 @@ package struct ComparisonSummary: Sendable, Equatable {
     package let worst: Double
     /// At most five, the worst first.
     package let worstItems: [String]
+
+    /// A reader of one comparison knows the model.
+    private enum CodingKeys: String, CodingKey {
+        case label, measure, unit
+        case count = "items"
+        case mean, median, worst, worstItems
+    }
 
     /// Measures of agreement, and whether more is better.
     private static let measures = [
@@ -60,5 +67,6 @@ package struct ComparisonSummary: Sendable, Equatable {
         .sorted { ($0.model, $0.label, $0.measure) < ($1.model, $1.label, $1.measure) }
     }
 
-    private static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
+    /// To six decimal places.
+    static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
 }

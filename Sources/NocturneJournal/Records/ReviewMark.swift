@@ -5,6 +5,14 @@ public enum ReviewVerdict: String, Sendable, Codable, CaseIterable {
     case questionable
 }
 
+extension [ReviewMark] {
+    /// Those about the results that the items have now: a result that has changed since has lost its marks.
+    public func current(for items: [JournalItem]) -> [ReviewMark] {
+        let fingerprints = Dictionary(items.map { ($0.name, $0.fingerprint) }) { first, _ in first }
+        return filter { fingerprints[$0.item] == $0.fingerprint }
+    }
+}
+
 /// The mark that one person gave one result, or one object in a photo.
 public struct ReviewMark: Sendable, Codable, Hashable {
     /// The name of the item's folder.

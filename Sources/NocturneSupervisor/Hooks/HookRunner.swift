@@ -1,6 +1,7 @@
 import Foundation
 public import NocturneBatch
 import NocturneConcurrency
+import NocturneJournal
 import NocturneSystem
 import Synchronization
 
@@ -13,6 +14,9 @@ public struct Hooks: Sendable, Hashable {
         self.onItem = onItem
         self.onEnd = onEnd
     }
+
+    /// Whether there is any command.
+    public var isEmpty: Bool { onItem == nil && onEnd == nil }
 }
 
 /// Runs the user's commands with `/bin/sh -c`, one after the other and beside the batch, which does not wait for them until
@@ -60,8 +64,10 @@ public final class HookRunner: Sendable {
     /// Has the command for items run after an event that says that an item has ended. Returns at once.
     public func handle(_ event: BatchEvent) {
         guard let command = hooks.onItem, let item = event.item, let itemState = event.event.finalState else { return }
-        var environment = ["NOCTURNE_ITEM": item, "NOCTURNE_STATE": itemState.rawValue]
-        environment["NOCTURNE_REASON"] = event.reason ?? ""
+        var environment = [
+            "NOCTURNE_OUTPUT": output.path, "NOCTURNE_ITEM": item, "NOCTURNE_STATE": itemState.rawValue,
+            "NOCTURNE_REASON": event.reason ?? "",
+        ]
         if itemState == .completed { environment["NOCTURNE_FOLDER"] = output.item(item) }
         let call = Call(command: command, environment: environment, title: "--on-item for \(item)")
         state.withLock { state in
@@ -76,7 +82,7 @@ public final class HookRunner: Sendable {
         while let worker = state.withLock({ $0.worker }) { await worker.value }
         guard let command = hooks.onEnd else { return }
         let environment = [
-            "NOCTURNE_EXIT_CODE": "\(code)", "NOCTURNE_INPUTS": "\(counts.inputs)",
+            "NOCTURNE_OUTPUT": output.path, "NOCTURNE_EXIT_CODE": "\(code)", "NOCTURNE_INPUTS": "\(counts.inputs)",
             "NOCTURNE_COMPLETED": "\(counts.completed)", "NOCTURNE_FAILED": "\(counts.failed)",
             "NOCTURNE_SKIPPED": "\(counts.skipped)", "NOCTURNE_CANCELLED": "\(counts.cancelled)",
             "NOCTURNE_QUARANTINED": "\(counts.quarantined)", "NOCTURNE_NOT_REACHED": "\(counts.notReached)",
@@ -99,20 +105,18 @@ public final class HookRunner: Sendable {
     }
 
     private func run(_ call: Call) async {
-        let (output, limit) = (output.path, limit)
-        if let fault = await pool.run({ Self.fault(of: call, output, limit) }) {
+        if let fault = await pool.run({ [limit] in Self.fault(of: call, limit) }) {
             note("\(call.title): \(fault)")
         }
     }
 
     /// Runs the command to its end.
     /// - Returns: what went wrong; nil for exit code 0.
-    private static func fault(of call: Call, _ output: String, _ limit: Duration) -> String? {
+    private static func fault(of call: Call, _ limit: Duration) -> String? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-c", call.command]
         process.environment = ProcessInfo.processInfo.environment.merging(call.environment) { $1 }
-            .merging(["NOCTURNE_OUTPUT": output]) { $1 }
         process.standardInput = FileHandle.nullDevice
         // Standard output may have the events as JSON.
         process.standardOutput = FileHandle.standardError
@@ -133,7 +137,7 @@ public final class HookRunner: Sendable {
 
 extension BatchEvent.Kind {
     /// The state of an item after this event; nil where it has not ended.
-    fileprivate var finalState: ItemEndState? {
+    fileprivate var finalState: ItemState? {
         switch self {
         case .itemCompleted: .completed
         case .itemFailed: .failed
@@ -143,9 +147,4 @@ extension BatchEvent.Kind {
         default: nil
         }
     }
-}
-
-/// What the environment of a command calls the end of an item.
-private enum ItemEndState: String {
-    case completed, failed, skipped, cancelled, quarantined
 }

@@ -35,20 +35,8 @@ enum LabelMapComparison {
                 values: matched.map(\.value),
                 scope: scope
             )
-            return zip(matched, compared).flatMap { label, found -> [Statistic] in
-                func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
-                    Statistic(
-                        label: label.name,
-                        measure: measure,
-                        value: value.map(SegmentationResult.rounded),
-                        unit: unit
-                    )
-                }
-                return [
-                    row("dice", found.dice, "1"), row("meanSurfaceDistance", found.distances?.mean, "mm"),
-                    row("hausdorff95", found.distances?.hausdorff95, "mm"),
-                    row("hausdorff", found.distances?.hausdorff, "mm"),
-                ]
+            return zip(matched, compared).flatMap { label, found in
+                SegmentationResult.Comparison.Label(found, name: label.name).statistics
             }
         } catch let error as NIfTIError where error.code != .outOfMemory {
             throw LabelMapError(detail: "\(error)")

@@ -27,37 +27,37 @@ extension SegmentationResult {
         init(_ outcome: ReferenceComparison.Outcome, labels: [ModelLabel], _ identifiers: IdentifierPolicy) {
             let names = Dictionary(labels.map { ($0.value, $0.name) }) { first, _ in first }
             reference = identifiers.shown(outcome.reference)
-            self.labels = outcome.labels.map { compared in
-                func rounded(_ value: Double?) -> Double? { value.map(SegmentationResult.rounded) }
-                return Label(
-                    value: Int(compared.value),
-                    name: names[compared.value] ?? "\(compared.value)",
-                    voxelCount: compared.voxelCount,
-                    referenceVoxelCount: compared.referenceVoxelCount,
-                    dice: rounded(compared.dice),
-                    meanSurfaceDistanceMm: rounded(compared.distances?.mean),
-                    hausdorff95Mm: rounded(compared.distances?.hausdorff95),
-                    hausdorffMm: rounded(compared.distances?.hausdorff),
-                    problem: compared.problem
-                )
-            }
+            self.labels = outcome.labels.map { Label($0, name: names[$0.value] ?? "\($0.value)") }
         }
 
         /// Rows for the batch's statistics table.
-        var statistics: [Statistic] {
-            labels.flatMap { label in
-                [
-                    Statistic(label: label.name, measure: "dice", value: label.dice, unit: "1"),
-                    Statistic(
-                        label: label.name,
-                        measure: "meanSurfaceDistance",
-                        value: label.meanSurfaceDistanceMm,
-                        unit: "mm"
-                    ),
-                    Statistic(label: label.name, measure: "hausdorff95", value: label.hausdorff95Mm, unit: "mm"),
-                    Statistic(label: label.name, measure: "hausdorff", value: label.hausdorffMm, unit: "mm"),
-                ]
-            }
-        }
+        var statistics: [Statistic] { labels.flatMap(\.statistics) }
+    }
+}
+
+extension SegmentationResult.Comparison.Label {
+    init(_ compared: LabelComparison, name: String) {
+        func rounded(_ value: Double?) -> Double? { value.map(SegmentationResult.rounded) }
+        self.init(
+            value: Int(compared.value),
+            name: name,
+            voxelCount: compared.voxelCount,
+            referenceVoxelCount: compared.referenceVoxelCount,
+            dice: rounded(compared.dice),
+            meanSurfaceDistanceMm: rounded(compared.distances?.mean),
+            hausdorff95Mm: rounded(compared.distances?.hausdorff95),
+            hausdorffMm: rounded(compared.distances?.hausdorff),
+            problem: compared.problem
+        )
+    }
+
+    /// The measures of agreement.
+    var statistics: [Statistic] {
+        [
+            Statistic(label: name, measure: "dice", value: dice, unit: "1"),
+            Statistic(label: name, measure: "meanSurfaceDistance", value: meanSurfaceDistanceMm, unit: "mm"),
+            Statistic(label: name, measure: "hausdorff95", value: hausdorff95Mm, unit: "mm"),
+            Statistic(label: name, measure: "hausdorff", value: hausdorffMm, unit: "mm"),
+        ]
     }
 }

@@ -25,7 +25,8 @@ struct Status: AsyncParsableCommand {
         while true {
             let state = BatchLock.state(of: folder)
             let contents = try await ExistingBatch.contents(of: folder)
-            let report = StatusReport(folder, state, contents, newestFirst: newestFirst)
+            let review = try await ExistingBatch.review(of: folder, contents.items, isActive: state.isHeld)
+            let report = StatusReport(folder, state, contents, review, newestFirst: newestFirst)
             if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text(folder, state)) }
             guard follow, state.isHeld else { return }
             try await Nocturne.time.sleep(for: .seconds(2))

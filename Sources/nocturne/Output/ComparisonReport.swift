@@ -18,18 +18,6 @@ struct ComparisonReport: Encodable {
         let reason: String
     }
 
-    /// How a measure of agreement is distributed.
-    struct Agreement: Encodable {
-        let label: String
-        let measure: String
-        let unit: String
-        let items: Int
-        let mean: Double
-        let median: Double
-        let worst: Double
-        let worstItems: [String]
-    }
-
     let disclaimer = Disclaimer.text
     let items: Int
     let onlyFirst: [String]
@@ -37,7 +25,7 @@ struct ComparisonReport: Encodable {
     let changedStates: [StateChange]
     /// Pairs whose label maps could not be compared.
     let notCompared: [NotCompared]
-    let agreement: [Agreement]
+    let agreement: [ComparisonSummary]
     let changes: [BatchComparison.Change]
     private let rows: [BatchComparison.Row]
 
@@ -68,18 +56,7 @@ struct ComparisonReport: Encodable {
             models: agreements.map { _ in "" },
             names: agreements.map(\.name),
             agreements.map(\.rows)
-        ).map {
-            Agreement(
-                label: $0.label,
-                measure: $0.measure,
-                unit: $0.unit,
-                items: $0.count,
-                mean: $0.mean,
-                median: $0.median,
-                worst: $0.worst,
-                worstItems: $0.worstItems
-            )
-        }
+        )
         let measured = comparison.pairs.flatMap(comparison.rows)
         changes = BatchComparison.changes(measured)
         rows =
@@ -120,7 +97,7 @@ struct ComparisonReport: Encodable {
             let head = ["label", "measure", "items", "mean", "median", "worst", "worst item"]
             let rows = agreement.map {
                 [
-                    $0.label, Self.title($0.measure, $0.unit), "\($0.items)", Self.short($0.mean),
+                    $0.label, Self.title($0.measure, $0.unit), "\($0.count)", Self.short($0.mean),
                     Self.short($0.median),
                     Self.short($0.worst), $0.worst == $0.median ? "" : $0.worstItems.first ?? "",
                 ]
