@@ -182,7 +182,7 @@ let package = Package(
         // The engine as a child process: signals, restarts, locks, requests from other processes.
         .target(
             name: "NocturneSupervisor",
-            dependencies: ["NocturneSystem", "NocturneConcurrency", "NocturneBatch", "CPosix"],
+            dependencies: ["NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneBatch", "CPosix"],
             swiftSettings: settings
         ),
         .executableTarget(
