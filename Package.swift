@@ -204,7 +204,9 @@ let package = Package(
         .target(name: "CBlockingCalls", dependencies: ["CPosix"], path: "Tests/CBlockingCalls"),
         .target(
             name: "NocturneTestSupport",
-            dependencies: ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "CBlockingCalls"],
+            dependencies: [
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal", "CBlockingCalls",
+            ],
             path: "Tests/NocturneTestSupport",
             swiftSettings: settings
         ),

@@ -2,7 +2,7 @@ import NocturneCore
 public import NocturneSystem
 
 /// A fault of the batch itself, not of an item: it ends the run.
-public struct BatchError: SystemCallError, Sendable, CustomStringConvertible {
+public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable {
         case outputUnwritable
         /// The disk is full, and the run is not to wait.
@@ -33,5 +33,6 @@ public struct BatchError: SystemCallError, Sendable, CustomStringConvertible {
         self.detail = detail
     }
 
+    public var faultCode: FaultCode { FaultCode("batch", code.rawValue) }
     public var description: String { path.isEmpty ? detail : "\(path): \(detail)" }
 }

@@ -46,8 +46,8 @@ public struct ResourceLimits: Sendable {
 
 /// What is processed when, and what failures lead to.
 public struct RunRules: Sendable {
-    /// Whether failed, cancelled and quarantined items are tried again.
-    public var retryFailed = false
+    /// Which failed, cancelled and quarantined items are tried again.
+    public var retries = RetrySelection.none
     /// Whether the batch continues with other options than it was started with.
     public var overwrite = false
     /// Whether the first failure ends the run.

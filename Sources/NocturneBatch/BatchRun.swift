@@ -128,7 +128,7 @@ actor BatchRun {
             options: settings
         )
         // What failed in this very run is not tried again.
-        let planner = WorkPlanner(retryFailed: isFirstRound && context.options.rules.retryFailed)
+        let planner = WorkPlanner(retries: isFirstRound ? context.options.rules.retries : .none)
         let queue = try await context.disk.retryingWhenFull { [discovery] in
             try await reconciliation.run(discovery, planner: planner)
         }

@@ -44,17 +44,22 @@ extension Journal {
     }
 
     /// Lets completed items wait again, in one transaction.
-    public func processAgain(_ ids: [Int64], reason: String, at time: String) throws(JournalError) {
+    public func processAgain(_ ids: [Int64], reason: ItemReason, at time: String) throws(JournalError) {
         guard !ids.isEmpty else { return }
         try change(.journalSettle) { db in
             try Journal.markReportOld(db)
             let statement = try db.makeStatement(
                 sql: """
-                    UPDATE item SET state = 'pending', reason = :reason, deaths = 0, changed = :changed
+                    UPDATE item SET state = 'pending', reason = :reason, code = :code, stage = NULL, deaths = 0,
+                        changed = :changed
                     WHERE id = :id AND state = 'completed'
                     """
             )
-            for id in ids { try statement.execute(arguments: ["id": id, "reason": reason, "changed": time]) }
+            for id in ids {
+                try statement.execute(arguments: [
+                    "id": id, "reason": reason.text, "code": reason.code.rawValue, "changed": time,
+                ])
+            }
         }
     }
 }

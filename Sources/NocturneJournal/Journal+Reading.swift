@@ -6,7 +6,7 @@ extension Journal {
     /// Every item, in the order of discovery.
     public func items() throws(JournalError) -> [JournalItem] {
         try read { db in
-            let columns = "id, key, name, path, fingerprint, state, reason, deaths, notes, changed, model"
+            let columns = "id, key, name, path, fingerprint, state, reason, code, stage, deaths, notes, changed, model"
             let rows = try Row.fetchCursor(db, sql: "SELECT \(columns) FROM item ORDER BY id")
             var items: [JournalItem] = []
             let decoder = JSONDecoder()
@@ -86,6 +86,9 @@ extension JournalItem {
     fileprivate init(_ row: Row, _ decoder: JSONDecoder) throws {
         let notes: String = row["notes"]
         let name: String = row["name"]
+        let reason: String? = row["reason"]
+        let code: String? = row["code"]
+        let stage: String? = row["stage"]
         // Folders of this name are replaced and removed.
         guard RelativePath.isName(name) else { throw JournalError(damagedBy: name) }
         self.init(
@@ -95,7 +98,7 @@ extension JournalItem {
             path: row["path"],
             fingerprint: row["fingerprint"],
             state: ItemState(rawValue: row["state"]) ?? .pending,
-            reason: row["reason"],
+            reason: reason.map { ItemReason(code.map(FaultCode.init(rawValue:)) ?? .notRecorded, $0, stage: stage) },
             crashes: row["deaths"],
             // Most items have none, and there may be a hundred thousand of them.
             notes: notes == "[]" ? [] : try decoder.decode([String].self, from: Data(notes.utf8)),

@@ -10,19 +10,19 @@ extension Journal {
             try Journal.markReportOld(db)
             let insert = try db.makeStatement(
                 sql: """
-                    INSERT INTO item (key, name, model, source, path, fingerprint, state, reason, deaths)
-                    VALUES (:key, :name, :model, :source, :path, :fingerprint, :state, :reason, :deaths)
+                    INSERT INTO item (key, name, model, source, path, fingerprint, state, reason, code, stage, deaths)
+                    VALUES (:key, :name, :model, :source, :path, :fingerprint, :state, :reason, :code, :stage, :deaths)
                     ON CONFLICT (key) DO UPDATE SET model = excluded.model, source = excluded.source, path = excluded.path,
                         fingerprint = excluded.fingerprint, state = excluded.state, reason = excluded.reason,
-                        deaths = excluded.deaths, statistics = '[]', notes = '[]', parts = '[]'
+                        code = excluded.code, stage = excluded.stage, deaths = excluded.deaths, statistics = '[]', notes = '[]', parts = '[]'
                     """
             )
             for entry in entries {
                 try insert.execute(arguments: [
                     "key": entry.key, "name": entry.name, "model": entry.model, "source": entry.source,
                     "path": entry.path,
-                    "fingerprint": entry.fingerprint, "state": entry.state.rawValue, "reason": entry.reason,
-                    "deaths": entry.crashes,
+                    "fingerprint": entry.fingerprint, "state": entry.state.rawValue, "deaths": entry.crashes,
+                    "reason": entry.reason?.text, "code": entry.reason?.code.rawValue, "stage": entry.reason?.stage,
                 ])
             }
         }
@@ -32,7 +32,7 @@ extension Journal {
     public func markStarted(_ ids: [Int64]) throws(JournalError) {
         try changeWithoutFlush(.journalStart) { db in
             let statement = try db.makeStatement(
-                sql: "UPDATE item SET state = 'started', reason = NULL WHERE id = :id"
+                sql: "UPDATE item SET state = 'started', reason = NULL, code = NULL, stage = NULL WHERE id = :id"
             )
             for id in ids { try statement.execute(arguments: ["id": id]) }
         }
@@ -49,7 +49,7 @@ extension Journal {
             try Journal.markReportOld(db)
             let statement = try db.makeStatement(
                 sql: """
-                    UPDATE item SET state = 'completed', reason = NULL, deaths = 0, files = :files,
+                    UPDATE item SET state = 'completed', reason = NULL, code = NULL, stage = NULL, deaths = 0, files = :files,
                         statistics = :statistics, notes = :notes, parts = :parts, changed = :changed WHERE id = :id
                     """
             )
@@ -71,7 +71,7 @@ extension Journal {
     public func settle(
         _ ids: [Int64],
         as state: ItemState,
-        reason: String?,
+        reason: ItemReason?,
         at time: String
     ) throws(JournalError) {
         guard !ids.isEmpty else { return }
@@ -79,12 +79,15 @@ extension Journal {
             try Journal.markReportOld(db)
             let statement = try db.makeStatement(
                 sql: """
-                    UPDATE item SET state = :state, reason = :reason, changed = :changed
+                    UPDATE item SET state = :state, reason = :reason, code = :code, stage = :stage, changed = :changed
                     WHERE id = :id AND state != 'completed'
                     """
             )
             for id in ids {
-                try statement.execute(arguments: ["id": id, "state": state.rawValue, "reason": reason, "changed": time])
+                try statement.execute(arguments: [
+                    "id": id, "state": state.rawValue, "changed": time,
+                    "reason": reason?.text, "code": reason?.code.rawValue, "stage": reason?.stage,
+                ])
             }
         }
     }
@@ -97,14 +100,15 @@ extension Journal {
             try Journal.markReportOld(db)
             let statement = try db.makeStatement(
                 sql: """
-                    UPDATE item SET state = :state, reason = :reason, deaths = :deaths, changed = :changed
+                    UPDATE item SET state = :state, reason = :reason, code = :code, stage = :stage, deaths = :deaths,
+                        changed = :changed
                     WHERE id = :id AND state != 'completed'
                     """
             )
             for item in items {
                 try statement.execute(arguments: [
-                    "id": item.id, "state": item.state.rawValue, "reason": item.reason, "deaths": item.crashes,
-                    "changed": time,
+                    "id": item.id, "state": item.state.rawValue, "deaths": item.crashes, "changed": time,
+                    "reason": item.reason?.text, "code": item.reason?.code.rawValue, "stage": item.reason?.stage,
                 ])
             }
         }

@@ -6,7 +6,7 @@ public import NocturneSystem
 #endif
 
 /// The journal cannot be opened, read or written.
-public struct JournalError: SystemCallError, Sendable, CustomStringConvertible {
+public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable {
         /// It cannot be opened, or is not a database.
         case unusable
@@ -60,5 +60,6 @@ public struct JournalError: SystemCallError, Sendable, CustomStringConvertible {
 
     static let abandoned = JournalError(.abandoned, detail: "the journal belongs to a run on another machine now")
 
+    public var faultCode: FaultCode { FaultCode("journal", code.rawValue) }
     public var description: String { detail }
 }

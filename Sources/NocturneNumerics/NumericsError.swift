@@ -1,11 +1,15 @@
+public import NocturneSystem
+
 /// Why values could not be resampled to another grid.
-public enum NumericsError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum NumericsError: CodedError, Hashable, Sendable, CustomStringConvertible {
     /// A shape, spacing or box that contains no voxels, or does not match the given voxels.
     case shape(String)
     /// A buffer holds a different number of values than its shape requires.
     case count(String, expected: Int, found: Int)
     /// Numbers that are not finite, or not positive where they must be.
     case value(String)
+
+    public var faultCode: FaultCode { FaultCode("volume", "notResampled") }
 
     public var description: String {
         switch self {

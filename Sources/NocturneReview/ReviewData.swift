@@ -148,7 +148,7 @@ struct ReviewData {
             let (item, entry) = (report.items[place], shown.items[place])
             let texts = [
                 "\(place)", item.fingerprint, report.models[place], entry.item, entry.source, entry.state,
-                entry.reason ?? "",
+                entry.reason ?? "", entry.code ?? "",
             ]
             digester.update(Array((texts + entry.notes).joined(separator: "\n").utf8))
         }
@@ -170,12 +170,12 @@ struct ReviewData {
             model: item.state == .skipped || report.models[place].isEmpty ? nil : report.models[place],
             kind: parts?.kind,
             source: entry.source,
-            code: isCompleted ? nil : entry.reason.map(FailureGroup.code),
+            code: entry.code,
             reason: entry.reason,
             notes: (parts?.summary.map { [$0] } ?? []) + entry.notes,
             fingerprint: isCompleted ? item.fingerprint : nil,
             seconds: nil,
-            edited: false,
+            edited: parts?.isEdited ?? false,
             thumbnail: parts?.thumbnail,
             pictures: parts?.pictures ?? [],
             measures: report.rows[place].filter { compared.contains($0.measure) },

@@ -16,7 +16,7 @@ struct EngineProcess {
         var description: BatchDescription
         var resources: ResourceArguments
         var show: OutputArguments
-        var retryFailed = false
+        var retries = RetrySelection.none
         var overwrite = false
         var failFast = false
         /// Watches the input folders for new files; nil to process only the inputs present at the start.
@@ -127,7 +127,7 @@ struct EngineProcess {
     private var rules: RunRules {
         var rules = RunRules()
         // A restart of the engine does not retry items that failed earlier in the same run.
-        rules.retryFailed = request.retryFailed && handover?.previousEnd == nil
+        if handover?.previousEnd == nil { rules.retries = request.retries }
         rules.overwrite = request.overwrite
         rules.failFast = request.failFast
         rules.onFull = request.resources.onFull

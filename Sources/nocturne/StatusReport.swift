@@ -39,6 +39,9 @@ struct StatusReport: Encodable {
         let item: String
         let state: String
         @Nullable var reason: String?
+        @Nullable var code: String?
+        @Nullable var stage: String?
+        @Nullable var remedy: String?
     }
 
     init(
@@ -56,7 +59,7 @@ struct StatusReport: Encodable {
         counts = contents.counts
         inFlight = isRunning ? items.filter { $0.state == .started }.map(\.name) : []
         failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map {
-            Failure(item: $0.name, state: $0.state.rawValue, reason: $0.reason)
+            Failure($0)
         }
         let wholes = Dictionary(grouping: review.marks.filter { $0.object == nil }, by: \.verdict.rawValue)
         verdicts = wholes.mapValues { Set($0.map(\.item)).count }
@@ -87,7 +90,7 @@ struct StatusReport: Encodable {
                     kind: nil,
                     state: state.rawValue,
                     thumbnail: nil,
-                    reason: state == .failed ? item.reason : nil,
+                    reason: state == .failed ? item.reason?.text : nil,
                     changed: state == .processing ? nil : item.changed
                 )
             ]
@@ -116,7 +119,7 @@ struct StatusReport: Encodable {
     func text(_ folder: OutputFolder, _ state: LockState) -> String {
         var lines = [run(state)]
         lines += waitingFor.map { ["Waiting for \($0)."] } ?? []
-        lines += failures.map { "\($0.state) \($0.item): \($0.reason ?? "")" }
+        lines += FailureText.lines(failures)
         if !unusual.isEmpty {
             let shown = unusual.prefix(5).joined(separator: ", ") + (unusual.count > 5 ? ", …" : "")
             lines.append("\(unusual.count) items have values that are unusual in this batch: \(shown)")

@@ -1,6 +1,8 @@
 import NocturneBatch
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
+import NocturneTestSupport
 import Testing
 
 @Suite("What several recipes find")
@@ -48,7 +50,7 @@ struct DiscoveryMergingTests {
             ),
         ])
         #expect(merged.items.map(\.name) == ["ct@organs", "ct@bones", "text", "photo"])
-        #expect(merged.items[2].problem == .setAside("no volume; no picture"))
+        #expect(merged.items[2].problem == .setAside(.discovered(.unknownFormat, "no volume; no picture")))
         #expect(merged.notes == ["a", "b", "c"])
     }
 
@@ -65,7 +67,8 @@ struct DiscoveryMergingTests {
         #expect(merged.items.map(\.name) == ["a/one", "b/two@skin", "b/two@eyes", "c/three"])
         #expect(merged.items.map(\.key) == ["file:a/one", "file:b/two|skin", "file:b/two|eyes", "file:c/three"])
         #expect(merged.items[0].problem == nil && merged.items[0].model == "skin")
-        #expect(merged.items[3].problem == .setAside("skin takes only a/*, two; eyes takes only in/b/*"))
+        #expect(merged.items[3].problem?.reason.text == "skin takes only a/*, two; eyes takes only in/b/*")
+        #expect(merged.items[3].problem?.reason.code == .notForModel)
     }
 
     @Test(
@@ -93,8 +96,11 @@ struct DiscoveryMergingTests {
         #expect(discovery.items.map(\.path) == ["/in/ct", "/in/dir/late", "/in/x"])
         #expect(discovery.items.map(\.name) == ["ct", "late", "x"])
         #expect(discovery.items.map(\.key) == ["file:ct", "file:/in/dir/late", "file:/in/x"])
-        #expect(discovery.items[1].problem == .refused("did not respond within 3 s when it was read"))
-        #expect(discovery.items[2].problem == .refused("crashes"))
+        #expect(
+            discovery.items[1].problem
+                == .refused(.discovered(.unresponsive, "did not respond within 3 s when it was read"))
+        )
+        #expect(discovery.items[2].problem == .refused(.discovered(.crashesReader, "crashes")))
     }
 
     @Test("keeps an item with a problem that a recipe can read, beside one that another recipe cannot")

@@ -79,8 +79,11 @@ private final class ReconciliationBench: Sendable {
             progress: ProgressReporter(path: nil, view: SilentView()),
             options: options
         )
-        return try await reconciliation.run(Discovery(items: items), planner: WorkPlanner(retryFailed: retryFailed))
-            .map(\.name)
+        return try await reconciliation.run(
+            Discovery(items: items),
+            planner: WorkPlanner(retries: retryFailed ? .all : .none)
+        )
+        .map(\.name)
     }
 
     func states() async throws -> [String: ItemState] {
@@ -88,7 +91,7 @@ private final class ReconciliationBench: Sendable {
     }
 
     func reason(_ name: String) async throws -> String? {
-        try await journal.items().first { $0.name == name }?.reason
+        try await journal.items().first { $0.name == name }?.reason?.text
     }
 }
 

@@ -1,6 +1,7 @@
 import Dispatch
 import NocturneBatch
 import NocturneConcurrency
+import NocturneJournal
 import NocturneSystem
 import NocturneTestSupport
 import Synchronization
@@ -56,7 +57,7 @@ struct UnresponsiveFilesTests {
             time.advance(by: .seconds(31))
         }
         #expect(found == ["/b", "/d"] && files.paths == ["/b", "/d"])
-        #expect(files.reason(for: "/b") == "did not respond within 30 s when it was read")
+        #expect(files.reason(for: "/b").text == "did not respond within 30 s when it was read")
     }
 
     @Test("do not keep the others from being tried, even where more hang than there are readers")
@@ -117,7 +118,7 @@ struct UnresponsiveFilesTests {
             probe: disk.read
         )
         #expect(try await among(files, ["/a", "/b", "/c"]) {} == ["/a", "/b"])
-        #expect(disk.triedPaths == ["/c"] && files.reason(for: "/b") == "crashes")
+        #expect(disk.triedPaths == ["/c"] && files.reason(for: "/b").text == "crashes")
     }
 
     @Test("are waited for no longer once the run is cancelled")

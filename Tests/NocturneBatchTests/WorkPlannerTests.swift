@@ -12,7 +12,7 @@ struct WorkPlannerTests {
 
     @Test("Two inputs of one name both get a folder, the same one in every run")
     func sameNames() {
-        let planner = WorkPlanner(retryFailed: false)
+        let planner = WorkPlanner(retries: .none)
         let items = [item("a/ct.nii", name: "ct"), item("b/ct.nii", name: "CT"), item("c/other.nii", name: "other")]
         let first = planner.preview(items)
         #expect(first.items.map(\.name)[0] == "ct")
@@ -34,7 +34,7 @@ struct WorkPlannerTests {
         ]
     )
     func safeNames(wished: String, expected: String) {
-        let planner = WorkPlanner(retryFailed: false)
+        let planner = WorkPlanner(retries: .none)
         #expect(planner.preview([item("k", name: wished)]).items[0].name == expected)
     }
 
@@ -45,13 +45,13 @@ struct WorkPlannerTests {
         ]
     )
     func reserved(name: String) {
-        let planner = WorkPlanner(retryFailed: false)
+        let planner = WorkPlanner(retries: .none)
         #expect(planner.preview([item("k", name: name)]).items[0].name.hasPrefix(name + "-"))
     }
 
     @Test("Names that differ only in how letters are encoded, in case, or beyond the longest get folders of their own")
     func twins() {
-        let planner = WorkPlanner(retryFailed: false)
+        let planner = WorkPlanner(retries: .none)
         let long = String(repeating: "ä", count: 200)
         let wished = ["\u{E9}", "e\u{301}", "E\u{301}", long + "1", long + "2", "a/b", "a:b"]
         let names = planner.preview(wished.enumerated().map { item("k\($0)", name: $1) }).items.map(\.name)
@@ -102,19 +102,19 @@ struct WorkPlannerTests {
         suspect: Bool
     ) {
         let item = item("k", name: "n")
-        let planner = WorkPlanner(retryFailed: retry)
+        let planner = WorkPlanner(retries: retry ? .all : .none)
         let journaled = known(item, before, crashes: crashes)
         let found = CrashRecoveryStateMachine.requeued([journaled], crash: death).first ?? journaled
         let decision = planner.decide([item], known: ["k": found], foreign: []) { _ in true }[0]
         #expect(decision.entry.state == after)
-        if after == .quarantined { #expect(decision.entry.reason?.contains("signal 9") == true) }
+        if after == .quarantined { #expect(decision.entry.reason?.text.contains("signal 9") == true) }
         #expect(decision.work == work)
         #expect(decision.suspect == suspect)
     }
 
     @Test("Names of what lies in the output folder and is not ours are left alone")
     func foreign() {
-        let decisions = WorkPlanner(retryFailed: false)
+        let decisions = WorkPlanner(retries: .none)
             .decide([item("k", name: "Mine")], known: [:], foreign: ["mine"]) { _ in true }
         #expect(decisions[0].entry.name.hasPrefix("Mine-"))
     }

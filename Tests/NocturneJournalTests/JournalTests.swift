@@ -32,13 +32,21 @@ struct JournalTests {
                 let items = try await journal.items()
                 try await journal.markStarted(items.map(\.id))
                 try await journal.complete([(id: items[0].id, product: product)], at: "now")
-                try await journal.settle([items[1].id], as: .failed, reason: "why", at: "now")
+                try await journal.settle(
+                    [items[1].id],
+                    as: .failed,
+                    reason: ItemReason(FaultCode("nifti", "truncated"), "why", stage: "load"),
+                    at: "now"
+                )
             }
             try await Journal.with(path: path) { journal in
                 let items = try await journal.items()
                 #expect(items.map(\.name) == ["a", "b", "c"])
                 #expect(items.map(\.state) == [.completed, .failed, .started])
-                #expect(items[0].notes == product.notes && items[1].reason == "why")
+                #expect(
+                    items[0].notes == product.notes
+                        && items[1].reason == ItemReason(FaultCode("nifti", "truncated"), "why", stage: "load")
+                )
                 #expect(items.map(\.changed) == ["now", "now", nil])
                 #expect(try await journal.files() == [items[0].id: product.files])
                 #expect(try await journal.statistics() == [items[0].id: product.statistics])

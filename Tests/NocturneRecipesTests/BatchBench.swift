@@ -102,7 +102,7 @@ final class BatchBench: Sendable {
         try output.create()
         let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))
         var rules = RunRules()
-        rules.retryFailed = retryFailed
+        rules.retries = retryFailed ? .all : .none
         rules.overwrite = overwrite
         let batch = BatchOptions(
             output: output,
@@ -139,7 +139,7 @@ final class BatchBench: Sendable {
 
     /// The reason the account gives for an item that did not complete.
     func reason(_ item: String) async throws -> String? {
-        try await Journal.with(path: output.journal) { try await $0.items() }.first { $0.name == item }?.reason
+        try await Journal.with(path: output.journal) { try await $0.items() }.first { $0.name == item }?.reason?.text
     }
 
     func state(_ item: String) async throws -> ItemState? {

@@ -99,7 +99,10 @@ struct HeaderFactsTests {
         case nil: #expect(fact == nil)
         case .refused(let words):
             let wanted = try #require(fact, "\(words)")
-            #expect(words.contains(wanted) && words.contains("“case_0001.nii”") && words.contains("on one grid"))
+            #expect(
+                words.text.contains(wanted) && words.text.contains("“case_0001.nii”")
+                    && words.text.contains("on one grid")
+            )
         case let other?: Issue.record("\(other)")
         }
     }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The page for reviewers")
 struct ReviewPageTests {
-    private func item(_ number: Int, _ state: ItemState = .completed, reason: String? = nil) -> JournalItem {
+    private func item(_ number: Int, _ state: ItemState = .completed, reason: ItemReason? = nil) -> JournalItem {
         JournalItem(
             id: Int64(number + 1),
             key: "k\(number)",
@@ -64,9 +64,9 @@ struct ReviewPageTests {
         let folder = try TemporaryFolder()
         var items = (0..<1203).map { item($0) }
         items[1].state = .failed
-        items[1].reason = "load: /in/1.nii: the file has 17 bytes"
+        items[1].reason = ItemReason(FaultCode("nifti", "truncated"), "/in/1.nii: has 17 bytes", stage: "load")
         items[700].state = .failed
-        items[700].reason = "load: /in/700.nii: the file has 391 bytes"
+        items[700].reason = ItemReason(FaultCode("nifti", "truncated"), "/in/700.nii: has 391 bytes", stage: "load")
         items[1202].state = .pending
         try ReviewPage { _ in nil }.write(batch(items, folder), flag: CancellationFlag())
         let document = try data("batch.js", folder)
@@ -76,7 +76,8 @@ struct ReviewPageTests {
         #expect(summary["pages"] as? Int == 3 && (summary["disclaimer"] as? String)?.isEmpty == false)
         let failures = try #require(summary["failures"] as? [[String: Any]])
         #expect(failures.first?["count"] as? Int == 2 && failures.first?["items"] as? [Int] == [1, 700])
-        #expect(failures.first?["code"] as? String == "load: …: the file has 0 bytes")
+        #expect(failures.first?["code"] as? String == "nifti.truncated")
+        #expect((failures.first?["remedy"] as? String)?.contains("copy or convert it again") == true)
         let outliers = try #require(summary["outliers"] as? [[String: Any]])
         #expect(outliers.map { $0["item"] as? Int } == [2])
         var names: [String] = []

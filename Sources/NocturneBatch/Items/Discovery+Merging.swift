@@ -1,4 +1,5 @@
 import NocturneCore
+import NocturneJournal
 import NocturneSystem
 
 extension Discovery {
@@ -19,10 +20,11 @@ extension Discovery {
                     guard let file = unknown[item.path], file.recipes.count == each.count,
                         listed.insert(item.path).inserted
                     else { continue }
-                    item.problem = .setAside(file.reasons.joined(separator: "; "))
+                    item.problem = .setAside(Self.joined(file.reasons))
                 } else if routes.objection(of: item.model, to: item.path) != nil {
                     guard models[item.key] == nil, listed.insert(item.key).inserted else { continue }
-                    item.problem = .setAside(unique(objections[item.key] ?? []).joined(separator: "; "))
+                    let text = unique(objections[item.key] ?? []).joined(separator: "; ")
+                    item.problem = .setAside(.discovered(.notForModel, text))
                 } else if let several = models[item.key], several.count > 1 {
                     item.key += "|" + item.model
                     item.name += "@" + item.model
@@ -53,8 +55,8 @@ extension Discovery {
     }
 
     /// The files that a recipe cannot read, by their paths, with the recipes and their reasons.
-    private static func unknownFiles(_ each: [Discovery]) -> [String: (recipes: Set<Int>, reasons: [String])] {
-        var unknown: [String: (recipes: Set<Int>, reasons: [String])] = [:]
+    private static func unknownFiles(_ each: [Discovery]) -> [String: (recipes: Set<Int>, reasons: [ItemReason])] {
+        var unknown: [String: (recipes: Set<Int>, reasons: [ItemReason])] = [:]
         for (recipe, discovery) in each.enumerated() {
             for item in discovery.items {
                 guard case .unknown(let reason) = item.problem else { continue }
@@ -65,6 +67,13 @@ extension Discovery {
             }
         }
         return unknown
+    }
+
+    /// One reason of several recipes' reasons. Its code is theirs if they agree.
+    private static func joined(_ reasons: [ItemReason]) -> ItemReason {
+        let codes = Set(reasons.map(\.code))
+        let text = reasons.map(\.text).joined(separator: "; ")
+        return .discovered(codes.count == 1 ? reasons[0].code : .unknownFormat, text)
     }
 
     /// Of everything that a recipe can read, by its key: the models that process it, and why others do not.

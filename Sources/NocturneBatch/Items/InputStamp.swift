@@ -1,3 +1,5 @@
+import NocturneSystem
+
 #if canImport(Glibc)
     import Glibc
 #endif
@@ -98,8 +100,9 @@ package struct PackedStamps: Sendable {
 }
 
 /// A source file has changed since discovery: its item has to be discovered again.
-struct ChangedInput: Error, CustomStringConvertible {
+struct ChangedInput: CodedError, CustomStringConvertible {
     let path: String
+    var faultCode: FaultCode { .changed }
     var description: String {
         InputStamp(path).size == nil
             ? "\(path) is gone since the batch began" : "\(path) was changed while the batch ran"

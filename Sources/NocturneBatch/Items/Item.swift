@@ -1,5 +1,5 @@
 import NocturneCore
-import NocturneJournal
+public import NocturneJournal
 public import NocturneSystem
 
 /// One unit of work, as discovery found it: a volume or photo, with one model.
@@ -52,11 +52,17 @@ public struct DiscoveredItem: Sendable {
 /// Why an item cannot be processed, known before it is admitted.
 public enum ItemProblem: Sendable, Hashable {
     /// It should have been an input, but is damaged or unsuitable.
-    case refused(String)
+    case refused(ItemReason)
     /// It is not an input for this model.
-    case setAside(String)
+    case setAside(ItemReason)
     /// This recipe does not read such files; another one may.
-    case unknown(String)
+    case unknown(ItemReason)
+
+    package var reason: ItemReason {
+        switch self {
+        case .refused(let reason), .setAside(let reason), .unknown(let reason): reason
+        }
+    }
 }
 
 /// What the walk over the inputs found.

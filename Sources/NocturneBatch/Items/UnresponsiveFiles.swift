@@ -1,6 +1,7 @@
 import Foundation
 import NocturneConcurrency
 import NocturneCore
+public import NocturneJournal
 public import NocturneSystem
 import Synchronization
 
@@ -55,8 +56,9 @@ public final class UnresponsiveFiles: Sendable {
     }
 
     /// Why such a file is not read.
-    public func reason(for path: String) -> String {
-        reasons[path] ?? "did not respond within \(patience ?? 0) s when it was read"
+    public func reason(for path: String) -> ItemReason {
+        reasons[path].map { .discovered(.crashesReader, $0) }
+            ?? .discovered(.unresponsive, "did not respond within \(patience ?? 0) s when it was read")
     }
 
     /// The next call of ``among(_:flag:)`` tries every file again, without those that still do not respond.

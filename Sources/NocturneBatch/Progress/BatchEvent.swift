@@ -1,3 +1,6 @@
+import NocturneJournal
+import NocturneSystem
+
 /// One line of `events.jsonl`, and what the progress views draw from.
 public struct BatchEvent: Sendable, Codable {
     /// What happened.
@@ -16,6 +19,10 @@ public struct BatchEvent: Sendable, Codable {
     public var event: Kind
     public var item: String?
     public var reason: String?
+    /// Of an item that did not complete, or is tried again: see ``ItemReason``.
+    public var code: String?
+    public var stage: String?
+    public var remedy: String?
     public var seconds: Double?
     public var done: Int?
     public var total: Int?
@@ -46,5 +53,13 @@ public struct BatchEvent: Sendable, Codable {
         self.residentBytes = residentBytes
         self.leasedBytes = leasedBytes
         self.etaSeconds = etaSeconds
+    }
+
+    /// About an item, for a reason.
+    init(_ event: Kind, item: String?, because reason: ItemReason?) {
+        self.init(event, item: item, reason: reason?.text)
+        code = reason?.code.rawValue
+        stage = reason?.stage
+        remedy = reason.map { Remedies.remedy(for: $0.code) }
     }
 }

@@ -143,7 +143,7 @@ package struct CrashRecoveryStateMachine: Sendable {
         items.filter { $0.state == .started }.map { item in
             var item = item
             item.state = .pending
-            item.reason = crash ?? "interrupted"
+            item.reason = crash.map { ItemReason(.engineCrashed, $0) } ?? ItemReason(.interrupted, "interrupted")
             if crash != nil { item.crashes += 1 }
             return item
         }

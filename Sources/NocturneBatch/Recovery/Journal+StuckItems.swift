@@ -17,7 +17,12 @@ extension Journal {
             let known = (try? value(of: .unresponsiveFiles)) ?? []
             try? set(.unresponsiveFiles, to: known + paths)
         }
-        try? settle(others, as: .pending, reason: "interrupted: another item was stuck", at: time)
+        try? settle(
+            others,
+            as: .pending,
+            reason: ItemReason(.interrupted, "interrupted: another item was stuck"),
+            at: time
+        )
     }
 }
 

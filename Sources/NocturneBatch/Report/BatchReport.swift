@@ -32,8 +32,8 @@ public struct BatchCounts: Sendable, Codable, Hashable {
 
 /// `batch.json`, `statistics.csv` and `retry.txt`: functions of the journal alone, with no time in them.
 package struct BatchReport: Sendable {
-    /// Of the form of `batch.json` and `statistics.csv`. 2 has unusual values.
-    package static let version = 2
+    /// Of the form of `batch.json` and `statistics.csv`. 2 has unusual values, 3 the codes of reasons.
+    package static let version = 3
 
     package let items: [JournalItem]
     /// The model of each item.
@@ -88,7 +88,12 @@ package struct BatchReport: Sendable {
             package let item: String
             package let state: String
             package let source: String
+            /// Why it was not completed; null for completed items, as are code, stage and remedy.
             @Nullable package var reason: String?
+            @Nullable package var code: String?
+            /// Null for reasons outside the stages, such as a request of the user.
+            @Nullable package var stage: String?
+            @Nullable package var remedy: String?
             package let notes: [String]
             /// Measures that are far from the batch's median, the furthest first. No finding about a patient.
             package let unusual: [Unusual]
@@ -99,7 +104,8 @@ package struct BatchReport: Sendable {
             package var text: String {
                 let marks = marks.map { "\($0.verdict.rawValue) by \($0.rater)" }
                 return
-                    ([state, source, reason ?? "no reason"] + notes + unusual.map { "\($0.label): \($0.text)" } + marks)
+                    ([state, source, reason ?? "no reason", code ?? "no code", stage ?? "no stage"] + notes
+                    + unusual.map { "\($0.label): \($0.text)" } + marks)
                     .joined(separator: "; ")
             }
         }
@@ -135,11 +141,15 @@ package struct BatchReport: Sendable {
             },
             counts: BatchCounts(of: items),
             items: items.enumerated().map { place, item in
-                Report.Entry(
+                let code = BatchReport.code(of: item)
+                return Report.Entry(
                     item: item.name,
                     state: BatchReport.name(of: item.state),
                     source: identifiers.shown(item.path),
-                    reason: item.reason.map { identifiers.shown(in: $0, of: [item.path]) },
+                    reason: item.reason.map { identifiers.shown(in: $0.text, of: [item.path]) },
+                    code: code?.rawValue,
+                    stage: item.reason?.stage,
+                    remedy: code.map(Remedies.remedy),
                     // The recipes have done the same to notes, which are in the items' own results, too.
                     notes: item.notes,
                     unusual: (unusual[place] ?? []).map {
@@ -159,11 +169,20 @@ package struct BatchReport: Sendable {
         )
     }
 
-    /// The content of `retry.txt`: every input that is to be tried again, once, as `--list` reads it.
-    var retryList: String {
-        let paths = items.filter { ![.completed, .skipped].contains($0.state) }.map(\.path)
+    /// The content of `retry.txt`: every input that is to be tried again, once, as `--list` reads it, with the reason before
+    /// it as a comment.
+    package var retryList: String {
         var seen: Set<String> = []
-        return paths.filter { seen.insert($0).inserted }.map { InputList.line(for: $0) + "\n" }.joined()
+        return items.filter { ![.completed, .skipped].contains($0.state) && seen.insert($0.path).inserted }.map {
+            item in
+            let comment = item.reason.map { reason in
+                let stage = reason.stage.map { " (\($0))" } ?? ""
+                let text = "# \(reason.code)\(stage): \(reason.text). \(Remedies.remedy(for: reason.code))"
+                return EventText.printable(text).replacing("\n", with: " ") + "\n"
+            }
+            return (comment ?? "") + InputList.line(for: item.path) + "\n"
+        }
+        .joined()
     }
 
     /// The content of `statistics.csv`. The last columns have the robust z-score of unusual values, and the verdicts of
@@ -208,6 +227,11 @@ package struct BatchReport: Sendable {
 
     /// To two decimal places.
     package static func rounded(_ score: Double) -> Double { (score * 100).rounded() / 100 }
+
+    /// Of the reason; an item that was never started has none, and a code nevertheless.
+    static func code(of item: JournalItem) -> FaultCode? {
+        item.state == .completed ? nil : item.reason?.code ?? .notReached
+    }
 
     /// The name of a state in the report about a run that has ended.
     static func name(of state: ItemState) -> String {

@@ -28,7 +28,7 @@ public struct ReviewedItems: Sendable {
         defer { withExtendedLifetime(lock) {} }
         return try await Journal.with(path: output.journal) { journal in
             let items = try await items(journal)
-            let reason = "marked as \(verdict.rawValue) by a reviewer"
+            let reason = ItemReason(.requested, "marked as \(verdict.rawValue) by a reviewer")
             try await journal.processAgain(items.map(\.id), reason: reason, at: time.wallClock.timestamp)
             // Without this file a result does not count as finished.
             for item in items { FileSystem.remove(output.item(item.name) + "/run.json") }

@@ -1,4 +1,4 @@
-import NocturneJournal
+package import NocturneJournal
 import NocturneSystem
 
 /// What the answers of the outside lead to: plans, failed starts, and the ends of items.
@@ -12,7 +12,7 @@ extension AdmissionStateMachine {
     }
 
     /// The item that was asked about cannot be planned.
-    package mutating func planFailed(_ id: Int64, _ reason: String) -> [Action] {
+    package mutating func planFailed(_ id: Int64, _ reason: ItemReason) -> [Action] {
         guard nextIndex < queue.count, queue[nextIndex].id == id else { return [] }
         nextIndex += 1
         return failed(id, reason)
@@ -24,7 +24,7 @@ extension AdmissionStateMachine {
         case diskFull
         /// The journal cannot be written at all, so nothing can be promised any more.
         case journal(String)
-        case failed(String)
+        case failed(ItemReason)
         /// The run was stopped meanwhile, after the journal had recorded the start or before.
         case cancelled(isRecorded: Bool)
     }
@@ -71,8 +71,9 @@ extension AdmissionStateMachine {
             return [.complete(end.id, seconds: seconds)]
         case .interrupted:
             return [.settle(end.id, cancelled.contains(item.item.name) ? .cancelled : .interrupted)]
-        case .failed(let reason, let stage, let recovery):
-            let text = "\(stage.rawValue): \(reason)"
+        case .failed(let reason, let recovery):
+            var text = reason
+            text.text = "\(reason.stage ?? ""): \(reason.text)"
             switch recovery {
             case .retry? where item.retries < settings.retryDelays.count:
                 item.returns = item.again(from: now + settings.retryDelays[item.retries], retries: item.retries + 1)
@@ -81,7 +82,7 @@ extension AdmissionStateMachine {
                 return whenFull(&item, text, now)
             case .repairOutput?:
                 defer { hasGivenUp = true }
-                return (hasGivenUp ? [] : [.giveUp(reason)]) + [.putBack(end.id, reason)]
+                return (hasGivenUp ? [] : [.giveUp(reason.text)]) + [.putBack(end.id, reason)]
             case .rediscover?:
                 needsDiscovery = true
                 return [.discardStaging(end.id), .putBack(end.id, reason)]
@@ -91,7 +92,7 @@ extension AdmissionStateMachine {
         }
     }
 
-    private mutating func whenFull(_ item: inout Active, _ reason: String, _ now: Duration) -> [Action] {
+    private mutating func whenFull(_ item: inout Active, _ reason: ItemReason, _ now: Duration) -> [Action] {
         noteRefusal(now)
         guard settings.stopsWhenFull else {
             item.returns = item.again(from: now)
@@ -101,7 +102,7 @@ extension AdmissionStateMachine {
         return [.drain(.refused), .putBack(item.item.id, reason)]
     }
 
-    private func failed(_ id: Int64, _ reason: String) -> [Action] {
+    private func failed(_ id: Int64, _ reason: ItemReason) -> [Action] {
         [.settle(id, .failed(reason))] + (settings.failsFast ? [.cancelAll] : [])
     }
 

@@ -7,7 +7,7 @@ extension AdmissionStateMachine {
         case starts(MemoryWait?)
         case waits(Obstacle)
         /// It can never be started.
-        case fails(String)
+        case fails(ItemReason)
         /// It would probably not be finished in time.
         case isLeft
         /// Something else comes first: measuring, or waiting whatever the item is.
@@ -25,9 +25,8 @@ extension AdmissionStateMachine {
 
     mutating func verdict(on candidate: Waiting, _ needs: Needs, _ conditions: Conditions) -> Verdict {
         guard needs.memoryBytes <= settings.memoryBytes else {
-            return .fails(
-                "needs \(ByteCount(needs.memoryBytes)) of memory, the budget leaves \(ByteCount(settings.memoryBytes))"
-            )
+            let (needed, left) = (ByteCount(needs.memoryBytes), ByteCount(settings.memoryBytes))
+            return .fails(ItemReason(.overBudget, "needs \(needed) of memory, the budget leaves \(left)"))
         }
         if conditions.untilOpening > .zero {
             return .act(wait(for: .opening, until: conditions.now + conditions.untilOpening))

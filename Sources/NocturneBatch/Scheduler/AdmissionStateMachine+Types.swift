@@ -1,4 +1,4 @@
-import NocturneJournal
+package import NocturneJournal
 package import NocturneSystem
 
 extension AdmissionStateMachine {
@@ -135,7 +135,7 @@ extension AdmissionStateMachine {
         case wait(WaitReason, until: Duration?)
         case complete(Int64, seconds: Double)
         /// It is to be processed again, in this run or a later one, for this reason.
-        case putBack(Int64, String)
+        case putBack(Int64, ItemReason)
         case settle(Int64, Settlement)
         /// Remove what the item has in staging.
         case discardStaging(Int64)
@@ -151,7 +151,7 @@ extension AdmissionStateMachine {
 
     /// How an item ended, for this run.
     package enum Settlement: Hashable, Sendable {
-        case failed(String)
+        case failed(ItemReason)
         case cancelled
         case interrupted
     }

@@ -114,23 +114,26 @@ package struct Reconciliation: Sendable {
     /// of an item.
     private func settleVanished(_ discovery: Discovery, known: [String: JournalItem]) async throws {
         let found = Set(discovery.items.map(\.key))
-        func settle(_ items: [JournalItem], _ reason: String) async throws {
+        func settle(_ items: [JournalItem], _ reason: ItemReason) async throws {
             try await journal.settle(items.map(\.id), as: .skipped, reason: reason, at: now)
         }
         let opened = known.values.filter {
             $0.key.hasPrefix(DiscoveredItem.missedKeyPrefix) && !found.contains($0.key) && $0.state != .skipped
         }
-        try await settle(opened, "the folder is readable again")
+        try await settle(opened, .discovered(.vanished, "the folder is readable again"))
         let unfit = known.values.filter {
             $0.key.hasPrefix(DiscoveredItem.fileKeyPrefix) && !found.contains($0.key) && $0.state == .failed
         }
         if !unfit.isEmpty {
             let parts = Set(discovery.items.filter { $0.problem == nil }.flatMap { $0.inputs.map(\.path) })
-            try await settle(unfit.filter { parts.contains($0.path) }, "is now part of another item")
+            try await settle(
+                unfit.filter { parts.contains($0.path) },
+                .discovered(.partOfOther, "is now part of another item")
+            )
         }
         guard options.descriptionChanged else { return }
         let vanished = known.values.filter { !found.contains($0.key) && $0.state != .completed }
-        try await settle(vanished, "no longer among the inputs")
+        try await settle(vanished, .discovered(.vanished, "no longer among the inputs"))
     }
 
     // MARK: The queue
@@ -213,7 +216,7 @@ package struct Reconciliation: Sendable {
                 .failed: .itemFailed, .skipped: .itemSkipped, .quarantined: .itemQuarantined,
             ]
             if let kind = kinds[entry.state] {
-                await progress.emit(BatchEvent(kind, item: entry.name, reason: entry.reason))
+                await progress.emit(BatchEvent(kind, item: entry.name, because: entry.reason))
             }
         }
     }

@@ -24,7 +24,9 @@ extension Scheduler {
         } catch let error as JournalError {
             await perform([.drain(.journal("\(error)"))])
         } catch {
-            await perform(machine.planFailed(id, "\(error)"))
+            await perform(
+                machine.planFailed(id, ItemReason(FaultCode(of: error), "\(error)", stage: ItemReason.discovery))
+            )
         }
     }
 
@@ -58,7 +60,8 @@ extension Scheduler {
         } catch {
             let isStopped = error is CancellationError || error is CancelledError
             let failure: AdmissionStateMachine.StartFailure =
-                isStopped ? .cancelled(isRecorded: isRecorded) : .failed("\(error)")
+                isStopped
+                ? .cancelled(isRecorded: isRecorded) : .failed(ItemReason(FaultCode(of: error), "\(error)"))
             await perform(machine.startFailed(id, failure, context.time.monotonic))
         }
     }
@@ -75,7 +78,7 @@ extension Scheduler {
         case .complete(let id, let seconds): await complete(id, seconds)
         case .putBack(let id, let reason):
             await record(id, as: .pending, reason)
-            await progress.putBack(id, BatchEvent(.itemRetried, item: items[id]?.name, reason: reason))
+            await progress.putBack(id, BatchEvent(.itemRetried, item: items[id]?.name, because: reason))
         case .settle(let id, let settlement): await settle(id, settlement)
         case .discardStaging(let id):
             guard let name = items[id]?.name else { return }
@@ -100,19 +103,19 @@ extension Scheduler {
     }
 
     private func settle(_ id: Int64, _ settlement: AdmissionStateMachine.Settlement) async {
-        let (state, reason, event): (ItemState, String, BatchEvent.Kind) =
+        let (state, reason, event): (ItemState, ItemReason, BatchEvent.Kind) =
             switch settlement {
             case .failed(let reason): (.failed, reason, .itemFailed)
-            case .cancelled: (.cancelled, "cancelled on request", .itemCancelled)
-            case .interrupted: (.pending, "interrupted", .itemInterrupted)
+            case .cancelled: (.cancelled, ItemReason(.cancelled, "cancelled on request"), .itemCancelled)
+            case .interrupted: (.pending, ItemReason(.interrupted, "interrupted"), .itemInterrupted)
             }
         await record(id, as: state, reason)
         if state == .cancelled, let name = items[id]?.name { context.control.forgetRequest(name) }
-        await context.progress.ended(id, BatchEvent(event, item: items[id]?.name, reason: reason))
+        await context.progress.ended(id, BatchEvent(event, item: items[id]?.name, because: reason))
     }
 
     /// What cannot be recorded is said: the next run finds the item as it was, and processes it again.
-    private func record(_ id: Int64, as state: ItemState, _ reason: String) async {
+    private func record(_ id: Int64, as state: ItemState, _ reason: ItemReason) async {
         do {
             let time = context.time.wallClock.timestamp
             try await context.journal.settle([id], as: state, reason: reason, at: time)

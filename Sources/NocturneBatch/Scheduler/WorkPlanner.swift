@@ -31,7 +31,7 @@ public struct WorkPlanner: Sendable {
         /// Completed before, files intact: nothing is written for it.
         var reused = false
 
-        init(_ item: DiscoveredItem, name: String, state: ItemState, reason: String? = nil, crashes: Int = 0) {
+        init(_ item: DiscoveredItem, name: String, state: ItemState, reason: ItemReason? = nil, crashes: Int = 0) {
             self.item = item
             entry = JournalEntry(
                 key: item.key,
@@ -48,10 +48,10 @@ public struct WorkPlanner: Sendable {
         }
     }
 
-    /// Whether failed, cancelled and quarantined items are to be tried again.
-    var retryFailed: Bool
+    /// Which failed, cancelled and quarantined items are to be tried again.
+    let retries: RetrySelection
 
-    public init(retryFailed: Bool) { self.retryFailed = retryFailed }
+    public init(retries: RetrySelection) { self.retries = retries }
 
     /// The names that items of a new batch would get, and remarks about them.
     public func preview(_ discovered: [DiscoveredItem]) -> (
@@ -141,7 +141,7 @@ public struct WorkPlanner: Sendable {
                 ? nil : "\(before.name): the source, the model or the options changed; processed again"
             return fresh(item, name: before.name, note: before.state == .completed ? note : nil)
         }
-        func keep(_ state: ItemState, _ reason: String?) -> Decision {
+        func keep(_ state: ItemState, _ reason: ItemReason?) -> Decision {
             var decision = Decision(item, name: before.name, state: state, reason: reason, crashes: before.crashes)
             decision.work = false
             decision.reused = true
@@ -156,7 +156,7 @@ public struct WorkPlanner: Sendable {
                 note: "\(before.name): files are missing or changed in size; processed again"
             )
         case .failed, .cancelled, .quarantined:
-            return retryFailed ? fresh(item, name: before.name) : keep(before.state, before.reason)
+            return retries.contains(before) ? fresh(item, name: before.name) : keep(before.state, before.reason)
         case .skipped, .pending, .started:
             let crashes = before.crashes
             switch CrashRecoveryStateMachine.itemFound(crashes: before.state == .pending ? crashes : min(crashes, 1)) {
@@ -166,8 +166,9 @@ public struct WorkPlanner: Sendable {
                 decision.suspect = true
                 return decision
             case .quarantine:
-                let cause = before.reason.map { ": \($0)" } ?? ""
-                var decision = keep(.quarantined, "the engine crashed twice while this item was active\(cause)")
+                let cause = before.reason.map { ": \($0.text)" } ?? ""
+                let text = "the engine crashed twice while this item was active\(cause)"
+                var decision = keep(.quarantined, ItemReason(.engineCrashed, text))
                 decision.reused = false
                 return decision
             }

@@ -6,7 +6,7 @@ package struct ItemEnd: Sendable {
     package enum Outcome: Sendable {
         /// Its folder is in place and the journal has it.
         case completed(ItemProduct)
-        case failed(reason: String, stage: Stage, recovery: RecoveryAction?)
+        case failed(ItemReason, recovery: RecoveryAction?)
         /// Stopped from outside.
         case interrupted
     }

@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneJournal
 import NocturneSystem
 
 /// What the stages and the committer share.
@@ -22,17 +23,20 @@ struct StageEnvironment: Sendable {
 
     /// What failed: the source, which has changed since; the output folder; or the item itself.
     private func failure(of item: ActiveItem, in stage: Stage, _ error: any Error) async -> ItemEnd.Outcome {
+        func reason(_ error: any Error) -> ItemReason {
+            ItemReason(FaultCode(of: error), "\(error)", stage: stage.rawValue)
+        }
         do {
             // If the source changed or vanished, that is the reason, whatever the error of the read.
             try await blocking.run { () throws(ChangedInput) in try item.checkInputs() }
         } catch {
-            return .failed(reason: "\(error)", stage: stage, recovery: .rediscover)
+            return .failed(reason(error), recovery: .rediscover)
         }
         let recovery = RecoveryAction(for: error)
-        if recovery != .freeSpace, let reason = await health.fault() {
-            return .failed(reason: reason, stage: stage, recovery: .repairOutput)
+        if recovery != .freeSpace, let fault = await health.fault() {
+            return .failed(ItemReason(.outputUnusable, fault, stage: stage.rawValue), recovery: .repairOutput)
         }
-        return .failed(reason: "\(error)", stage: stage, recovery: recovery)
+        return .failed(reason(error), recovery: recovery)
     }
 
     /// Gives the item's memory back and reports how it ended.
@@ -41,7 +45,7 @@ struct StageEnvironment: Sendable {
         var outcome = outcome
         let timeout = stalls?.forget(item.id)
         if case .interrupted = outcome, let timeout {
-            outcome = .failed(reason: timeout, stage: .load, recovery: nil)
+            outcome = .failed(timeout, recovery: nil)
         }
         await receiver.itemEnded(ItemEnd(id: item.id, outcome: outcome, seconds: seconds))
     }

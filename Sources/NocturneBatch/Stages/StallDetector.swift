@@ -1,4 +1,5 @@
 import Foundation
+import NocturneJournal
 import NocturneSystem
 import Synchronization
 
@@ -58,7 +59,7 @@ final class StallDetector: Sendable {
 
     /// It has ended.
     /// - Returns: why it was stopped, if it took longer than an item may.
-    func forget(_ id: Int64) -> String? {
+    func forget(_ id: Int64) -> ItemReason? {
         state.withLock { state in
             state.flags[id] = nil
             return state.machine.forget(id)
@@ -93,5 +94,5 @@ final class StallDetector: Sendable {
 
 extension StallPolicy {
     /// Acts on work that is stuck, naming every reason once.
-    func act(on stuck: [StallDetector.Stuck]) { action(stuck.map(\.reason).sorted().joined(separator: "; ")) }
+    func act(on stuck: [StallDetector.Stuck]) { action(stuck.map(\.reason.text).sorted().joined(separator: "; ")) }
 }

@@ -1,11 +1,13 @@
+package import NocturneJournal
+import NocturneSystem
+
 /// Which items make no progress or take too long, without clocks or threads: it counts the ticks that it is given, one a
 /// second.
 package struct StallStateMachine: Sendable {
     /// An item that nothing can be done about any more but to end the process.
     package struct Stuck: Sendable, Hashable {
         package let id: Int64
-        /// The reason, as people read it.
-        package let reason: String
+        package let reason: ItemReason
         /// Whether it had its time, and failed with that; otherwise it gets another attempt, alone.
         package let isLate: Bool
         /// The file whose reading does not end; nil when it is not known, or when it is not reading that hangs.
@@ -30,7 +32,7 @@ package struct StallStateMachine: Sendable {
         var idleSeconds = 0
         var usedSeconds = 0
         /// Why it was stopped, once it took longer than an item may.
-        var timeout: String?
+        var timeout: ItemReason?
     }
 
     private let limit: Int?
@@ -64,7 +66,7 @@ package struct StallStateMachine: Sendable {
 
     /// It has ended.
     /// - Returns: why it was stopped, if it took longer than an item may.
-    package mutating func forget(_ id: Int64) -> String? { items.removeValue(forKey: id)?.timeout }
+    package mutating func forget(_ id: Int64) -> ItemReason? { items.removeValue(forKey: id)?.timeout }
 
     /// One second more.
     /// - Parameter isPaused: whether items are made to wait, for want of memory; that second is nobody's.
@@ -81,7 +83,8 @@ package struct StallStateMachine: Sendable {
             item.idleSeconds += 1
             if let itemLimit, item.usedSeconds == itemLimit {
                 let limit = EventText.duration(Double(itemLimit))
-                item.timeout = "took longer than the \(limit) that an item may take (stage \(stage.rawValue))"
+                let text = "took longer than the \(limit) that an item may take (stage \(stage.rawValue))"
+                item.timeout = ItemReason(.timeLimit, text, stage: stage.rawValue)
                 action.stop.insert(id)
             }
             let isOverdue = itemLimit.map { item.timeout != nil && item.usedSeconds == $0 + grace } ?? false
@@ -99,7 +102,8 @@ package struct StallStateMachine: Sendable {
         let path = stage == .load ? item.onlyInput : nil
         if let timeout = item.timeout { return Stuck(id: id, reason: timeout, isLate: true, path: path) }
         guard let limit, 2 * item.idleSeconds >= limit else { return nil }
-        let reason = "\(item.name) has made no progress for \(item.idleSeconds) s (stage \(stage.rawValue))"
+        let text = "\(item.name) has made no progress for \(item.idleSeconds) s (stage \(stage.rawValue))"
+        let reason = ItemReason(.unresponsive, text, stage: stage.rawValue)
         return Stuck(id: id, reason: reason, isLate: false, path: path)
     }
 }

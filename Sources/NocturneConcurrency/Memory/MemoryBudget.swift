@@ -2,9 +2,11 @@ public import NocturneSystem
 import Synchronization
 
 /// Why memory cannot be leased at all.
-public enum MemoryBudgetError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum MemoryBudgetError: CodedError, Hashable, Sendable, CustomStringConvertible {
     /// The request is larger than the whole budget; waiting would not help.
     case tooLarge(needed: Int, budget: Int)
+
+    public var faultCode: FaultCode { .overBudget }
 
     public var description: String {
         switch self {

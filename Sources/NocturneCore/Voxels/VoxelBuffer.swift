@@ -5,7 +5,7 @@ public import NocturneSystem
 #endif
 
 /// The system could not map the memory for a buffer.
-public struct AllocationError: SystemCallError, CustomStringConvertible {
+public struct AllocationError: SystemCallError, CodedError, CustomStringConvertible {
     public let bytes: Int
     /// The system's error number if the file of a file-backed buffer could not be created; nil if there was no memory.
     public let systemCode: Int32?
@@ -15,6 +15,7 @@ public struct AllocationError: SystemCallError, CustomStringConvertible {
         systemCode = code
     }
 
+    public var faultCode: FaultCode { .noMemory }
     public var description: String {
         guard let systemCode else { return "no memory for a buffer of \(bytes) bytes" }
         return "no file for a buffer of \(bytes) bytes: \(String(cString: strerror(systemCode)))"

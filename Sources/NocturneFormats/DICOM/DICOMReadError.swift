@@ -1,5 +1,7 @@
+public import NocturneSystem
+
 /// Why a DICOM object or series was not read.
-public struct DICOMReadError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct DICOMReadError: CodedError, Sendable, Hashable, CustomStringConvertible {
     /// The kind of error. New kinds may be added.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         public let rawValue: String
@@ -69,6 +71,7 @@ public struct DICOMReadError: Error, Sendable, Hashable, CustomStringConvertible
     public let detail: String
     /// The error code of DCMTK, if it reported one.
     public let condition: DCMTKCondition?
+    public var faultCode: FaultCode { FaultCode("dicom", code.rawValue) }
 
     public init(_ code: Code, path: String, detail: String, condition: DCMTKCondition? = nil) {
         self.code = code

@@ -7,7 +7,8 @@ public import NocturneSystem
 public typealias DICOMWriteError = FileFormatError<DICOMWriteErrorCode>
 
 /// The kind of a ``DICOMWriteError``. New kinds may be added.
-public struct DICOMWriteErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+public struct DICOMWriteErrorCode: FormatErrorCode, CustomStringConvertible {
+    public static let domain = "dicomObject"
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
     public var description: String { rawValue }

@@ -4,7 +4,9 @@ public import NocturneSystem
 public typealias MeshFileError = FileFormatError<MeshFileErrorCode>
 
 /// The kind of a ``MeshFileError``, with a description.
-public enum MeshFileErrorCode: String, Hashable, Sendable, CaseIterable {
+public enum MeshFileErrorCode: String, FormatErrorCode, CaseIterable {
+    public static let domain = "mesh"
+
     /// The content is another format, or an unsupported variant of this format.
     case wrongFormat
     /// The file ends before its header or its triangles do.

@@ -4,7 +4,9 @@ public import NocturneSystem
 public typealias NIfTIError = FileFormatError<NIfTIErrorCode>
 
 /// The kind of a ``NIfTIError``, with a description.
-public enum NIfTIErrorCode: String, Hashable, Sendable, CaseIterable {
+public enum NIfTIErrorCode: String, FormatErrorCode, CaseIterable {
+    public static let domain = "nifti"
+
     /// The content is not NIfTI.
     case notNIfTI
     /// The file ends before its header, its voxels or its checksum do.

@@ -4,7 +4,9 @@ public import NocturneSystem
 public typealias PNGError = FileFormatError<PNGErrorCode>
 
 /// The kind of a ``PNGError``, with a description.
-public enum PNGErrorCode: String, Hashable, Sendable, CaseIterable {
+public enum PNGErrorCode: String, FormatErrorCode, CaseIterable {
+    public static let domain = "png"
+
     /// The image has no pixels, a number of samples that does not match its size, or more samples than one chunk can
     /// hold.
     case invalidImage

@@ -4,7 +4,9 @@ public import NocturneSystem
 public typealias PhotoError = FileFormatError<PhotoErrorCode>
 
 /// The kind of a ``PhotoError``, with a description.
-public enum PhotoErrorCode: String, Hashable, Sendable, CaseIterable {
+public enum PhotoErrorCode: String, FormatErrorCode, CaseIterable {
+    public static let domain = "photo"
+
     /// The system could not open or read the file.
     case cannotOpen
     /// A read error occurred in the middle of the file.

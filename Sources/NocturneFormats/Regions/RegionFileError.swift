@@ -1,5 +1,7 @@
+public import NocturneSystem
+
 /// Why a file of regions cannot be used. The description names the file, the region and the field.
-public struct RegionFileError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct RegionFileError: CodedError, Hashable, Sendable, CustomStringConvertible {
     public let path: String
     /// For example `regions[2].radiusMm`; empty for the file as a whole.
     public let field: String
@@ -13,6 +15,8 @@ public struct RegionFileError: Error, Hashable, Sendable, CustomStringConvertibl
         self.region = region
         self.detail = detail
     }
+
+    public var faultCode: FaultCode { FaultCode("regions", "unusable") }
 
     public var description: String {
         let name = region.map { " (\"\($0)\")" } ?? ""

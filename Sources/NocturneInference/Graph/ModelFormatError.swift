@@ -1,7 +1,7 @@
-import NocturneSystem
+public import NocturneSystem
 
 /// Why a network file, or a package that contains one, cannot be used. The text names the file and the reason.
-public enum ModelFormatError: Error, Sendable, Equatable, CustomStringConvertible {
+public enum ModelFormatError: CodedError, Sendable, Equatable, CustomStringConvertible {
     /// The file cannot be read at all.
     case unreadable(path: String, reason: String)
     /// The content is invalid: truncated, inconsistent, or with impossible sizes.
@@ -14,6 +14,8 @@ public enum ModelFormatError: Error, Sendable, Equatable, CustomStringConvertibl
     case shapeMismatch(network: String, reason: String)
     /// The engine does not offer the precision.
     case unsupportedPrecision(asked: InferencePrecision, offered: [InferencePrecision])
+
+    public var faultCode: FaultCode { FaultCode("model", "networkUnusable") }
 
     public var description: String {
         switch self {

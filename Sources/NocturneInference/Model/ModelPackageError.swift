@@ -1,7 +1,7 @@
-import NocturneSystem
+public import NocturneSystem
 
 /// Why a model package is refused: which file, which key in it, what was expected and what was found.
-public struct ModelPackageError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error. New kinds may be added.
     public enum Code: String, Hashable, Sendable {
         /// A file does not exist or cannot be read.
@@ -25,6 +25,8 @@ public struct ModelPackageError: Error, Hashable, Sendable, CustomStringConverti
         /// Loading was cancelled.
         case cancelled
     }
+
+    public var faultCode: FaultCode { FaultCode("model", "packageUnusable") }
 
     public let code: Code
     /// The path of the file that caused the error.

@@ -1,5 +1,7 @@
+public import NocturneSystem
+
 /// Why OpenVINO cannot be used, or which step failed. Networks that it does not accept cause ``ModelFormatError``s.
-public enum OpenVINOError: Error, Sendable, Equatable, CustomStringConvertible {
+public enum OpenVINOError: CodedError, Sendable, Equatable, CustomStringConvertible {
     /// No library was found in any of the locations.
     case notFound(lookedIn: [String])
     /// There is a library, but it cannot be loaded or lacks a required function.
@@ -8,6 +10,8 @@ public enum OpenVINOError: Error, Sendable, Equatable, CustomStringConvertible {
     case differs(network: String, forms: [String])
     /// A step with a network failed; the message is OpenVINO's own.
     case failed(network: String, step: String, message: String)
+
+    public var faultCode: FaultCode { FaultCode("engine", "openvino") }
 
     public var description: String {
         switch self {

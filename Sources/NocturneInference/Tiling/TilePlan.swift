@@ -1,11 +1,14 @@
 internal import NocturneCore
+public import NocturneSystem
 
 /// Why an image cannot be divided into tiles.
-public enum TilePlanError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum TilePlanError: CodedError, Hashable, Sendable, CustomStringConvertible {
     case imageShape(GridZYX)
     case patchShape(GridZYX)
     case step(Double)
     case tooManyTiles
+
+    public var faultCode: FaultCode { FaultCode("volume", "notTiled") }
 
     public var description: String {
         switch self {

@@ -89,6 +89,11 @@ enum JournalSchema {
                     """
             )
         }
+        // A reason of an earlier version has neither.
+        migrator.registerMigration("codes of reasons") { db in
+            try db.execute(sql: "ALTER TABLE item ADD COLUMN code TEXT")
+            try db.execute(sql: "ALTER TABLE item ADD COLUMN stage TEXT")
+        }
         return migrator
     }
 }

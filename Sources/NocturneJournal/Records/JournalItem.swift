@@ -6,7 +6,7 @@ public struct JournalItem: Sendable, Hashable {
     public var path: String
     public var fingerprint: String
     public var state: ItemState
-    public var reason: String?
+    public var reason: ItemReason?
     /// How often the engine crashed while this item was active.
     public var crashes: Int
     public var notes: [String]
@@ -21,7 +21,7 @@ public struct JournalItem: Sendable, Hashable {
         path: String,
         fingerprint: String,
         state: ItemState,
-        reason: String?,
+        reason: ItemReason?,
         crashes: Int,
         notes: [String],
         changed: String? = nil,
@@ -56,7 +56,7 @@ public struct JournalEntry: Sendable, Hashable {
     /// Hexadecimal digits.
     public var fingerprint: String
     public var state: ItemState
-    public var reason: String?
+    public var reason: ItemReason?
     /// How often the engine crashed while this item was active.
     public var crashes: Int
 
@@ -68,7 +68,7 @@ public struct JournalEntry: Sendable, Hashable {
         path: String,
         fingerprint: String,
         state: ItemState,
-        reason: String? = nil,
+        reason: ItemReason? = nil,
         crashes: Int = 0
     ) {
         self.key = key

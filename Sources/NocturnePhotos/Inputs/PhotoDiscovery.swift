@@ -3,6 +3,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
 import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
@@ -94,17 +95,17 @@ struct PhotoDiscovery {
             item.name = identifiers.itemName(scanned.file.fileName, key: scanned.file.path)
             if error.code == .notAPicture {
                 item.key = DiscoveredItem.fileKeyPrefix + scanned.file.path
-                item.problem = .unknown(error.detail)
+                item.problem = .unknown(.discovered(error.faultCode, error.detail))
             } else {
-                item.problem = .refused(error.detail)
+                item.problem = .refused(.discovered(error.faultCode, error.detail))
             }
         case .success(let facts):
             item.source = try source(facts)
             guard min(facts.storedWidth, facts.storedHeight) < reader.minimumSide else { return item }
-            item.problem = .refused(
+            let text =
                 "\(facts.storedWidth)×\(facts.storedHeight) pixels; \(reader.id) needs at least "
-                    + "\(reader.minimumSide) on the shorter side"
-            )
+                + "\(reader.minimumSide) on the shorter side"
+            item.problem = .refused(.discovered(.tooSmall, text))
         }
         return item
     }

@@ -1,6 +1,7 @@
 package import NocturneBatch
 import NocturneFormats
 public import NocturneRecipeSupport
+import NocturneSystem
 
 /// What a photo recipe stores in the journal to locate a picture again and to plan for it without decoding it.
 public struct PhotoRecord: ItemSource {
@@ -53,8 +54,9 @@ public struct PhotoRecord: ItemSource {
 }
 
 /// A fault of a photo found during processing.
-struct PhotoSourceError: Error, CustomStringConvertible {
+struct PhotoSourceError: CodedError, CustomStringConvertible {
     let path: String
     let detail: String
+    var faultCode: FaultCode { .networkOutput }
     var description: String { "\(path): \(detail)" }
 }

@@ -1,10 +1,11 @@
 import Foundation
 import NocturneRecipeSupport
-import NocturneSystem
+public import NocturneSystem
 
 /// A classifier's output cannot be used as a result.
-public struct ClassScoreError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ClassScoreError: CodedError, Hashable, Sendable, CustomStringConvertible {
     public let detail: String
+    public var faultCode: FaultCode { .networkOutput }
     public var description: String { detail }
 }
 

@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -94,7 +95,9 @@ struct ClassifiedPhotoDiscovery {
                 expectsMetadata: hasTable
             ).encoded
         }
-        if item.problem == nil, case .failure(let fault) = metadata { item.problem = .refused(fault.detail) }
+        if item.problem == nil, case .failure(let fault) = metadata {
+            item.problem = .refused(.discovered(fault.faultCode, fault.detail))
+        }
         return item
     }
 }

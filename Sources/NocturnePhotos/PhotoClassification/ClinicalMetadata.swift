@@ -1,6 +1,6 @@
 import Foundation
 import NocturneRecipeSupport
-import NocturneSystem
+public import NocturneSystem
 
 /// Metadata of the person in a picture, limited to what classifiers take.
 public struct ClinicalMetadata: Hashable, Sendable, Codable {
@@ -81,7 +81,8 @@ public struct ClinicalMetadata: Hashable, Sendable, Codable {
 }
 
 /// A field that cannot be parsed.
-public struct ClinicalMetadataError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ClinicalMetadataError: CodedError, Hashable, Sendable, CustomStringConvertible {
     public let detail: String
+    public var faultCode: FaultCode { FaultCode("metadata", "invalid") }
     public var description: String { detail }
 }

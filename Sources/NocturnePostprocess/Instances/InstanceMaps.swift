@@ -1,3 +1,5 @@
+public import NocturneSystem
+
 /// The output of a network for every pixel of a picture: rows from the top, x fastest, values expected in 0...1 (values
 /// outside are clamped).
 public struct InstanceMaps: Sendable {
@@ -42,7 +44,7 @@ public struct InstanceMaps: Sendable {
 }
 
 /// Why maps or masks cannot be converted to instances.
-public struct InstanceError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct InstanceError: CodedError, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error. New kinds may be added.
     public enum Code: String, Hashable, Sendable {
         case wrongSize
@@ -55,6 +57,7 @@ public struct InstanceError: Error, Hashable, Sendable, CustomStringConvertible 
     public let code: Code
     public let description: String
 
+    public var faultCode: FaultCode { .networkOutput }
     public init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description

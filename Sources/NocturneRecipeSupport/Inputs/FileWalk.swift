@@ -2,6 +2,7 @@ import Foundation
 package import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
 package import NocturneSystem
 
 #if canImport(Glibc)
@@ -71,6 +72,7 @@ package struct FileWalk {
 
     private struct UnusablePath {
         let path: String
+        let code: FaultCode
         let reason: String
         /// Whether inputs may be hidden behind it.
         var isFault = false
@@ -101,7 +103,7 @@ package struct FileWalk {
             if status.st_mode & S_IFMT == S_IFDIR {
                 try walk(input, below: "", root: root, status)
             } else if status.st_mode & S_IFMT != S_IFREG {
-                unusablePaths.append(UnusablePath(path: input, reason: FileWalk.kind(status)))
+                unusablePaths.append(UnusablePath(path: input, code: .notAFile, reason: FileWalk.kind(status)))
             } else {
                 add(
                     FoundFile(
@@ -131,6 +133,7 @@ package struct FileWalk {
                 unusablePaths.append(
                     UnusablePath(
                         path: FileSystem.escaped(file.path.utf8),
+                        code: .unusableName,
                         reason: "its name differs from another name only in the Unicode encoding of letters; rename it"
                     )
                 )
@@ -161,7 +164,7 @@ package struct FileWalk {
         // A folder without a journal, which a mistyped command may have left, hides no inputs.
         if OutputFolder(folder).holdsBatch {
             let reason = "the output folder of another batch, which is not searched: name the inputs in it one by one"
-            unusablePaths.append(UnusablePath(path: folder, reason: reason))
+            unusablePaths.append(UnusablePath(path: folder, code: .otherBatch, reason: reason))
             return
         }
         if access(folder, R_OK | X_OK) != 0 { return addUnreadable(folder, errno) }
@@ -169,7 +172,11 @@ package struct FileWalk {
         if let fault { addUnreadable(folder, fault) }
         for entry in unusable where !entry.hasPrefix(".") {
             unusablePaths.append(
-                UnusablePath(path: folder + "/" + entry, reason: "its name is not valid UTF-8; rename it")
+                UnusablePath(
+                    path: folder + "/" + entry,
+                    code: .unusableName,
+                    reason: "its name is not valid UTF-8; rename it"
+                )
             )
         }
         for entry in entries where !entry.hasPrefix(".") {
@@ -180,7 +187,7 @@ package struct FileWalk {
                 let code = errno
                 if FileSystem.kind(path) == .other, code == ENOENT || code == ELOOP {
                     let reason = code == ENOENT ? "a dangling link" : "a cyclic link"
-                    unusablePaths.append(UnusablePath(path: path, reason: reason))
+                    unusablePaths.append(UnusablePath(path: path, code: .notAFile, reason: reason))
                 } else if code != ENOENT {
                     addUnreadable(path, code)
                 }
@@ -191,14 +198,19 @@ package struct FileWalk {
             } else if inner.st_mode & S_IFMT == S_IFREG {
                 add(FoundFile(path: path, name: name, root: root))
             } else {
-                unusablePaths.append(UnusablePath(path: path, reason: FileWalk.kind(inner)))
+                unusablePaths.append(UnusablePath(path: path, code: .notAFile, reason: FileWalk.kind(inner)))
             }
         }
     }
 
     private mutating func addUnreadable(_ path: String, _ code: Int32) {
         unusablePaths.append(
-            UnusablePath(path: path, reason: "cannot be read: \(String(cString: strerror(code)))", isFault: true)
+            UnusablePath(
+                path: path,
+                code: .unreadable,
+                reason: "cannot be read: \(String(cString: strerror(code)))",
+                isFault: true
+            )
         )
     }
 
@@ -218,6 +230,7 @@ extension FileWalk {
     /// The unusable paths as items. Every recipe returns them; each is reported once.
     package func unusable(model: String) -> [DiscoveredItem] {
         unusablePaths.map { entry in
+            let reason = ItemReason.discovered(entry.code, entry.reason)
             let key = (entry.isFault ? DiscoveredItem.missedKeyPrefix : DiscoveredItem.fileKeyPrefix) + entry.path
             return DiscoveredItem(
                 key: key,
@@ -226,7 +239,7 @@ extension FileWalk {
                 source: "{}",
                 path: entry.path,
                 fingerprint: ContentDigest.of(key),
-                problem: entry.isFault ? .refused(entry.reason) : .unknown(entry.reason)
+                problem: entry.isFault ? .refused(reason) : .unknown(reason)
             )
         }
     }

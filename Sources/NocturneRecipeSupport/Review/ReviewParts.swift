@@ -67,6 +67,8 @@ package struct ReviewParts: Sendable {
     package var size: [Int]?
     /// A statement about the whole result.
     package var summary: String?
+    /// Whether a person has edited the result.
+    package var isEdited = false
 
     /// - Parameters:
     ///   - files: of the result.

@@ -1,5 +1,6 @@
 package import NocturneBatch
 import NocturneConcurrency
+import NocturneJournal
 import NocturneRecipeSupport
 package import NocturneSystem
 
@@ -52,7 +53,7 @@ package struct PlanReport: Encodable, Sendable {
                 try recipes.map { try $0.secondsPerStep(scope: scope) }
             )
         }
-        let decisions = WorkPlanner(retryFailed: false).preview(discovery.items)
+        let decisions = WorkPlanner(retries: .none).preview(discovery.items)
         budgetBytes = budget
         engineBytes = shared
         items = decisions.items.map { entry in
@@ -79,8 +80,8 @@ extension PlanReport.Item {
     ) {
         let problem = item.problem.map { problem in
             switch problem {
-            case .refused(let reason): "refused: \(reason)"
-            case .setAside(let reason), .unknown(let reason): "set aside: \(reason)"
+            case .refused(let reason): "refused: \(reason.text)"
+            case .setAside(let reason), .unknown(let reason): "set aside: \(reason.text)"
             }
         }
         let plan = problem == nil ? try? plan() : nil

@@ -34,7 +34,7 @@
         href: "#code=" + encodeURIComponent(failure.code), text: format.plural(failure.count, "item", "items"),
         "aria-label": `Show ${format.plural(failure.count, "item", "items")} with ${failure.code}`,
       })),
-      dom.el("td", {}, dom.el("code", { text: failure.code })),
+      dom.el("td", {}, dom.el("code", { text: failure.code }), dom.el("div", { class: "example", text: failure.reason })),
       dom.el("td", { text: failure.remedy })));
     const total = batch.failures.reduce((sum, failure) => sum + failure.count, 0);
     return dom.el("details", { id: "failures", open: batch.failures.length <= 8 },

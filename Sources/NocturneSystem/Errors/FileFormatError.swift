@@ -1,7 +1,7 @@
 /// Why a file of some format could not be read or written. The description names the file and the fact.
 ///
 /// Each format has its own codes and a short name: `typealias PNGError = FileFormatError<PNGErrorCode>`.
-public struct FileFormatError<Code: Hashable & Sendable>: SystemCallError, Hashable, CustomStringConvertible {
+public struct FileFormatError<Code: FormatErrorCode>: SystemCallError, CodedError, Hashable, CustomStringConvertible {
     public let code: Code
     public let path: String
     /// The fact in a few words, with figures. Never a patient's data.
@@ -25,5 +25,12 @@ public struct FileFormatError<Code: Hashable & Sendable>: SystemCallError, Hasha
         self.init(code, path: error.path, "\(error.detail) (errno \(error.code))", systemCode: error.code)
     }
 
+    public var faultCode: FaultCode { FaultCode(Code.domain, code.rawValue) }
     public var description: String { "\(path): \(detail)" }
+}
+
+/// The kinds of errors of one format.
+public protocol FormatErrorCode: RawRepresentable<String>, Hashable, Sendable {
+    /// The format's short name: the first part of the ``FaultCode``.
+    static var domain: String { get }
 }

@@ -3,6 +3,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -52,7 +53,7 @@ struct ExistingDiscovery {
             path: isSeries ? file.folderPath : file.path,
             fingerprint: ContentDigest.of(key),
             inputs: [InputStamp(file.path)],
-            problem: .unknown("neither a DICOM segmentation nor a structure set")
+            problem: .unknown(.discovered(.unknownFormat, "neither a DICOM segmentation nor a structure set"))
         )
     }
 
@@ -93,10 +94,11 @@ struct ExistingDiscovery {
             )
             item.inputs += slices.map { InputStamp($0.path) }
             do { item.source = try source.encoded } catch {
-                item.problem = .refused("its metadata cannot be encoded: \(error)")
+                item.problem = .refused(.discovered(.notRecordable, "its metadata cannot be encoded: \(error)"))
             }
         } catch let error as DICOMReadError {
-            item.problem = error.code == .otherObject ? .setAside(error.detail) : .refused(error.detail)
+            let reason = ItemReason.discovered(error.faultCode, error.detail)
+            item.problem = error.code == .otherObject ? .setAside(reason) : .refused(reason)
         }
         return item
     }

@@ -41,7 +41,11 @@ extension ExistingLabels {
         }
         let measurements = labels.indices.compactMap { found[$0] }
         guard measurements.count == labels.count else {
-            throw VolumeError(path: inferred.source.path, detail: "a label belongs to no label volume")
+            throw VolumeError(
+                code: .labelWithoutVolume,
+                path: inferred.source.path,
+                detail: "a label belongs to no label volume"
+            )
         }
         let preview = options.preview == .none ? nil : try preview(of: inferred, measurements, scope)
         return MeasuredLabels(

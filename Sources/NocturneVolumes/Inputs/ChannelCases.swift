@@ -2,6 +2,7 @@ import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -152,13 +153,13 @@ struct ChannelCases {
         let reason =
             "the case has \(channels.count) channels (0000 to \(Self.digits(channels.count - 1))), \(model.id) takes 1 "
             + "(\(channelNames)); to use only one, add --include '*_0000*'"
-        return [merged(volumes, path, .failure(Refusal(problem: .refused(reason))))]
+        return [merged(volumes, path, .failure(Refusal(problem: .refused(.discovered(.channels, reason)))))]
     }
 
     private func multiChannelCase(_ channels: [Channel], _ path: String) -> FoundVolume {
         let volumes = channels.map(\.volume)
-        func refusal(_ reason: String) -> FoundVolume {
-            merged(volumes, path, .failure(Refusal(problem: .refused(reason))))
+        func refusal(_ code: FaultCode, _ reason: String) -> FoundVolume {
+            merged(volumes, path, .failure(Refusal(problem: .refused(.discovered(code, reason)))))
         }
         let missing = (0..<wanted).filter { index in !channels.contains { $0.index == index } }.map(Self.digits)
         let surplus = channels.map(\.index).filter { $0 >= wanted }.map(Self.digits)
@@ -168,6 +169,7 @@ struct ChannelCases {
             if !surplus.isEmpty { faults.append("\(surplus.joined(separator: ", ")) unexpected") }
             if channels.count > Set(channels.map(\.index)).count { faults.append("a channel number occurs twice") }
             return refusal(
+                .channels,
                 "\(model.id) takes \(wanted) channels (\(channelNames)): " + faults.joined(separator: "; ")
             )
         }
@@ -177,8 +179,9 @@ struct ChannelCases {
             switch volume.volume {
             case .failure(let refusal):
                 var refused = merged(volumes, path, .failure(refusal))
-                if case .refused(let reason) = refusal.problem {
-                    refused.volume = .failure(Refusal(problem: .refused("\(Self.marked(volume)): \(reason)")))
+                if case .refused(var reason) = refusal.problem {
+                    reason.text = "\(Self.marked(volume)): \(reason.text)"
+                    refused.volume = .failure(Refusal(problem: .refused(reason)))
                 }
                 return refused
             case .success(let own):
@@ -186,6 +189,7 @@ struct ChannelCases {
                 facts = first
                 guard own.geometry.shape == first.geometry.shape, Self.agree(own.spacing, first.spacing) else {
                     return refusal(
+                        .channelGrids,
                         "channel \(channel.name) (\(Self.marked(volume))) has \(own.geometry.shape) voxels of "
                             + "\(Self.text(own.spacing)) mm, the first has \(first.geometry.shape) of "
                             + "\(Self.text(first.spacing)) mm"
@@ -193,6 +197,7 @@ struct ChannelCases {
                 }
                 if let difference = Self.difference(own.geometry.affine, first.geometry.affine) {
                     return refusal(
+                        .channelGrids,
                         "channel \(channel.name) (\(Self.marked(volume))) \(difference) from the first channel; "
                             + "channels of one case must lie on one grid"
                     )
@@ -200,7 +205,7 @@ struct ChannelCases {
                 notes += own.notes.map { "channel \(channel.name): \($0)" }
             }
         }
-        guard var whole = facts else { return refusal("no channel") }
+        guard var whole = facts else { return refusal(.channels, "no channel") }
         whole.notes = notes
         return merged(volumes, path, .success(whole))
     }
@@ -257,7 +262,7 @@ struct ChannelCases {
 
     private func refused(_ volume: FoundVolume, _ reason: String) -> FoundVolume {
         var refused = volume
-        refused.volume = .failure(Refusal(problem: .refused(reason)))
+        refused.volume = .failure(Refusal(problem: .refused(.discovered(.channels, reason))))
         return refused
     }
 }

@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
 import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
@@ -75,7 +76,9 @@ struct VolumeDiscovery {
                 }
                 result = .success((facts: VolumeFacts(header), data: header.dataPath))
             } catch {
-                result = .failure(Refusal(problem: .refused(error.detail + DICOMFiles.hint(error))))
+                result = .failure(
+                    Refusal(problem: .refused(.discovered(FaultCode(of: error), error.detail + DICOMFiles.hint(error))))
+                )
             }
             headers.withLock { $0[index] = result }
         }
@@ -83,7 +86,9 @@ struct VolumeDiscovery {
         return headers.withLock { headers in
             files.indices.map { index in
                 let file = files[index]
-                let read: Read = headers[index] ?? .failure(Refusal(problem: .refused("its header was not read")))
+                let read: Read =
+                    headers[index]
+                    ?? .failure(Refusal(problem: .refused(.discovered(.unreadable, "its header was not read"))))
                 let data = (try? read.get())?.data ?? file.path
                 return FoundVolume(
                     key: "nifti:" + file.path,
@@ -116,7 +121,7 @@ struct VolumeDiscovery {
         for series in scan.series {
             let objects = LabelObject.objects(of: series)
             found += objects.compactMap { object in
-                byPath[object.path].map { single($0, .unknown(object.skipReason)) }
+                byPath[object.path].map { single($0, .unknown(.discovered(.unknownFormat, object.skipReason))) }
             }
             let labelled = Set(objects.map(\.path))
             let slices = series.files.compactMap { labelled.contains($0) ? nil : byPath[$0] }
@@ -143,16 +148,17 @@ struct VolumeDiscovery {
         }
         for path in scan.notDICOM {
             guard let file = byPath[path], !VolumeDiscovery.isImageOfPair(file, nifti) else { continue }
-            let reason = FileSystem.size(path) == 0 ? "the file is empty" : "neither DICOM nor NIfTI"
-            found.append(
-                single(
-                    file,
-                    access(path, R_OK) == 0
-                        ? .unknown(reason) : .refused("cannot be read: \(String(cString: strerror(errno)))")
-                )
-            )
+            found.append(single(file, VolumeDiscovery.problem(ofUnknown: path)))
         }
         return found
+    }
+
+    private static func problem(ofUnknown path: String) -> ItemProblem {
+        guard access(path, R_OK) == 0 else {
+            return .refused(.discovered(.unreadable, "cannot be read: \(String(cString: strerror(errno)))"))
+        }
+        guard FileSystem.size(path) != 0 else { return .unknown(.discovered(.emptyFile, "the file is empty")) }
+        return .unknown(.discovered(.unknownFormat, "neither DICOM nor NIfTI"))
     }
 
     private func single(_ file: FoundFile, _ problem: ItemProblem) -> FoundVolume {
@@ -181,7 +187,7 @@ struct VolumeDiscovery {
             return .failure(Refusal(problem: self.problem(problem, among: series.files, hint: hint)))
         }
         guard let geometry = series.geometry else {
-            return .failure(Refusal(problem: .refused("the series has no geometry")))
+            return .failure(Refusal(problem: .refused(.discovered(.notRecordable, "the series has no geometry"))))
         }
         return .success(
             VolumeFacts(
@@ -207,14 +213,15 @@ struct VolumeDiscovery {
             .notAnImageClass, .localizer, .mediaDirectory, .colour, .derived, .singleSlice,
         ]
         let detail = IdentifierPolicy.marking(files, in: error.detail)
-        if setAsideCodes.contains(error.code) { return .setAside(detail + hint) }
+        if setAsideCodes.contains(error.code) { return .setAside(.discovered(error.faultCode, detail + hint)) }
         // Faults of a single file name that file; the others concern the whole stack.
         let singleFileCodes: Set<DICOMReadError.Code> = [
             .notOpened, .notReadable, .nestedTooDeep, .missingElement, .unsupportedPixels, .orientationInvalid,
             .missingPixelData, .wrongPixelLength, .decoderFailed, .tooLarge,
         ]
         let name = IdentifierPolicy.mark((error.path as NSString).lastPathComponent)
-        return .refused((files.count > 1 && singleFileCodes.contains(error.code) ? name + ": " : "") + detail + hint)
+        let prefix = files.count > 1 && singleFileCodes.contains(error.code) ? name + ": " : ""
+        return .refused(.discovered(error.faultCode, prefix + detail + hint))
     }
 
     // MARK: Items
@@ -269,9 +276,10 @@ struct VolumeDiscovery {
         case .success(let facts):
             let wanted = model.package.modalities
             if let modality = facts.modality, !wanted.isEmpty, !wanted.contains(modality) {
-                item.problem = .setAside("modality \(modality); \(id) takes \(wanted.joined(separator: ", "))")
+                let text = "modality \(modality); \(id) takes \(wanted.joined(separator: ", "))"
+                item.problem = .setAside(.discovered(.notForModel, text))
             } else if facts.geometry.shape.z < 2 {
-                item.problem = .refused("a single slice is not a volume")
+                item.problem = .refused(.discovered(.tooSmall, "a single slice is not a volume"))
             }
             var source = VolumeSource(
                 format: facts.format,
@@ -292,7 +300,7 @@ struct VolumeDiscovery {
             if let series = facts.series { source.set(series, files: found.files) }
             // Last resort: if a reader lets a non-finite number through, discovery must still finish.
             do { item.source = try source.encoded } catch {
-                item.problem = .refused("its metadata cannot be encoded: \(error)")
+                item.problem = .refused(.discovered(.notRecordable, "its metadata cannot be encoded: \(error)"))
             }
         }
         return item

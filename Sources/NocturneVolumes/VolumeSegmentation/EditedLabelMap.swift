@@ -51,7 +51,7 @@ enum EditedLabelMap {
     static func read(_ path: String, on geometry: VolumeGeometry, _ scope: ComputeScope) throws -> LabelVolume {
         let labels = try NIfTIReader.readLabels(at: path, scope: scope).labels
         guard GridMapping(of: labels.geometry, in: geometry) != nil else {
-            throw VolumeError(path: path, detail: LabelVolume.difference(labels.geometry, geometry))
+            throw VolumeError(code: .otherGrid, path: path, detail: LabelVolume.difference(labels.geometry, geometry))
         }
         return try labels.arranged(on: geometry, nil, scope)
     }

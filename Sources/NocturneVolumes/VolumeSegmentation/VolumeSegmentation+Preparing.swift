@@ -22,13 +22,14 @@ extension VolumeSegmentation {
             return LoadedVolume(source: source, channels: channels, notes: source.notes ?? [])
         case .dicom:
             guard let names = source.sliceNames else {
-                throw VolumeError(path: item.path, detail: "the journal does not name its slices")
+                throw VolumeError(code: .damagedRecord, path: item.path, detail: "the journal does not name its slices")
             }
             let corrects = source.isCorrected ?? false
             let series = try DICOMScanner.series(of: names, corrects: corrects, scope: context.scope)
             if let problem = series.problem { throw problem }
             guard let geometry = series.geometry, geometry.matches(source.geometry) else {
                 throw VolumeError(
+                    code: .sourceChanged,
                     path: item.path,
                     detail: "the slice positions have changed since the series was found"
                 )
@@ -49,9 +50,9 @@ extension VolumeSegmentation {
         let read = try NIfTIReader.readVolume(at: path, assumesOrientation: true, scope: scope)
         guard read.volume.geometry.shape == source.geometry.shape,
             path != source.files[0] || read.volume.geometry == source.geometry
-        else { throw VolumeError(path: path, detail: "the file changed since it was found") }
+        else { throw VolumeError(code: .sourceChanged, path: path, detail: "the file changed since it was found") }
         guard read.nonFiniteCount == 0 else {
-            throw VolumeError(path: path, detail: "\(read.nonFiniteCount) voxels are NaN or infinite")
+            throw VolumeError(code: .notFinite, path: path, detail: "\(read.nonFiniteCount) voxels are NaN or infinite")
         }
         return read.volume
     }

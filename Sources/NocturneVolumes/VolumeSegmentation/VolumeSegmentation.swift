@@ -96,8 +96,18 @@ public struct VolumeSegmentation: Recipe {
 }
 
 /// A fault of a volume found during processing.
-struct VolumeError: Error, CustomStringConvertible {
+struct VolumeError: CodedError, CustomStringConvertible {
+    let code: Code
     let path: String
     let detail: String
+
+    enum Code: String {
+        case damagedRecord, sourceChanged, notFinite, tooManyOverlaps
+        /// A label map on another grid than its image.
+        case otherGrid
+        case labelWithoutVolume
+    }
+
+    var faultCode: FaultCode { FaultCode("volume", code.rawValue) }
     var description: String { "\(path): \(detail)" }
 }

@@ -57,6 +57,7 @@ package enum VolumeSegmentationKind: RecipeKind {
         parts.labels = result.labels.map {
             ReviewParts.Label(value: $0.value, name: $0.name, color: $0.color, mesh: $0.mesh?.reviewFile)
         }
+        parts.isEdited = result.edited != nil
         return parts
     }
 

@@ -29,7 +29,7 @@ struct Resume: EngineCommand {
                 description: try await ExistingBatch.continued(folder),
                 resources: resources,
                 show: show,
-                retryFailed: retryFailed,
+                retries: retryFailed ? .all : .none,
                 failFast: failFast
             )
         )

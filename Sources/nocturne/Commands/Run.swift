@@ -49,7 +49,7 @@ struct Run: EngineCommand {
                     ?? batch.description(version: Nocturne.version),
                 resources: resources,
                 show: show,
-                retryFailed: retryFailed,
+                retries: retryFailed ? .all : .none,
                 overwrite: overwrite,
                 failFast: failFast
             )

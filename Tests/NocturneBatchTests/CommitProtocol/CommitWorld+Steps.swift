@@ -75,7 +75,7 @@ extension CommitWorld {
         }
         let known = Dictionary(uniqueKeysWithValues: journalItems().map { ($0.key, $0) })
         let before = items
-        let decisions = WorkPlanner(retryFailed: false)
+        let decisions = WorkPlanner(retries: .none)
             .decide(Self.sources, known: flaw == .doesAllAnew ? [:] : known, foreign: []) { item in
                 [.old, .new, .whole].contains(before[Int(item.id)].final)
             }

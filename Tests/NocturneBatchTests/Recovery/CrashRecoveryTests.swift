@@ -20,7 +20,7 @@ struct CrashRecoveryTests {
         )
     }
 
-    private static func requeued(_ name: String, _ reason: String, crashes: Int) -> JournalItem {
+    private static func requeued(_ name: String, _ reason: ItemReason, crashes: Int) -> JournalItem {
         var item = item(name, .pending, crashes: crashes)
         item.reason = reason
         return item
@@ -61,7 +61,9 @@ struct CrashRecoveryTests {
             testDescription: "after a run that was killed while an item was active: no crash counts",
             crash: nil,
             journal: .init(items: [item("a", .started, crashes: 1), item("b", .completed)], supervisor: "earlier"),
-            actions: [.requeue([requeued("a", "interrupted", crashes: 1)]), .saveSupervisor("s")]
+            actions: [
+                .requeue([requeued("a", ItemReason(.interrupted, "interrupted"), crashes: 1)]), .saveSupervisor("s"),
+            ]
         ),
         Start(
             testDescription: "the first engine of a run forgets what an earlier run knew about files",
@@ -88,7 +90,10 @@ struct CrashRecoveryTests {
             // What was read before is not the cause.
             reading: [["/in/old"]],
             actions: [
-                .requeue([requeued("a", "signal 9", crashes: 1), requeued("c", "signal 9", crashes: 2)]),
+                .requeue([
+                    requeued("a", ItemReason(.engineCrashed, "signal 9"), crashes: 1),
+                    requeued("c", ItemReason(.engineCrashed, "signal 9"), crashes: 2),
+                ]),
                 .saveCrashesOutsideItems(0), .report("The engine crashed: signal 9. Active items: a, c."),
             ]
         ),
@@ -96,7 +101,7 @@ struct CrashRecoveryTests {
             testDescription: "items that another supervisor's engine left active are not blamed",
             journal: .init(items: [item("a", .started)], supervisor: "earlier"),
             actions: [
-                .requeue([requeued("a", "interrupted", crashes: 0)]), .saveSupervisor("s"),
+                .requeue([requeued("a", ItemReason(.interrupted, "interrupted"), crashes: 0)]), .saveSupervisor("s"),
                 .saveCrashesOutsideItems(1), .report("The engine crashed: signal 9. Active items: none."),
             ]
         ),
@@ -155,7 +160,7 @@ struct CrashRecoveryTests {
             testDescription: "files that did not respond to the engine before are not opened",
             journal: .init(items: [item("a", .started)], supervisor: "s", unresponsiveFiles: ["/in/y"]),
             actions: [
-                .requeue([requeued("a", "signal 9", crashes: 1)]),
+                .requeue([requeued("a", ItemReason(.engineCrashed, "signal 9"), crashes: 1)]),
                 .report("The engine crashed: signal 9. Active items: a."),
             ],
             limits: limits { $0.unresponsiveFiles = ["/in/y"] }

@@ -1,6 +1,7 @@
 import NocturneBatch
 import NocturneJournal
 import NocturneSystem
+import NocturneTestSupport
 import Testing
 
 @Suite("AdmissionStateMachine")
@@ -74,8 +75,10 @@ struct AdmissionStateMachineTests {
         }
     }
 
+    private func reason(_ text: String) -> ItemReason { ItemReason(FaultCode("test", "reason"), text, stage: "load") }
+
     private func failure(_ recovery: RecoveryAction?) -> ItemEnd.Outcome {
-        .failed(reason: "reason", stage: .load, recovery: recovery)
+        .failed(reason("reason"), recovery: recovery)
     }
 
     @Test("Items are started in order as long as the budget allows, and an item above it fails")
@@ -83,7 +86,10 @@ struct AdmissionStateMachineTests {
         var desk = Desk([40, 50, 101, 30, 10].map { Needs(memoryBytes: $0) })
         #expect(desk.next() == .start(0, after: nil))
         #expect(desk.next() == .start(1, after: nil))
-        #expect(desk.next() == .settle(2, .failed("needs 101 B of memory, the budget leaves 100 B")))
+        #expect(
+            desk.next()
+                == .settle(2, .failed(ItemReason(.overBudget, "needs 101 B of memory, the budget leaves 100 B")))
+        )
         // 30 do not fit beside 90, 10 do.
         #expect(desk.next() == .start(4, after: nil))
         #expect(desk.next() == .wait(.activeItems, until: nil))
@@ -159,8 +165,8 @@ struct AdmissionStateMachineTests {
     func refusals() {
         var desk = Desk([Needs(memoryBytes: 1), Needs(memoryBytes: 1)])
         #expect(desk.startAll() == [0, 1])
-        #expect(desk.end(0, failure(.freeSpace)) == [.putBack(0, "load: reason")])
-        #expect(desk.end(1, failure(.freeSpace)) == [.putBack(1, "load: reason")])
+        #expect(desk.end(0, failure(.freeSpace)) == [.putBack(0, reason("load: reason"))])
+        #expect(desk.end(1, failure(.freeSpace)) == [.putBack(1, reason("load: reason"))])
         // Both say it, and it counts once.
         let first = desk.nextDiskWait()
         #expect(first?.until == .seconds(1))
@@ -170,7 +176,7 @@ struct AdmissionStateMachineTests {
         #expect(quota?.shortage.refusal == .quota && quota?.until == nil)
         desk.measurement.refusal = nil
         #expect(desk.next() == .start(0, after: nil))
-        #expect(desk.end(0, failure(.freeSpace)) == [.putBack(0, "load: reason")])
+        #expect(desk.end(0, failure(.freeSpace)) == [.putBack(0, reason("load: reason"))])
         let second = desk.nextDiskWait()
         #expect(second?.until == .seconds(3))
         desk.conditions.now = .seconds(3)
@@ -185,12 +191,12 @@ struct AdmissionStateMachineTests {
         #expect(desk.startAll() == [0])
         for delay in [2, 8] {
             let start = desk.conditions.now
-            #expect(desk.end(0, failure(.retry)) == [.putBack(0, "load: reason")])
+            #expect(desk.end(0, failure(.retry)) == [.putBack(0, reason("load: reason"))])
             #expect(desk.next() == .wait(.retryTime, until: start + .seconds(delay)))
             desk.conditions.now = start + .seconds(delay)
             #expect(desk.startAll() == [0])
         }
-        #expect(desk.end(0, failure(.retry)) == [.discardStaging(0), .settle(0, .failed("reason"))])
+        #expect(desk.end(0, failure(.retry)) == [.discardStaging(0), .settle(0, .failed(reason("reason")))])
         #expect(desk.next() == .finished)
     }
 
@@ -199,11 +205,11 @@ struct AdmissionStateMachineTests {
         var desk = Desk(Array(repeating: Needs(memoryBytes: 1), count: 6)) { $0.failsFast = true }
         #expect(desk.startAll().count == 6)
         #expect(desk.complete(0, seconds: 2) == [.complete(0, seconds: 2)])
-        #expect(desk.end(1, failure(nil)) == [.discardStaging(1), .settle(1, .failed("reason")), .cancelAll])
-        #expect(desk.end(2, failure(.rediscover)) == [.discardStaging(2), .putBack(2, "reason")])
+        #expect(desk.end(1, failure(nil)) == [.discardStaging(1), .settle(1, .failed(reason("reason"))), .cancelAll])
+        #expect(desk.end(2, failure(.rediscover)) == [.discardStaging(2), .putBack(2, reason("reason"))])
         #expect(desk.machine.needsDiscovery)
-        #expect(desk.end(3, failure(.repairOutput)) == [.giveUp("reason"), .putBack(3, "reason")])
-        #expect(desk.end(4, failure(.repairOutput)) == [.putBack(4, "reason")])
+        #expect(desk.end(3, failure(.repairOutput)) == [.giveUp("reason"), .putBack(3, reason("reason"))])
+        #expect(desk.end(4, failure(.repairOutput)) == [.putBack(4, reason("reason"))])
         desk.conditions.cancelled = ["5"]
         #expect(desk.end(5, .interrupted) == [.settle(5, .cancelled)])
         #expect(desk.end(5, .interrupted) == [])
@@ -214,7 +220,7 @@ struct AdmissionStateMachineTests {
         var desk = Desk([Needs(memoryBytes: 1)])
         #expect(desk.startAll() == [0])
         let end = ItemEnd(id: 0, outcome: failure(.freeSpace), seconds: [:])
-        #expect(desk.machine.itemEnded(end, cancelled: [], .zero) == [.putBack(0, "load: reason")])
+        #expect(desk.machine.itemEnded(end, cancelled: [], .zero) == [.putBack(0, reason("load: reason"))])
         desk.conditions.now = .seconds(100)
         #expect(desk.next() == .wait(.activeItems, until: nil))
         desk.machine.recorded(0, .seconds(100))

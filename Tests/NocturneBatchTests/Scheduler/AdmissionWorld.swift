@@ -47,17 +47,17 @@ struct FlawedAdmission {
 
     mutating func itemEnded(_ end: ItemEnd, cancelled: Set<String>, _ now: Duration) -> [Machine.Action] {
         var end = end
-        if flaw == .retriesForEver, case .failed(let reason, let stage, .retry) = end.outcome {
+        if flaw == .retriesForEver, case .failed(let reason, .retry) = end.outcome {
             end = ItemEnd(
                 id: end.id,
-                outcome: .failed(reason: reason, stage: stage, recovery: .freeSpace),
+                outcome: .failed(reason, recovery: .freeSpace),
                 seconds: [:]
             )
         }
-        if flaw == .losesRetries, case .failed(let reason, let stage, .retry) = end.outcome {
+        if flaw == .losesRetries, case .failed(let reason, .retry) = end.outcome {
             end = ItemEnd(
                 id: end.id,
-                outcome: .failed(reason: reason, stage: stage, recovery: .rediscover),
+                outcome: .failed(reason, recovery: .rediscover),
                 seconds: [:]
             )
             return machine.itemEnded(end, cancelled: cancelled, now).filter { $0 != .discardStaging(end.id) }
@@ -364,9 +364,10 @@ struct AdmissionWorld: SmallWorld {
         let outcome: ItemEnd.Outcome =
             switch end {
             case .completes: .completed(ItemProduct(files: [], statistics: [], notes: []))
-            case .fails: .failed(reason: "bad", stage: .load, recovery: nil)
-            case .failsForNow: .failed(reason: "busy", stage: .load, recovery: .retry)
-            case .lacksSpace: .failed(reason: "full", stage: .write, recovery: .freeSpace)
+            case .fails: .failed(ItemReason(FaultCode("test", "reason"), "bad", stage: "load"), recovery: nil)
+            case .failsForNow: .failed(ItemReason(FaultCode("test", "reason"), "busy", stage: "load"), recovery: .retry)
+            case .lacksSpace:
+                .failed(ItemReason(FaultCode("test", "reason"), "full", stage: "write"), recovery: .freeSpace)
             case .isInterrupted: .interrupted
             }
         if end == .lacksSpace { refusalsLeft -= 1 }

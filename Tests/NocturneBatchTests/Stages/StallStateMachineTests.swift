@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneJournal
 import Testing
 
 @Suite("Stalls: which items are stuck")
@@ -25,7 +26,7 @@ struct StallStateMachineTests {
         let stuck = try #require(action.stuck.first)
         #expect(tick == 5 && action.stop.isEmpty && action.stuck.count == 1)
         #expect(stuck.id == 1 && !stuck.isLate && stuck.path == "in/a")
-        #expect(stuck.reason == "a has made no progress for 5 s (stage load)")
+        #expect(stuck.reason.text == "a has made no progress for 5 s (stage load)")
     }
 
     @Test("Progress, and a change of stage, begin the count again; only reading names the file")
@@ -69,7 +70,7 @@ struct StallStateMachineTests {
         #expect(tick == 4 && action.stop == [1] && action.stuck.isEmpty)
         let (later, end) = try #require(ticks(&machine))
         #expect(later == 4 && end.stop.isEmpty && end.stuck.first?.isLate == true)
-        #expect(machine.forget(1)?.contains("that an item may take (stage load)") == true)
+        #expect(machine.forget(1)?.text.contains("that an item may take (stage load)") == true)
         #expect(machine.forget(1) == nil)
     }
 

@@ -114,6 +114,6 @@ final class PhotoBench: Sendable {
     /// States and reasons by item.
     func account() async throws -> [String: (state: ItemState, reason: String)] {
         let items = try await Journal.with(path: output.journal) { try await $0.items() }
-        return Dictionary(items.map { ($0.name, ($0.state, $0.reason ?? "")) }) { first, _ in first }
+        return Dictionary(items.map { ($0.name, ($0.state, $0.reason?.text ?? "")) }) { first, _ in first }
     }
 }
