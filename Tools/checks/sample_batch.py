@@ -24,7 +24,7 @@ from nocturne_tools.paths import ROOT, SAMPLE_MODELS, SAMPLES, TOOLS
 FILES = {
     "urinary-tract-ct": ["result.json", "run.json", "segmentation.nii.gz", "preview.png", "meshes"],
     "skin-lesions-demo": ["result.json", "run.json", "heatmap.png", "report.pdf"],
-    "book-spines": ["result.json", "run.json", "overlay.png", "coco.json", "crops"],
+    "book-spines": ["result.json", "run.json", "overlay.jpg", "coco.json", "crops"],
 }
 REPORT = ["batch.json", "statistics.csv", "events.jsonl", "retry.txt", "contact-sheet.pdf"]
 

@@ -84,6 +84,21 @@ cphoto_code cphoto_png_rows(cphoto_png *decoder, uint8_t *rgb, size_t count);
 /* CPHOTO_NO_END_MARKER and others, once the rows are read. */
 int cphoto_jpeg_irregularities(const cphoto_jpeg *decoder);
 
+/* A JPEG file in memory; after an error, the library's message. */
+typedef struct {
+    uint8_t *bytes;             /* to be freed with cphoto_jpeg_release */
+    size_t count;
+    char message[256];
+} cphoto_jpeg_bytes;
+
+/*
+ * Encodes 8-bit RGB without gaps, with a quality from 1 to 100, as baseline JPEG with colours at half the resolution. CPHOTO_TOO_LARGE
+ * for more than 65500 columns or rows, and when there is no memory.
+ */
+cphoto_code cphoto_jpeg_encode(
+    const uint8_t *rgb, size_t width, size_t height, int quality, cphoto_jpeg_bytes *result);
+void cphoto_jpeg_release(cphoto_jpeg_bytes *result);
+
 /* Converts CMYK (0 is no ink) to RGB, as Pillow's convert does. */
 void cphoto_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count);
 /* Blends colours with white by their alpha, rounded as in Pillow's alpha_composite. */

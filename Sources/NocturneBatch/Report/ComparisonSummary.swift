@@ -23,7 +23,7 @@ package struct ComparisonSummary: Sendable, Equatable, Encodable {
 
     /// Measures of agreement, and whether more is better.
     private static let measures = [
-        "dice": true, "meanSurfaceDistance": false, "hausdorff95": false, "hausdorff": false,
+        "dice": true, "meanSurfaceDistance": false, "hausdorff95": false, "hausdorff": false, "surfaceDice": true,
     ]
     private static let worstCount = 5
 

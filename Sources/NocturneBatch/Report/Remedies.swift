@@ -41,7 +41,7 @@ package enum Remedies {
         "output": "Check the output folder and its disk, then use `nocturne resume`.",
         "pdf": checkDisk,
         "photo": copyAgain,
-        "png": checkDisk,
+        "picture": checkDisk,
         "regions": "Correct the file of --rois, then use `nocturne retry`.",
         "run": "`nocturne resume` processes it.",
         "system": "Read the reason; `nocturne retry` tries the item again.",

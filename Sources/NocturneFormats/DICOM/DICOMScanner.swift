@@ -73,9 +73,20 @@ public enum DICOMScanner {
         if !named.isEmpty {
             let inner = try readHeaders(of: named, before: paths.count, scope: scope, progress: progress, looking)
             let all = zip(paths + named, headerResults + inner).sorted { $0.0 < $1.0 }
-            return try sorted(all, media: media, rules: rules, scope: scope, looking)
+            return try grouped(sorted(all, media: media), rules: rules, scope: scope, looking)
         }
-        return try sorted(Array(zip(paths, headerResults)), media: media, rules: rules, scope: scope, looking)
+        return try grouped(sorted(Array(zip(paths, headerResults)), media: media), rules: rules, scope: scope, looking)
+    }
+
+    private static func grouped(
+        _ sorted: consuming (objects: [SharedValue<DICOMObject>], scan: DICOMScan),
+        rules: DICOMSeriesRules,
+        scope: ComputeScope,
+        _ looking: @escaping @Sendable (_ paths: [String]) -> Void
+    ) throws(CancelledError) -> DICOMScan {
+        var scan = sorted.scan
+        scan.series = try SeriesTriage.series(of: sorted.objects, rules: rules, scope: scope, looking)
+        return scan
     }
 
     /// The series that consists of exactly the named slices, as found before by
@@ -95,7 +106,7 @@ public enum DICOMScanner {
         for (path, headerResult) in zip(paths, headerResults) {
             switch headerResult {
             case .object(let object):
-                for slice in try object.slices() { slices[DICOMSliceName(slice)] = slice }
+                for slice in try object.wrappedValue.slices() { slices[DICOMSliceName(slice)] = slice }
             case .fault(let error): throw error
             case .notDICOM: throw DICOMReadError(.notReadable, path: path, detail: "is no longer a DICOM file")
             }
@@ -121,9 +132,10 @@ public enum DICOMScanner {
     ) throws(CancelledError) -> [HeaderResult] {
         let headerResults = Mutex([HeaderResult](repeating: .notDICOM, count: paths.count))
         let done = Atomic<Int>(before)
+        let texts = RepeatedTexts()
         try scope.forEach(paths.count) { index in
             looking([paths[index]])
-            let headerResult = readHeader(of: paths[index])
+            let headerResult = readHeader(of: paths[index], texts)
             headerResults.withLock { $0[index] = headerResult }
             progress?(done.add(1, ordering: .relaxed).newValue, before + paths.count)
         }
@@ -182,14 +194,12 @@ public enum DICOMScanner {
         return media
     }
 
+    /// The objects, and all that is not an object.
     private static func sorted(
         _ files: [(path: String, headerResult: HeaderResult)],
-        media: [MediaDirectoryEntry],
-        rules: DICOMSeriesRules,
-        scope: ComputeScope,
-        _ looking: @escaping @Sendable (_ paths: [String]) -> Void
-    ) throws(CancelledError) -> DICOMScan {
-        var objects: [DICOMObject] = []
+        media: [MediaDirectoryEntry]
+    ) -> (objects: [SharedValue<DICOMObject>], scan: DICOMScan) {
+        var objects: [SharedValue<DICOMObject>] = []
         var scan = DICOMScan(series: [], rejectedFiles: [], notDICOM: [])
         for (path, headerResult) in files {
             switch headerResult {
@@ -201,18 +211,17 @@ public enum DICOMScanner {
                 scan.rejectedFiles.append(.init(path: path, reason: reason))
             }
         }
-        scan.series = try SeriesTriage.series(of: objects, rules: rules, scope: scope, looking)
         for entry in media { for path in entry.added { scan.named[path] = entry.path } }
-        return scan
+        return (objects, scan)
     }
 
     private enum HeaderResult: Sendable {
-        case object(DICOMObject)
+        case object(SharedValue<DICOMObject>)
         case fault(DICOMReadError)
         case notDICOM
     }
 
-    private static func readHeader(of path: String) -> HeaderResult {
+    private static func readHeader(of path: String, _ texts: RepeatedTexts) -> HeaderResult {
         var error = cdicom_error()
         switch cdicom_looks_like_dicom(path, &error) {
         case 1: break
@@ -220,9 +229,10 @@ public enum DICOMScanner {
         default: return .fault(DICOMReadError(CDICOM_NOT_OPENED, error, path: path))
         }
         do {
-            let object = try DICOMObject.readHeader(path: path)
+            var object = try DICOMObject.readHeader(path: path)
             if let error = rejection(of: object) { return .fault(error) }
-            return .object(object)
+            texts.share(in: &object)
+            return .object(SharedValue(wrappedValue: object))
         } catch {
             return .fault(error)
         }

@@ -4,7 +4,7 @@
 /// An optional is nil when the header does not state the value, or states an unusable one.
 public struct DICOMSlice: Sendable, Hashable {
     /// The values that all slices of the file share.
-    public var object: DICOMObject
+    @SharedValue public var object: DICOMObject
     /// Index in the file, from 0.
     public var frame: Int
     /// The part of the frame that is this slice; nil for the whole frame.

@@ -20,27 +20,28 @@ enum SeriesTriage {
     /// The series in `objects`, in the order of their first paths; the parts of one series in the order of the values
     /// that separate them. `objects` are sorted by path.
     static func series(
-        of objects: [DICOMObject],
+        of objects: [SharedValue<DICOMObject>],
         rules: DICOMSeriesRules,
         scope: ComputeScope,
         _ looking: @escaping @Sendable (_ paths: [String]) -> Void
     ) throws(CancelledError) -> [DICOMSeries] {
-        var groups: [[DICOMObject]] = []
+        var groups: [[SharedValue<DICOMObject>]] = []
         var placeOfKey: [String: Int] = [:]
-        for object in objects {
+        for shared in objects {
+            let object = shared.wrappedValue
             // A UID never starts with a slash, so the two kinds of keys cannot collide.
             let key = object.seriesInstanceUID.isEmpty ? "/" + object.folder : object.seriesInstanceUID
             if let place = placeOfKey[key] {
-                groups[place].append(object)
+                groups[place].append(shared)
             } else {
                 placeOfKey[key] = groups.count
-                groups.append([object])
+                groups.append([shared])
             }
         }
         let grouped = groups
         let series = Mutex([[DICOMSeries]](repeating: [], count: groups.count))
         try scope.forEach(groups.count) { index in
-            looking(grouped[index].map(\.path))
+            looking(grouped[index].map(\.wrappedValue.path))
             let own = triaged(grouped[index], rules, flag: scope.flag)
             series.withLock { $0[index] = own }
         }
@@ -61,7 +62,7 @@ enum SeriesTriage {
     }
 
     private static func triaged(
-        _ objects: [DICOMObject],
+        _ objects: [SharedValue<DICOMObject>],
         _ rules: DICOMSeriesRules,
         flag: CancellationFlag
     ) -> [DICOMSeries] {
@@ -69,7 +70,7 @@ enum SeriesTriage {
         var kinds: [DICOMReadError.Code?: (slices: [DICOMSlice], problem: DICOMReadError?)] = [:]
         var fault: DICOMReadError?
         var unsliced: [DICOMObject] = []
-        for object in objects {
+        for object in objects.lazy.map(\.wrappedValue) {
             let slices: [DICOMSlice]
             do {
                 slices = try object.slices()

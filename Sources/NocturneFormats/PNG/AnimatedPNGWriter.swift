@@ -38,7 +38,7 @@ public struct AnimatedPNGWriter: Sendable {
     ///   - cover: palette indices, row by row from the top.
     ///   - written: called after every frame with the number of frames in the file.
     ///   - frame: the palette indices of a frame; called on several threads, once for each frame and in no fixed order.
-    /// - Throws: ``PNGError``, and ``CancelledError`` when the flag is raised, which is checked before every frame; the
+    /// - Throws: ``PictureError``, and ``CancelledError`` when the flag is raised, which is checked before every frame; the
     ///   part of the file already written stays.
     public func write(
         to path: String,
@@ -51,7 +51,11 @@ public struct AnimatedPNGWriter: Sendable {
             frameCount > 0,
             (0...60_000).contains(millisecondsPerFrame), cover.count == width * height
         else {
-            throw PNGError(.invalidImage, path: path, "\(frameCount) frames of \(width)×\(height) cannot be written")
+            throw PictureError(
+                .invalidImage,
+                path: path,
+                "\(frameCount) frames of \(width)×\(height) cannot be written"
+            )
         }
         do {
             var output = try FileDescriptor(creating: path)
@@ -73,7 +77,7 @@ public struct AnimatedPNGWriter: Sendable {
             try output.write(PNGFile.chunk("IEND", []))
             try output.close()
         } catch let error as FileSystemError {
-            throw PNGError(.cannotWrite, writing: error)
+            throw PictureError(.cannotWrite, writing: error)
         }
     }
 
@@ -93,10 +97,10 @@ public struct AnimatedPNGWriter: Sendable {
         _ frame: @Sendable (Int) -> [UInt8]
     ) throws -> [[UInt8]] {
         let results = try scope.map(range.count) { index in
-            Result { () throws(PNGError) in
+            Result { () throws(PictureError) in
                 let pixels = frame(range.lowerBound + index)
                 guard pixels.count == width * height else {
-                    throw PNGError(.invalidImage, path: path, "a frame of \(pixels.count) pixels cannot be written")
+                    throw PictureError(.invalidImage, path: path, "a frame of \(pixels.count) pixels cannot be written")
                 }
                 return try packed(pixels, for: path)
             }
@@ -106,7 +110,7 @@ public struct AnimatedPNGWriter: Sendable {
 
     /// A zlib stream of the unfiltered rows: neighbouring palette indices need not be similar colours, and rows repeat
     /// better than their differences.
-    private func packed(_ pixels: [UInt8], for path: String) throws(PNGError) -> [UInt8] {
+    private func packed(_ pixels: [UInt8], for path: String) throws(PictureError) -> [UInt8] {
         var rows: [UInt8] = []
         rows.reserveCapacity((width + 1) * height)
         for y in 0..<height {
@@ -114,7 +118,7 @@ public struct AnimatedPNGWriter: Sendable {
             rows += pixels[y * width..<(y + 1) * width]
         }
         guard let deflater = nocturne_deflater_new() else {
-            throw PNGError(.outOfMemory, path: path, "no memory to compress the picture")
+            throw PictureError(.outOfMemory, path: path, "no memory to compress the picture")
         }
         defer { nocturne_deflater_free(deflater) }
         let body = [UInt8](unsafeUninitializedCapacity: nocturne_deflate_bound(rows.count)) { target, count in

@@ -11,31 +11,32 @@ public enum PNGWriter {
     /// up to a few million pixels, which take a fraction of a second.
     /// - Parameter alpha: One opacity for each pixel in the order of `image`, from 0 (transparent) to 255 (opaque); nil
     ///   for an image without alpha. Colours are not multiplied by it.
-    /// - Throws: ``PNGError``; the part of the file already written stays.
-    public static func write(_ image: RGBImage, alpha: [UInt8]? = nil, to path: String) throws(PNGError) {
+    /// - Throws: ``PictureError``; the part of the file already written stays.
+    public static func write(_ image: RGBImage, alpha: [UInt8]? = nil, to path: String) throws(PictureError) {
         let bytes = try encoded(image, alpha, for: path)
         do {
             var output = try FileDescriptor(creating: path)
             try output.write(bytes)
             try output.close()
         } catch {
-            throw PNGError(.cannotWrite, writing: error)
+            throw PictureError(.cannotWrite, writing: error)
         }
     }
 
-    private static func encoded(_ image: RGBImage, _ alpha: [UInt8]?, for path: String) throws(PNGError) -> [UInt8] {
+    private static func encoded(_ image: RGBImage, _ alpha: [UInt8]?, for path: String) throws(PictureError) -> [UInt8]
+    {
         let pixelCount = image.width * image.height
         guard image.width > 0, image.height > 0, image.samples.count == pixelCount * 3,
             pixelCount * (alpha == nil ? 3 : 4) + image.height < 1 << 30
         else {
-            throw PNGError(
+            throw PictureError(
                 .invalidImage,
                 path: path,
                 "\(image.width)×\(image.height) pixels in \(image.samples.count) samples cannot be written"
             )
         }
         if let alpha, alpha.count != pixelCount {
-            throw PNGError(.invalidImage, path: path, "\(alpha.count) alpha values for \(pixelCount) pixels")
+            throw PictureError(.invalidImage, path: path, "\(alpha.count) alpha values for \(pixelCount) pixels")
         }
         let channels = alpha == nil ? 3 : 4
         let samples = alpha.map { joined(image.samples, $0) } ?? image.samples
@@ -78,7 +79,7 @@ public enum PNGWriter {
         }
     }
 
-    private static func compressed(_ bytes: [UInt8], for path: String) throws(PNGError) -> [UInt8] {
+    private static func compressed(_ bytes: [UInt8], for path: String) throws(PictureError) -> [UInt8] {
         let capacity = Int(compressBound(uLong(bytes.count)))
         var status = Z_OK
         let result = [UInt8](unsafeUninitializedCapacity: capacity) { target, count in
@@ -88,7 +89,7 @@ public enum PNGWriter {
             status = compress2(target.baseAddress, &length, bytes, uLong(bytes.count), 3)
             count = status == Z_OK ? Int(length) : 0
         }
-        guard status == Z_OK else { throw PNGError(.outOfMemory, path: path, "no memory to compress the picture") }
+        guard status == Z_OK else { throw PictureError(.outOfMemory, path: path, "no memory to compress the picture") }
         return result
     }
 }

@@ -42,8 +42,8 @@ enum CropDrawing {
     }
 
     /// Rotated upright: its rotated box, sampled with bilinear interpolation.
-    static func upright(_ instance: FoundInstance, of photo: RGBImage) -> Crop {
-        let plain = plain(instance, of: photo)
+    /// - Parameter plain: the instance as it lies in the photo.
+    static func upright(_ instance: FoundInstance, from plain: Crop) -> Crop {
         let box = instance.rotated
         let width = max(Int(box.width.rounded(.up)), 1)
         let height = max(Int(box.height.rounded(.up)), 1)
@@ -110,16 +110,24 @@ enum CropDrawing {
         }
     }
 
+    /// White where the crop is transparent.
+    static func onWhite(_ crop: Crop) -> RGBImage {
+        var image = crop.image
+        image.samples.withUnsafeMutableBufferPointer { samples in
+            for (place, alpha) in crop.alpha.enumerated() where alpha == 0 {
+                samples[3 * place] = 255
+                samples[3 * place + 1] = 255
+                samples[3 * place + 2] = 255
+            }
+        }
+        return image
+    }
+
     private static let thumbnailSide = 256
 
     /// Small, on white, for lists.
     static func thumbnail(of crop: Crop) throws -> RGBImage {
-        var image = crop.image
-        for (place, alpha) in crop.alpha.enumerated() where alpha == 0 {
-            image.samples[3 * place] = 255
-            image.samples[3 * place + 1] = 255
-            image.samples[3 * place + 2] = 255
-        }
+        let image = onWhite(crop)
         let longest = max(image.width, image.height)
         guard longest > thumbnailSide else { return image }
         func scaled(_ side: Int) -> Int { max(side * thumbnailSide / longest, 1) }

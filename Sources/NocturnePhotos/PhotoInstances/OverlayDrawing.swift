@@ -7,7 +7,6 @@ import NocturneSystem
 
 /// The photo with every instance tinted, outlined and numbered.
 enum OverlayDrawing {
-    private static let longestSide = 1600
     /// Okabe and Ito's colours, distinguishable with colour blindness; neighbours in reading order never share one.
     private static let colors: [SIMD3<UInt8>] = [
         SIMD3(230, 159, 0), SIMD3(86, 180, 233), SIMD3(0, 158, 115), SIMD3(240, 228, 66), SIMD3(0, 114, 178),
@@ -15,15 +14,21 @@ enum OverlayDrawing {
     ]
 
     /// The size of the overlay of a photo.
-    static func size(width: Int, height: Int) -> (width: Int, height: Int) {
+    /// - Parameter longestSide: of the overlay; it is never larger than the photo.
+    static func size(width: Int, height: Int, longestSide: Int) -> (width: Int, height: Int) {
         let longest = max(width, height)
         guard longest > longestSide else { return (width, height) }
         return (max(width * longestSide / longest, 1), max(height * longestSide / longest, 1))
     }
 
     /// - Throws: `CancelledError`.
-    static func draw(_ instances: [FoundInstance], on photo: RGBImage, flag: CancellationFlag) throws -> RGBImage {
-        let size = size(width: photo.width, height: photo.height)
+    static func draw(
+        _ instances: [FoundInstance],
+        on photo: RGBImage,
+        longestSide: Int,
+        flag: CancellationFlag
+    ) throws -> RGBImage {
+        let size = size(width: photo.width, height: photo.height, longestSide: longestSide)
         var image =
             size.width == photo.width && size.height == photo.height
             ? photo : try PillowResize.bilinear(photo, width: size.width, height: size.height, flag: flag)

@@ -118,7 +118,12 @@ extension PhotoInstances {
     func render(_ finished: consuming FinishedPhoto, _ item: RecipeItem, _ context: StageContext) throws
         -> DrawnPhoto
     {
-        let overlay = try OverlayDrawing.draw(finished.instances, on: finished.photo.image, flag: context.scope.flag)
+        let overlay = try OverlayDrawing.draw(
+            finished.instances,
+            on: finished.photo.image,
+            longestSide: options.overlaySide,
+            flag: context.scope.flag
+        )
         return DrawnPhoto(finished: finished, overlay: overlay)
     }
 

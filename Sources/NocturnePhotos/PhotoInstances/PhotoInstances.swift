@@ -62,7 +62,7 @@ public struct PhotoInstances: Recipe {
     }
 
     public func plan(_ record: PhotoRecord, threads: Int, lean: Bool) throws -> ItemPlan {
-        PhotoInstancesMemory(record: record, model: try model(record.model)).plan(lean: lean)
+        PhotoInstancesMemory(record: record, model: try model(record.model), options: options).plan(lean: lean)
     }
 
     /// Runs one picture of the network's usual input size.

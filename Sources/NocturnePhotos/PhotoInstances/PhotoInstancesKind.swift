@@ -1,4 +1,4 @@
-import ArgumentParser
+public import ArgumentParser
 import Foundation
 package import NocturneBatch
 package import NocturneInference
@@ -17,8 +17,11 @@ package enum PhotoInstancesKind: RecipeKind {
     package static func options(from arguments: ParsedRecipeArguments, hasModels: Bool) throws -> PhotoInstancesOptions?
     {
         guard hasModels else { return nil }
+        let arguments = arguments[PhotoInstancesArguments.self]
         return PhotoInstancesOptions(
-            usesSingleItemFallback: arguments[PhotoInstancesArguments.self].singleItemFallback
+            usesSingleItemFallback: arguments.singleItemFallback,
+            crops: arguments.crops ?? .standard,
+            overlaySide: arguments.overlaySize ?? PhotoInstancesOptions.defaultOverlaySide
         )
     }
 
@@ -36,7 +39,8 @@ package enum PhotoInstancesKind: RecipeKind {
 
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(PhotoInstancesResult.self, from: Data(result))
-        let titles: KeyValuePairs = ["overlay.png": "The photo with the masks of the objects found"]
+        let title = "The photo with the masks of the objects found"
+        let titles: KeyValuePairs = ["overlay.jpg": title, "overlay.png": title]
         var parts = ReviewParts(.instances, files: result.files, titles: titles)
         parts.size = [result.source.width, result.source.height]
         parts.objects = result.instances.map { instance in
@@ -69,7 +73,34 @@ package struct PhotoInstancesArguments: RecipeArguments {
     @Flag(help: "Treat a photo without detected instances as a single item.")
     var singleItemFallback = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Format of crops, overlay and thumbnails: jpeg (default), jpeg:QUALITY, png, or none for no crops.",
+            discussion: "Crops as JPEG are on white, as PNG on a transparent ground and without loss.",
+            valueName: "format"
+        )
+    )
+    var crops: CropFormat?
+
+    @Option(help: ArgumentHelp("Longest side of the overlay in pixels (default: 1600).", valueName: "pixels"))
+    var overlaySize: Int?
+
     package init() {}
 
-    package var given: [String] { singleItemFallback ? ["--single-item-fallback"] : [] }
+    package func validate() throws {
+        if let overlaySize, !PhotoInstancesOptions.overlaySides.contains(overlaySize) {
+            throw ValidationError("--overlay-size takes 64 to 8192 pixels, not \(overlaySize).")
+        }
+    }
+
+    package var given: [String] {
+        (singleItemFallback ? ["--single-item-fallback"] : []) + (crops == nil ? [] : ["--crops"])
+            + (overlaySize == nil ? [] : ["--overlay-size"])
+    }
+}
+
+extension CropFormat: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+    public var defaultValueDescription: String { text }
+    public static var allValueStrings: [String] { ["jpeg", "png", "none"] }
 }

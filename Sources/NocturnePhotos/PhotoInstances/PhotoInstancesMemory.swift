@@ -7,13 +7,18 @@ import NocturneRecipeSupport
 struct PhotoInstancesMemory {
     let record: PhotoRecord
     let model: PhotoInstancesModel
+    let options: PhotoInstancesOptions
 
     /// - Parameter lean: ignored; photos have no lean plan.
     func plan(lean: Bool) -> ItemPlan {
         let frame = model.frame(width: record.width, height: record.height)
         let input = frame.inputWidth * frame.inputHeight
         let pixels = record.width * record.height
-        let overlay = OverlayDrawing.size(width: record.width, height: record.height)
+        let overlay = OverlayDrawing.size(
+            width: record.width,
+            height: record.height,
+            longestSide: options.overlaySide
+        )
         return ItemPlan(
             buffers: [
                 PlannedBuffer("picture", bytes: record.pictureBytes, from: .load, through: .write),

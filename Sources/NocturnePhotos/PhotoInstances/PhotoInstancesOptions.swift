@@ -4,18 +4,50 @@ public import NocturneRecipeSupport
 public struct PhotoInstancesOptions: Sendable, Hashable {
     /// Whether a photo without detected instances becomes one item as a whole.
     public var usesSingleItemFallback: Bool
+    public var crops: CropFormat
+    /// The longest side of the overlay, in pixels.
+    public var overlaySide: Int
 
-    public init(usesSingleItemFallback: Bool = false) {
+    public static let defaultOverlaySide = 1600
+    /// Of the overlay: large enough to see something, small enough to be planned for.
+    public static let overlaySides = 64...8192
+
+    public init(
+        usesSingleItemFallback: Bool = false,
+        crops: CropFormat = .standard,
+        overlaySide: Int = defaultOverlaySide
+    ) {
         self.usesSingleItemFallback = usesSingleItemFallback
+        self.crops = crops
+        self.overlaySide = overlaySide
     }
 }
 
 extension PhotoInstancesOptions: RecipeOptions {
-    package var shown: [String: String] { usesSingleItemFallback ? ["single-item-fallback": "yes"] : [:] }
+    private enum CodingKeys: String, CodingKey { case usesSingleItemFallback, crops, overlaySide }
+
+    /// Batches that were started before crops had a format have PNG.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            usesSingleItemFallback: try values.decode(Bool.self, forKey: .usesSingleItemFallback),
+            crops: try values.decodeIfPresent(CropFormat.self, forKey: .crops) ?? .png,
+            overlaySide: try values.decodeIfPresent(Int.self, forKey: .overlaySide) ?? Self.defaultOverlaySide
+        )
+    }
+
+    /// PNG is not shown: results of batches that were started before keep their fingerprints.
+    package var shown: [String: String] {
+        var shown: [String: String] = [:]
+        if usesSingleItemFallback { shown["single-item-fallback"] = "yes" }
+        if crops != .png { shown["crops"] = crops.text }
+        if overlaySide != Self.defaultOverlaySide { shown["overlay-size"] = "\(overlaySide)" }
+        return shown
+    }
 
     public init() { self.init(usesSingleItemFallback: false) }
 
     package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
-        self.init(usesSingleItemFallback: try options.flag("single-item-fallback"))
+        self.init(usesSingleItemFallback: try options.flag("single-item-fallback"), crops: .png)
     }
 }

@@ -21,9 +21,12 @@ struct PhotoInstancesWriter {
 
     /// The files of one instance, relative to the item's folder.
     private struct Names {
-        let crop: String
-        let upright: String
+        /// Nil when no crops are written.
+        let crop: String?
+        let upright: String?
         let thumbnail: String
+
+        var all: [String] { [crop, upright, thumbnail].compactMap(\.self) }
     }
 
     private enum CropOutcome: Sendable {
@@ -31,17 +34,17 @@ struct PhotoInstancesWriter {
         /// This instance has no crop; the others are unaffected.
         case refused(String)
         /// A disk error: the item fails, and may be retried.
-        case failed(PNGError)
+        case failed(PictureError)
     }
 
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
         let photo = finished.photo.image
-        try PNGWriter.write(drawn.overlay, to: folder + "/overlay.png")
-        var written = ["overlay.png", "coco.json"]
+        let overlay = "overlay." + options.crops.pictures.fileExtension
+        try options.crops.pictures.write(drawn.overlay, to: folder + "/" + overlay)
+        var written = [overlay, "coco.json"]
         let outcomes = try writeCrops(into: folder, scope: scope)
         for (instance, outcome) in zip(finished.instances, outcomes) {
-            let names = names(of: instance)
-            if case .files = outcome { written += [names.crop, names.upright, names.thumbnail] }
+            if case .files = outcome { written += names(of: instance).all }
         }
         try FileSystem.write(folder + "/coco.json", try StableJSON.encode(coco()))
         let files = try written.sorted().map { try ItemFile($0, in: folder) }
@@ -72,10 +75,12 @@ struct PhotoInstancesWriter {
         let digits = String(instance.id)
         let number = String(repeating: "0", count: max(3 - digits.count, 0)) + digits
         let base = "\(finished.record.stem)_\(number)_\(name(of: instance))"
+        let ending = options.crops.pictures.fileExtension
+        let hasCrops = options.crops != .none
         return Names(
-            crop: "crops/\(base).png",
-            upright: "crops/\(base)_upright.png",
-            thumbnail: "thumbnails/\(base).png"
+            crop: hasCrops ? "crops/\(base).\(ending)" : nil,
+            upright: hasCrops ? "crops/\(base)_upright.\(ending)" : nil,
+            thumbnail: "thumbnails/\(base).\(ending)"
         )
     }
 
@@ -85,7 +90,7 @@ struct PhotoInstancesWriter {
     private func writeCrops(into folder: String, scope: ComputeScope) throws -> [CropOutcome] {
         let instances = finished.instances
         guard !instances.isEmpty else { return [] }
-        try FileSystem.makeFolder(folder + "/crops")
+        if options.crops != .none { try FileSystem.makeFolder(folder + "/crops") }
         try FileSystem.makeFolder(folder + "/thumbnails")
         let photo = finished.photo.image
         let limit = photo.width * photo.height / (2 * max(scope.width, 1))
@@ -110,19 +115,19 @@ struct PhotoInstancesWriter {
         let names = names(of: instance)
         do {
             let plain = CropDrawing.plain(instance, of: photo)
-            try PNGWriter.write(plain.image, alpha: plain.alpha, to: folder + "/" + names.crop)
-            let upright = CropDrawing.upright(instance, of: photo)
-            try PNGWriter.write(upright.image, alpha: upright.alpha, to: folder + "/" + names.upright)
+            if let crop = names.crop { try options.crops.write(plain, to: folder + "/" + crop) }
+            let upright = CropDrawing.upright(instance, from: plain)
+            if let name = names.upright { try options.crops.write(upright, to: folder + "/" + name) }
             let thumbnail = try CropDrawing.thumbnail(of: upright)
-            try PNGWriter.write(thumbnail, to: folder + "/" + names.thumbnail)
+            try options.crops.pictures.write(thumbnail, to: folder + "/" + names.thumbnail)
             return .files
-        } catch let error as PNGError where error.code != .invalidImage {
+        } catch let error as PictureError where error.code != .invalidImage {
             return .failed(error)
         } catch {
-            for path in [names.crop, names.upright, names.thumbnail] {
+            for path in names.all {
                 try? FileManager.default.removeItem(atPath: folder + "/" + path)
             }
-            return .refused((error as? PNGError)?.detail ?? "\(error)")
+            return .refused((error as? PictureError)?.detail ?? "\(error)")
         }
     }
 

@@ -53,7 +53,7 @@ extension PhotoInstancesResult: InspectableResult {
             if let crop = instance.uprightCrop { try inspection.inspectPicture(crop) }
             if let thumbnail = instance.thumbnail { try inspection.inspectPicture(thumbnail) }
         }
-        try inspection.inspectPicture("overlay.png")
+        for overlay in ["overlay.jpg", "overlay.png"] { try inspection.inspectPicture(overlay) }
         try inspection.inspect("coco.json") { inspection, path in
             let bytes = try FileSystem.read(path)
             if let misfit = try PhotoSchemas.coco.faults(in: bytes).first {

@@ -10,12 +10,16 @@ import NocturneSystem
 /// voxel has the same weight, where that package weights them by an estimate of their surface. Percentiles are
 /// interpolated linearly between ranks, as in NumPy.
 public enum LabelComparer {
+    /// mm. About a voxel of the usual scans.
+    public static let standardTolerance = 1.0
+
     /// Compares all `values`, one after the other.
     ///
     /// Time: one pass over both maps, then for every label a few passes over the joint bounding box of its two masks.
     /// Extra memory: at most ``predictedBytes(of:boundaryLimit:threads:)``. The result is bit-identical for any
     /// number of threads.
     /// - Parameters:
+    ///   - tolerance: mm; surfaces within it count as the same for ``SurfaceDistances/surfaceDice``.
     ///   - boundaryLimit: the maximum number of boundary voxels of both masks together; a label with more gets its
     ///     Dice, and a problem instead of distances.
     /// - Throws: `CancelledError` when the flag of `scope` is raised; `AllocationError`.
@@ -24,6 +28,7 @@ public enum LabelComparer {
         labels: LabelVolume,
         reference: LabelVolume,
         values: [UInt16],
+        tolerance: Double = standardTolerance,
         boundaryLimit: Int = 1 << 24,
         scope: ComputeScope
     ) throws -> [LabelComparison] {
@@ -46,6 +51,7 @@ public enum LabelComparer {
                         value: value,
                         box: box.union(otherBox),
                         spacing: geometry.spacing,
+                        tolerance: tolerance,
                         limit: boundaryLimit
                     )
                     comparison.distances = try distances.between(labels, reference, scope: scope)

@@ -6,11 +6,16 @@ public struct SurfaceDistances: Hashable, Sendable, Codable {
     public var hausdorff95: Double
     /// The largest distance.
     public var hausdorff: Double
+    /// The share of the boundary voxels of both masks that have one of the other mask within the tolerance: the surface Dice
+    /// coefficient of Nikolov et al. (Deep learning to achieve clinically applicable segmentation of head and neck anatomy for
+    /// radiotherapy, 2018), with equal weights.
+    public var surfaceDice: Double
 
-    public init(mean: Double, hausdorff95: Double, hausdorff: Double) {
+    public init(mean: Double, hausdorff95: Double, hausdorff: Double, surfaceDice: Double) {
         self.mean = mean
         self.hausdorff95 = hausdorff95
         self.hausdorff = hausdorff
+        self.surfaceDice = surfaceDice
     }
 }
 

@@ -1,6 +1,6 @@
 /// Why a file of some format could not be read or written. The description names the file and the fact.
 ///
-/// Each format has its own codes and a short name: `typealias PNGError = FileFormatError<PNGErrorCode>`.
+/// Each format has its own codes and a short name: `typealias PictureError = FileFormatError<PictureErrorCode>`.
 public struct FileFormatError<Code: FormatErrorCode>: SystemCallError, CodedError, Hashable, CustomStringConvertible {
     public let code: Code
     public let path: String

@@ -27,6 +27,8 @@ struct ReferenceComparison {
     struct Outcome: Sendable {
         /// The reference's path relative to the folder given.
         let reference: String
+        /// mm.
+        let tolerance: Double
         let labels: [LabelComparison]
     }
 
@@ -77,6 +79,8 @@ struct ReferenceComparison {
         return 8 * (shape.x * shape.y + shape.x * shape.z + shape.y * shape.z)
     }
 
+    private var tolerance: Double { options.surfaceTolerance ?? LabelComparer.standardTolerance }
+
     /// Bytes of the reference's labels and the distance search; for a segmentation also of the volumes it may be spread
     /// over.
     func predictedBytes(threads: Int) -> Int {
@@ -109,10 +113,14 @@ struct ReferenceComparison {
                     labels: labels,
                     reference: found.labels,
                     values: found.values,
+                    tolerance: tolerance,
                     boundaryLimit: boundaryLimit,
                     scope: scope
                 )
-                return (Outcome(reference: name, labels: compared), found.notes.map { "compared with \(name): \($0)" })
+                return (
+                    Outcome(reference: name, tolerance: tolerance, labels: compared),
+                    found.notes.map { "compared with \(name): \($0)" }
+                )
             }
         }
         let read: (header: NIfTIHeader, labels: LabelVolume)
@@ -134,9 +142,13 @@ struct ReferenceComparison {
             labels: labels,
             reference: try read.labels.arranged(on: labels.geometry, matching.values, scope),
             values: matching.compared,
+            tolerance: tolerance,
             boundaryLimit: boundaryLimit,
             scope: scope
         )
-        return (Outcome(reference: name, labels: compared), matching.notes.map { "compared with \(name): \($0)" })
+        return (
+            Outcome(reference: name, tolerance: tolerance, labels: compared),
+            matching.notes.map { "compared with \(name): \($0)" }
+        )
     }
 }

@@ -82,6 +82,15 @@ package struct SegmentationArguments: RecipeArguments {
     )
     var compare: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "With --compare, the distance in mm within which surfaces count as the same, for the surface Dice coefficient "
+                + "(default: 1).",
+            valueName: "mm"
+        )
+    )
+    var surfaceTolerance: Double?
+
     @Flag(
         name: .customLong("dicom-seg"),
         help: "For DICOM sources, also write a DICOM segmentation (segmentation.dcm)."
@@ -93,12 +102,19 @@ package struct SegmentationArguments: RecipeArguments {
 
     package init() {}
 
+    package func validate() throws {
+        if let surfaceTolerance, !(0...1000).contains(surfaceTolerance) {
+            throw ValidationError("--surface-tolerance takes 0 to 1000 mm, not \(surfaceTolerance).")
+        }
+    }
+
     package var given: [String] {
         let names = [
             (labels != nil, "--labels"), (pictures, "--pictures"), (stepSize != nil, "--step-size"),
             (disableTTA, "--disable-tta"), (referenceRounding, "--reference-rounding"), (fixTilt, "--fix-tilt"),
             (includeDerived, "--include-derived"), (assumeOrientation, "--assume-orientation"), (rois != nil, "--rois"),
-            (compare != nil, "--compare"), (dicomSegmentation, "--dicom-seg"),
+            (compare != nil, "--compare"), (surfaceTolerance != nil, "--surface-tolerance"),
+            (dicomSegmentation, "--dicom-seg"),
             (rtstruct, "--rtstruct"), (review != .pictures, "--review"),
         ]
         return names.filter(\.0).map(\.1)
@@ -118,6 +134,7 @@ package struct SegmentationArguments: RecipeArguments {
             assumesOrientation: assumeOrientation,
             regions: try rois.map { try RegionInstruction(path: absolutePath($0)) },
             comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) },
+            surfaceTolerance: surfaceTolerance,
             writesSegmentationObject: dicomSegmentation,
             writesStructureSet: rtstruct,
             review: review,

@@ -28,6 +28,8 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var regions: RegionInstruction?
     /// Reference labels to compare with: a file, or a folder with one file per item.
     public var comparePath: String?
+    /// mm. Within it, surfaces count as the same in comparisons; nil for ``LabelComparer/standardTolerance``.
+    public var surfaceTolerance: Double?
 
     /// Whether a DICOM segmentation is written for DICOM sources.
     public var writesSegmentationObject: Bool
@@ -52,6 +54,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         assumesOrientation: Bool = false,
         regions: RegionInstruction? = nil,
         comparePath: String? = nil,
+        surfaceTolerance: Double? = nil,
         writesSegmentationObject: Bool = false,
         writesStructureSet: Bool = false,
         review: ReviewContent = .pictures,
@@ -69,6 +72,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.assumesOrientation = assumesOrientation
         self.regions = regions
         self.comparePath = comparePath
+        self.surfaceTolerance = surfaceTolerance
         self.writesSegmentationObject = writesSegmentationObject
         self.writesStructureSet = writesStructureSet
         self.review = review
@@ -97,6 +101,7 @@ extension SegmentationOptions: RecipeOptions {
         if assumesOrientation { shown["assume-orientation"] = "yes" }
         if let regions { shown.merge(["rois": regions.digest, "rois-path": regions.path]) { $1 } }
         if let comparePath { shown.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
+        if let surfaceTolerance { shown["surface-tolerance"] = "\(surfaceTolerance)" }
         if writesSegmentationObject { shown["dicom-seg"] = "yes" }
         if writesStructureSet { shown["rtstruct"] = "yes" }
         if review == .volumes { shown["review"] = review.rawValue }
@@ -122,6 +127,7 @@ extension SegmentationOptions: RecipeOptions {
                 options["rois-path"].map { RegionInstruction(path: $0, digest: digest) }
             },
             comparePath: options["compare-path"],
+            surfaceTolerance: try options.number("surface-tolerance"),
             writesSegmentationObject: try options.flag("dicom-seg"),
             writesStructureSet: try options.flag("rtstruct"),
             review: try options.value("review") ?? .pictures,

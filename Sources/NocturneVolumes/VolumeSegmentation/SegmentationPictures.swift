@@ -48,7 +48,7 @@ enum SliceWriter {
     static let workingBytes = AnimatedPNGWriter.predictedBytes(pixels: SliceStrip.maximumPixelCount)
 
     /// - Returns: The path in the item's staging folder.
-    /// - Throws: ``PNGError``, `FileSystemError`, and ``CancelledError``, which is checked before every frame.
+    /// - Throws: ``PictureError``, `FileSystemError`, and ``CancelledError``, which is checked before every frame.
     static func write(_ preview: Preview, into context: StageContext) throws -> String {
         let strip = SliceStrip(preview)
         let path = context.staging + "/" + file

@@ -17,16 +17,20 @@ extension SegmentationResult {
             @Nullable var meanSurfaceDistanceMm: Double?
             @Nullable var hausdorff95Mm: Double?
             @Nullable var hausdorffMm: Double?
+            @Nullable var surfaceDice: Double?
             /// Why there are no distances although both volumes have the label.
             @Nullable var problem: String?
         }
 
         let reference: String
+        /// For the surface Dice coefficients.
+        let toleranceMm: Double
         let labels: [Label]
 
         init(_ outcome: ReferenceComparison.Outcome, labels: [ModelLabel], _ identifiers: IdentifierPolicy) {
             let names = Dictionary(labels.map { ($0.value, $0.name) }) { first, _ in first }
             reference = identifiers.shown(outcome.reference)
+            toleranceMm = outcome.tolerance
             self.labels = outcome.labels.map { Label($0, name: names[$0.value] ?? "\($0.value)") }
         }
 
@@ -47,6 +51,7 @@ extension SegmentationResult.Comparison.Label {
             meanSurfaceDistanceMm: rounded(compared.distances?.mean),
             hausdorff95Mm: rounded(compared.distances?.hausdorff95),
             hausdorffMm: rounded(compared.distances?.hausdorff),
+            surfaceDice: rounded(compared.distances?.surfaceDice),
             problem: compared.problem
         )
     }
@@ -58,6 +63,7 @@ extension SegmentationResult.Comparison.Label {
             Statistic(label: name, measure: "meanSurfaceDistance", value: meanSurfaceDistanceMm, unit: "mm"),
             Statistic(label: name, measure: "hausdorff95", value: hausdorff95Mm, unit: "mm"),
             Statistic(label: name, measure: "hausdorff", value: hausdorffMm, unit: "mm"),
+            Statistic(label: name, measure: "surfaceDice", value: surfaceDice, unit: "1"),
         ]
     }
 }

@@ -94,11 +94,11 @@ struct AnimatedPNGWriterTests {
 
     @Test("What cannot be written is an error that names the file; a raised flag stops it")
     func faults() throws {
-        func fault(_ writer: AnimatedPNGWriter, _ path: String, count: Int = 61 * 23) -> PNGError? {
+        func fault(_ writer: AnimatedPNGWriter, _ path: String, count: Int = 61 * 23) -> PictureError? {
             do {
                 let cover = [UInt8](repeating: 0, count: 61 * 23)
                 try writer.write(to: path, cover: cover, scope: .serial()) { _ in [UInt8](repeating: 0, count: count) }
-            } catch { return error as? PNGError }
+            } catch { return error as? PictureError }
             return nil
         }
         try TemporaryFolder.with { folder in

@@ -110,7 +110,7 @@ struct PNGWriterTests {
 
     @Test("What cannot be written is an error that names the file")
     func faults() throws {
-        func fault(_ image: RGBImage, _ path: String) -> PNGError? {
+        func fault(_ image: RGBImage, _ path: String) -> PictureError? {
             do { try PNGWriter.write(image, to: path) } catch { return error }
             return nil
         }

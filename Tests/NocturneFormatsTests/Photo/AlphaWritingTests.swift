@@ -32,7 +32,7 @@ struct AlphaWritingTests {
     @Test("Alpha of another number of pixels is refused")
     func mismatch() throws {
         try TemporaryFolder.with { folder in
-            let error = #expect(throws: PNGError.self) {
+            let error = #expect(throws: PictureError.self) {
                 try PNGWriter.write(PNGWriterTests.picture, alpha: [1, 2], to: folder("a.png").path)
             }
             #expect(error?.code == .invalidImage)

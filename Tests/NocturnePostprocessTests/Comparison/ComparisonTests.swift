@@ -118,6 +118,17 @@ struct ComparisonTests {
         let distances = try #require(found[0].distances)
         #expect(abs(distances.mean - all.reduce(0, +) / Double(all.count)) < 1e-12)
         #expect(abs(distances.hausdorff - (all.max() ?? 0)) < 1e-12)
+        for tolerance in [0, 0.7, 1.3, 1.5, 2.1, 50] {
+            let found = try LabelComparer.compare(
+                labels: labels[0].volume(.scaling(spacing)),
+                reference: labels[1].volume(.scaling(spacing)),
+                values: [2],
+                tolerance: tolerance,
+                scope: .serial()
+            )
+            let within = all.count { $0 <= tolerance + 1e-9 }
+            #expect(found[0].distances?.surfaceDice == Double(within) / Double(all.count), "\(tolerance)")
+        }
     }
 
     @Test("Two boxes, 3 voxels apart along the coarse axis, are 3 slices apart")
@@ -133,7 +144,7 @@ struct ComparisonTests {
             scope: .serial()
         )
         #expect(found[0].dice == 0)
-        #expect(found[0].distances == SurfaceDistances(mean: 12, hausdorff95: 12, hausdorff: 12))
+        #expect(found[0].distances == SurfaceDistances(mean: 12, hausdorff95: 12, hausdorff: 12, surfaceDice: 0))
         #expect(found[1].dice == nil && found[1].distances == nil && found[1].problem == nil)
     }
 

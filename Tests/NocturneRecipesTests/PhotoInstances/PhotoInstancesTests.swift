@@ -30,7 +30,7 @@ struct PhotoInstancesTests {
     func order() async throws {
         let bench = try ShelfBench()
         try bench.add("shelf.png", books: twoRows)
-        let (outcome, output) = try await bench.run()
+        let (outcome, output) = try await bench.run(PhotoInstancesOptions(crops: .png))
         #expect(outcome.counts.completed == 1)
         let folder = output.item("shelf")
         let result = try ShelfBench.json(folder + "/result.json")
@@ -67,11 +67,55 @@ struct PhotoInstancesTests {
         static func six(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
     }
 
+    @Test(
+        "Crops as JPEG have the size of the box, the photo's colours inside and white outside; without crops there are none"
+    )
+    func cropFormats() async throws {
+        let bench = try ShelfBench()
+        try bench.add("shelf.png", books: twoRows)
+        let (_, output) = try await bench.run()
+        let folder = output.item("shelf")
+        let crop = try PhotoReader.read(at: folder + "/crops/shelf_001_book.jpg")
+        #expect(crop.image.width == 12 && crop.image.height == 34 && crop.facts.format == .jpeg)
+        let picture = ShelfBench.picture(width: 160, height: 96, books: twoRows)
+        func mean(_ image: RGBImage, _ x: Int, _ y: Int) -> SIMD3<Int> {
+            var sum = SIMD3<Int>()
+            for dy in 0..<34 { for dx in 0..<12 { sum &+= SIMD3(truncatingIfNeeded: image[x + dx, y + dy]) } }
+            return sum / (12 * 34)
+        }
+        let difference = mean(crop.image, 0, 0) &- mean(picture, 10, 8)
+        #expect((0..<3).allSatisfy { abs(difference[$0]) <= 3 }, "\(difference)")
+        #expect(FileSystem.exists(folder + "/overlay.jpg") && !FileSystem.exists(folder + "/overlay.png"))
+
+        let (_, bare) = try await bench.run(PhotoInstancesOptions(crops: .none), to: "bare")
+        #expect(!FileSystem.exists(bare.item("shelf") + "/crops"))
+        #expect(FileSystem.entries(bare.item("shelf") + "/thumbnails").count == 5)
+        let result = try ShelfBench.json(bare.item("shelf") + "/result.json")
+        let instances = try #require(result["instances"] as? [[String: Any]])
+        #expect(instances.allSatisfy { $0["crop"] is NSNull && $0["state"] as? String == "ready" })
+    }
+
+    @Test(
+        "The formats of crops read back from their texts; a batch of an earlier version has PNG and the same fingerprint"
+    )
+    func formatTexts() throws {
+        for format in [CropFormat.standard, .jpeg(quality: 1), .jpeg(quality: 100), .png, .none] {
+            #expect(CropFormat(format.text) == format)
+        }
+        for text in ["", "jpeg:", "jpeg:0", "jpeg:101", "JPEG", "jpeg:8 5", "webp"] { #expect(CropFormat(text) == nil) }
+        let old = Data(#"{"usesSingleItemFallback":false}"#.utf8)
+        let options = try JSONDecoder().decode(PhotoInstancesOptions.self, from: old)
+        #expect(options.crops == .png && options.overlaySide == 1600 && options.shown.isEmpty)
+        let new = PhotoInstancesOptions(usesSingleItemFallback: true, crops: .jpeg(quality: 90), overlaySide: 800)
+        #expect(try JSONDecoder().decode(PhotoInstancesOptions.self, from: JSONEncoder().encode(new)) == new)
+        #expect(new.shown == ["single-item-fallback": "yes", "crops": "jpeg:90", "overlay-size": "800"])
+    }
+
     @Test("A lying book's upright crop stands, its left end on top")
     func lying() async throws {
         let bench = try ShelfBench()
         try bench.add("one.png", books: [.init(x: 20, y: 40, width: 100, height: 20)])
-        let (_, output) = try await bench.run()
+        let (_, output) = try await bench.run(PhotoInstancesOptions(crops: .png))
         let folder = output.item("one")
         let plain = try PhotoReader.read(at: folder + "/crops/one_001_book.png").image
         let upright = try PhotoReader.read(at: folder + "/crops/one_001_book_upright.png").image
@@ -171,7 +215,7 @@ struct PhotoInstancesTests {
         let recipe = PhotoInstances(models: [model], options: PhotoInstancesOptions())
         #expect(try recipe.recognize(folder: folder, fingerprint: fingerprint)?.files.count == 18)
         #expect(try recipe.recognize(folder: folder, fingerprint: String(repeating: "0", count: 64)) == nil)
-        try Data([1]).write(to: URL(fileURLWithPath: folder + "/overlay.png"))
+        try Data([1]).write(to: URL(fileURLWithPath: folder + "/overlay.jpg"))
         #expect(try recipe.recognize(folder: folder, fingerprint: fingerprint) == nil)
     }
 }

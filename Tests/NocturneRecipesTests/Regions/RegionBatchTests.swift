@@ -173,6 +173,9 @@ struct RegionBatchTests {
         #expect(moved["hausdorffMm"] as? Double == 2 && moved["hausdorff95Mm"] as? Double == 2)
         let mean = try #require(moved["meanSurfaceDistanceMm"] as? Double)
         #expect(mean > 0.1 && mean < 2)
+        let surfaceDice = try #require(moved["surfaceDice"] as? Double)
+        #expect(surfaceDice > 0 && surfaceDice < 1)
+        #expect(try compared("same")?["surfaceDice"] as? Double == 1)
         for (item, words) in [
             ("other-grid", "has 20 x 18 x 23 voxels"), ("elsewhere", "its voxels are not at the volume's positions"),
             ("damaged", "damaged.nii.gz"),
@@ -185,6 +188,7 @@ struct RegionBatchTests {
         }
         let table = try String(contentsOfFile: bench.output.statistics, encoding: .utf8)
         #expect(table.contains("meanSurfaceDistance") && table.contains("hausdorff95") && table.contains(",dice,0.75,"))
+        #expect(table.contains("surfaceDice"))
     }
 
     @Test("The plan knows of large regions and of references")

@@ -1,11 +1,11 @@
 public import NocturneSystem
 
-/// Why a PNG file could not be written.
-public typealias PNGError = FileFormatError<PNGErrorCode>
+/// Why a PNG or JPEG file could not be written.
+public typealias PictureError = FileFormatError<PictureErrorCode>
 
-/// The kind of a ``PNGError``, with a description.
-public enum PNGErrorCode: String, FormatErrorCode, CaseIterable {
-    public static let domain = "png"
+/// The kind of a ``PictureError``, with a description.
+public enum PictureErrorCode: String, FormatErrorCode, CaseIterable {
+    public static let domain = "picture"
 
     /// The image has no pixels, a number of samples that does not match its size, or more samples than one chunk can
     /// hold.

@@ -1,0 +1,35 @@
+import Synchronization
+
+/// Texts that many files have in common, such as the UID of their series, each kept in memory once.
+final class RepeatedTexts: Sendable {
+    private let known = Mutex<Set<String>>([])
+
+    /// Lets `object` share its texts with the objects before it.
+    func share(in object: inout DICOMObject) {
+        known.withLock { known in
+            for text in Self.texts { share(&object[keyPath: text], known: &known) }
+            for text in Self.optionalTexts {
+                if var value = object[keyPath: text] {
+                    share(&value, known: &known)
+                    object[keyPath: text] = value
+                }
+            }
+            for index in object.imageType.indices { share(&object.imageType[index], known: &known) }
+        }
+    }
+
+    private func share(_ text: inout String, known: inout Set<String>) {
+        // Shorter ones take no memory of their own.
+        guard text.utf8.count > 15 else { return }
+        text = known.insert(text).memberAfterInsert
+    }
+
+    private static var texts: [WritableKeyPath<DICOMObject, String>] {
+        [
+            \.sopClassUID, \.sopClassName, \.studyInstanceUID, \.seriesInstanceUID, \.frameOfReferenceUID,
+            \.transferSyntaxUID, \.transferSyntaxName, \.photometricInterpretation,
+        ]
+    }
+
+    private static var optionalTexts: [WritableKeyPath<DICOMObject, String?>] { [\.seriesDescription, \.manufacturer] }
+}
