@@ -3,7 +3,7 @@ public import NocturneSystem
 /// How scarce memory is.
 public enum PressureLevel: Int, Sendable, Comparable, CaseIterable, Codable, CustomStringConvertible {
     case normal
-    /// No new items are admitted; idle models and caches are freed.
+    /// No new items are admitted.
     case warning
     /// Running items pause at their next tile; the oldest one continues alone.
     case critical

@@ -8,9 +8,30 @@ import CPosix
 public enum FileSystem {
     /// Writes a file whole and flushes it, under a temporary name until it is there.
     public static func replace(_ path: String, with bytes: [UInt8], flush: Bool = true) throws(FileSystemError) {
+        try replace(path, flush: flush) { (file) throws(FileSystemError) in try file.write(bytes) }
+    }
+
+    /// Copies a file whole, as ``replace(_:with:flush:)`` writes it.
+    public static func copy(_ path: String, to place: String) throws(FileSystemError) {
+        let source = try FileDescriptor(reading: path)
+        try replace(place, flush: true) { (copy) throws(FileSystemError) in
+            try source.forEachPiece(of: 1 << 20) { (piece) throws(FileSystemError) in
+                try copy.write(piece)
+                return true
+            }
+        }
+    }
+
+    private static func replace(
+        _ path: String,
+        flush: Bool,
+        content: (borrowing FileDescriptor) throws(FileSystemError) -> Void
+    ) throws(FileSystemError) {
         let temporary = path + ".part"
         if kind(temporary) == .other { remove(temporary) }
-        try write(temporary, bytes, flush: flush)
+        let file = try FileDescriptor(creating: temporary, followsLinks: false)
+        try content(file)
+        if flush { try file.flush() }
         let code = FaultPoint.fileRename.code { cposix_rename(temporary, path, 0) }
         guard code == 0 else { throw FileSystemError(operation: "rename", path: path, code: code) }
     }
@@ -20,20 +41,6 @@ public enum FileSystem {
         let file = try FileDescriptor(creating: path, followsLinks: false)
         try file.write(bytes)
         if flush { try file.flush() }
-    }
-
-    /// Copies a file whole, as ``replace(_:with:flush:)`` writes it.
-    public static func copy(_ path: String, to place: String) throws(FileSystemError) {
-        let source = try FileDescriptor(reading: path)
-        let temporary = place + ".part"
-        let copy = try FileDescriptor(creating: temporary, followsLinks: false)
-        try source.forEachPiece(of: 1 << 20) { (piece) throws(FileSystemError) in
-            try copy.write(piece)
-            return true
-        }
-        try copy.flush()
-        let code = cposix_rename(temporary, place, 0)
-        guard code == 0 else { throw FileSystemError(operation: "rename", path: place, code: code) }
     }
 
     /// Makes an empty file where there is none.
