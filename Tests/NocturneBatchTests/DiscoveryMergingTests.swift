@@ -50,7 +50,7 @@ struct DiscoveryMergingTests {
             ),
         ])
         #expect(merged.items.map(\.name) == ["ct@organs", "ct@bones", "text", "photo"])
-        #expect(merged.items[2].problem == .setAside(.discovered(.unknownFormat, "no volume; no picture")))
+        #expect(merged.items[2].problem == .setAside(.discovered(FaultCode("test", "reason"), "no volume; no picture")))
         #expect(merged.notes == ["a", "b", "c"])
     }
 

@@ -17,13 +17,15 @@ enum JournalSchema {
                     + unknown.joined(separator: ", ") + "); use that version or a newer one"
             )
         }
-        var attempts = migrator.migrations.count
+        var applied = try queue.read(migrator.appliedIdentifiers)
         while try !queue.read(migrator.hasCompletedMigrations) {
             do {
                 try migrator.migrate(queue)
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT && attempts > 0 {
-                // Another process, such as `nocturne status`, has just applied the same migration.
-                attempts -= 1
+            } catch let error as DatabaseError {
+                // Another process, such as `nocturne status`, may just have applied the same migration.
+                let before = applied
+                applied = try queue.read(migrator.appliedIdentifiers)
+                guard applied.count > before.count else { throw error }
             }
         }
     }

@@ -25,12 +25,12 @@ struct BatchReportVerificationTests {
         arguments: [
             ("batch.json", "\"completed\" : 2", "\"completed\" : 3", "its counts are not those of the journal"),
             ("batch.json", "\"state\" : \"failed\"", "\"state\" : \"skipped\"", "has bad: skipped"),
-            ("batch.json", "\"schemaVersion\" : 2", "\"schemaVersion\" : 1", "does not match its schema"),
+            ("batch.json", "\"schemaVersion\" : 3", "\"schemaVersion\" : 1", "does not match its schema"),
             ("batch.json", "{", "[", "no JSON"),
             ("statistics.csv", "voxelCount,512", "voxelCount,511", "according to the journal it is"),
             ("statistics.csv", "item,label,measure,value,unit,unusual,verdict\n", "", "line 1 is"),
-            ("retry.txt", "bad.nii", "good.nii", "line 1 is"),
-            ("retry.txt", "\n", "\nmore\n", "line 2 is \"more\", according to the journal it is nothing"),
+            ("retry.txt", "bad.nii", "good.nii", "line 2 is"),
+            ("retry.txt", "bad.nii\n", "bad.nii\nmore\n", "line 3 is \"more\", according to the journal it is nothing"),
             (
                 "events.jsonl", "\"event\":\"itemFailed\"", "\"event\":\"itemCompleted\"",
                 "bad: the journal has it as failed"
