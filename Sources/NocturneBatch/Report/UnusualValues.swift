@@ -44,8 +44,9 @@ package struct UnusualValues: Sendable {
     package static let threshold = 3.5
     /// Fewer values say nothing about what is usual.
     package static let leastCount = 8
-    /// The score of a label that is missing, or cut by the border, where hardly any other item's is.
-    private static let scoreOfRareState = 10.0
+    /// The score of a label that is missing, or cut by the border, where no other item's is. One that is so in a tenth of the
+    /// items has the score of the threshold, and is no longer unusual beyond.
+    private static let scoreOfRarestState = 10.0
     private static let rareShare = 0.1
 
     fileprivate struct Key: Hashable {
@@ -95,13 +96,15 @@ package struct UnusualValues: Sendable {
     private static func rare(_ key: Key, _ entries: [Entry], _ state: RareState) -> [Value] {
         let found = entries.filter { $0.value == state.value }
         guard !found.isEmpty, Double(found.count) <= rareShare * Double(entries.count) else { return [] }
+        let share = Double(found.count) / Double(entries.count)
+        let score = scoreOfRarestState - (scoreOfRarestState - threshold) * share / rareShare
         return found.map {
             Value(
                 item: $0.item,
                 label: key.label,
                 measure: state.measure,
                 value: state.shownValue,
-                score: scoreOfRareState,
+                score: max(score, threshold),
                 text: state.text(found.count, entries.count)
             )
         }

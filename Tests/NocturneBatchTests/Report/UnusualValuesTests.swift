@@ -89,6 +89,18 @@ struct UnusualValuesTests {
         #expect(abs(first.score - 96 / (2 * 1.4826)) < 1e-9)
     }
 
+    @Test("The fewer items touch the border, the more unusual that is; a tenth of them is usual")
+    func rarity() {
+        func scores(_ count: Int) -> [Double] {
+            let statistics = (0..<40).map {
+                [Statistic(label: "x", measure: "touchesBorder", value: $0 < count ? 1 : 0, unit: "1")]
+            }
+            return UnusualValues(models: Array(repeating: "", count: 40), statistics: statistics).values.map(\.score)
+        }
+        #expect(scores(1) == [8.375] && scores(2) == [6.75, 6.75] && scores(4) == [3.5, 3.5, 3.5, 3.5])
+        #expect(scores(5).isEmpty && scores(40).isEmpty)
+    }
+
     @Test("Few items, equal items, other models and values without a place on the scale are never unusual")
     func nothingUnusual() {
         func volumes(_ values: [Double?]) -> [[Statistic]] {
