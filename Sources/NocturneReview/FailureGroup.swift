@@ -10,7 +10,7 @@ struct FailureGroup: Encodable, Equatable {
     /// Places in the report.
     let items: [Int]
 
-    /// The most frequent first.
+    /// Files that are no inputs last; the most frequent first.
     static func all(_ entries: [BatchReport.Report.Entry]) -> [FailureGroup] {
         var places: [String: [Int]] = [:]
         for (place, entry) in entries.enumerated() {
@@ -26,6 +26,9 @@ struct FailureGroup: Encodable, Equatable {
                 items: items
             )
         }
-        .sorted { ($1.count, $0.code) < ($0.count, $1.code) }
+        .sorted { a, b in
+            func isSkipped(_ group: FailureGroup) -> Int { entries[group.items[0]].state == "skipped" ? 1 : 0 }
+            return (isSkipped(a), b.count, a.code) < (isSkipped(b), a.count, b.code)
+        }
     }
 }
