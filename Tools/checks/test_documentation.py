@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
-from nocturne_tools.documentation import command_line, examples, schemas, site
+from nocturne_tools.documentation import command_line, examples, failure_codes, schemas, site
 
 PAGE = """# Page
 
@@ -55,6 +55,30 @@ SCHEMA = {
     },
     "$defs": {"entry": {"type": "object", "required": ["size"], "properties": {"size": {"type": "integer", "minimum": 1}}}},
 }
+
+SWIFT_CODES = """
+public enum PictureErrorCode: String, FormatErrorCode {
+    public static let domain = "picture"
+    /// Cut off.
+    case truncated
+    case tooLarge, noRows
+}
+extension FaultCode {
+    /// The disk has no space: see ``Disk``.
+    public static let full = FaultCode("disk", "full")
+}
+"""
+SWIFT_REMEDIES = """
+    private static let retry = "Try \\"again\\"."
+    private static let domains = [
+        "disk": retry,
+        "picture":
+            "Copy it.",
+    ]
+    private static let exact = [
+        "picture.truncated": retry,
+    ]
+"""
 
 HELP = {
     "commandName": "tool",
@@ -137,6 +161,20 @@ class GeneratedPages(unittest.TestCase):
         self.assertIn("## tool run", text)
         self.assertIn("| `--form <a\\|b>` | How. (default: a) |", text)
         self.assertNotIn("| `--version`", text)
+
+
+    def test_codes_of_reasons(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            sources = Path(name)
+            self.assertIsNone(failure_codes.page(sources))
+            (sources / failure_codes.REMEDIES).parent.mkdir(parents=True)
+            (sources / failure_codes.REMEDIES).write_text(SWIFT_REMEDIES)
+            (sources / "Codes.swift").write_text(SWIFT_CODES)
+            text = failure_codes.page(sources) or ""
+        self.assertIn("| `disk.full` | The disk has no space: see `Disk`. |  |", text)
+        self.assertIn('| `picture.truncated` | Cut off. | Try "again". |', text)
+        self.assertIn("| `picture.noRows` | No rows. |  |", text)
+        self.assertIn("## picture\n\nCopy it.", text)
 
 
 class Site(unittest.TestCase):
