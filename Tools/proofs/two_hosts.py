@@ -14,10 +14,12 @@ Must run as root. Needs the Debian package python3-pyfuse3: `Tools/install-packa
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -39,8 +41,8 @@ from nocturne_tools.shared_folder import Change, SharedHost, client_python, now,
 MODELS = ["skin-lesions-demo", "urinary-tract-ct"]
 INPUTS = [SAMPLES / "Photos/lesions", SAMPLES / "Volumes"]
 JOURNAL = r"^\.nocturne/journal\.sqlite"
-# Seconds for which a run observes the claim of another host, and between two signs of life.
-PATIENCE, BEAT = 100, 10
+# Seconds for which a run observes the claim of another host that is silent.
+PATIENCE = 100
 REPORTS = {"batch.json", "statistics.csv", "retry.txt", "contact-sheet.pdf", "comparison.csv", "index.html", "review"}
 # What a run that has lost its claim must not change any more.
 FORBIDDEN = {"journal", "staging", "results", "reports"}
@@ -50,8 +52,7 @@ def kind(path: str) -> str:
     """What a file of the output folder is."""
     parts = path.split("/")
     if parts[0] == ".nocturne":
-        name = parts[1] if len(parts) > 1 else parts[0]
-        return name.split(".")[0]
+        return parts[1].split(".")[0] if len(parts) > 1 else parts[0]
     if parts[0] == "events.jsonl":
         return "events"
     return "reports" if parts[0].removesuffix(".part") in REPORTS else "results"
@@ -95,8 +96,8 @@ class Batch:
 
     def two_hosts(self) -> list[SharedHost]:
         self.out.mkdir(parents=True)
-        troubles = [["--cache", "3", "--delay", "0.002", "--stale", "0.005", "--seed", str(seed)] for seed in (1, 2)]
-        return [self.host(name, *options) for name, options in zip(("night1", "night2"), troubles, strict=True)]
+        seeds = {"night1": "1", "night2": "2"}
+        return [self.host(name, "--cache", "3", "--delay", "0.002", "--seed", seed) for name, seed in seeds.items()]
 
     def start(self, host: SharedHost, milliseconds: int = 400) -> BatchRun:
         """Starts the batch on a host; each stage of an item is delayed."""
@@ -113,26 +114,41 @@ class Batch:
     def expect_turns(self, *names: str) -> str:
         """The journal was written by these hosts, one after the other."""
         found = turns([change for change in self.changes() if re.search(JOURNAL, change.path)])
-        text = ", then ".join(f"{turn.host} {turn.count} in {turn.last - turn.first:.1f} s" for turn in found)
-        expect([turn.host for turn in found] == list(names), f"writes of the journal: {text}")
-        return text
+        texts = [f"{turn.host} {turn.count} in {turn.last - turn.first:.1f} s" for turn in found]
+        expect(
+            [turn.host for turn in found] == list(names),
+            f"{len(found)} turns in writing the journal: {', then '.join(texts[:4])}",
+        )
+        return ", then ".join(texts)
 
-    def expect_intact(self) -> None:
-        """Journal, results and events are right, seen beside all mounts."""
+    def problems(self) -> list[str]:
+        """What is wrong with journal, results and events, seen beside all mounts."""
+        environment = {**os.environ, **self.environment}
+        verify = subprocess.run([self.tool, "verify", self.out], capture_output=True, text=True, env=environment)
+        names = differing(tree(self.out), self.expected)
+        checks = {
+            "integrity_check: {}": self.journal_problems(),
+            "verify: {}": verify.returncode and (verify.stdout + verify.stderr)[-400:],
+            "the tree differs: {}": names[:5],
+            "completed twice: {}": completed_twice(self.out),
+        }
+        return [text.format(found) for text, found in checks.items() if found]
+
+    def journal_problems(self) -> list[str]:
+        """What SQLite finds in a copy of the journal."""
         copy = Path(tempfile.mkdtemp(dir=self.folder, prefix="ojournal-"))
         for path in (self.out / ".nocturne").glob("journal.sqlite*"):
             shutil.copy(path, copy)
         journal = sqlite3.connect(copy / "journal.sqlite")
-        found = journal.execute("PRAGMA integrity_check").fetchall()
+        try:
+            found = [row[0] for row in journal.execute("PRAGMA integrity_check")]
+        except sqlite3.DatabaseError as error:
+            found = [str(error)]
         journal.close()
-        expect(found == [("ok",)], f"integrity_check: {found[:5]}")
-        verify = subprocess.run(
-            [self.tool, "verify", self.out], capture_output=True, text=True, env={**os.environ, **self.environment}
-        )
-        expect(verify.returncode == 0, f"verify {verify.returncode}: {(verify.stdout + verify.stderr)[-400:]}")
-        names = differing(tree(self.out), self.expected)
-        expect(not names, f"the tree differs: {names[:5]}")
-        expect(not (twice := completed_twice(self.out)), f"completed twice: {twice}")
+        return found[:5] if found != ["ok"] else []
+
+    def expect_intact(self) -> None:
+        expect(not (found := self.problems()), "; ".join(found))
 
     def expect_completed_once(self) -> None:
         ends = Counter(event["item"] for event in read_events(self.out) if event["event"] == "itemCompleted")
@@ -170,10 +186,10 @@ def start_at_once(batch: Batch, gap: float) -> tuple[str, float]:
     """One round: which host processed the batch, and after how many seconds the other one was refused."""
     first, second = batch.two_hosts()
     start = now()
-    runs = {first.name: batch.start(first)}
+    runs = {first.name: batch.start(first, 200)}
     while now() - start < gap:
         pass
-    runs[second.name] = batch.start(second)
+    runs[second.name] = batch.start(second, 200)
     wait_until("one run has ended", lambda: any(run.process.poll() is not None for run in runs.values()), 120)
     took = now() - start
     codes = {name: run.wait(240) for name, run in runs.items()}
@@ -209,20 +225,24 @@ def at_once(batch: Batch) -> str:
 def take_over(batch: Batch, host: SharedHost) -> tuple[BatchRun, float]:
     """Starts the batch on another host, which waits: its run, and the seconds until it took the folder."""
     start = now()
+    before = len(claims(batch))
     run = batch.start(host)
     run.prints(interface.HOLDER_MAY_BE_ACTIVE, 60)
-    wait_until("it takes the folder", lambda: taken_at(host) is not None, 240)
-    took = (taken_at(host) or 0) - start
+    wait_until("it takes the folder", lambda: len(claims(batch)) > before, 240)
+    took = taken_at(host) - start
     expect(took >= PATIENCE, f"took the folder after {took:.1f} s")
     return run, took
 
 
-def taken_at(host: SharedHost) -> float | None:
+def claims(batch: Batch) -> list[Path]:
+    return list((batch.out / ".nocturne").glob("claim.*"))
+
+
+def taken_at(host: SharedHost) -> float:
     """When the host made its claim."""
-    for change in host.changes():
-        if change.operation == "create" and kind(change.path) == "claim":
-            return change.done
-    return None
+    return next(
+        change.done for change in host.changes() if change.operation == "create" and kind(change.path) == "claim"
+    )
 
 
 def killed(batch: Batch) -> str:
@@ -245,8 +265,8 @@ class Interruption:
     is_mount: bool = False
     # The request in which it is interrupted, and whether that is executed; nil for any moment.
     request: tuple[str, str, bool] | None = None
-    # It comes back when the other host has completed the batch, instead of while it works.
-    is_after_end: bool = False
+    # When it comes back: as soon as the other host has "taken" the folder, while that "works", or when it has "ended".
+    back: str = "works"
 
     def begin(self, host: SharedHost) -> None:
         if self.request:
@@ -266,9 +286,15 @@ class Interruption:
         host.thaw()
 
 
-def after_loss(host: SharedHost, taken: float) -> Counter[str]:
-    """What a host changed after another one took the folder, by kind of file."""
-    return Counter(kind(change.path) for change in host.changes() if change.done > taken)
+def after_loss(host: SharedHost, taken: float) -> list[Change]:
+    """What a host changed after another one took the folder."""
+    return [change for change in host.changes() if change.done > taken]
+
+
+def forbidden(changes: list[Change]) -> list[str]:
+    """Those of the changes that must not be, counted, by operation and file."""
+    counts = Counter(f"{change.operation} of {change.path}" for change in changes if kind(change.path) in FORBIDDEN)
+    return [f"{count} {name}" for name, count in counts.items()]
 
 
 def silent(batch: Batch, interruption: Interruption) -> str:
@@ -279,27 +305,35 @@ def silent(batch: Batch, interruption: Interruption) -> str:
     interruption.begin(first)
     done = completed(batch.out)
     run, took = take_over(batch, second)
-    if interruption.is_after_end:
+    if interruption.back == "ended":
         run.ends(0, 180)
-    else:
+    elif interruption.back == "works":
         run.completes(done + 2, 120)
     back = now()
     interruption.end(first)
     code = lost.wait(90)
     ended = now() - back
-    run.ends(0, 180)
-    changed = after_loss(first, taken_at(second) or 0)
-    seen = f"taken over after {took:.0f} s; the first ended {ended:.1f} s after it was back, changed {dict(changed)}"
-    expect(code == 75, f"exit {code}, not 75; {seen}; {lost.output[-300:]}")
-    expect(interface.TAKEN_OVER in lost.output, lost.output[-300:])
-    problems = [*(f"{count} changes of {name}" for name, count in changed.items() if name in FORBIDDEN)]
-    for check in (partial(batch.expect_turns, first.name, second.name), batch.expect_intact):
-        try:
-            check()
-        except ProofFailure as failure:
-            problems.append(str(failure))
+    problems = wrong_holder(batch, run, second)
+    if code != 75 or interface.TAKEN_OVER not in lost.output:
+        problems.append(f"exit {code}: {lost.output.strip()[-300:]}")
+    if (code := run.wait(240)) != 0:
+        problems.append(f"the other: exit {code}: {run.output.strip()[-300:]}")
+    changed = after_loss(first, taken_at(second))
+    problems += forbidden(changed) + batch.problems()
+    try:
+        batch.expect_turns(first.name, second.name)
+    except ProofFailure as failure:
+        problems.append(str(failure))
+    kinds = ", ".join(f"{name} {count}" for name, count in Counter(kind(change.path) for change in changed).items())
+    seen = f"taken over after {took:.0f} s; the first ended {ended:.1f} s after it was back, its changes: {kinds}"
     expect(not problems, f"{'; '.join(problems)}; {seen}")
     return f"75; {seen}; the other 0, verified, same tree"
+
+
+def wrong_holder(batch: Batch, run: BatchRun, host: SharedHost) -> list[str]:
+    """Whether the lock file names another host than the one that works on the folder."""
+    named = json.loads((batch.out / ".nocturne/lock").read_text().splitlines()[0])["process"]["host"]
+    return [f"the lock names {named}"] if run.process.poll() is None and named != host.name else []
 
 
 # One host alone
@@ -316,22 +350,24 @@ def alone(batch: Batch) -> str:
     return f"0, {host.count('stale')} answers ESTALE, verified, same tree; journal: {writes}"
 
 
-SITUATIONS = {
+IN_PLACE = ("rename", r"^(lesion|nifti|dicom)[^/]*$", True)
+IN_STAGING = ("create", r"^\.nocturne/staging/[^/]+/result/", True)
+IN_JOURNAL = ("write", JOURNAL + "-wal", True)
+BEFORE_JOURNAL = ("write", JOURNAL + "-wal", False)
+INTERRUPTIONS = {
+    "frozen, back after the end": Interruption(back="ended"),
+    "frozen, back while the other works": Interruption(),
+    "frozen when a result is in its place": Interruption(request=IN_PLACE),
+    "frozen while it writes a result, back at once": Interruption(request=IN_STAGING, back="taken"),
+    "frozen in a write of the journal": Interruption(request=IN_JOURNAL),
+    "mount hangs, back while the other works": Interruption(is_mount=True),
+    "mount hangs in a write of the journal": Interruption(is_mount=True, request=BEFORE_JOURNAL),
+}
+SITUATIONS: dict[str, Situation] = {
     "one host, delays and ESTALE": alone,
     "two hosts start at once": at_once,
     "killed, another host takes over": killed,
-    "frozen, back after the end": partial(silent, interruption=Interruption(is_after_end=True)),
-    "frozen, back while the other works": partial(silent, interruption=Interruption()),
-    "frozen when a result is in its place": partial(
-        silent, interruption=Interruption(request=("rename", r"^(lesion|nifti|dicom)[^/]*$", True))
-    ),
-    "frozen in a write of the journal": partial(
-        silent, interruption=Interruption(request=("write", JOURNAL + "-wal", True))
-    ),
-    "mount hangs, back while the other works": partial(silent, interruption=Interruption(is_mount=True)),
-    "mount hangs in a write of the journal": partial(
-        silent, interruption=Interruption(is_mount=True, request=("write", JOURNAL + "-wal", False))
-    ),
+    **{name: partial(silent, interruption=interruption) for name, interruption in INTERRUPTIONS.items()},
 }
 
 

@@ -141,8 +141,8 @@ class Client(pyfuse3.Operations):
     async def reach(self, number: int, again: bool = False) -> Node:
         """The node, after the delay of the network: ESTALE when another mount has removed the file.
 
-        `again` is for requests that the kernel repeats with the name when their answer is ESTALE: some get that answer
-        without a reason.
+        `again` is for requests of which some get this answer without a reason. The kernel repeats them once when they
+        come from a name; when they come from an open file, the program gets the error.
         """
         troubles = self.troubles
         if troubles.delay:

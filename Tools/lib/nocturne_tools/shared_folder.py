@@ -133,11 +133,11 @@ class SharedHost:
         return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
     def changes(self) -> list[Change]:
-        left_out = {"held", "stale", "open"}
+        """What it changed, but for files that it had removed itself and still used."""
         return [
-            Change(self.name, line["operation"], line["path"].removesuffix(" (deleted)"), line["asked"], line["done"])
+            Change(self.name, line["operation"], line["path"], line["asked"], line["done"])
             for line in self.lines()
-            if line["operation"] not in left_out
+            if line["operation"] not in ("held", "stale", "open") and not line["path"].endswith(" (deleted)")
         ]
 
     def count(self, operation: str) -> int:
