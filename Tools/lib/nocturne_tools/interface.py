@@ -18,6 +18,11 @@ OUTPUT_DISAPPEARED = "is not there any more"
 OUTPUT_NOT_WRITABLE = "cannot be written any more"
 RESUME_HINT = "Continue with: nocturne resume"
 
+# Two runs on one output folder.
+FOLDER_IN_USE = "is working on this batch"
+HOLDER_MAY_BE_ACTIVE = "has not released this batch"
+TAKEN_OVER = "a run on another machine has taken over the output folder"
+
 # Items.
 ITEM_FAILED = "FAILED"
 WILL_BE_RETRIED = "will be tried again"
