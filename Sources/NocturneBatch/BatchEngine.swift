@@ -106,11 +106,17 @@ public struct BatchEngine: Sendable {
             )
         }
         waiting.lock = lock
+        await progress.writeEvents(while: { lock.holdsFolder })
         let journal = try await disk().retryingWhenFull {
-            try await Journal(path: options.output.journal, lockPatience: waiting.journalPatience)
+            if lock.isTakenOver { try await Journal.replaceFile(at: options.output.journal) }
+            return try await Journal(
+                path: options.output.journal,
+                lockPatience: waiting.journalPatience,
+                mayWrite: { lock.holdsFolder }
+            )
         }
         async let _ = keepClaim(lock, journal, pools.probes)
-        let result: Result<BatchOutcome, any Error>
+        var result: Result<BatchOutcome, any Error>
         do {
             let changed = try await disk().retryingWhenFull { try await agree(with: journal) }
             await progress.emit(BatchEvent(.batchStarted))
@@ -132,11 +138,25 @@ public struct BatchEngine: Sendable {
         } catch {
             result = .failure(error)
         }
+        if case .failure = result, await !pools.probes.run({ lock.holdsFolder }) {
+            // Whatever failed then: the folder belongs to another run.
+            control.giveUp(BatchEngine.lossReason)
+            result = .success(
+                BatchOutcome(
+                    counts: BatchCounts(),
+                    mode: control.mode,
+                    peakLeasedBytes: 0,
+                    givenUp: control.givenUp
+                )
+            )
+        }
         await waiting.publish(nil)
         await journal.close()
         await pools.blocking.run { lock.release() }
         return try result.get()
     }
+
+    static let lossReason = "a run on another machine has taken over the output folder"
 
     /// Gives signs of life to other machines until the task is cancelled. When one of them has taken over the folder, because
     /// this machine was silent for too long, the run ends and the journal is left to the other.
@@ -144,9 +164,8 @@ public struct BatchEngine: Sendable {
         while (try? await time.sleep(for: ClaimStateMachine.beat)) != nil {
             guard await probes.run({ lock.beat() }) else {
                 await journal.abandon()
-                let reason = "a run on another machine has taken over the output folder"
-                await progress.note("Stopping: \(reason).")
-                return control.giveUp(reason)
+                await progress.note("Stopping: \(BatchEngine.lossReason).")
+                return control.giveUp(BatchEngine.lossReason)
             }
         }
     }
@@ -166,7 +185,7 @@ public struct BatchEngine: Sendable {
         } catch {
             result = .failure(error)
         }
-        await context.blocking.run { trace.remove() }
+        await context.blocking.run { [lock = context.health.lock] in if lock.holdsFolder { trace.remove() } }
         return result
     }
 }

@@ -18,15 +18,24 @@ public actor Journal {
 
     private let executor: JournalExecutor
     private let queue: DatabaseQueue
+    private let mayWrite: @Sendable () -> Bool
     private var isAbandoned = false
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// Opens or creates the file. Where nothing can be written, a copy of it is opened.
-    /// - Parameter lockPatience: five seconds by default; then the call throws ``JournalError`` with EAGAIN.
+    /// - Parameters:
+    ///   - lockPatience: five seconds by default; then the call throws ``JournalError`` with EAGAIN.
+    ///   - mayWrite: asked before every change, on the journal's thread. Once it says no, the file belongs to another run:
+    ///     as after ``abandon()``.
     /// - Throws: ``JournalError`` that names the file.
-    public init(path: String, lockPatience: @escaping LockPatience = { $0 < .seconds(5) }) async throws {
+    public init(
+        path: String,
+        lockPatience: @escaping LockPatience = { $0 < .seconds(5) },
+        mayWrite: @escaping @Sendable () -> Bool = { true }
+    ) async throws {
         let executor = JournalExecutor()
+        self.mayWrite = mayWrite
         queue = try await executor.perform { try Journal.open(path, lockPatience) }
         self.executor = executor
     }
@@ -50,8 +59,14 @@ public actor Journal {
 
     /// Closes the file. Later calls throw.
     public func close() {
-        guard !isAbandoned else { return }
+        guard isOwn() else { return }
         try? queue.close()
+    }
+
+    /// Whether the file still belongs to this run.
+    private func isOwn() -> Bool {
+        if !isAbandoned, !mayWrite() { abandon() }
+        return !isAbandoned
     }
 
     /// Leaves the file to a run on another machine: nothing is written any more, later changes throw.
@@ -106,7 +121,7 @@ public actor Journal {
 
     /// One transaction, durable when it returns.
     func change(_ point: FaultPoint, _ body: (Database) throws -> Void) throws(JournalError) {
-        guard !isAbandoned else { throw .abandoned }
+        guard isOwn() else { throw .abandoned }
         do {
             try point.pass()
             try queue.write(body)
@@ -117,7 +132,7 @@ public actor Journal {
 
     /// One transaction without a flush: lost in a power cut, not when the process is killed.
     func changeWithoutFlush(_ point: FaultPoint, _ body: (Database) throws -> Void) throws(JournalError) {
-        guard !isAbandoned else { throw .abandoned }
+        guard isOwn() else { throw .abandoned }
         do {
             try point.pass()
             try queue.writeWithoutTransaction { db in

@@ -155,13 +155,26 @@ struct ReviewData {
         return digester.finish().hex
     }
 
-    func entries(of number: Int) -> [Entry] { places(of: number).map(entry) }
+    /// - Throws: `FileSystemError` for a result that is there and cannot be read now.
+    func entries(of number: Int) throws -> [Entry] { try places(of: number).map(entry) }
 
-    private func entry(_ place: Int) -> Entry {
+    /// Nil for a result that somebody has removed, or that is no file. An error that may pass, as on a share, would leave the
+    /// item without its pictures until something else changes.
+    private func result(in folder: String) throws -> [UInt8]? {
+        do {
+            return try FileSystem.read(folder + "/result.json")
+        } catch let error where error.isTransient {
+            throw error
+        } catch {
+            return nil
+        }
+    }
+
+    private func entry(_ place: Int) throws -> Entry {
         let (item, entry) = (report.items[place], shown.items[place])
         let isCompleted = item.state == .completed
         let folder = batch.output.item(item.name)
-        let parts = isCompleted ? (try? FileSystem.read(folder + "/result.json")).flatMap(reader) : nil
+        let parts = isCompleted ? try result(in: folder).flatMap(reader) : nil
         let compared = Set(BatchMeasure.all.map(\.name))
         return Entry(
             index: place,

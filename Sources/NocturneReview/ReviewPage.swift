@@ -46,7 +46,7 @@ package struct ReviewPage: BatchPage {
     private func write(_ number: Int, of data: ReviewData, to path: String) throws {
         let mark = "// \(data.signature(of: number))\n"
         if let written = try? FileSystem.read(path), written.starts(with: mark.utf8) { return }
-        let body = try Self.script("nocturneItems", data.entries(of: number), prefix: "\(number), ")
+        let body = try Self.script("nocturneItems", try data.entries(of: number), prefix: "\(number), ")
         try FileSystem.replace(path, with: Array(mark.utf8) + body, flush: false)
     }
 

@@ -85,6 +85,7 @@ actor Committer {
             }
         case .place(let id):
             guard let item = entries[id]?.message.item else { return }
+            try await environment.health.checkHold()
             try await place(item)
         case .flushParent:
             try await environment.blocking.run {

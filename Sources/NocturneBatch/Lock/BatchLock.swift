@@ -15,11 +15,16 @@ public final class BatchLock: Sendable {
     private let claim: FolderClaim
     /// Whether the claim is released, after which it gives no sign of life.
     private let isReleased = Mutex(false)
+    private let lease: ClaimLease
+    /// Whether the folder was taken from a run of another machine that had been silent for too long, and may come back.
+    package let isTakenOver: Bool
 
-    private init(descriptor: Int32, holder: LockHolder, claim: FolderClaim) {
-        self.descriptor = descriptor
+    private init(_ taken: LockAttempts.Taken, holder: LockHolder, time: any TimeSource) {
+        descriptor = taken.descriptor
         self.holder = holder
-        self.claim = claim
+        claim = taken.claim
+        isTakenOver = taken.isTakenOver
+        lease = ClaimLease(time: time)
         say(nil)
     }
 
@@ -36,8 +41,7 @@ public final class BatchLock: Sendable {
     ) throws(BatchError) {
         var attempts = LockAttempts(output, handedOn: handedOn, run: run)
         switch try attempts.next(at: .zero) {
-        case .taken(let descriptor, let claim):
-            self.init(descriptor: descriptor, holder: attempts.holder, claim: claim)
+        case .taken(let taken): self.init(taken, holder: attempts.holder, time: SystemTime())
         case .locked: throw BatchLock.inUse(output)
         case .claimed(let holder): throw BatchLock.inUse(output, holder)
         case .unclear(let holder): throw BatchLock.perhapsInUse(output, holder)
@@ -66,9 +70,9 @@ public final class BatchLock: Sendable {
             }
             attempts = after
             switch result {
-            case .taken(let descriptor, let claim):
+            case .taken(let taken):
                 return await waiting.pool.run { [holder = attempts.holder] in
-                    BatchLock(descriptor: descriptor, holder: holder, claim: claim)
+                    BatchLock(taken, holder: holder, time: time)
                 }
             case .locked:
                 guard time.monotonic < deadline else { throw await waiting.pool.run { inUse(output) } }
@@ -104,7 +108,29 @@ public final class BatchLock: Sendable {
 
     /// A sign of life for other machines.
     /// - Returns: false when another run has taken the folder.
-    package func beat() -> Bool { isReleased.withLock { $0 || claim.beat() } }
+    package func beat() -> Bool {
+        isReleased.withLock { isReleased in isReleased || lease.renew(by: claim.beat) }
+    }
+
+    /// Whether the folder is still this run's: asked before anything is written that another run may write by now.
+    ///
+    /// At once while the last sign of life is recent; else one is given first, which may take as long as the share pleases.
+    package var holdsFolder: Bool {
+        switch lease.state {
+        case .valid: true
+        case .lost: false
+        case .stale: beat()
+        }
+    }
+
+    /// The same where nothing may wait for a disk; nil when a sign of life would have to be given first.
+    package var holdsFolderForNow: Bool? {
+        switch lease.state {
+        case .valid: true
+        case .lost: false
+        case .stale: nil
+        }
+    }
 
     /// Whether no run of another machine has taken the folder.
     package var isClaimed: Bool { claim.isNewest }
@@ -118,6 +144,8 @@ public final class BatchLock: Sendable {
 
     /// Writes down what the run waits for; nil for nothing.
     public func say(_ waitingFor: String?) {
+        // By then the file has the name of another run.
+        guard holdsFolder else { return }
         var holder = holder
         holder.waitingFor = waitingFor
         guard let text = try? StableJSON.encodeLine(holder) else { return }

@@ -100,6 +100,12 @@ package struct ClaimStateMachine: Sendable {
         return now - first.at >= ClaimStateMachine.patience ? .take(after: claim.generation) : .lookAgain
     }
 
+    /// Whether the run of a claim that is being replaced may still be there: nothing but its silence says that it has ended.
+    package func mayReturn(_ claim: FoundClaim?) -> Bool {
+        guard let claim, !claimant.locksExcludeAll else { return false }
+        return claim.record.map { known($0, claim.generation) == nil } ?? true
+    }
+
     /// What is certain without observing the claim.
     private func known(_ record: ClaimRecord, _ generation: Int) -> Step? {
         if record.isReleased { return .take(after: generation) }

@@ -103,7 +103,10 @@ package struct FolderClaim: Sendable {
 
     /// A sign of life.
     /// - Returns: false when another run has taken the folder.
-    package func beat() -> Bool { isNewest && write(isReleased: false) != ENOENT }
+    package func beat() -> Bool {
+        // Writing may take long: another run may have come meanwhile.
+        isNewest && write(isReleased: false) != ENOENT && isNewest
+    }
 
     /// Leaves the folder to others.
     package func release() { _ = write(isReleased: true) }

@@ -8,13 +8,20 @@ package import NocturneSystem
 /// Attempts to take the lock and the claim.
 struct LockAttempts: Sendable {
     enum Result: Sendable {
-        case taken(descriptor: Int32, FolderClaim)
+        case taken(Taken)
         /// Another process of this machine has the lock.
         case locked
         /// Another run has the claim.
         case claimed(LockHolder?)
         /// It is not known yet whether the run that has the claim is active.
         case unclear(LockHolder?)
+    }
+
+    struct Taken: Sendable {
+        let descriptor: Int32
+        let claim: FolderClaim
+        /// From a run of another machine that was silent for too long.
+        var isTakenOver = false
     }
 
     let holder: LockHolder
@@ -48,9 +55,12 @@ struct LockAttempts: Sendable {
         switch machine.observe(found, at: now) {
         case .take(let generation):
             let claim = try FolderClaim.take(output, after: generation, for: holder)
-            return claim.map { .taken(descriptor: descriptor, $0) } ?? .unclear(nil)
+            let isTakenOver = machine.mayReturn(found)
+            return claim.map { .taken(Taken(descriptor: descriptor, claim: $0, isTakenOver: isTakenOver)) }
+                ?? .unclear(nil)
         case .proceed(let generation):
-            return .taken(descriptor: descriptor, .continued(output, generation, for: holder))
+            let claim = FolderClaim.continued(output, generation, for: holder)
+            return .taken(Taken(descriptor: descriptor, claim: claim))
         case .lookAgain: return .unclear(found?.record?.holder)
         case .refuse(let holder): return .claimed(holder)
         }

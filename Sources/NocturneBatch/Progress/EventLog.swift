@@ -8,7 +8,13 @@ import Synchronization
 final class EventLog: Sendable {
     private final class SharedFile: Sendable {
         let file: Mutex<EventFile>
+        let mayWrite = Mutex<@Sendable () -> Bool>({ true })
         init(path: String) { file = Mutex(EventFile(path: path)) }
+
+        func append(_ line: [UInt8]) {
+            let mayWrite = mayWrite.withLock { $0 }
+            if mayWrite() { file.withLock { $0.append(line) } }
+        }
     }
     private let writer: LineWriter
     private let shared: SharedFile
@@ -16,8 +22,11 @@ final class EventLog: Sendable {
     init(path: String) {
         let shared = SharedFile(path: path)
         self.shared = shared
-        writer = LineWriter(name: "events") { line in shared.file.withLock { $0.append(line) } }
+        writer = LineWriter(name: "events") { line in shared.append(line) }
     }
+
+    /// From now on `mayWrite` is asked before each line; lines are dropped once it says no.
+    func write(while mayWrite: @escaping @Sendable () -> Bool) { shared.mayWrite.withLock { $0 = mayWrite } }
 
     /// Hands over a line. Never waits.
     func append(_ line: [UInt8]) { writer.append(line) }

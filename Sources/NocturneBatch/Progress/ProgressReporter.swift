@@ -54,6 +54,9 @@ public actor ProgressReporter {
         file = path.map(EventLog.init)
     }
 
+    /// From now on an event is only written to the file when `mayWrite` says so, which is asked on the file's own thread.
+    func writeEvents(while mayWrite: @escaping @Sendable () -> Bool) { file?.write(while: mayWrite) }
+
     func begin(total: Int, alreadyDone: Int, failed: Int, steps: Int) {
         status.total = total
         status.done = alreadyDone

@@ -42,7 +42,8 @@ struct BatchReportWriter {
     private func giveUp(_ reason: String) async throws -> BatchCounts {
         if control.givenUp == nil { await progress.note("Stopping without a new report: \(reason).") }
         control.giveUp(reason)
-        return BatchCounts(of: try await journal.items())
+        // Where another run has the folder, the journal may not be readable any more.
+        return BatchCounts(of: (try? await journal.items()) ?? [])
     }
 
     /// The report is a function of the journal, which knows whether it changed since the last report.

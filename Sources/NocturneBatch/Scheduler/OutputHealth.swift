@@ -29,6 +29,13 @@ struct OutputHealth: Sendable {
         return await finding()?.text
     }
 
+    /// Returns while the folder is this run's: at once, unless the process was silent for long.
+    /// - Throws: `CancelledError` when another run has it, and nothing more may be written.
+    func checkHold() async throws(CancelledError) {
+        let isHeld = if let isHeld = lock.holdsFolderForNow { isHeld } else { await probes.run { lock.holdsFolder } }
+        if !isHeld { throw CancelledError() }
+    }
+
     private struct Finding {
         let text: String
         let mayPass: Bool
@@ -42,7 +49,7 @@ struct OutputHealth: Sendable {
     private func finding() async -> Finding? {
         await probes.run { [self] in
             switch lock.place(in: output) {
-            case .same where !lock.isClaimed: Finding("a run on another machine has taken over the output folder", nil)
+            case .same where !lock.beat(): Finding(BatchEngine.lossReason, nil)
             case .same: refusal().map { Finding("the output folder cannot be written any more", $0) }
             case .another:
                 Finding("the output folder is not there any more: it was moved, deleted or unmounted", nil)

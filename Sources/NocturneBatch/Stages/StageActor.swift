@@ -59,6 +59,7 @@ extension StageActor {
         environment.stalls?.enter(item, link.stage)
         var seconds = message.seconds
         do {
+            try await environment.health.checkHold()
             let output = try await work(on: message)
             environment.stalls?.leave(item.id)
             seconds[link.stage] = active.end(item.id, at: environment.time.monotonic)

@@ -1,0 +1,68 @@
+import Foundation
+import NocturneJournal
+import NocturneSystem
+import NocturneTestSupport
+import Synchronization
+import Testing
+
+@Suite("A journal that another run takes over")
+struct JournalTakingOverTests {
+    private func entry(_ name: String) -> JournalEntry {
+        JournalEntry(key: "k" + name, name: name, source: "{}", path: "/in/" + name, fingerprint: "f", state: .pending)
+    }
+
+    @Test("What the run before writes late is in no file that counts")
+    func lateWrites() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder("journal.sqlite").path
+            let before = try await Journal(path: path)
+            try await before.record([entry("a"), entry("b")])
+            try await Journal.replaceFile(at: path)
+            #expect(FileSystem.entries(folder.path) == ["journal.sqlite"])
+            let after = try await Journal(path: path)
+            #expect(try await after.items().map(\.name) == ["a", "b"])
+            try await after.record([entry("c")])
+            try? await before.record([entry("late")])
+            await before.close()
+            try await after.record([entry("d")])
+            await after.close()
+            try await Journal.with(path: path) { journal in
+                #expect(try await journal.items().map(\.name) == ["a", "b", "c", "d"])
+            }
+        }
+    }
+
+    @Test("A folder without a journal gets none, and what is no journal stays as it is")
+    func withoutJournal() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder("journal.sqlite").path
+            try await Journal.replaceFile(at: path)
+            #expect(FileSystem.entries(folder.path).isEmpty)
+            let text = Array("no database, but long enough to be taken for one by its length".utf8)
+            try FileSystem.write(path, text)
+            await #expect(throws: JournalError.self) { try await Journal.replaceFile(at: path) }
+            #expect(try FileSystem.read(path) == text)
+        }
+    }
+
+    @Test("A run that has lost the folder writes nothing more, and leaves the log to the other")
+    func lost() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder("journal.sqlite").path
+            let isOwn = Mutex(true)
+            let journal = try await Journal(path: path, mayWrite: { isOwn.withLock { $0 } })
+            try await journal.record([entry("a")])
+            isOwn.withLock { $0 = false }
+            let log = try FileSystem.read(path + "-wal")
+            await #expect { try await journal.record([entry("b")]) } throws: {
+                ($0 as? JournalError)?.code == .abandoned
+            }
+            isOwn.withLock { $0 = true }
+            await #expect { try await journal.record([entry("b")]) } throws: {
+                ($0 as? JournalError)?.code == .abandoned
+            }
+            await journal.close()
+            #expect(try FileSystem.read(path + "-wal") == log)
+        }
+    }
+}
