@@ -4,6 +4,44 @@ import NocturneSystem
 
 /// What is done before discovery: is it the same batch, and how did the last engine end?
 extension BatchEngine {
+    /// - Returns: nil when a run on another machine has the folder that an engine of this run had before it crashed.
+    /// - Throws: ``BatchError``; `CancelledError`.
+    func acquire(_ blocking: BlockingPool) async throws -> BatchLock? {
+        do {
+            return try await BatchLock.acquire(
+                options.output,
+                handedOn: options.supervision.lock,
+                run: options.supervision.supervisor,
+                waiting: LockWaiting(
+                    pool: blocking,
+                    time: time,
+                    goesOn: { [control] in control.mode == .running },
+                    note: { [progress] in await progress.note($0) }
+                )
+            )
+        } catch let error as BatchError where error.code == .outputInUse && options.supervision.previousCrash != nil {
+            return nil
+        }
+    }
+
+    /// The output folder with the staging folder of this run, which exists then.
+    func withStagingFolder(
+        _ output: OutputFolder,
+        _ lock: BatchLock,
+        _ journal: Journal,
+        _ blocking: BlockingPool
+    ) async throws -> OutputFolder {
+        let recorded = try await journal.value(of: .stagingFolder)
+        let name = StagingFolder.name(recorded: recorded, takenOver: lock.isTakenOver ? lock.generation : nil)
+        var output = output
+        output.stagingName = name
+        try await blocking.run { [output] () throws(FileSystemError) in
+            try StagingFolder.prepare(output, before: recorded ?? StagingFolder.first)
+        }
+        if name != recorded ?? StagingFolder.first { try await journal.set(.stagingFolder, to: name) }
+        return output
+    }
+
     /// Compares with the description of an earlier run in the same folder, and records this one's.
     /// - Returns: whether the batch continues with another description.
     /// - Throws: ``BatchError`` when the folder holds another batch.

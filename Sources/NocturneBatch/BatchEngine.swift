@@ -91,26 +91,17 @@ public struct BatchEngine: Sendable {
         }
         let output = options.output
         try await pools.blocking.run { () throws(BatchError) in try output.checkReportsAreOwn() }
-        let lock = try await disk().retryingWhenFull {
+        let taken = try await disk().retryingWhenFull {
             try await pools.blocking.run { () throws(BatchError) in try output.create() }
-            return try await BatchLock.acquire(
-                options.output,
-                handedOn: options.supervision.lock,
-                run: options.supervision.supervisor,
-                waiting: LockWaiting(
-                    pool: pools.blocking,
-                    time: time,
-                    goesOn: { [control] in control.mode == .running },
-                    note: { [progress] in await progress.note($0) }
-                )
-            )
+            return try await acquire(pools.blocking)
         }
+        guard let lock = taken else { return lostOutcome() }
         waiting.lock = lock
         await progress.writeEvents(while: { lock.holdsFolder })
         let journal = try await disk().retryingWhenFull {
-            if lock.isTakenOver { try await Journal.replaceFile(at: options.output.journal) }
+            if lock.isTakenOver { try await Journal.replaceFile(at: output.journal) }
             return try await Journal(
-                path: options.output.journal,
+                path: output.journal,
                 lockPatience: waiting.journalPatience,
                 mayWrite: { lock.holdsFolder }
             )
@@ -118,6 +109,10 @@ public struct BatchEngine: Sendable {
         async let _ = keepClaim(lock, journal, pools.probes)
         var result: Result<BatchOutcome, any Error>
         do {
+            var options = self.options
+            options.output = try await disk().retryingWhenFull {
+                try await withStagingFolder(output, lock, journal, pools.blocking)
+            }
             let changed = try await disk().retryingWhenFull { try await agree(with: journal) }
             await progress.emit(BatchEvent(.batchStarted))
             let (recovery, limits) = try await disk().retryingWhenFull {
@@ -140,20 +135,23 @@ public struct BatchEngine: Sendable {
         }
         if case .failure = result, await !pools.probes.run({ lock.holdsFolder }) {
             // Whatever failed then: the folder belongs to another run.
-            control.giveUp(BatchEngine.lossReason)
-            result = .success(
-                BatchOutcome(
-                    counts: BatchCounts(),
-                    mode: control.mode,
-                    peakLeasedBytes: 0,
-                    givenUp: control.givenUp
-                )
-            )
+            result = .success(lostOutcome())
         }
         await waiting.publish(nil)
         await journal.close()
         await pools.blocking.run { lock.release() }
         return try result.get()
+    }
+
+    /// How a run ends whose folder belongs to another run.
+    private func lostOutcome() -> BatchOutcome {
+        control.giveUp(BatchEngine.lossReason)
+        return BatchOutcome(
+            counts: BatchCounts(),
+            mode: control.mode,
+            peakLeasedBytes: 0,
+            givenUp: control.givenUp
+        )
     }
 
     static let lossReason = "a run on another machine has taken over the output folder"

@@ -40,13 +40,26 @@ public actor Journal {
         self.executor = executor
     }
 
+    /// Opens a journal to read it.
+    private init(path: String, isWrittenElsewhere: @escaping @Sendable () -> Bool) async throws {
+        let executor = JournalExecutor()
+        mayWrite = { true }
+        queue = try await executor.perform {
+            try Journal.open(path, isCopied: isWrittenElsewhere()) { $0 < .seconds(5) }
+        }
+        self.executor = executor
+    }
+
     /// Opens the journal, calls `body` with it, and closes it whatever happens.
+    /// - Parameter isWrittenElsewhere: asked on the journal's thread: whether a run on another machine may be writing to the
+    ///   journal. Then `body` gets a copy of it, and must not change it.
     public static func with<Result>(
         path: String,
+        isWrittenElsewhere: @escaping @Sendable () -> Bool = { false },
         isolation: isolated (any Actor)? = #isolation,
         _ body: (Journal) async throws -> Result
     ) async throws -> Result {
-        let journal = try await Journal(path: path)
+        let journal = try await Journal(path: path, isWrittenElsewhere: isWrittenElsewhere)
         do {
             let result = try await body(journal)
             await journal.close()
@@ -85,13 +98,17 @@ public actor Journal {
 
     private static let lockInterval = Duration.milliseconds(50)
 
-    private static func open(_ path: String, _ lockPatience: @escaping LockPatience) throws(JournalError)
-        -> DatabaseQueue
-    {
+    private static func open(
+        _ path: String,
+        isCopied: Bool = false,
+        _ lockPatience: @escaping LockPatience
+    ) throws(JournalError) -> DatabaseQueue {
         do {
             try FaultPoint.journalOpen.pass()
+            let copy = try isCopied || JournalCopy.isNeeded(for: path) ? JournalCopy(of: path) : nil
+            defer { copy?.remove() }
             // SQLite creates the log beside it with the same permissions: both are for their owner alone.
-            FileSystem.touch(path, mode: 0o600)
+            if copy == nil { FileSystem.touch(path, mode: 0o600) }
             var configuration = Configuration()
             configuration.busyMode = .callback { attempts in
                 guard lockPatience(lockInterval * attempts) else { return false }
@@ -99,8 +116,6 @@ public actor Journal {
                 usleep(UInt32(lockInterval / .microseconds(1)))
                 return true
             }
-            let copy = try JournalCopy(ifNeededFor: path)
-            defer { copy?.remove() }
             let queue = try DatabaseQueue(path: copy?.path ?? path, configuration: configuration)
             // Set after opening: GRDB's own set-up would change it back.
             try queue.writeWithoutTransaction { db in
@@ -115,7 +130,10 @@ public actor Journal {
 
     // MARK: For the extensions
 
+    /// - Throws: ``JournalError``; also when the file belongs to another run by now, which may have removed what this process
+    ///   has mapped.
     func read<R>(_ body: (Database) throws -> R) throws(JournalError) -> R {
+        guard isOwn() else { throw .abandoned }
         do { return try queue.read(body) } catch { throw JournalError(error) }
     }
 

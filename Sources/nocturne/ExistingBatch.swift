@@ -26,7 +26,7 @@ enum ExistingBatch {
     /// The description that the batch was started with.
     static func description(of output: OutputFolder) async throws -> BatchDescription {
         try check(output)
-        let stored = try await Journal.with(path: output.journal) { try await $0.value(of: .batchDescription) }
+        let stored = try await output.reading { try await $0.value(of: .batchDescription) }
         guard let description = stored else {
             throw BatchError(.notABatch, path: output.path, detail: "the journal does not describe the batch")
         }
@@ -38,14 +38,14 @@ enum ExistingBatch {
     static func startedByThisRun(_ output: OutputFolder) async throws -> BatchDescription? {
         guard let handover = ProcessHandover.toEngine, handover.previousEnd != nil, output.holdsBatch
         else { return nil }
-        return try await Journal.with(path: output.journal) { journal in
+        return try await output.reading { journal in
             try await journal.value(of: .supervisor) == handover.run ? journal.value(of: .batchDescription) : nil
         }
     }
 
     /// The inputs of completed items with a verdict of somebody that still counts, once each, as lists of inputs have them.
     static func inputs(of output: OutputFolder, marked verdict: ReviewVerdict) async throws -> [String] {
-        try await Journal.with(path: output.journal) { journal in
+        try await output.reading { journal in
             var seen: Set<String> = []
             return try await ReviewedItems(in: output, marked: verdict).items(journal).map(\.path)
                 .filter { seen.insert($0).inserted }.map(InputList.line)
@@ -53,7 +53,7 @@ enum ExistingBatch {
     }
 
     static func contents(of output: OutputFolder) async throws -> Contents {
-        try await Journal.with(path: output.journal) { journal in
+        try await output.reading { journal in
             Contents(items: try await journal.items(), parts: try await journal.parts())
         }
     }
@@ -68,7 +68,7 @@ enum ExistingBatch {
 
     /// - Parameter isActive: whether a run is active; then no values are compared, which reads all statistics.
     static func review(of output: OutputFolder, _ items: [JournalItem], isActive: Bool) async throws -> Review {
-        try await Journal.with(path: output.journal) { journal in
+        try await output.reading { journal in
             let marks = try await journal.marks().current(for: items)
             guard !isActive, let description = try await journal.value(of: .batchDescription) else {
                 return Review(marks: marks, unusual: [])

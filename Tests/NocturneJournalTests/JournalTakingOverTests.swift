@@ -33,6 +33,40 @@ struct JournalTakingOverTests {
         }
     }
 
+    @Test("Who reads a journal that another machine writes has a copy, with what is in the log")
+    func readElsewhere() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder("journal.sqlite").path
+            let writer = try await Journal(path: path)
+            try await writer.record([entry("a"), entry("b")])
+            let files = FileSystem.entries(folder.path)
+            try await Journal.with(path: path, isWrittenElsewhere: { true }) { journal in
+                let names = try await journal.items().map(\.name)
+                #expect(names == ["a", "b"])
+                // Nobody does this: it shows that the files are others.
+                try await journal.record([entry("c")])
+            }
+            #expect(FileSystem.entries(folder.path) == files && files.count == 3)
+            let names = try await writer.items().map(\.name)
+            #expect(names == ["a", "b"])
+            await writer.close()
+        }
+    }
+
+    @Test("A run whose journal belongs to another one cannot read it either")
+    func readAfterLoss() async throws {
+        try await TemporaryFolder.with { folder in
+            let loss = CancellationFlag()
+            let journal = try await Journal(
+                path: folder("journal.sqlite").path,
+                mayWrite: { !loss.isCancelled }
+            )
+            try await journal.record([entry("a")])
+            loss.cancel()
+            await #expect(throws: JournalError.self) { try await journal.items() }
+        }
+    }
+
     @Test("A folder without a journal gets none, and what is no journal stays as it is")
     func withoutJournal() async throws {
         try await TemporaryFolder.with { folder in

@@ -9,6 +9,8 @@ import NocturneSystem
 /// Where things lie in a batch's output folder.
 public struct OutputFolder: Sendable {
     public let path: String
+    /// The name of the folder in which results are prepared: see ``StagingFolder``.
+    package var stagingName = StagingFolder.first
 
     public init(_ path: String) {
         self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
@@ -18,7 +20,7 @@ public struct OutputFolder: Sendable {
     public var journal: String { hidden + "/journal.sqlite" }
     public var lock: String { hidden + "/lock" }
     public var requests: String { hidden + "/requests" }
-    public var staging: String { hidden + "/staging" }
+    public var staging: String { hidden + "/" + stagingName }
     /// Label maps that were edited by people, and the model's maps that they replace.
     public var edits: String { hidden + "/edited" }
     /// What discovery is reading; kept by ``DiscoveryTrace``.

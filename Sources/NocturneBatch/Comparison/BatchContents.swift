@@ -24,7 +24,7 @@ package struct BatchContents: Sendable {
     /// - Throws: ``BatchError`` with `notABatch`; `JournalError`.
     package static func read(_ output: OutputFolder) async throws -> BatchContents {
         try output.checkHoldsBatch()
-        return try await Journal.with(path: output.journal) { journal in
+        return try await output.reading { journal in
             BatchContents(
                 output: output,
                 items: try await journal.items(),

@@ -18,6 +18,8 @@ public final class BatchLock: Sendable {
     private let lease: ClaimLease
     /// Whether the folder was taken from a run of another machine that had been silent for too long, and may come back.
     package let isTakenOver: Bool
+    /// Counts the runs that have claimed the folder.
+    package var generation: Int { claim.generation }
 
     private init(_ taken: LockAttempts.Taken, holder: LockHolder, time: any TimeSource) {
         descriptor = taken.descriptor

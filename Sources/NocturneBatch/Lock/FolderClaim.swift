@@ -15,13 +15,21 @@ import NocturneSystem
 package struct FolderClaim: Sendable {
     private let output: OutputFolder
     private let holder: LockHolder
-    private let generation: Int
+    /// Counts the runs that have claimed the folder, from 1.
+    package let generation: Int
 
     private static let prefix = "claim."
     /// Older files are kept for machines that still see an old list of the folder.
     private static let keptGenerations = 3
     /// Far more than a claim has.
     private static let sizeLimit = 1 << 14
+
+    /// Whether a run of another machine has the folder, or has not released it.
+    package static func isHeldByAnotherMachine(_ output: OutputFolder) -> Bool {
+        guard let record = newest(in: output)?.record, !record.isReleased else { return false }
+        let (own, other) = (ProcessIdentity.current(), record.holder.process)
+        return own.bootID == nil || own.bootID != other.bootID
+    }
 
     private static func path(_ output: OutputFolder, _ generation: Int) -> String {
         output.hidden + "/" + prefix + "\(generation)"

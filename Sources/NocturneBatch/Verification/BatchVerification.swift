@@ -31,7 +31,7 @@ public struct BatchVerification: Sendable {
         flag: CancellationFlag = CancellationFlag(),
         progress: @escaping @Sendable (_ done: Int, _ all: Int) -> Void = { _, _ in }
     ) async throws -> VerificationReport {
-        let contents = try await Journal.with(path: output.journal) { try await $0.contents() }
+        let contents = try await output.reading { try await $0.contents() }
         let used = try pool ?? ComputePool(width: 1)
         defer { if pool == nil { used.shutdown() } }
         return try await used.run { try check(contents, ComputeScope(pool: used, flag: flag), progress) }

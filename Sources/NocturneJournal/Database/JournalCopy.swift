@@ -5,17 +5,23 @@ import NocturneSystem
     import Glibc
 #endif
 
-/// A copy of a journal in a folder that cannot be written, such as an archive or another user's results: SQLite needs to
-/// create files beside a database that it reads.
+/// A copy of a journal for somebody who only reads it.
+///
+/// SQLite creates files beside a database that it reads. That is impossible in a folder that cannot be written, such as an
+/// archive or another user's results. And it would destroy the journal of a run on another machine, whose locks and shared
+/// memory this machine does not see: whoever closes a database alone moves its log into it and removes the log.
 struct JournalCopy {
     let path: String
     private let folder: String
 
-    /// Nil where the journal can be used as it is, or does not exist.
-    /// - Throws: ``FileSystemError`` naming what cannot be copied.
-    init?(ifNeededFor journal: String) throws {
+    /// Whether the journal is in a folder that cannot be written.
+    static func isNeeded(for journal: String) -> Bool {
         let parent = (journal as NSString).deletingLastPathComponent
-        guard access(journal, R_OK) == 0, access(parent, W_OK) != 0, [EROFS, EACCES].contains(errno) else { return nil }
+        return access(journal, R_OK) == 0 && access(parent, W_OK) != 0 && [EROFS, EACCES].contains(errno)
+    }
+
+    /// - Throws: ``FileSystemError`` naming what cannot be copied.
+    init(of journal: String) throws {
         folder = NSTemporaryDirectory() + "/nocturne-journal-\(UUID().uuidString)"
         path = folder + "/journal.sqlite"
         try FileSystem.makeFolder(folder)

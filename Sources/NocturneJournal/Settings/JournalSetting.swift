@@ -25,9 +25,12 @@ extension JournalSetting where Value: Codable {
 }
 
 extension JournalSetting<String> {
+    /// A text that is kept as it is.
+    public init(text key: String) { self.init(key: key, decode: { $0 }, encode: { $0 }) }
+
     /// The run that last worked on the batch: the identifier of its supervisor. A crash counts against active items only
     /// if they were started by an engine of the same supervisor.
-    public static var supervisor: Self { Self(key: "supervisor", decode: { $0 }, encode: { $0 }) }
+    public static var supervisor: Self { Self(text: "supervisor") }
 }
 
 extension JournalSetting<Bool> {

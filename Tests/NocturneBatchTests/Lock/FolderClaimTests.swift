@@ -44,6 +44,17 @@ struct FolderClaimTests {
         #expect(next != nil && !claim.beat() && !claim.isNewest)
     }
 
+    @Test("of another machine counts until it is released, that of this machine never")
+    func otherMachine() throws {
+        #expect(!FolderClaim.isHeldByAnotherMachine(output))
+        let claim = try #require(try FolderClaim.take(output, after: 0, for: Self.stranger))
+        #expect(FolderClaim.isHeldByAnotherMachine(output))
+        claim.release()
+        #expect(!FolderClaim.isHeldByAnotherMachine(output))
+        let own = try BatchLock(output)
+        withExtendedLifetime(own) { #expect(!FolderClaim.isHeldByAnotherMachine(output)) }
+    }
+
     @Test("is released with the lock, and taken by the next run")
     func released() throws {
         var lock: BatchLock? = try BatchLock(output)

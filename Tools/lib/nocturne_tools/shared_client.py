@@ -348,6 +348,8 @@ class Client(pyfuse3.Operations):
         await self.reach(number)
         path = self.path(number)
         await self.control.hold("write", path, executed=False)
+        # It may have been removed meanwhile.
+        await self.reach(number)
         try:
             count = os.pwrite(fh, buf, off)
         except OSError as error:

@@ -1,0 +1,18 @@
+public import NocturneJournal
+
+extension OutputFolder {
+    /// Opens the journal to read it, calls `body` with it, and closes it whatever happens. A run may be active, also on another
+    /// machine.
+    /// - Throws: `JournalError`.
+    public func reading<Result>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (Journal) async throws -> Result
+    ) async throws -> Result {
+        try await Journal.with(
+            path: journal,
+            isWrittenElsewhere: { FolderClaim.isHeldByAnotherMachine(self) },
+            isolation: isolation,
+            body
+        )
+    }
+}
