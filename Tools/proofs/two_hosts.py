@@ -45,7 +45,7 @@ JOURNAL = r"^\.nocturne/journal\.sqlite"
 PATIENCE = 100
 REPORTS = {"batch.json", "statistics.csv", "retry.txt", "contact-sheet.pdf", "comparison.csv", "index.html", "review"}
 # What a run that has lost its claim must not change any more.
-FORBIDDEN = {"journal", "staging", "results", "reports"}
+FORBIDDEN = {"journal", "staging-2", "results", "reports"}
 
 
 def kind(path: str) -> str:

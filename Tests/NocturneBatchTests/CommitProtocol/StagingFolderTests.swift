@@ -1,9 +1,8 @@
 import Foundation
+import NocturneBatch
 import NocturneSystem
 import NocturneTestSupport
 import Testing
-
-import NocturneBatch
 
 @Suite("The folder in which results are prepared")
 struct StagingFolderTests {
