@@ -2,7 +2,7 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// An overview image of a result: slices with the outlines of the labels, maximum-intensity projections with their
+/// An overview image of a result: slices with the outlines and areas of the labels, maximum-intensity projections with their
 /// silhouettes, and a shaded view of the labels' surfaces.
 ///
 /// Upper row: the axial, the coronal and the sagittal slice that show most of the labels: the greatest sum of the shares
@@ -32,6 +32,8 @@ public struct Preview: Sendable {
     public let labelled: VoxelBox?
     /// Whether the labels' surfaces are drawn, which takes most of the time of a small volume.
     public let drawsSurface: Bool
+    /// Of the labels' areas in the slices, from 0 to 1; outlines are opaque.
+    public var labelOpacity = 0.0
 
     public init(
         volume: Volume,
@@ -110,7 +112,10 @@ public struct Preview: Sendable {
         for view in views {
             let panel = SlicePanel(grid, across: view.across, down: view.down, width: view.width, height: view.height)
             let y = margin + (rowHeight - view.height) / 2
-            draw(panel.greys(of: volume, scale), panel.labels(of: labels), view, y: y, in: &image)
+            let shown = panel.labels(of: labels)
+            let pixels = LabelAreas(colors: colors, opacity: labelOpacity)
+                .blended(panel.greys(of: volume, scale), shown)
+            draw(pixels, shown, view, y: y, in: &image)
         }
         progress.advance()
 
@@ -135,7 +140,7 @@ public struct Preview: Sendable {
                 }
             }
             let y = rowHeight + 3 * margin + (rowHeight - view.height) / 2
-            draw(values.map(bright.grey), silhouettes, view, y: y, in: &image)
+            draw(values.map(bright.grey).flatMap { [$0, $0, $0] }, silhouettes, view, y: y, in: &image)
             progress.advance()
         }
         return image
@@ -173,8 +178,9 @@ public struct Preview: Sendable {
 
     // MARK: Drawing
 
-    private func draw(_ greys: [UInt8], _ labels: [UInt16], _ view: View, y: Int, in image: inout RGBImage) {
-        image.place(greys.flatMap { [$0, $0, $0] }, width: view.width, x: view.x, y: y)
+    /// `pixels`: red, green and blue.
+    private func draw(_ pixels: [UInt8], _ labels: [UInt16], _ view: View, y: Int, in image: inout RGBImage) {
+        image.place(pixels, width: view.width, x: view.x, y: y)
         Outlines.forEach(labels, width: view.width) { column, row, label in
             if let color = colors[label] { image[view.x + column, y + row] = color }
         }

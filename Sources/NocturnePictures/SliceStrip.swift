@@ -2,8 +2,8 @@ import NocturneCore
 
 /// The slices of a volume one after another with the outlines of the labels, as frames of a palette animation.
 ///
-/// Slices are perpendicular to the axis along which voxels are longest, as such volumes are acquired, or to S if that
-/// is (within a tenth) as long: axial slices from the feet, coronal ones from the back, or sagittal ones from the left.
+/// Slices lie in the plane asked for; else they are perpendicular to the axis along which voxels are longest, as such
+/// volumes are acquired, or to S if that is (within a tenth) as long: axial slices from the feet, coronal ones from the back, or sagittal ones from the left.
 /// They are drawn as in ``Preview``, with the letters of the directions at their edges. The longer side has at most 512
 /// pixels, a voxel at most 4; of more than 200 slices, 200 are selected evenly.
 public struct SliceStrip: Sendable {
@@ -32,15 +32,29 @@ public struct SliceStrip: Sendable {
     private static let maximumFrameCount = 200
     private static let maximumColorCount = 128
 
-    /// - Parameter preview: the content; percentiles of its window are those of the preview too.
-    public init(_ preview: Preview) {
+    /// The plane of the slices of an animation.
+    public enum Plane: String, Sendable, CaseIterable {
+        case axial, coronal, sagittal
+    }
+
+    /// - Parameters:
+    ///   - preview: the content; percentiles of its window are those of the preview too.
+    ///   - plane: nil for slices perpendicular to the axis along which voxels are longest.
+    public init(_ preview: Preview, plane: Plane? = nil) {
         volume = preview.volume
         labels = preview.labels
         grid = SlicedGrid(preview.volume.geometry, through: preview.labelled)
         scale = preview.greyScale(of: grid)
         let axes = grid.axes
         let longest = axes.map(\.spacing).max() ?? 1
-        let through = axes[2].spacing * 1.1 >= longest ? 2 : axes[1].spacing == longest ? 1 : 0
+        let acquired = axes[2].spacing * 1.1 >= longest ? 2 : axes[1].spacing == longest ? 1 : 0
+        let through =
+            switch plane {
+            case nil: acquired
+            case .axial: 2
+            case .coronal: 1
+            case .sagittal: 0
+            }
         (across, down, letters) = [(1, 2, "APSI"), (0, 2, "RLSI"), (0, 1, "RLAP")][through]
         let count = axes[through].count
         let frames = min(count, Self.maximumFrameCount)

@@ -54,6 +54,25 @@ struct AnalyticPictureTests {
         return (right - left + 1, bottom - top + 1)
     }
 
+    @Test("The area of a label is blended by its opacity, its outline is opaque", arguments: [0, 0.25, 1])
+    func areas(_ opacity: Double) throws {
+        var preview = try Self.ball(VolumeShape(x: 64, y: 64, z: 64), spacing: SIMD3(1, 1, 1), radius: 20) { _, _, _ in
+            500
+        }
+        preview.labelOpacity = opacity
+        let image = try preview.image(scope: ComputeScope(threads: 1))
+        // The middle of the axial slice, which has 256 pixels beside the margin; and a corner without label.
+        let margin = (image.height / 2 - 256) / 2
+        let (grey, middle) = (image[margin + 4, margin + 4], image[margin + 128, margin + 128])
+        #expect(grey == SIMD3(repeating: 128))
+        for channel in 0..<3 {
+            let expected = Double(128) * (1 - opacity) + Double(Self.orange[channel]) * opacity
+            #expect(abs(Double(middle[channel]) - expected) <= 1)
+        }
+        let row = (0..<256).map { image[margin + $0, margin + 128] }
+        #expect(row.first { $0 != grey } == Self.orange)
+    }
+
     /// 128 mm along every axis take 256 pixels; the voxels' borders lie where the ball's ends do.
     @Test("A ball in voxels of 0.5, 1 and 2 mm is as high as it is wide in every panel")
     func aspect() throws {

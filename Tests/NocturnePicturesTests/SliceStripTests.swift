@@ -4,7 +4,12 @@ import Testing
 
 @Suite("Slices as an animation")
 struct SliceStripTests {
-    static func strip(_ shape: VolumeShape, spacing: SIMD3<Double>, colors: Int = 1) throws -> SliceStrip {
+    static func strip(
+        _ shape: VolumeShape,
+        spacing: SIMD3<Double>,
+        colors: Int = 1,
+        plane: SliceStrip.Plane? = nil
+    ) throws -> SliceStrip {
         var image = try VoxelBuffer<Float>(count: shape.count)
         var labels = try VoxelBuffer<UInt16>(count: shape.count)
         for k in 0..<shape.z {
@@ -26,8 +31,17 @@ struct SliceStripTests {
                     lower: SIMD3(shape.x - 1, shape.y - 1, shape.z - 1),
                     upper: SIMD3(shape.x, shape.y, shape.z)
                 )
-            )
+            ),
+            plane: plane
         )
+    }
+
+    @Test("Each of the three planes can be asked for", arguments: zip(SliceStrip.Plane.allCases, [6, 10, 20]))
+    func planes(_ plane: SliceStrip.Plane, _ slices: Int) throws {
+        let strip = try Self.strip(VolumeShape(x: 20, y: 10, z: 6), spacing: SIMD3(1, 1, 1), plane: plane)
+        #expect(strip.frameCount == slices)
+        let sizes = [SliceStrip.Plane.axial: [80, 40], .coronal: [80, 24], .sagittal: [40, 24]]
+        #expect([strip.width, strip.height] == sizes[plane])
     }
 
     @Test("Every slice is a frame from the feet to the head, with the label's outline in its colour")

@@ -28,6 +28,30 @@ struct SegmentationOptionsTests {
         #expect(try JSONValue(encoding: options).decoded() == options)
     }
 
+    @Test("How pictures are drawn is shown where it is not the default, and read back")
+    func pictures() throws {
+        var options = SegmentationOptions(drawsSlices: true)
+        options.planes = .all
+        options.pictures = PictureOptions(window: WindowChoice(rawValue: "lung"), labelOpacity: 0.5)
+        #expect(options.shown["window"] == "lung" && options.shown["label-opacity"] == "0.5")
+        #expect(options.shown["planes"] == "all")
+        #expect(try SegmentationOptions(recorded: JSONValue(encoding: options)) == options)
+        // As a version recorded it that did not have these options.
+        #expect(try SegmentationOptions(recorded: .object([:])) == SegmentationOptions())
+        #expect(SegmentationOptions().shown.keys.allSatisfy { !["window", "label-opacity", "planes"].contains($0) })
+    }
+
+    @Test(
+        "A window is a name, or a finite centre and a width above 0",
+        arguments: [
+            ("lung", true), ("40,400", true), ("-600,1500.5", true), ("liver", false), ("40", false), ("40,0", false),
+            ("40,-1", false), ("nan,5", false), ("1,2,3", false), ("", false), ("1e60,1", false),
+        ]
+    )
+    func windows(_ text: String, _ isWindow: Bool) {
+        #expect((WindowChoice(rawValue: text) != nil) == isWindow)
+    }
+
     @Test(
         "A recorded value that this version does not know is an error that names it",
         arguments: [

@@ -133,6 +133,9 @@ public struct RecipeItem: Sendable {
     public let fingerprint: String
     /// Labels that take the place of the model's; nil for nearly all items.
     public let edit: ItemEdit?
+    /// The folder of an earlier result of this item, which stays until the new one takes its place. Nobody has checked it: a
+    /// recipe that makes use of it compares fingerprints and digests.
+    public var earlierResult: String?
 
     public init(name: String, path: String, fingerprint: String, edit: ItemEdit? = nil) {
         self.name = name

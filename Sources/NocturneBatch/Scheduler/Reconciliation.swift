@@ -160,7 +160,14 @@ package struct Reconciliation: Sendable {
         }
         if !recognized.isEmpty { try await journal.complete(recognized, at: now) }
         let work = candidates.filter { $0.work && products[$0.entry.key] == nil && ids[$0.entry.key] != nil }
-        let queue = work.compactMap { decision in ids[decision.entry.key].map { PendingItem(decision, id: $0) } }
+        let earlier = await blocking.run { Set(work.map(\.entry.name).filter(output.holdsResult)) }
+        let queue = work.compactMap { decision in
+            ids[decision.entry.key].map { id in
+                var item = PendingItem(decision, id: id)
+                item.hasEarlierResult = earlier.contains(item.name)
+                return item
+            }
+        }
         return (queue.filter(\.suspect) + queue.filter { !$0.suspect }, work, Set(products.keys))
     }
 

@@ -165,14 +165,16 @@ extension ActiveItem {
     init(_ item: PendingItem, _ planned: PlannedItem, _ lease: MemoryLease, sequence: Int, _ context: RunContext) {
         let (source, plan) = (planned.source, planned.plan)
         let flag = context.control.flag(for: item.name)
+        var recipeItem = RecipeItem(
+            name: item.name,
+            path: source.path,
+            fingerprint: source.fingerprint,
+            edit: item.edit.map { ItemEdit($0, in: context.output) }
+        )
+        if item.hasEarlierResult { recipeItem.earlierResult = context.output.item(item.name) }
         self.init(
             id: item.id,
-            item: RecipeItem(
-                name: item.name,
-                path: source.path,
-                fingerprint: source.fingerprint,
-                edit: item.edit.map { ItemEdit($0, in: context.output) }
-            ),
+            item: recipeItem,
             plan: plan,
             lease: lease,
             flag: flag,

@@ -15,6 +15,8 @@ package struct PendingItem: Sendable {
     package let suspect: Bool
     /// A label map of a person that takes the place of the model's.
     package var edit: LabelEdit?
+    /// Whether the output folder has an earlier result of the item.
+    package var hasEarlierResult = false
 }
 
 /// Decides from discovery and the journal what is to be done: pure decisions, no files, no clock.

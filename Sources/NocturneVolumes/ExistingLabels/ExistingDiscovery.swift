@@ -8,7 +8,7 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Finds the segmentations and structure sets in the inputs, and the images they refer to.
+/// Finds the segmentations, structure sets and label maps in the inputs, and the images they refer to.
 struct ExistingDiscovery {
     let options: ExistingLabelsOptions
     let scope: ComputeScope
@@ -19,7 +19,9 @@ struct ExistingDiscovery {
         let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
         let (scan, byPath) = try DICOMFiles.scan(others, request, rules: DICOMSeriesRules(), scope: scope)
         var items = walk.unusable(model: ExistingLabels.model)
-        items += walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }.map { otherFile($0, request) }
+        let maps = try LabelMapDiscovery(options: options, request: request, scope: scope)
+            .run(walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) })
+        items += maps.items + maps.others.map { otherFile($0, request, noLabelMap) }
         items += (scan.rejectedFiles.map(\.path) + scan.notDICOM).compactMap { byPath[$0] }.map {
             otherFile($0, request)
         }
@@ -43,7 +45,15 @@ struct ExistingDiscovery {
         return Discovery(items: items.sorted { ($0.path, $0.key) < ($1.path, $1.key) }, notes: walk.notes)
     }
 
-    private func otherFile(_ file: FoundFile, _ request: DiscoveryRequest, isSeries: Bool = false) -> DiscoveredItem {
+    private let noLabelMap =
+        "not a label map by its folder, its header or its name; --label-images names the folder of the images"
+
+    private func otherFile(
+        _ file: FoundFile,
+        _ request: DiscoveryRequest,
+        _ reason: String = "neither a DICOM segmentation nor a structure set",
+        isSeries: Bool = false
+    ) -> DiscoveredItem {
         let key = DiscoveredItem.fileKeyPrefix + file.path
         return DiscoveredItem(
             key: key,
@@ -53,7 +63,7 @@ struct ExistingDiscovery {
             path: isSeries ? file.folderPath : file.path,
             fingerprint: ContentDigest.of(key),
             inputs: [InputStamp(file.path)],
-            problem: .unknown(.discovered(.unknownFormat, "neither a DICOM segmentation nor a structure set"))
+            problem: .unknown(.discovered(.unknownFormat, reason))
         )
     }
 
@@ -81,13 +91,14 @@ struct ExistingDiscovery {
             switch object.kind {
             case .segmentation: found = try segmentation(file, images)
             case .structureSet: found = try structureSet(file, images)
+            case .labelMap: return item
             }
             var source = found.source
             source.name = identifiers.shown(file.name)
             source.identifiers = identifiers
             let slices = found.series?.files.compactMap { byPath[$0] } ?? []
             if let series = found.series { source.image = image(series, slices) }
-            let optionTexts = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            let optionTexts = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             let stamps = [file.stamp] + slices.map(\.stamp)
             item.fingerprint = ContentDigest.of(
                 (["nocturne existing labels 1", identifiers.rawValue] + optionTexts + stamps).joined(separator: "\n")

@@ -52,6 +52,24 @@ struct ExistingLabel: Sendable {
         )
     }
 
+    /// In the order of values.
+    static func labels(of map: NamedLabelMap) -> [ExistingLabel] {
+        named(
+            map.names.sorted { $0.key < $1.key }.map { value, name in
+                ExistingLabel(
+                    value: value,
+                    number: Int(value),
+                    name: name,
+                    description: "",
+                    color: nil,
+                    code: nil,
+                    kind: "",
+                    volume: 0
+                )
+            }
+        )
+    }
+
     /// The colour used in pictures: the label's own, or one of eight contrasting colours.
     var displayColor: DICOMDisplayColor { color ?? Self.palette[(Int(value) - 1) % Self.palette.count] }
 

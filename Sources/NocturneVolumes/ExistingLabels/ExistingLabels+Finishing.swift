@@ -81,16 +81,19 @@ extension ExistingLabels {
             )
         }
         let headerWindow = maps.source.image?.window.flatMap(PictureWindow.init)
-        return try Preview(
+        var preview = Preview(
             volume: image,
             labels: try drawn(maps.volumes, scope),
             colors: Dictionary(
                 maps.labels.map { ($0.value, SIMD3($0.displayColor.red, $0.displayColor.green, $0.displayColor.blue)) }
             ) { first, _ in first },
-            window: isBlack ? .fixed(lower: 0, upper: 1) : headerWindow ?? .percentiles,
+            window: isBlack
+                ? .fixed(lower: 0, upper: 1) : options.pictures.window?.pictureWindow ?? headerWindow ?? .percentiles,
             labelled: VoxelBox(around: measurements.compactMap(\.boundingBox)),
             drawsSurface: options.preview == .full
-        ).image(scope: scope)
+        )
+        preview.labelOpacity = options.pictures.labelOpacity
+        return try preview.image(scope: scope)
     }
 
     /// All volumes merged into one: where labels overlap, later volumes take precedence.

@@ -7,7 +7,7 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Measures existing labels: reads DICOM segmentations and structure sets and writes label maps, surfaces and
+/// Measures existing labels: reads DICOM segmentations, structure sets and NIfTI label maps, and writes label maps, surfaces and
 /// measurements.
 ///
 /// Runs no network. Reading and rasterizing are here, measuring in ``ExistingLabels/finish(_:_:_:)``.
@@ -46,6 +46,7 @@ public struct ExistingLabels: Recipe {
         enum Content: Sendable {
             case segmentation(DICOMSegmentation)
             case structureSet(DICOMStructureSet)
+            case labelMap(NamedLabelMap)
         }
 
         let source: ExistingSource
@@ -78,6 +79,7 @@ public struct ExistingLabels: Recipe {
             )
             notes += read.notes
             content = .structureSet(read)
+        case .labelMap: content = .labelMap(try NamedLabelMap(source, scope: context.scope))
         }
         let (image, faults) = try self.image(of: source, context.scope)
         return LoadedLabels(source: source, content: content, image: image, notes: notes + faults)
@@ -85,6 +87,7 @@ public struct ExistingLabels: Recipe {
 
     /// The source images, or a note why they cannot be read. The labels do not depend on them.
     private func image(of source: ExistingSource, _ scope: ComputeScope) throws -> (Volume?, [String]) {
+        if let image = source.image, image.format == .nifti { return try niftiImage(image, scope) }
         guard let names = source.image?.sliceNames else { return (nil, []) }
         do {
             let series = try DICOMScanner.series(of: names, scope: scope)
@@ -136,6 +139,15 @@ public struct ExistingLabels: Recipe {
             )
         case .structureSet(let read):
             return try filled(read, loaded.source, loaded.image, loaded.notes, context.scope)
+        case .labelMap(let read):
+            return LabelMaps(
+                source: loaded.source,
+                labels: ExistingLabel.labels(of: read),
+                volumes: [read.labels],
+                image: loaded.image,
+                contours: [],
+                notes: loaded.notes
+            )
         }
     }
 

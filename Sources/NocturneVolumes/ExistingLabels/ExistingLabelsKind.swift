@@ -5,7 +5,7 @@ package import NocturneInference
 package import NocturneRecipeSupport
 package import NocturneSystem
 
-/// Existing DICOM segmentations and structure sets as items: the entry in the registry.
+/// Existing segmentations, structure sets and label maps as items: the entry in the registry.
 package enum ExistingLabelsKind: RecipeKind {
     package static let task = ExistingLabels.model
     package static let purpose = "read existing labels"
@@ -19,7 +19,16 @@ package enum ExistingLabelsKind: RecipeKind {
     ) throws -> ExistingLabelsOptions? {
         guard arguments[ExistingLabelsArguments.self].existingLabels else { return nil }
         let surfaces = arguments[SurfaceArguments.self]
-        return ExistingLabelsOptions(meshes: surfaces.meshes, frame: surfaces.frame, preview: surfaces.preview)
+        var options = ExistingLabelsOptions(meshes: surfaces.meshes, frame: surfaces.frame, preview: surfaces.preview)
+        options.pictures = surfaces.pictures
+        let given = arguments[ExistingLabelsArguments.self]
+        options.imageFolder = try given.labelImages.map { try ReferenceInstruction.checked(absolutePath($0), "images") }
+        options.namesFile = try given.labelNames.map { path in
+            let path = absolutePath(path)
+            _ = try LabelNameFile(path)
+            return path
+        }
+        return options
     }
 
     package static func make(_ models: [ChosenModel], options: ExistingLabelsOptions) throws -> any Recipe {
@@ -53,10 +62,43 @@ package enum ExistingLabelsKind: RecipeKind {
 package struct ExistingLabelsArguments: RecipeArguments {
     package static let title = "Existing labels"
 
-    @Flag(help: "Also process DICOM segmentations and structure sets in the inputs. Needs no model.")
+    @Flag(
+        help: ArgumentHelp(
+            "Also process the DICOM segmentations, structure sets and NIfTI label maps in the inputs. Needs no model."
+        )
+    )
     var existingLabels = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With --existing-labels, the folder with the images of NIfTI label maps, by the same names; then every other NIfTI "
+                + "file is a label map. Default: found as in nnU-Net's labelsTr and imagesTr, and by endings such as _seg.",
+            valueName: "folder"
+        )
+    )
+    var labelImages: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --existing-labels, the names of labels in NIfTI label maps: a JSON file such as nnU-Net's dataset.json.",
+            valueName: "file"
+        )
+    )
+    var labelNames: String?
 
     package init() {}
 
-    package var given: [String] { existingLabels ? ["--existing-labels"] : [] }
+    package func validate() throws {
+        guard existingLabels || labelImages == nil && labelNames == nil else {
+            throw ValidationError("--label-images and --label-names are about label maps; add --existing-labels.")
+        }
+    }
+
+    package var given: [String] {
+        let names = [
+            (existingLabels, "--existing-labels"), (labelImages != nil, "--label-images"),
+            (labelNames != nil, "--label-names"),
+        ]
+        return names.filter(\.0).map(\.1)
+    }
 }

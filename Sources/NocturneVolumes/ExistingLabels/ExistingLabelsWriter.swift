@@ -56,7 +56,7 @@ struct ExistingLabelsWriter {
                 affineRas: Array(geometry.affine.rows.prefix(3))
             ),
             image: image.map { .init(modality: $0.modality ?? "", files: $0.files.count) },
-            options: options.shown,
+            options: options.shownInResults,
             labels: maps.labels.indices.map(entry),
             files: try written.map { try ItemFile($0, in: folder) },
             notes: maps.notes + meshed.notes + emptyNotes
@@ -79,7 +79,7 @@ struct ExistingLabelsWriter {
         let measured = meshed.measured.measurements[index]
         let isPresent = measured.voxelCount > 0
         // A grid made around the labels ends at their bounds.
-        let isWhole = maps.source.image != nil
+        let isWhole = maps.source.image != nil || maps.source.kind == .labelMap
         func rounded(_ value: Double) -> Double { SegmentationResult.rounded(value) }
         return ExistingLabelsResult.Label(
             value: Int(label.value),

@@ -35,6 +35,12 @@ struct ExistingMemory {
                     through: .write
                 ),
                 PlannedBuffer(
+                    "labels in the order of the file",
+                    bytes: source.kind == .labelMap ? voxels * 2 : 0,
+                    from: .load,
+                    through: .load
+                ),
+                PlannedBuffer(
                     "contours being filled",
                     bytes: isStructureSet
                         ? voxels * 2 + 64 * source.points + (shape.sliceCount + shape.y) * threads : 0,

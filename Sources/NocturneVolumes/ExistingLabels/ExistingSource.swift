@@ -23,9 +23,11 @@ public struct ExistingSource: ItemSource {
     var bytes: Int
     /// Notes from discovery.
     var notes: [String]
+    /// The file that names the labels of a label map; nil where its header does, or nothing does.
+    var namesFile: String?
     package var identifiers: IdentifierPolicy?
 
-    package var namedFiles: [String] { [path] + (image?.files ?? []) }
+    package var namedFiles: [String] { [path] + (image?.files ?? []) + (namesFile.map { [$0] } ?? []) }
 
     /// Limits for reading an object.
     static let limits = DICOMObjectLimits(segments: 4096, contours: 1 << 18, points: 1 << 24, voxels: 1 << 29)

@@ -1,10 +1,12 @@
 import NocturneFormats
 import NocturneRecipeSupport
 
-/// A DICOM object that holds labels instead of an image.
+/// A file that holds labels instead of an image.
 struct LabelObject: Hashable {
     enum Kind: String, Codable, Sendable {
         case segmentation, structureSet
+        /// A NIfTI file.
+        case labelMap
 
         init?(sopClassUID: String) {
             switch sopClassUID {
@@ -18,6 +20,7 @@ struct LabelObject: Hashable {
             switch self {
             case .segmentation: "a DICOM segmentation"
             case .structureSet: "a DICOM structure set"
+            case .labelMap: "a NIfTI label map"
             }
         }
     }

@@ -12,6 +12,7 @@ extension InputInspection {
             switch object.kind {
             case .segmentation: return try segmentation(object.path, series, scan)
             case .structureSet: return try structureSet(object.path, series, scan)
+            case .labelMap: return labelEntry(object, series, nil, [], [], [], problem: "not a DICOM object")
             }
         } catch let error as DICOMReadError {
             return labelEntry(object, series, nil, [], [], [], problem: error.detail)

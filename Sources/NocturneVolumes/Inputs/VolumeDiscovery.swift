@@ -298,6 +298,7 @@ struct VolumeDiscovery {
             )
             source.window = facts.window
             if let series = facts.series { source.set(series, files: found.files) }
+            source.setLabelsFingerprint(stamp, model, options)
             // Last resort: if a reader lets a non-finite number through, discovery must still finish.
             do { item.source = try source.encoded } catch {
                 item.problem = .refused(.discovered(.notRecordable, "its metadata cannot be encoded: \(error)"))

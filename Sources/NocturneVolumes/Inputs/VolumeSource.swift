@@ -101,6 +101,8 @@ public struct VolumeSource: ItemSource {
     }
     /// The file of reference labels.
     var reference: String?
+    /// See ``setLabelsFingerprint(_:_:_:)``.
+    var labelsFingerprint: String?
 
     init(
         format: Format,

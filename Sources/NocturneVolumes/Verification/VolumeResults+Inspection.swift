@@ -1,4 +1,5 @@
 import NocturneCore
+import NocturnePictures
 import NocturneRecipeSupport
 
 extension SegmentationResult: InspectableResult {
@@ -28,7 +29,9 @@ extension SegmentationResult: InspectableResult {
         try inspection.inspectSegmentationObject(recorded.labels, on: recorded.geometry)
         try inspection.inspectStructureSet(recorded.labels, on: recorded.geometry)
         try inspection.inspectPicture("preview.png")
-        try inspection.inspectPicture(SliceWriter.file)
+        for plane in [nil] + SliceStrip.Plane.allCases.map(Optional.some) {
+            try inspection.inspectPicture(SliceWriter.file(plane))
+        }
     }
 }
 

@@ -10,11 +10,12 @@ import NocturneSystem
 
 /// The argument of `--compare`.
 public enum ReferenceInstruction {
+    /// - Parameter what: what is expected there, for the message.
     /// - Returns: the path.
     /// - Throws: `BatchError` when it does not exist: a mistyped path would otherwise become a note in every item.
-    public static func checked(_ path: String) throws -> String {
+    public static func checked(_ path: String, _ what: String = "reference labels") throws -> String {
         guard FileSystem.exists(path) else {
-            throw BatchError(.inputMissing, path: path, detail: "the reference labels do not exist")
+            throw BatchError(.inputMissing, path: path, detail: "the \(what) do not exist")
         }
         return path
     }

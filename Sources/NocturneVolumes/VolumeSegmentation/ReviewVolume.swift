@@ -69,10 +69,8 @@ struct ReviewVolume: Encodable {
                 presets.append(Preset(name: "the model's", lower: Double(lower), upper: Double(upper)))
             }
             guard isCT else { return presets }
-            return presets + [
-                Preset(name: "soft tissue", lower: -160, upper: 240), Preset(name: "lung", lower: -1350, upper: 150),
-                Preset(name: "bone", lower: -450, upper: 1050), Preset(name: "brain", lower: 0, upper: 80),
-            ]
+            return presets
+                + WindowChoice.presets.map { Preset(name: $0.title, lower: $0.lower, upper: $0.upper) }
         }
     }
 

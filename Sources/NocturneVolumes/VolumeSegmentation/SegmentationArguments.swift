@@ -16,12 +16,40 @@ package struct SurfaceArguments: RecipeArguments {
     @Option(help: "Content of preview.png: slices and projections, full for the surfaces as well, or none.")
     var preview = PreviewContent.full
 
+    @Option(
+        help: ArgumentHelp(
+            "Window of the pictures: soft-tissue, lung, bone, brain, or centre and width, such as 40,400 "
+                + "(write --window=-600,1500 for a negative centre). Default: as in the image's header.",
+            valueName: "name or C,W"
+        )
+    )
+    var window: WindowChoice?
+
+    @Option(
+        help: ArgumentHelp(
+            "Opacity of the labels' areas in the slices, from 0 for outlines only to 1 (default: 0.2).",
+            valueName: "share"
+        )
+    )
+    var labelOpacity = PictureOptions.standardOpacity
+
     package init() {}
 
+    package func validate() throws {
+        guard (0...1).contains(labelOpacity) else {
+            throw ValidationError("--label-opacity takes a number from 0 to 1, not \(labelOpacity).")
+        }
+    }
+
     package var given: [String] {
-        let names = [(meshes != .stl, "--meshes"), (frame != .lps, "--frame"), (preview != .full, "--preview")]
+        let names = [
+            (meshes != .stl, "--meshes"), (frame != .lps, "--frame"), (preview != .full, "--preview"),
+            (window != nil, "--window"), (labelOpacity != PictureOptions.standardOpacity, "--label-opacity"),
+        ]
         return names.filter(\.0).map(\.1)
     }
+
+    var pictures: PictureOptions { PictureOptions(window: window, labelOpacity: labelOpacity) }
 }
 
 /// Options for the segmentation of volumes.
@@ -33,6 +61,13 @@ package struct SegmentationArguments: RecipeArguments {
 
     @Flag(help: "Also write the slices with the outlines of the labels as an animation, slices.png.")
     var pictures = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With --pictures, the planes of the slices: as acquired, or all for one animation of each of the three planes."
+        )
+    )
+    var planes = SlicePlanes.acquired
 
     @Option(
         help: ArgumentHelp(
@@ -103,6 +138,9 @@ package struct SegmentationArguments: RecipeArguments {
     package init() {}
 
     package func validate() throws {
+        guard pictures || planes == .acquired else {
+            throw ValidationError("--planes is about the slices of --pictures; add --pictures.")
+        }
         if let surfaceTolerance, !(0...1000).contains(surfaceTolerance) {
             throw ValidationError("--surface-tolerance takes 0 to 1000 mm, not \(surfaceTolerance).")
         }
@@ -110,7 +148,8 @@ package struct SegmentationArguments: RecipeArguments {
 
     package var given: [String] {
         let names = [
-            (labels != nil, "--labels"), (pictures, "--pictures"), (stepSize != nil, "--step-size"),
+            (labels != nil, "--labels"), (pictures, "--pictures"), (planes != .acquired, "--planes"),
+            (stepSize != nil, "--step-size"),
             (disableTTA, "--disable-tta"), (referenceRounding, "--reference-rounding"), (fixTilt, "--fix-tilt"),
             (includeDerived, "--include-derived"), (assumeOrientation, "--assume-orientation"), (rois != nil, "--rois"),
             (compare != nil, "--compare"), (surfaceTolerance != nil, "--surface-tolerance"),
@@ -122,7 +161,7 @@ package struct SegmentationArguments: RecipeArguments {
 
     /// - Throws: `BatchError` for files that cannot be used.
     func options(_ surfaces: SurfaceArguments) throws -> SegmentationOptions {
-        SegmentationOptions(
+        var options = SegmentationOptions(
             labels: labels?.names,
             meshes: surfaces.meshes,
             frame: surfaces.frame,
@@ -141,6 +180,9 @@ package struct SegmentationArguments: RecipeArguments {
             preview: surfaces.preview,
             drawsSlices: pictures
         )
+        options.planes = planes
+        options.pictures = surfaces.pictures
+        return options
     }
 }
 
@@ -168,5 +210,9 @@ package struct TileStep: ExpressibleByArgument, Sendable {
 extension SegmentationOptions.Meshes: ExpressibleByArgument {}
 
 extension PreviewContent: ExpressibleByArgument {}
+
+extension WindowChoice: ExpressibleByArgument {}
+
+extension SlicePlanes: ExpressibleByArgument {}
 
 extension ReviewContent: ExpressibleByArgument {}

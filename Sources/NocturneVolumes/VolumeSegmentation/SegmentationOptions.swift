@@ -41,6 +41,10 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var preview: PreviewContent
     /// Whether the slices are written as an animation, `slices.png`.
     public var drawsSlices: Bool
+    /// The planes of these slices.
+    public var planes = SlicePlanes.acquired
+    /// How pictures are drawn.
+    public var pictures = PictureOptions()
 
     public init(
         labels: [String]? = nil,
@@ -107,6 +111,8 @@ extension SegmentationOptions: RecipeOptions {
         if review == .volumes { shown["review"] = review.rawValue }
         if preview != .full { shown["preview"] = preview.rawValue }
         if drawsSlices { shown["pictures"] = "yes" }
+        if planes != .acquired { shown["planes"] = planes.rawValue }
+        shown.merge(pictures.shown) { $1 }
         return shown
     }
 

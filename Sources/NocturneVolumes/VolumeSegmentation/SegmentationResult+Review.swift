@@ -1,3 +1,4 @@
+import NocturnePictures
 import NocturneRecipeSupport
 
 extension SegmentationResult {
@@ -5,8 +6,11 @@ extension SegmentationResult {
     static var pictureTitles: KeyValuePairs<String, String> {
         [
             "preview.png":
-                "Three slices with the outlines of the labels, projections of the volume, and the labels' surfaces",
-            SliceWriter.file: "All slices with the outlines of the labels, one after another",
+                "Three slices with the labels, projections of the volume, and the labels' surfaces",
+            SliceWriter.file(nil): "All slices with the outlines of the labels, one after another",
+            SliceWriter.file(.axial): "All axial slices with the outlines of the labels, one after another",
+            SliceWriter.file(.coronal): "All coronal slices with the outlines of the labels, one after another",
+            SliceWriter.file(.sagittal): "All sagittal slices with the outlines of the labels, one after another",
         ]
     }
 }

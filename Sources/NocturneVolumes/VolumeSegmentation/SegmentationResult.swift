@@ -89,6 +89,8 @@ struct SegmentationResult: ItemResult {
     let disclaimer: String
     let item: String
     let fingerprint: String
+    /// Of everything that the label map depends on; absent in results with edited labels and in those of 0.1.0.
+    let labelsFingerprint: String?
     let source: Source
     let model: ResultModel
     let engine: ResultEngine

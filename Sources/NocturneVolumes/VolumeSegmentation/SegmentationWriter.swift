@@ -20,9 +20,11 @@ struct SegmentationWriter {
 
     private var finished: VolumeSegmentation.FinishedVolume { meshed.finished }
 
+    static let labelFile = "segmentation.nii.gz"
+
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
-        var written = ["segmentation.nii.gz"]
-        try writeLabels(to: folder + "/segmentation.nii.gz", scope: scope)
+        var written = [Self.labelFile]
+        try writeLabels(to: folder + "/" + Self.labelFile, scope: scope)
         if let edit = item.edit {
             try FileSystem.copy(edit.labels.original, to: folder + "/" + EditedLabelMap.originalFile)
             written.append(EditedLabelMap.originalFile)
@@ -40,9 +42,10 @@ struct SegmentationWriter {
             try PNGWriter.write(preview, to: folder + "/preview.png")
             written.append("preview.png")
         }
-        if let slices = finished.slices {
-            try FileSystem.move(slices, to: folder + "/" + SliceWriter.file)
-            written.append(SliceWriter.file)
+        for slices in finished.slices {
+            let file = (slices as NSString).lastPathComponent
+            try FileSystem.move(slices, to: folder + "/" + file)
+            written.append(file)
         }
         if !meshed.meshes.isEmpty {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
@@ -59,13 +62,15 @@ struct SegmentationWriter {
             disclaimer: Disclaimer.text,
             item: item.name,
             fingerprint: item.fingerprint,
+            labelsFingerprint: item.edit == nil ? finished.source.labelsFingerprint : nil,
             source: source(),
             model: ResultModel(model.package),
-            engine: ResultEngine(
-                name: model.engineName,
-                precision: model.precision,
-                instructionSet: model.instructionSet
-            ),
+            engine: finished.earlier?.engine
+                ?? ResultEngine(
+                    name: model.engineName,
+                    precision: model.precision,
+                    instructionSet: model.instructionSet
+                ),
             options: options.shownInResults,
             edited: edited,
             labels: labels.map { entry(for: $0, mesh: meshed.meshes[$0.value]) },

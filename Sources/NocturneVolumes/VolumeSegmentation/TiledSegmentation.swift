@@ -11,8 +11,9 @@ public struct PreparedVolume: Sendable {
     let source: VolumeSource
     /// One per channel, kept for measuring intensities and for a second level.
     let channels: [Volume]
-    /// What the networks work on; nil for an item whose labels a person has edited.
+    /// What the networks work on; nil for an item whose labels a person has edited, or that has earlier ones.
     let input: NetworkInput?
+    let earlier: EarlierLabels?
     let notes: [String]
 
     struct NetworkInput: Sendable {
@@ -29,11 +30,13 @@ public struct LabelledVolume: Sendable {
     /// The first channel.
     let volume: Volume
     let labels: LabelVolume
+    /// Where the labels come from, if no network has run.
+    let earlier: EarlierLabels?
     let notes: [String]
 }
 
-/// Inference on one volume: one level after the other, one tile at a time. Labels that a person has edited are read
-/// instead, without a tile.
+/// Inference on one volume: one level after the other, one tile at a time. Labels that a person has edited, and
+/// those of an earlier result, are read instead, without a tile.
 public final class TiledSegmentation: InferenceRun {
     private let model: SegmentationModel
     private let options: SegmentationOptions
@@ -87,6 +90,8 @@ public final class TiledSegmentation: InferenceRun {
         let labels: LabelVolume
         if let edit = item.edit {
             labels = try EditedLabelMap.read(edit.labels.edited, on: geometry, context.scope)
+        } else if let earlier = prepared.earlier {
+            labels = try earlier.read(on: geometry, context.scope)
         } else {
             labels = LabelVolume(geometry: geometry, voxels: try takeLabels(context))
         }
@@ -94,6 +99,7 @@ public final class TiledSegmentation: InferenceRun {
             source: prepared.source,
             volume: prepared.channels[0],
             labels: labels,
+            earlier: prepared.earlier,
             notes: prepared.notes
         )
     }

@@ -110,7 +110,7 @@ struct VolumeMemory {
         let shape = source.geometry.shape
         let surfaces = options.meshes == .none ? 0 : Self.surfaceBytes(shape) / 4
         let objects = options.writesSegmentationObject ? voxels / 4 : 0
-        let pictures = options.drawsSlices ? voxels / 4 : 0
+        let pictures = options.drawsSlices ? voxels / 4 * (options.planes == .all ? 3 : 1) : 0
         let review = options.review == .volumes ? ReviewVolume.workingBytes(shape) : 0
         return voxels / 4 + (1 << 20) + review + surfaces + objects + pictures + (lean ? voxels * 8 : 0)
     }

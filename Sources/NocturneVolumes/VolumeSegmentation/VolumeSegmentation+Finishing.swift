@@ -19,12 +19,13 @@ extension VolumeSegmentation {
         let labels: LabelVolume
         let measurements: [LabelMeasurement]
         let cleaning: [LabelCleaning]
+        let earlier: EarlierLabels?
         let regions: [RegionMeasurement]
         let comparison: ReferenceComparison.Outcome?
         /// Drawn while the source image is still in memory; nil if it was not requested.
         let preview: RGBImage?
-        /// The animated slices in staging, drawn then too; nil if they were not requested.
-        let slices: String?
+        /// The files of animated slices in staging, drawn then too.
+        let slices: [String]
         /// In staging; nil if it was not requested.
         let review: StagedReviewVolume?
         let notes: [String]
@@ -36,8 +37,9 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> FinishedVolume {
         let model = try model(inferred.source.model)
-        // What a person has drawn is not cleaned.
-        let rules = item.edit == nil ? rules(of: model) : PostprocessRules()
+        // What a person has drawn is not cleaned, and earlier labels have been.
+        let isFinal = item.edit != nil || inferred.earlier != nil
+        let rules = isFinal ? PostprocessRules() : rules(of: model)
         let (labels, cleaning) = try cleaned(inferred.labels, rules, of: model, scope: context.scope)
         let measurements = try LabelMeasurer.measure(
             labels: labels,
@@ -51,7 +53,7 @@ extension VolumeSegmentation {
             named: wantedLabels(of: model),
             scope: context.scope
         )
-        let pictures = Preview(
+        var pictures = Preview(
             volume: inferred.volume,
             labels: labels,
             colors: Dictionary(
@@ -59,17 +61,20 @@ extension VolumeSegmentation {
                     ($0.value, SIMD3($0.color.red, $0.color.green, $0.color.blue))
                 }
             ),
-            window: inferred.source.window.flatMap(PictureWindow.init) ?? model.pictureWindow,
+            window: options.pictures.window?.pictureWindow ?? inferred.source.window.flatMap(PictureWindow.init)
+                ?? model.pictureWindow,
             labelled: VoxelBox(around: measurements.compactMap(\.boundingBox)),
             drawsSurface: options.preview == .full
         )
+        pictures.labelOpacity = options.pictures.labelOpacity
         let preview = options.preview == .none ? nil : try pictures.image(scope: context.scope)
-        let slices = options.drawsSlices ? try SliceWriter.write(pictures, into: context) : nil
+        let slices = options.drawsSlices ? try SliceWriter.write(pictures, options.planes, into: context) : []
         return FinishedVolume(
             source: inferred.source,
             labels: labels,
             measurements: measurements,
-            cleaning: cleaning,
+            cleaning: inferred.earlier?.cleaning ?? cleaning,
+            earlier: inferred.earlier,
             regions: regions?.measurements ?? [],
             comparison: compared.outcome,
             preview: preview,
@@ -191,7 +196,7 @@ extension VolumeSegmentation {
 
     // MARK: Settings from the package and the options
 
-    private func wantedLabels(of model: SegmentationModel) -> [ModelLabel] {
+    func wantedLabels(of model: SegmentationModel) -> [ModelLabel] {
         model.package.labels.filter { options.labels?.contains($0.name) ?? true }
     }
 

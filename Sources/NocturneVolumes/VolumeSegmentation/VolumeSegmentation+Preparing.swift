@@ -2,6 +2,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -63,8 +64,15 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> PreparedVolume {
         let (source, channels) = (loaded.source, loaded.channels)
-        guard item.edit == nil else {
-            return PreparedVolume(source: source, channels: channels, input: nil, notes: loaded.notes)
+        let earlier = try earlierLabels(item, source)
+        guard item.edit == nil, earlier == nil else {
+            return PreparedVolume(
+                source: source,
+                channels: channels,
+                input: nil,
+                earlier: earlier,
+                notes: loaded.notes
+            )
         }
         let preparations = try model(source.model).levels.map {
             LevelPreparation(level: $0.settings, source: source, channels: channels.map(\.voxels))
@@ -77,7 +85,13 @@ extension VolumeSegmentation {
                 grids: grids,
                 image: try preparations[0].image(grids[0], previous: nil, scope: context.scope)
             ),
+            earlier: nil,
             notes: loaded.notes
         )
+    }
+
+    private func earlierLabels(_ item: RecipeItem, _ source: VolumeSource) throws -> EarlierLabels? {
+        guard item.edit == nil, let folder = item.earlierResult else { return nil }
+        return EarlierLabels(in: folder, for: source, wanted: wantedLabels(of: try model(source.model)).map(\.name))
     }
 }

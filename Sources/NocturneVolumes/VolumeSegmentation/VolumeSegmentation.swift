@@ -106,6 +106,8 @@ struct VolumeError: CodedError, CustomStringConvertible {
         /// A label map on another grid than its image.
         case otherGrid
         case labelWithoutVolume
+        /// A label map with more values than labels have.
+        case notLabels
     }
 
     var faultCode: FaultCode { FaultCode("volume", code.rawValue) }

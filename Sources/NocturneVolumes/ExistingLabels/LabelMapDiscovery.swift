@@ -1,0 +1,163 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneJournal
+import NocturneNumerics
+import NocturneRecipeSupport
+import NocturneSystem
+import Synchronization
+
+/// Finds the NIfTI label maps in the inputs, and the images they belong to.
+struct LabelMapDiscovery {
+    let options: ExistingLabelsOptions
+    let request: DiscoveryRequest
+    let scope: ComputeScope
+
+    private typealias Header = Result<NIfTIHeader, NIfTIError>
+
+    /// - Returns: an item for each label map, and the files that are none.
+    /// - Throws: `CancelledError`; ``BatchError`` when the folder of images cannot be read.
+    func run(_ files: [FoundFile]) throws -> (items: [DiscoveredItem], others: [FoundFile]) {
+        var headers = try headers(of: files)
+        let images = try images()
+        let labelled = headers.filter { (try? $0.value.get())?.holdsLabels ?? false }.map(\.key)
+        let found = LabelMapPairs(files, .init(images: images, labelled: Set(labelled)))
+        if images != nil {
+            let outside = found.pairs.compactMap(\.image).filter { headers[$0.path] == nil }
+            headers.merge(try self.headers(of: outside)) { $1 }
+        }
+        return (try found.pairs.map { try item($0, headers) }, found.others)
+    }
+
+    private func headers(of files: [FoundFile]) throws -> [String: Header] {
+        let headers = Mutex<[String: Header]>([:])
+        try scope.forEach(files.count) { index in
+            let path = files[index].path
+            request.trace.willRead([path])
+            let header: Header
+            do throws(NIfTIError) {
+                header = .success(
+                    try retryingTransientErrors(scope) { () throws(NIfTIError) in try NIfTIReader.readHeader(at: path) }
+                )
+            } catch {
+                header = .failure(error)
+            }
+            headers.withLock { $0[path] = header }
+        }
+        request.trace.end()
+        return headers.withLock { $0 }
+    }
+
+    /// The files in the folder of images that the user has named.
+    private func images() throws -> (folder: String, files: [String: FoundFile])? {
+        guard let folder = options.imageFolder else { return nil }
+        var request = request
+        request.inputs = [folder]
+        var walk = FileWalk(request: request, flag: scope.flag)
+        try walk.run()
+        let files = walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }
+        return (folder, Dictionary(files.map { ($0.name, $0) }) { first, _ in first })
+    }
+
+    // MARK: Items
+
+    private func item(_ pair: LabelMapPairs.Pair, _ headers: [String: Header]) throws -> DiscoveredItem {
+        let (file, identifiers) = (pair.labels, request.identifiers)
+        let key = "labels:" + file.path
+        var item = DiscoveredItem(
+            key: key,
+            name: identifiers.itemName(VolumeDiscovery.stem(file.fileName), key: key),
+            model: ExistingLabels.model,
+            source: "{}",
+            path: file.path,
+            fingerprint: ContentDigest.of(key),
+            inputs: [InputStamp(file.path)]
+        )
+        let header: NIfTIHeader
+        switch headers[file.path] {
+        case .success(let found): header = found
+        case .failure(let error):
+            item.problem = .refused(.discovered(FaultCode(of: error), error.detail))
+            return item
+        case nil:
+            item.problem = .refused(.discovered(.unreadable, "its header was not read"))
+            return item
+        }
+        let (image, note) = image(of: pair, header, headers)
+        let names = namesFile(for: file, header)
+        let geometry = image?.geometry ?? header.geometry
+        var source = ExistingSource(
+            kind: .labelMap,
+            path: file.path,
+            name: identifiers.shown(file.name),
+            geometry: geometry,
+            volumes: 1,
+            labels: 0,
+            bytes: FileSystem.size(file.path) ?? 0,
+            notes: header.notes + (note.map { [$0] } ?? [])
+        )
+        source.image = image
+        source.namesFile = names?.path
+        source.identifiers = identifiers
+        let used = [file] + (image == nil ? [] : [pair.image].compactMap(\.self)) + [names].compactMap(\.self)
+        let optionTexts = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let parts = ["nocturne existing labels 1", identifiers.rawValue] + optionTexts + used.map(\.stamp)
+        item.fingerprint = ContentDigest.of(parts.joined(separator: "\n"))
+        item.inputs = used.map { InputStamp($0.path) }
+        do { item.source = try source.encoded } catch {
+            item.problem = .refused(.discovered(.notRecordable, "its metadata cannot be encoded: \(error)"))
+        }
+        return item
+    }
+
+    /// The image, if its voxels are those of the label map in any order of the axes; else the reason in a note.
+    private func image(
+        of pair: LabelMapPairs.Pair,
+        _ header: NIfTIHeader,
+        _ headers: [String: Header]
+    ) -> (VolumeSource?, note: String?) {
+        let prefix = "intensities are not measured: "
+        guard let file = pair.image else { return (nil, prefix + "no image of this label map was found") }
+        switch headers[file.path] {
+        case .success(let image):
+            guard GridMapping(of: header.geometry, in: image.geometry) != nil else {
+                let difference = LabelVolume.difference(image.geometry, header.geometry)
+                return (nil, prefix + "the image \(file.name) lies on another grid: \(difference)")
+            }
+            let facts = VolumeFacts(image)
+            var source = VolumeSource(
+                format: .nifti,
+                model: ExistingLabels.model,
+                files: [file.path],
+                name: "",
+                geometry: facts.geometry,
+                spacing: facts.spacing
+            )
+            source.window = facts.window
+            return (source, nil)
+        case .failure(let error): return (nil, prefix + "the image \(file.name) cannot be read: \(error.detail)")
+        case nil: return (nil, prefix + "the image \(file.name) was not read")
+        }
+    }
+
+    /// The file that names the labels: the one given; or nnU-Net's beside the folder, where the header names none.
+    private func namesFile(for file: FoundFile, _ header: NIfTIHeader) -> FoundFile? {
+        if let path = options.namesFile {
+            return FoundFile(path: path, name: (path as NSString).lastPathComponent, root: "")
+        }
+        guard header.labelNames.isEmpty else { return nil }
+        let path = (file.folderPath as NSString).deletingLastPathComponent + "/" + LabelNameFile.name
+        guard let bytes = try? FileSystem.read(path, limit: 1 << 20), LabelNameFile.names(bytes)?.isEmpty == false
+        else { return nil }
+        return FoundFile(path: path, name: LabelNameFile.name, root: "")
+    }
+}
+
+extension NIfTIHeader {
+    private static let labelIntent = 1002
+
+    /// Whether the file says of itself that its values are labels.
+    fileprivate var holdsLabels: Bool { intentCode == Self.labelIntent || !labelNames.isEmpty }
+}

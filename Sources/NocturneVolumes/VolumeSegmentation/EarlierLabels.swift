@@ -1,0 +1,76 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// The label map in an earlier result of the same item, where nothing that it depends on has changed since: other surfaces,
+/// pictures, measures or files are made from it, and no network runs.
+struct EarlierLabels: Sendable {
+    /// What the networks ran on; it may have been another machine.
+    let engine: ResultEngine
+    /// What the cleaning rules have done to the labels.
+    let cleaning: [LabelCleaning]
+    private let path: String
+
+    /// - Parameters:
+    ///   - folder: the earlier result.
+    ///   - wanted: names of the labels that the new result has.
+    /// - Returns: nil when the labels depend on something that has changed, when the result has not all wanted labels or was
+    ///   edited, and when its label map is not the one that was written.
+    /// - Complexity: reads `result.json` and the label map once.
+    init?(in folder: String, for source: VolumeSource, wanted: some Sequence<String>) {
+        guard let fingerprint = source.labelsFingerprint,
+            let bytes = try? FileSystem.read(folder + "/result.json"),
+            let result = try? JSONDecoder().decode(SegmentationResult.self, from: Data(bytes)),
+            result.labelsFingerprint == fingerprint, result.edited == nil,
+            Set(wanted).isSubset(of: result.labels.map(\.name)),
+            let file = result.files.first(where: { $0.path == SegmentationWriter.labelFile })
+        else { return nil }
+        path = folder + "/" + file.path
+        guard let digest = try? FileSystem.digest(path), digest.digest.hex == file.sha256 else { return nil }
+        engine = result.engine
+        cleaning = result.labels.compactMap { label in
+            label.cleaning.map {
+                LabelCleaning(
+                    value: UInt16(label.value),
+                    componentsFound: $0.componentsFound,
+                    componentsRemoved: $0.componentsRemoved,
+                    voxelsRemoved: $0.voxelsRemoved,
+                    voxelsFilled: $0.voxelsFilled
+                )
+            }
+        }
+    }
+
+    /// - Throws: `NIfTIError`, ``VolumeError`` when the file was replaced meanwhile, `CancelledError`.
+    func read(on geometry: VolumeGeometry, _ scope: ComputeScope) throws -> LabelVolume {
+        try EditedLabelMap.read(path, on: geometry, scope)
+    }
+}
+
+extension SegmentationOptions {
+    /// What the label map of a volume depends on beside source and model. The other options choose among volumes, among
+    /// labels, or what is made from them.
+    fileprivate var labelOptions: [String: String] {
+        shown.filter { ["step-size", "disable-tta", "reference-rounding"].contains($0.key) }
+    }
+}
+
+extension VolumeSource {
+    /// Identifies everything that the label map of this volume depends on, before labels are selected.
+    /// - Parameter stamp: of the source files.
+    mutating func setLabelsFingerprint(_ stamp: String, _ model: SegmentationModel, _ options: SegmentationOptions) {
+        let texts = options.labelOptions.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let grid = "\(geometry.shape) \(geometry.affine.rows) \(isCorrected ?? false)"
+        let parts =
+            ["nocturne labels 1", model.package.digest.hex, model.engineName, model.precision.rawValue] + texts
+            + [grid, stamp]
+        labelsFingerprint = ContentDigest.of(parts.joined(separator: "\n")).hex
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneRecipeSupport
+import NocturneSystem
+import NocturneTestSupport
+import NocturneVolumes
+import Testing
+
+@Suite("NIfTI label maps and their images")
+struct LabelMapPairsTests {
+    private func file(_ name: String) -> FoundFile { FoundFile(path: "/in/" + name, name: name, root: "in") }
+
+    private func pairs(_ names: [String], _ facts: LabelMapPairs.Facts = .init()) -> (pairs: [String], others: [String])
+    {
+        let found = LabelMapPairs(names.map(file), facts)
+        return (found.pairs.map { "\($0.labels.name) of \($0.image?.name ?? "none")" }, found.others.map(\.name))
+    }
+
+    @Test("are found in nnU-Net's folders, with or without the number of the channel")
+    func folders() {
+        let names = ["d/imagesTr/a_0000.nii.gz", "d/imagesTr/a_0001.nii.gz", "d/imagesTs/b.nii", "d/labelsTr/a.nii.gz"]
+        let found = pairs(names + ["d/labelsTs/b.nii.gz", "d/labelsTr/c.nii.gz"])
+        #expect(
+            found.pairs == [
+                "d/labelsTr/a.nii.gz of d/imagesTr/a_0000.nii.gz", "d/labelsTs/b.nii.gz of d/imagesTs/b.nii",
+                "d/labelsTr/c.nii.gz of none",
+            ]
+        )
+        #expect(found.others == ["d/imagesTr/a_0001.nii.gz"])
+    }
+
+    @Test(
+        "are found by the ends of their names",
+        arguments: [
+            ("ct_seg.nii.gz", "ct.nii.gz"), ("ct-label.nii", "ct.nii"), ("ct.mask.nii.gz", "ct_0000.nii.gz"),
+            ("ct_Segmentation.nii.gz", "ct.nii.gz"), ("sub-01_dseg.nii.gz", "sub-01_T1w.nii.gz"),
+        ]
+    )
+    func names(_ labels: String, _ image: String) {
+        let found = pairs([labels, image])
+        #expect(found.pairs == ["\(labels) of \(image)"] && found.others.isEmpty)
+    }
+
+    @Test("have no image where several could be it, and a word alone is no ending")
+    func unclear() {
+        let found = pairs(["s_T1w.nii.gz", "s_T2w.nii.gz", "s_dseg.nii.gz", "seg.nii.gz"])
+        #expect(found.pairs == ["s_dseg.nii.gz of none"])
+        #expect(found.others == ["s_T1w.nii.gz", "s_T2w.nii.gz", "seg.nii.gz"])
+    }
+
+    @Test("are all files outside the folder of the images, where one is given; else those whose header says so")
+    func given() {
+        let image = FoundFile(path: "/images/x/a_0000.nii.gz", name: "x/a_0000.nii.gz", root: "images")
+        let facts = LabelMapPairs.Facts(images: ("/images", [image.name: image]), labelled: [])
+        #expect(pairs(["x/a.nii.gz", "b.nii"], facts).pairs == ["x/a.nii.gz of x/a_0000.nii.gz", "b.nii of none"])
+        let labelled = pairs(["a.nii.gz", "b.nii.gz"], .init(labelled: ["/in/b.nii.gz"]))
+        #expect(labelled.pairs == ["b.nii.gz of none"] && labelled.others == ["a.nii.gz"])
+    }
+}
+
+@Suite("NIfTI label maps as items")
+struct LabelMapTests {
+    private let bench: LabelBench
+    private let shape = VolumeShape(x: 20, y: 18, z: 24)
+    /// The image of ``BatchBench/addBox(_:shape:at:edge:affine:)`` in voxels of 2 mm.
+    private let affine = Affine.scaling(SIMD3(2, 2, 2))
+
+    init() throws { bench = try LabelBench() }
+
+    /// Two boxes of labels 3 and 7, in the order of the image's voxels or with the first axis the other way.
+    private func write(_ path: String, names: [NIfTILabel] = [], isFlipped: Bool = false) throws {
+        var voxels = try VoxelBuffer<UInt16>(count: shape.count)
+        for (lower, value, edge) in [(2, UInt16(3), 6), (9, UInt16(7), 8)] {
+            for k in lower..<lower + edge {
+                for j in lower..<lower + edge {
+                    for i in lower..<lower + edge {
+                        voxels[shape.offset(isFlipped ? shape.x - 1 - i : i, j, k)] = value
+                    }
+                }
+            }
+        }
+        var affine = affine
+        if isFlipped {
+            affine = Affine(rows: [[-2, 0, 0, 2 * Double(shape.x - 1)], [0, 2, 0, 0], [0, 0, 2, 0], [0, 0, 0, 1]])
+        }
+        let labels = LabelVolume(geometry: VolumeGeometry(shape: shape, affine: affine), voxels: voxels.frozen())
+        let url = bench.batch.folder(path)
+        try FileManager.default.createDirectory(
+            at: url.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        try NIfTIWriter.writeLabels(labels, names: names, forms: nil, to: url.path, scope: .serial())
+    }
+
+    @Test("of nnU-Net's folders have names, sizes and intensities", arguments: [false, true])
+    func dataset(_ isFlipped: Bool) async throws {
+        _ = try bench.batch.addBox("imagesTr/a_0000.nii.gz", affine: affine)
+        try write("in/labelsTr/a.nii.gz", isFlipped: isFlipped)
+        try bench.batch.folder.write(#"{"labels": {"background": 0, "kidney": 3, "absent": 5}}"#, to: "in/dataset.json")
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 1)
+        #expect(try bench.faults("a") == [])
+        let labels = try bench.labels("a")
+        #expect(labels.map { $0["name"] as? String } == ["kidney", "absent", "label 7"])
+        #expect(labels.map { $0["voxelCount"] as? Int } == [216, 0, 512])
+        #expect(labels.map { $0["volumeMm3"] as? Double } == [1728, nil, 4096])
+        // Of the first, voxels 4 to 7 lie in the ones of the image.
+        let mean = try #require((labels[0]["intensity"] as? [String: Any])?["mean"] as? Double)
+        #expect(abs(mean - 64.0 / 216) < 1e-6)
+        #expect((labels[0]["centroidRasMm"] as? [Double]) == [9, 9, 9])
+        let result = try bench.result("a")
+        #expect((result["source"] as? [String: Any])?["kind"] as? String == "labelMap")
+        #expect((result["image"] as? [String: Any])?["files"] as? Int == 1)
+        let folder = bench.batch.output.item("a")
+        #expect(try !STLReader.read(at: folder + "/meshes/label_7.stl").mesh.isEmpty)
+        let text = try String(contentsOfFile: folder + "/result.json", encoding: .utf8)
+        #expect(!text.contains(bench.batch.folder.path))
+    }
+
+    @Test("have the names of their header, or of the file that was given")
+    func names() async throws {
+        try write("in/m.nii.gz", names: [NIfTILabel(value: 3, name: "liver", red: 1, green: 2, blue: 3)])
+        try await bench.run()
+        #expect(try bench.labels("m").map { $0["name"] as? String } == ["liver", "label 7"])
+        let notes = try bench.result("m")["notes"] as? [String] ?? []
+        #expect(notes.contains { $0.contains("no image of this label map was found") })
+
+        let other = try LabelMapTests()
+        try other.write("in/m_seg.nii.gz", names: [NIfTILabel(value: 3, name: "liver", red: 1, green: 2, blue: 3)])
+        var options = ExistingLabelsOptions(meshes: .none)
+        options.namesFile = try other.bench.batch.folder.write(#"{"7": "spleen", "3": "gut"}"#, to: "names.json").path
+        try await other.bench.run(options)
+        #expect(try other.bench.labels("m_seg").map { $0["name"] as? String } == ["gut", "spleen"])
+    }
+
+    @Test("on another grid than the image are measured without intensities, and a note says why")
+    func otherGrid() async throws {
+        _ = try bench.batch.addBox("m.nii.gz")
+        try write("in/m_seg.nii.gz")
+        try await bench.run()
+        #expect(try bench.result("m_seg")["image"] is NSNull)
+        #expect(try bench.labels("m_seg").allSatisfy { $0["intensity"] is NSNull })
+        let notes = try bench.result("m_seg")["notes"] as? [String] ?? []
+        #expect(
+            notes.contains { $0.hasPrefix("intensities are not measured: the image m.nii.gz lies on another grid") }
+        )
+    }
+
+    @Test("An image that is taken for a label map fails and says so")
+    func image() async throws {
+        var voxels = try VoxelBuffer<Float>(count: shape.count)
+        for index in 0..<shape.count { voxels[index] = Float(index) / 2 }
+        let volume = Volume(geometry: VolumeGeometry(shape: shape, affine: affine), voxels: voxels.frozen())
+        let url = bench.batch.folder("in/x_seg.nii")
+        try NIfTIWriter.writeVolume(volume, as: .float32, to: url.path, scope: .serial())
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 0 && outcome.counts.failed == 1)
+        let table = try String(contentsOfFile: bench.batch.output.retryList, encoding: .utf8)
+        #expect(table.contains("not a label map"))
+    }
+}
