@@ -40,7 +40,7 @@ from nocturne_tools.shared_folder import Change, SharedHost, client_python, now,
 
 MODELS = ["skin-lesions-demo", "urinary-tract-ct"]
 INPUTS = [SAMPLES / "Photos/lesions", SAMPLES / "Volumes"]
-JOURNAL = r"^\.nocturne/journal\.sqlite"
+JOURNAL = r"^\.nocturne/journal\.sqlite(-wal|-shm)?$"
 # Seconds for which a run observes the claim of another host that is silent.
 PATIENCE = 100
 REPORTS = {"batch.json", "statistics.csv", "retry.txt", "contact-sheet.pdf", "comparison.csv", "index.html", "review"}
@@ -111,9 +111,16 @@ class Batch:
     def changes(self) -> list[Change]:
         return [change for host in self.hosts for change in host.changes()]
 
-    def expect_turns(self, *names: str) -> str:
-        """The journal was written by these hosts, one after the other."""
-        found = turns([change for change in self.changes() if re.search(JOURNAL, change.path)])
+    def expect_turns(self, *names: str, since: tuple[SharedHost, float] | None = None) -> str:
+        """The journal was written by these hosts, one after the other; by one of them since it has replaced the file."""
+        found = turns(
+            [
+                change
+                for change in self.changes()
+                if re.search(JOURNAL, change.path)
+                and not (since and change.host == since[0].name and change.done <= since[1])
+            ]
+        )
         texts = [f"{turn.host} {turn.count} in {turn.last - turn.first:.1f} s" for turn in found]
         expect(
             [turn.host for turn in found] == list(names),
@@ -286,9 +293,29 @@ class Interruption:
         host.thaw()
 
 
-def after_loss(host: SharedHost, taken: float) -> list[Change]:
-    """What a host changed after another one took the folder."""
-    return [change for change in host.changes() if change.done > taken]
+def replaced_at(host: SharedHost) -> float:
+    """When the host that took the folder over had removed the last file of the old journal.
+
+    Until then the other one may end the change that it was making: it is in the copy, or in files that are removed.
+    """
+    found = [change for change in host.changes() if re.search(JOURNAL, change.path)]
+    place = next(index for index, change in enumerate(found) if change.operation == "rename")
+    removed = [found[place]]
+    for change in found[place + 1 :]:
+        if change.operation != "unlink":
+            break
+        removed.append(change)
+    return removed[-1].done
+
+
+def after_loss(host: SharedHost, other: SharedHost) -> list[Change]:
+    """What a host changed after another one took the folder, and its journal."""
+    taken, replaced = taken_at(other), replaced_at(other)
+    return [
+        change
+        for change in host.changes()
+        if change.done > (replaced if re.search(JOURNAL, change.path) else taken)
+    ]
 
 
 def forbidden(changes: list[Change]) -> list[str]:
@@ -318,10 +345,10 @@ def silent(batch: Batch, interruption: Interruption) -> str:
         problems.append(f"exit {code}: {lost.output.strip()[-300:]}")
     if (code := run.wait(240)) != 0:
         problems.append(f"the other: exit {code}: {run.output.strip()[-300:]}")
-    changed = after_loss(first, taken_at(second))
+    changed = after_loss(first, second)
     problems += forbidden(changed) + batch.problems()
     try:
-        batch.expect_turns(first.name, second.name)
+        batch.expect_turns(first.name, second.name, since=(second, replaced_at(second)))
     except ProofFailure as failure:
         problems.append(str(failure))
     kinds = ", ".join(f"{name} {count}" for name, count in Counter(kind(change.path) for change in changed).items())

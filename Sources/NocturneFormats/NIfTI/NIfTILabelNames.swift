@@ -53,7 +53,16 @@ enum NIfTILabelNames {
 extension NIfTIHeader {
     /// The names of labels that the header's table gives, by value; empty without a table.
     public var labelNames: [UInt16: String] {
-        extensions.filter { $0.code == NIfTILabelTable.code }
+        extensions.filter(\.mayHoldLabels)
             .reduce(into: [:]) { $0.merge(NIfTILabelNames.read($1.bytes)) { first, _ in first } }
+    }
+}
+
+extension NIfTIExtension {
+    private static let label = Array("<Label".utf8)
+
+    /// Whether it is of the program that defines label tables, or states no program and has one: TotalSegmentator writes those.
+    fileprivate var mayHoldLabels: Bool {
+        code == NIfTILabelTable.code || code == 0 && bytes.firstRange(of: Self.label) != nil
     }
 }

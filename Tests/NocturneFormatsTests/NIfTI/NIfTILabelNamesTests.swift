@@ -53,8 +53,12 @@ struct NIfTILabelNamesTests {
                 start..<end,
                 with: Array(text.utf8) + Array(repeating: 32, count: end - start - text.utf8.count)
             )
-            try folder.write(bytes, to: "b.nii")
-            #expect(try NIfTIReader.readHeader(at: folder("b.nii").path).labelNames == expected)
+            // With the code of such tables; with none, as TotalSegmentator writes it; and as a comment.
+            for (code, names) in [(30, expected), (0, expected), (6, [:])] {
+                bytes[356] = UInt8(code)
+                try folder.write(bytes, to: "b.nii")
+                #expect(try NIfTIReader.readHeader(at: folder("b.nii").path).labelNames == names)
+            }
         }
     }
 }
