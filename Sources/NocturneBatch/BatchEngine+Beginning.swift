@@ -46,6 +46,7 @@ extension BatchEngine {
     /// - Returns: whether the batch continues with another description.
     /// - Throws: ``BatchError`` when the folder holds another batch.
     func agree(with journal: Journal) async throws -> Bool {
+        if let ranges = options.rules.referenceRanges { try await journal.expect(ranges) }
         let earlier = try await journal.value(of: .batchDescription)
         var differences: [String] = []
         if let earlier {

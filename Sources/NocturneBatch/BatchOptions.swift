@@ -58,6 +58,8 @@ public struct RunRules: Sendable {
     public var hours = WorkingHours()
     /// What to do about an item that makes no progress; nil to wait for ever.
     public var stall: StallPolicy?
+    /// The ranges that values are expected in; nil for those of the runs before.
+    public var referenceRanges: [ReferenceRange]?
 
     public init() {}
 }

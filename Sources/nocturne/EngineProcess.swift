@@ -84,7 +84,7 @@ struct EngineProcess {
         let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(request.description)
         let engine = BatchEngine(
             recipes: recipes,
-            options: options(loadedBytes: loadedBytes),
+            options: try options(loadedBytes: loadedBytes),
             control: control,
             progress: progress
         )
@@ -103,7 +103,7 @@ struct EngineProcess {
         try end(outcome, code, after: time.monotonic - start)
     }
 
-    private func options(loadedBytes: Int) -> BatchOptions {
+    private func options(loadedBytes: Int) throws -> BatchOptions {
         var options = BatchOptions(
             output: request.output,
             description: request.description,
@@ -112,7 +112,7 @@ struct EngineProcess {
                 memoryBytes: request.resources.memoryBytes(),
                 loadedBytes: loadedBytes
             ),
-            rules: rules,
+            rules: try rules(),
             supervision: SupervisionState(
                 supervisor: handover?.run,
                 previousCrash: handover?.previousEnd,
@@ -124,7 +124,7 @@ struct EngineProcess {
         return options
     }
 
-    private var rules: RunRules {
+    private func rules() throws -> RunRules {
         var rules = RunRules()
         // A restart of the engine does not retry items that failed earlier in the same run.
         if handover?.previousEnd == nil { rules.retries = request.retries }
@@ -132,6 +132,7 @@ struct EngineProcess {
         rules.failFast = request.failFast
         rules.onFull = request.resources.onFull
         rules.watch = request.watch
+        rules.referenceRanges = try request.resources.referenceRanges()
         rules.hours = request.resources.workingHours
         rules.stall = request.resources.stallPolicy { reason in
             // The exit code tells the supervisor the reason; it starts another engine.

@@ -49,11 +49,13 @@ package struct BatchReport: Sendable {
     ///   - items: in the order of discovery.
     ///   - statistics: of completed items, by id.
     ///   - marks: of reviewers. Those of results that have changed since are left out.
+    ///   - ranges: that values are expected in.
     package init(
         items: [JournalItem],
         statistics: [Int64: [Statistic]],
         description: BatchDescription,
-        marks: [ReviewMark]
+        marks: [ReviewMark],
+        ranges: [ReferenceRange] = []
     ) {
         self.items = items
         self.marks = Dictionary(grouping: marks.current(for: items), by: \.item)
@@ -64,7 +66,7 @@ package struct BatchReport: Sendable {
         }
         let only = description.models.count == 1 ? description.models[0].id : ""
         models = items.map { $0.model.isEmpty ? only : $0.model }
-        unusual = UnusualValues(models: models, statistics: rows)
+        unusual = UnusualValues(models: models, statistics: rows, ranges: ranges)
     }
 
     package struct Report: Codable {
@@ -188,7 +190,7 @@ package struct BatchReport: Sendable {
     /// The content of `statistics.csv`. The last columns have the robust z-score of unusual values, and the verdicts of
     /// reviewers on the item as a whole.
     var statisticsTable: String {
-        var text = "item,label,measure,value,unit,unusual,verdict\n"
+        var text = "item,label,measure,value,unit,unusual,verdict,disclaimer\n"
         let unusual = Dictionary(grouping: unusual.values, by: \.item)
         for (place, item) in items.enumerated() {
             let own = unusual[place] ?? []
@@ -200,7 +202,7 @@ package struct BatchReport: Sendable {
                 text += (row.value.map(CSVField.number) ?? "") + "," + CSVField.text(row.unit) + ","
                 text +=
                     (score.map { CSVField.number(Self.rounded($0)) } ?? "") + "," + verdicts.joined(separator: " ")
-                    + "\n"
+                    + "," + CSVField.text(Disclaimer.short) + "\n"
             }
         }
         return text

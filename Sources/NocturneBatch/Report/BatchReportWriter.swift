@@ -89,6 +89,12 @@ struct BatchReportWriter {
 extension Journal {
     /// What the report about these items is made of.
     package func report(_ items: [JournalItem], _ description: BatchDescription) throws(JournalError) -> BatchReport {
-        BatchReport(items: items, statistics: try statistics(), description: description, marks: try marks())
+        BatchReport(
+            items: items,
+            statistics: try statistics(),
+            description: description,
+            marks: try marks(),
+            ranges: try value(of: .referenceRanges) ?? []
+        )
     }
 }

@@ -64,8 +64,9 @@ package struct UnusualValues: Sendable {
     /// - Parameters:
     ///   - models: of each item, in the order of the report.
     ///   - statistics: of each item in the same order, with derived measures; empty for items that are not completed.
+    ///   - ranges: what a person expects, in batches of any size.
     /// - Complexity: O(n log n) for n values.
-    package init(models: [String], statistics: [[Statistic]]) {
+    package init(models: [String], statistics: [[Statistic]], ranges: [ReferenceRange] = []) {
         let measures = Dictionary(uniqueKeysWithValues: BatchMeasure.all.map { ($0.name, $0) })
         var groups: [Key: [Entry]] = [:]
         for (item, rows) in statistics.enumerated() {
@@ -84,11 +85,14 @@ package struct UnusualValues: Sendable {
                 values += entries.compactMap { Value($0, key, measure, distribution) }
             }
         }
+        for (item, rows) in statistics.enumerated() {
+            values += Value.outside(ranges, rows, of: models[item], item: item)
+        }
         self.distributions = distributions.sorted {
             ($0.model, $0.label, $0.measure) < ($1.model, $1.label, $1.measure)
         }
         self.values = values.sorted {
-            ($1.score, $0.item, $0.label, $0.measure) < ($0.score, $1.item, $1.label, $1.measure)
+            ($1.score, $0.item, $0.label, $0.measure, $0.text) < ($0.score, $1.item, $1.label, $1.measure, $1.text)
         }
     }
 

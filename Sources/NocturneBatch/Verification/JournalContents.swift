@@ -7,6 +7,7 @@ struct JournalContents: Sendable {
     let statistics: [Int64: [Statistic]]
     let parts: [Int64: [ItemPart]]
     let marks: [ReviewMark]
+    let ranges: [ReferenceRange]
     /// Nil when the batch never got so far.
     let description: BatchDescription?
     /// Whether the report was written since the journal last changed.
@@ -30,7 +31,13 @@ struct JournalContents: Sendable {
         guard let description else {
             throw BatchError(.notABatch, path: output.path, detail: "the journal has no description of the batch")
         }
-        return BatchReport(items: items, statistics: statistics, description: description, marks: marks)
+        return BatchReport(
+            items: items,
+            statistics: statistics,
+            description: description,
+            marks: marks,
+            ranges: ranges
+        )
     }
 }
 
@@ -42,6 +49,7 @@ extension Journal {
             statistics: try statistics(),
             parts: try parts(),
             marks: try marks(),
+            ranges: try value(of: .referenceRanges) ?? [],
             description: try value(of: .batchDescription),
             isReportUpToDate: try value(of: .isReportUpToDate) ?? false,
             hasThisReportVersion: try value(of: .reportVersion) == BatchReport.version

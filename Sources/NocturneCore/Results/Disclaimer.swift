@@ -6,6 +6,9 @@ public enum Disclaimer {
         "Research software. Not a medical device, not for diagnosis or treatment. Results may be wrong and must be "
         + "reviewed by a qualified person."
 
+    /// For every row of a table.
+    public static let short = "Research software. Not for diagnosis or treatment."
+
     /// The exact text included in every result of a skin model.
     public static let skin =
         "Nocturne is a research and educational tool. It is NOT a medical device and has NOT been approved by the FDA or "

@@ -26,6 +26,14 @@ struct Review: AsyncParsableCommand {
     )
     var imports: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Compare values with the ranges in this CSV file from now on: label, measure, low, high; optionally model.",
+            valueName: "file"
+        )
+    )
+    var norms: String?
+
     @Option(help: "Print the inputs of the items with this verdict, one a line, as run --list reads them.")
     var list: ReviewVerdict?
 
@@ -37,9 +45,11 @@ struct Review: AsyncParsableCommand {
             return
         }
         let files = try imports.map { try read(absolutePath($0)) }
+        let ranges = try norms.map { try ReferenceRanges.read(absolutePath($0)) }
         let results = RecipeResults()
         let renewal = ReportRenewal(folder, page: ReviewPage { results.reviewParts(of: $0) })
         _ = try await renewal.write { journal, items in
+            if let ranges { try await journal.expect(ranges) }
             guard !files.isEmpty else { return }
             let taken = ReviewImport(files, items: items)
             try await journal.keep(taken.marks)

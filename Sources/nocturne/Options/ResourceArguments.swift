@@ -60,6 +60,14 @@ struct ResourceArguments: ParsableArguments {
     )
     var onEnd: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Report values outside of the ranges in this CSV file as unusual: label, measure, low, high; optionally model.",
+            valueName: "file"
+        )
+    )
+    var norms: String?
+
     @Flag(help: ArgumentHelp("Inject the faults that NOCTURNE_FAULT describes, for tests.", visibility: .hidden))
     var faultInjection = false
 
@@ -80,6 +88,10 @@ struct ResourceArguments: ParsableArguments {
         }
         return specification
     }
+
+    /// The reference table; nil for none.
+    /// - Throws: `BatchError` for a file that cannot be used.
+    func referenceRanges() throws -> [ReferenceRange]? { try norms.map { try ReferenceRanges.read(absolutePath($0)) } }
 
     var hooks: Hooks { Hooks(onItem: onItem, onEnd: onEnd) }
 

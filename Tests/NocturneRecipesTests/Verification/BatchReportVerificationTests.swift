@@ -28,7 +28,7 @@ struct BatchReportVerificationTests {
             ("batch.json", "\"schemaVersion\" : 3", "\"schemaVersion\" : 1", "does not match its schema"),
             ("batch.json", "{", "[", "no JSON"),
             ("statistics.csv", "voxelCount,512", "voxelCount,511", "according to the journal it is"),
-            ("statistics.csv", "item,label,measure,value,unit,unusual,verdict\n", "", "line 1 is"),
+            ("statistics.csv", "item,label,measure,value,unit,unusual,verdict,disclaimer\n", "", "line 1 is"),
             ("retry.txt", "bad.nii", "good.nii", "line 2 is"),
             ("retry.txt", "bad.nii\n", "bad.nii\nmore\n", "line 3 is \"more\", according to the journal it is nothing"),
             (

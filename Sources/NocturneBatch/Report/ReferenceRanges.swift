@@ -1,0 +1,147 @@
+import Foundation
+public import NocturneJournal
+import NocturneSystem
+
+/// The range of a measure that a person expects, such as one from the literature or from a healthy group.
+public struct ReferenceRange: Codable, Hashable, Sendable {
+    /// Nil for all models.
+    package var model: String?
+    package var label: String
+    /// As in `statistics.csv`, such as `volume`, and in its unit.
+    package var measure: String
+    /// At least one of both is given.
+    package var low: Double?
+    package var high: Double?
+
+    /// Whether the range is about a value.
+    package func applies(to statistic: Statistic, of model: String) -> Bool {
+        measure == statistic.measure && label == statistic.label && (self.model ?? model) == model
+    }
+
+    /// How far a value is outside, as a z-score that takes the range for the central 95 % of a normal distribution, and at least
+    /// ``UnusualValues/threshold``; nil for a value inside. A range with one end gives the threshold.
+    package func score(of value: Double) -> Double? {
+        guard value.isFinite, value < low ?? -.infinity || value > high ?? .infinity else { return nil }
+        guard let low, let high, high > low else { return UnusualValues.threshold }
+        let deviation = (high - low) / (2 * 1.96)
+        return min(max(abs(value - (low + high) / 2) / deviation, UnusualValues.threshold), 99)
+    }
+
+    package var text: String {
+        switch (low, high) {
+        case (let low?, let high?): "\(CSVField.number(low)) to \(CSVField.number(high))"
+        case (let low?, nil): "at least \(CSVField.number(low))"
+        case (nil, let high?): "at most \(CSVField.number(high))"
+        case (nil, nil): "any"
+        }
+    }
+}
+
+/// A table of reference ranges.
+public enum ReferenceRanges {
+    private static let limit = 16 << 20
+
+    /// Reads a CSV file with the columns `label`, `measure`, `low` and `high`, and optionally `model`, in any order; separated by
+    /// commas, semicolons or tabs. An empty `low` or `high` is no limit.
+    /// - Throws: ``BatchError`` that names the file, the line and what is expected.
+    public static func read(_ path: String) throws(BatchError) -> [ReferenceRange] {
+        do {
+            return try parse(String(decoding: try FileSystem.read(path, limit: limit), as: UTF8.self))
+        } catch let fault as Fault {
+            throw BatchError(.optionsUnusable, path: path, detail: fault.detail)
+        } catch {
+            throw BatchError(.inputMissing, path: path, detail: "the reference table cannot be read: \(error)")
+        }
+    }
+
+    struct Fault: Error {
+        let detail: String
+    }
+
+    static func parse(_ text: String) throws(Fault) -> [ReferenceRange] {
+        var lines = text.drop { $0 == "\u{FEFF}" }.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            .enumerated().map { (number: $0.offset + 1, text: $0.element) }
+        lines.removeAll { line in line.text.allSatisfy { $0.isWhitespace || ",;".contains($0) } }
+        guard let header = lines.first else { throw Fault(detail: "the reference table is empty") }
+        let separator = ["\t", ";", ","].first { header.text.contains($0) }.flatMap(\.first) ?? ","
+        let columns = fields(header.text, separator).map { $0.lowercased() }
+        for name in ["label", "measure", "low", "high"] where !columns.contains(name) {
+            throw Fault(
+                detail: "it has no column \(name); expected label, measure, low and high, and optionally model"
+            )
+        }
+        var ranges: [ReferenceRange] = []
+        for line in lines.dropFirst() {
+            let row = fields(line.text, separator)
+            func field(_ name: String) -> String? {
+                columns.firstIndex(of: name).flatMap { row.indices.contains($0) && !row[$0].isEmpty ? row[$0] : nil }
+            }
+            func number(_ name: String) throws(Fault) -> Double? {
+                guard let text = field(name) else { return nil }
+                let plain = separator == "," ? text : text.replacing(",", with: ".")
+                guard let number = Double(plain), number.isFinite else {
+                    throw Fault(detail: "line \(line.number): \(name) is \"\(text)\", not a number")
+                }
+                return number
+            }
+            guard let label = field("label"), let measure = field("measure") else {
+                throw Fault(detail: "line \(line.number): label or measure is missing")
+            }
+            let (low, high) = (try number("low"), try number("high"))
+            guard low != nil || high != nil, low ?? -.infinity <= high ?? .infinity else {
+                throw Fault(detail: "line \(line.number): low and high are no range")
+            }
+            ranges.append(ReferenceRange(model: field("model"), label: label, measure: measure, low: low, high: high))
+        }
+        return ranges
+    }
+
+    private static func fields(_ line: Substring, _ separator: Character) -> [String] {
+        line.split(separator: separator, omittingEmptySubsequences: false).map { field in
+            let text = field.trimmingPrefix(while: \.isWhitespace)
+            let plain = String(text.reversed().trimmingPrefix(while: \.isWhitespace).reversed())
+            let isQuoted = plain.count > 1 && plain.hasPrefix("\"") && plain.hasSuffix("\"")
+            return isQuoted ? String(plain.dropFirst().dropLast()) : plain
+        }
+    }
+}
+
+extension JournalSetting<[ReferenceRange]> {
+    /// The ranges that the report compares with; nil for none.
+    public static var referenceRanges: Self { Self(json: "referenceRanges") }
+}
+
+extension Journal {
+    /// Records the ranges that the report compares with from now on.
+    public func expect(_ ranges: [ReferenceRange]) throws(JournalError) {
+        guard try value(of: .referenceRanges) ?? [] != ranges else { return }
+        try set(.isReportUpToDate, to: false)
+        try set(.referenceRanges, to: ranges)
+    }
+}
+
+extension UnusualValues.Value {
+    /// The values of an item that are outside of their reference ranges.
+    static func outside(
+        _ ranges: [ReferenceRange],
+        _ statistics: [Statistic],
+        of model: String,
+        item: Int
+    ) -> [UnusualValues.Value] {
+        guard !ranges.isEmpty else { return [] }
+        return statistics.flatMap { row in
+            ranges.compactMap { range in
+                guard let value = row.value, range.applies(to: row, of: model), let score = range.score(of: value)
+                else { return nil }
+                return UnusualValues.Value(
+                    item: item,
+                    label: row.label,
+                    measure: row.measure,
+                    value: value,
+                    score: score,
+                    text: "\(row.measure) \(CSVField.number(value)) \(row.unit), the reference range is \(range.text)"
+                )
+            }
+        }
+    }
+}
