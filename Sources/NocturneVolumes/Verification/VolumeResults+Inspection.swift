@@ -29,6 +29,8 @@ extension SegmentationResult: InspectableResult {
         try inspection.inspectStructureSet(recorded.labels, on: recorded.geometry)
         try inspection.inspectPicture("preview.png")
         try inspection.inspectPicture(SliceWriter.file)
+        try inspection.inspectPicture(RenderingWriter.stillFile)
+        try inspection.inspectPicture(RenderingWriter.turnFile)
     }
 }
 

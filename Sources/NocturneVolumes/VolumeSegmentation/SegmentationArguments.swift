@@ -36,6 +36,14 @@ package struct SegmentationArguments: RecipeArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Also draw the volume as if one could look into it, rendering.png and rendering-turn.png: the bones or the soft "
+                + "tissue of a CT, or an MR image. May show a face."
+        )
+    )
+    var rendering = RenderingContent.none
+
+    @Option(
+        help: ArgumentHelp(
             "What index.html shows of a volume: its pictures, or volumes for a reduced volume with labels and surfaces as "
                 + "well, which holds pixels of the input and may show a face."
         )
@@ -116,6 +124,7 @@ package struct SegmentationArguments: RecipeArguments {
             (compare != nil, "--compare"), (surfaceTolerance != nil, "--surface-tolerance"),
             (dicomSegmentation, "--dicom-seg"),
             (rtstruct, "--rtstruct"), (review != .pictures, "--review"),
+            (rendering != .none, "--rendering"),
         ]
         return names.filter(\.0).map(\.1)
     }
@@ -139,7 +148,8 @@ package struct SegmentationArguments: RecipeArguments {
             writesStructureSet: rtstruct,
             review: review,
             preview: surfaces.preview,
-            drawsSlices: pictures
+            drawsSlices: pictures,
+            rendering: rendering
         )
     }
 }
@@ -170,3 +180,5 @@ extension SegmentationOptions.Meshes: ExpressibleByArgument {}
 extension PreviewContent: ExpressibleByArgument {}
 
 extension ReviewContent: ExpressibleByArgument {}
+
+extension RenderingContent: ExpressibleByArgument {}

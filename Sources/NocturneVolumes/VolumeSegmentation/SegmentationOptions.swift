@@ -41,6 +41,8 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var preview: PreviewContent
     /// Whether the slices are written as an animation, `slices.png`.
     public var drawsSlices: Bool
+    /// What a rendering of the volume shows.
+    public var rendering: RenderingContent
 
     public init(
         labels: [String]? = nil,
@@ -59,7 +61,8 @@ public struct SegmentationOptions: Sendable, Hashable {
         writesStructureSet: Bool = false,
         review: ReviewContent = .pictures,
         preview: PreviewContent = .full,
-        drawsSlices: Bool = false
+        drawsSlices: Bool = false,
+        rendering: RenderingContent = .none
     ) {
         self.labels = labels
         self.meshes = meshes
@@ -78,6 +81,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.review = review
         self.preview = preview
         self.drawsSlices = drawsSlices
+        self.rendering = rendering
     }
 
     /// Which DICOM series become volumes.
@@ -107,6 +111,7 @@ extension SegmentationOptions: RecipeOptions {
         if review == .volumes { shown["review"] = review.rawValue }
         if preview != .full { shown["preview"] = preview.rawValue }
         if drawsSlices { shown["pictures"] = "yes" }
+        if rendering != .none { shown["rendering"] = rendering.rawValue }
         return shown
     }
 
@@ -132,7 +137,8 @@ extension SegmentationOptions: RecipeOptions {
             writesStructureSet: try options.flag("rtstruct"),
             review: try options.value("review") ?? .pictures,
             preview: try options.value("preview") ?? .full,
-            drawsSlices: try options.flag("pictures")
+            drawsSlices: try options.flag("pictures"),
+            rendering: try options.value("rendering") ?? .none
         )
     }
 }

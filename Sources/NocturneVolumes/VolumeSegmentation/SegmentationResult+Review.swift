@@ -7,6 +7,9 @@ extension SegmentationResult {
             "preview.png":
                 "Three slices with the outlines of the labels, projections of the volume, and the labels' surfaces",
             SliceWriter.file: "All slices with the outlines of the labels, one after another",
+            RenderingWriter.stillFile:
+                "The volume as if one looked into it, from the front and from the patient's left side",
+            RenderingWriter.turnFile: "The volume as if one looked into it, turning round the patient's long axis",
         ]
     }
 }

@@ -25,6 +25,8 @@ extension VolumeSegmentation {
         let preview: RGBImage?
         /// The animated slices in staging, drawn then too; nil if they were not requested.
         let slices: String?
+        /// The files of the rendering in staging, drawn then too.
+        let renderings: [RenderingWriter.Written]
         /// In staging; nil if it was not requested.
         let review: StagedReviewVolume?
         let notes: [String]
@@ -65,6 +67,10 @@ extension VolumeSegmentation {
         )
         let preview = options.preview == .none ? nil : try pictures.image(scope: context.scope)
         let slices = options.drawsSlices ? try SliceWriter.write(pictures, into: context) : nil
+        let preset = options.rendering.preset
+        let refusal = preset.flatMap { RenderingWriter.refusal($0, modality: inferred.source.modality) }
+        let renderings =
+            try refusal != nil ? [] : preset.map { try RenderingWriter.write($0, of: pictures, into: context) } ?? []
         return FinishedVolume(
             source: inferred.source,
             labels: labels,
@@ -74,8 +80,9 @@ extension VolumeSegmentation {
             comparison: compared.outcome,
             preview: preview,
             slices: slices,
+            renderings: renderings,
             review: try review(of: inferred, labels, model, context),
-            notes: inferred.notes + (regions?.notes ?? []) + compared.notes
+            notes: inferred.notes + (regions?.notes ?? []) + compared.notes + [refusal].compactMap { $0 }
         )
     }
 
