@@ -30,6 +30,27 @@ enum OrientationLetters {
         }
     }
 
+    /// Draws four letters `gap` pixels outside the left, right, top and bottom edge of a panel, at the middle of each.
+    static func draw(
+        _ letters: String,
+        around panel: (columns: Range<Int>, rows: Range<Int>),
+        in image: inout RGBImage,
+        scale: Int,
+        gap: Int
+    ) {
+        let (across, down) = (width * scale, height * scale)
+        let (columns, rows) = panel
+        let x = columns.lowerBound + (columns.count - across) / 2
+        let y = rows.lowerBound + (rows.count - down) / 2
+        let places = [
+            (columns.lowerBound - gap - across, y), (columns.upperBound + gap, y),
+            (x, rows.lowerBound - gap - down), (x, rows.upperBound + gap),
+        ]
+        for (letter, place) in zip(letters, places) {
+            draw(letter, in: &image, x: place.0, y: place.1, scale: scale, color: SIMD3(repeating: 200))
+        }
+    }
+
     /// Calls `dot` with every pixel of a letter.
     static func forEachDot(_ letter: Character, x: Int, y: Int, scale: Int, _ dot: (_ x: Int, _ y: Int) -> Void) {
         for (row, dots) in (rows[letter] ?? []).enumerated() {

@@ -59,7 +59,6 @@ public struct Preview: Sendable {
     private static let largestSurfaceVoxel = 24.0
     private static let letterScale = 2
     private static let gap = 3
-    private static let labelTextColor = SIMD3<UInt8>(repeating: 200)
     private static var margin: Int { OrientationLetters.height * letterScale + 2 * gap }
 
     /// The peak memory in bytes of ``image(scope:progress:)``: 4 MB for images, the rest for projections.
@@ -189,23 +188,13 @@ public struct Preview: Sendable {
 
     /// `letters`: left, right, top, bottom of the panel at `x`, `y`.
     private func drawLetters(_ letters: String, x: Int, y: Int, width: Int, height: Int, in image: inout RGBImage) {
-        let across = OrientationLetters.width * Self.letterScale
-        let down = OrientationLetters.height * Self.letterScale
-        let middle = (x: x + (width - across) / 2, y: y + (height - down) / 2)
-        let places = [
-            (x - Self.gap - across, middle.y), (x + width + Self.gap, middle.y),
-            (middle.x, y - Self.gap - down), (middle.x, y + height + Self.gap),
-        ]
-        for (letter, place) in zip(letters, places) {
-            OrientationLetters.draw(
-                letter,
-                in: &image,
-                x: place.0,
-                y: place.1,
-                scale: Self.letterScale,
-                color: Self.labelTextColor
-            )
-        }
+        OrientationLetters.draw(
+            letters,
+            around: (x..<x + width, y..<y + height),
+            in: &image,
+            scale: Self.letterScale,
+            gap: Self.gap
+        )
     }
 
     // MARK: Windows
@@ -244,7 +233,7 @@ public struct Preview: Sendable {
 
 extension RGBImage {
     /// Copies rows of `width` red, green and blue pixels to `x`, `y`. They must fit.
-    fileprivate mutating func place(_ pixels: [UInt8], width: Int, x: Int, y: Int) {
+    mutating func place(_ pixels: [UInt8], width: Int, x: Int, y: Int) {
         let rows = width > 0 ? pixels.count / (width * 3) : 0
         precondition(x >= 0 && y >= 0 && x + width <= self.width && y + rows <= height, "pixels out of range")
         for row in 0..<rows {

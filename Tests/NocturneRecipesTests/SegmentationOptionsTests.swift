@@ -52,10 +52,20 @@ struct SegmentationOptionsTests {
         #expect((WindowChoice(rawValue: text) != nil) == isWindow)
     }
 
+    @Test("A rendering is shown, and read back from both forms", arguments: RenderingContent.allCases)
+    func rendering(_ content: RenderingContent) throws {
+        let options = SegmentationOptions(rendering: content)
+        #expect(options.shown["rendering"] == (content == .none ? nil : content.rawValue))
+        #expect((content.preset == nil) == (content == .none))
+        #expect(try SegmentationOptions(OptionsOfVersion1(options.shown)) == options)
+        #expect(try JSONValue(encoding: options).decoded() == options)
+    }
+
     @Test(
         "A recorded value that this version does not know is an error that names it",
         arguments: [
             ("meshes", "vtk"), ("frame", "lpi"), ("step-size", "half"), ("disable-tta", "no"), ("pictures", "1"),
+            ("rendering", "bone"),
         ]
     )
     func unknownValue(_ option: String, _ value: String) throws {

@@ -271,6 +271,26 @@ struct VolumeBatchTests {
         #expect(try #require(sizes[.slices]) < #require(sizes[.full]))
     }
 
+    @Test("A rendering is part of the result, checked by verify and shown by the page")
+    func rendering() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("one.nii")
+        #expect(try await bench.run(SegmentationOptions(rendering: .mr)).counts.completed == 1)
+        let folder = bench.output.item("one")
+        let still = try PhotoReader.readHeader(at: folder + "/rendering.png")
+        #expect(still.storedWidth > still.storedHeight)
+        let turn = try PhotoReader.readHeader(at: folder + "/rendering-turn.png")
+        #expect(max(turn.storedWidth, turn.storedHeight) <= 256)
+        let document = try FileSystem.read(folder + "/result.json")
+        let parts = try #require(RecipeResults().reviewParts(of: document))
+        #expect(parts.pictures.map(\.path) == ["preview.png", "rendering.png", "rendering-turn.png"])
+        #expect(try await BatchVerification(bench.output, inspection: RecipeResults()).run().faults.isEmpty)
+        var bytes = try FileSystem.read(folder + "/rendering-turn.png")
+        bytes[bytes.count / 2] ^= 1
+        try FileSystem.write(folder + "/rendering-turn.png", bytes)
+        #expect(try await !BatchVerification(bench.output, inspection: RecipeResults()).run().faults.isEmpty)
+    }
+
     @Test("A review volume is part of the result, and is what the page is told of")
     func reviewVolume() async throws {
         let bench = try BatchBench()

@@ -1,9 +1,11 @@
 /* Loops over voxels, in C so that each can be compiled for several instruction sets and selected at run time.
 
-   Four families, each a folder with a header: conv/ (convolution), ops/ (the other operators of networks), resample/
-   (resampling, labelling and blending) and project/ (projections along the axes of a volume). */
+   Five families, each a folder with a header: conv/ (convolution), ops/ (the other operators of networks), resample/
+   (resampling, labelling and blending), project/ (projections along the axes of a volume) and render/ (rays through a
+   volume). */
 #pragma once
 #include "nk_conv.h"
 #include "nk_ops.h"
 #include "nk_project.h"
+#include "nk_rays.h"
 #include "nk_resample.h"

@@ -3,7 +3,7 @@ internal import CZlib
 public import NocturneConcurrency
 import NocturneSystem
 
-/// Writes animated images as PNG (ISO/IEC 15948, third edition: the chunks acTL, fcTL and fdAT): 8-bit palette,
+/// Writes animated images as PNG (ISO/IEC 15948, third edition: the chunks acTL, fcTL and fdAT): 8-bit palette or RGB,
 /// complete frames, repeated endlessly.
 ///
 /// Programs that do not support animation show a separate image, the cover, which is not part of the animation. The
@@ -11,12 +11,12 @@ import NocturneSystem
 public struct AnimatedPNGWriter: Sendable {
     public let width: Int
     public let height: Int
-    /// 1 to 256 colours.
-    public let palette: [SIMD3<UInt8>]
+    /// 1 to 256 colours, of which frames have indices; nil for frames of red, green and blue.
+    public let palette: [SIMD3<UInt8>]?
     public let frameCount: Int
     public let millisecondsPerFrame: Int
 
-    public init(width: Int, height: Int, palette: [SIMD3<UInt8>], frameCount: Int, millisecondsPerFrame: Int) {
+    public init(width: Int, height: Int, palette: [SIMD3<UInt8>]?, frameCount: Int, millisecondsPerFrame: Int) {
         self.width = width
         self.height = height
         self.palette = palette
@@ -26,18 +26,21 @@ public struct AnimatedPNGWriter: Sendable {
 
     private static let framesAtOnce = 8
 
+    private var bytesPerPixel: Int { palette == nil ? 3 : 1 }
+    private var frameBytes: Int { width * height * bytesPerPixel }
+
     /// The peak memory in bytes while writing frames of this number of pixels, beside the memory for drawing a frame.
-    public static func predictedBytes(pixels: Int) -> Int {
-        framesAtOnce * (4 * pixels + nocturne_deflater_bytes() + (1 << 12))
+    public static func predictedBytes(pixels: Int, hasPalette: Bool = true) -> Int {
+        framesAtOnce * (4 * pixels * (hasPalette ? 1 : 3) + nocturne_deflater_bytes() + (1 << 12))
     }
 
     /// Writes the file, replacing an existing one. It is not flushed to the disk.
     ///
     /// Frames are drawn and compressed by all threads, eight at a time.
     /// - Parameters:
-    ///   - cover: palette indices, row by row from the top.
+    ///   - cover: palette indices, or red, green and blue; row by row from the top.
     ///   - written: called after every frame with the number of frames in the file.
-    ///   - frame: the palette indices of a frame; called on several threads, once for each frame and in no fixed order.
+    ///   - frame: the same of a frame; called on several threads, once for each frame and in no fixed order.
     /// - Throws: ``PictureError``, and ``CancelledError`` when the flag is raised, which is checked before every frame; the
     ///   part of the file already written stays.
     public func write(
@@ -47,9 +50,8 @@ public struct AnimatedPNGWriter: Sendable {
         written: (Int) -> Void = { _ in },
         frame: @Sendable (Int) -> [UInt8]
     ) throws {
-        guard width > 0, height > 0, width < 1 << 15, height < 1 << 15, (1...256).contains(palette.count),
-            frameCount > 0,
-            (0...60_000).contains(millisecondsPerFrame), cover.count == width * height
+        guard width > 0, height > 0, width < 1 << 15, height < 1 << 15, (1...256).contains(palette?.count ?? 1),
+            frameCount > 0, (0...60_000).contains(millisecondsPerFrame), cover.count == frameBytes
         else {
             throw PictureError(
                 .invalidImage,
@@ -60,9 +62,9 @@ public struct AnimatedPNGWriter: Sendable {
         do {
             var output = try FileDescriptor(creating: path)
             try output.write(
-                PNGFile.signature + PNGFile.header(width: width, height: height, .palette)
+                PNGFile.signature + PNGFile.header(width: width, height: height, palette == nil ? .rgb : .palette)
                     + PNGFile.chunk("acTL", PNGFile.bigEndian(frameCount) + PNGFile.bigEndian(0))
-                    + PNGFile.chunk("PLTE", palette.flatMap { [$0.x, $0.y, $0.z] })
+                    + (palette.map { PNGFile.chunk("PLTE", $0.flatMap { [$0.x, $0.y, $0.z] }) } ?? [])
                     + PNGFile.chunk("IDAT", try packed(cover, for: path))
             )
             var sequence = 0
@@ -99,8 +101,8 @@ public struct AnimatedPNGWriter: Sendable {
         let results = try scope.map(range.count) { index in
             Result { () throws(PictureError) in
                 let pixels = frame(range.lowerBound + index)
-                guard pixels.count == width * height else {
-                    throw PictureError(.invalidImage, path: path, "a frame of \(pixels.count) pixels cannot be written")
+                guard pixels.count == frameBytes else {
+                    throw PictureError(.invalidImage, path: path, "a frame of \(pixels.count) bytes cannot be written")
                 }
                 return try packed(pixels, for: path)
             }
@@ -108,21 +110,26 @@ public struct AnimatedPNGWriter: Sendable {
         return try results.map { try $0.get() }
     }
 
-    /// A zlib stream of the unfiltered rows: neighbouring palette indices need not be similar colours, and rows repeat
-    /// better than their differences.
+    /// A zlib stream. Rows of a palette are not filtered: neighbouring indices need not be similar colours, and rows repeat
+    /// better than their differences. Of other rows, the difference to the row above is stored (type 2).
     private func packed(_ pixels: [UInt8], for path: String) throws(PictureError) -> [UInt8] {
+        let rowBytes = width * bytesPerPixel
         var rows: [UInt8] = []
-        rows.reserveCapacity((width + 1) * height)
-        for y in 0..<height {
-            rows.append(0)
-            rows += pixels[y * width..<(y + 1) * width]
+        rows.reserveCapacity((rowBytes + 1) * height)
+        for start in stride(from: 0, to: pixels.count, by: rowBytes) {
+            rows.append(palette == nil ? 2 : 0)
+            if palette == nil, start > 0 {
+                for place in start..<start + rowBytes { rows.append(pixels[place] &- pixels[place - rowBytes]) }
+            } else {
+                rows += pixels[start..<start + rowBytes]
+            }
         }
         guard let deflater = nocturne_deflater_new() else {
             throw PictureError(.outOfMemory, path: path, "no memory to compress the picture")
         }
         defer { nocturne_deflater_free(deflater) }
         let body = [UInt8](unsafeUninitializedCapacity: nocturne_deflate_bound(rows.count)) { target, count in
-            count = nocturne_deflate(deflater, rows, rows.count, 1, width + 1, 1, target.baseAddress!)
+            count = nocturne_deflate(deflater, rows, rows.count, 1, rowBytes + 1, 1, target.baseAddress!)
         }
         return [0x78, 0x01] + body + PNGFile.bigEndian(Int(adler32(1, rows, uInt(rows.count))))
     }

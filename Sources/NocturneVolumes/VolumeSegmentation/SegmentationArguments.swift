@@ -71,6 +71,14 @@ package struct SegmentationArguments: RecipeArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Also draw the volume as if one could look into it, rendering.png and rendering-turn.png: the bones or the soft "
+                + "tissue of a CT, or an MR image. May show a face."
+        )
+    )
+    var rendering = RenderingContent.none
+
+    @Option(
+        help: ArgumentHelp(
             "What index.html shows of a volume: its pictures, or volumes for a reduced volume with labels and surfaces as "
                 + "well, which holds pixels of the input and may show a face."
         )
@@ -155,6 +163,7 @@ package struct SegmentationArguments: RecipeArguments {
             (compare != nil, "--compare"), (surfaceTolerance != nil, "--surface-tolerance"),
             (dicomSegmentation, "--dicom-seg"),
             (rtstruct, "--rtstruct"), (review != .pictures, "--review"),
+            (rendering != .none, "--rendering"),
         ]
         return names.filter(\.0).map(\.1)
     }
@@ -178,7 +187,8 @@ package struct SegmentationArguments: RecipeArguments {
             writesStructureSet: rtstruct,
             review: review,
             preview: surfaces.preview,
-            drawsSlices: pictures
+            drawsSlices: pictures,
+            rendering: rendering
         )
         options.planes = planes
         options.pictures = surfaces.pictures
@@ -216,3 +226,5 @@ extension WindowChoice: ExpressibleByArgument {}
 extension SlicePlanes: ExpressibleByArgument {}
 
 extension ReviewContent: ExpressibleByArgument {}
+
+extension RenderingContent: ExpressibleByArgument {}

@@ -45,6 +45,8 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var planes = SlicePlanes.acquired
     /// How pictures are drawn.
     public var pictures = PictureOptions()
+    /// What a rendering of the volume shows.
+    public var rendering: RenderingContent
 
     public init(
         labels: [String]? = nil,
@@ -63,7 +65,8 @@ public struct SegmentationOptions: Sendable, Hashable {
         writesStructureSet: Bool = false,
         review: ReviewContent = .pictures,
         preview: PreviewContent = .full,
-        drawsSlices: Bool = false
+        drawsSlices: Bool = false,
+        rendering: RenderingContent = .none
     ) {
         self.labels = labels
         self.meshes = meshes
@@ -82,6 +85,7 @@ public struct SegmentationOptions: Sendable, Hashable {
         self.review = review
         self.preview = preview
         self.drawsSlices = drawsSlices
+        self.rendering = rendering
     }
 
     /// Which DICOM series become volumes.
@@ -113,6 +117,7 @@ extension SegmentationOptions: RecipeOptions {
         if drawsSlices { shown["pictures"] = "yes" }
         if planes != .acquired { shown["planes"] = planes.rawValue }
         shown.merge(pictures.shown) { $1 }
+        if rendering != .none { shown["rendering"] = rendering.rawValue }
         return shown
     }
 
@@ -138,7 +143,8 @@ extension SegmentationOptions: RecipeOptions {
             writesStructureSet: try options.flag("rtstruct"),
             review: try options.value("review") ?? .pictures,
             preview: try options.value("preview") ?? .full,
-            drawsSlices: try options.flag("pictures")
+            drawsSlices: try options.flag("pictures"),
+            rendering: try options.value("rendering") ?? .none
         )
     }
 }

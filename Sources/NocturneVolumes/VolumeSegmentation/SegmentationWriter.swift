@@ -47,6 +47,10 @@ struct SegmentationWriter {
             try FileSystem.move(slices, to: folder + "/" + file)
             written.append(file)
         }
+        for (file, path) in finished.renderings {
+            try FileSystem.move(path, to: folder + "/" + file)
+            written.append(file)
+        }
         if !meshed.meshes.isEmpty {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshed.meshes.values.fileNames

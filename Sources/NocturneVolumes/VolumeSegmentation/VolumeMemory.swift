@@ -112,7 +112,8 @@ struct VolumeMemory {
         let objects = options.writesSegmentationObject ? voxels / 4 : 0
         let pictures = options.drawsSlices ? voxels / 4 * (options.planes == .all ? 3 : 1) : 0
         let review = options.review == .volumes ? ReviewVolume.workingBytes(shape) : 0
-        return voxels / 4 + (1 << 20) + review + surfaces + objects + pictures + (lean ? voxels * 8 : 0)
+        let rendering = options.rendering == .none ? 0 : RenderingWriter.diskBytes
+        return voxels / 4 + (1 << 20) + review + surfaces + objects + pictures + rendering + (lean ? voxels * 8 : 0)
     }
 
     // A header does not determine the number of components and the size of surfaces. The plan allows far more than a
@@ -153,6 +154,10 @@ struct VolumeMemory {
             ),
             PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
         ]
+        if options.rendering != .none {
+            let bytes = RenderingWriter.workingBytes(shape, threads: threads)
+            buffers.append(PlannedBuffer("rendering", bytes: bytes, from: .finish, through: .finish))
+        }
         if options.review == .volumes {
             let bytes = ReviewVolume.workingBytes(shape)
             buffers.append(PlannedBuffer("review volume", bytes: bytes, from: .finish, through: .write))

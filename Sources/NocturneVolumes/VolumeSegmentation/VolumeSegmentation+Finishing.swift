@@ -26,6 +26,8 @@ extension VolumeSegmentation {
         let preview: RGBImage?
         /// The files of animated slices in staging, drawn then too.
         let slices: [String]
+        /// The files of the rendering in staging, drawn then too.
+        let renderings: [RenderingWriter.Written]
         /// In staging; nil if it was not requested.
         let review: StagedReviewVolume?
         let notes: [String]
@@ -69,6 +71,10 @@ extension VolumeSegmentation {
         pictures.labelOpacity = options.pictures.labelOpacity
         let preview = options.preview == .none ? nil : try pictures.image(scope: context.scope)
         let slices = options.drawsSlices ? try SliceWriter.write(pictures, options.planes, into: context) : []
+        let preset = options.rendering.preset
+        let refusal = preset.flatMap { RenderingWriter.refusal($0, modality: inferred.source.modality) }
+        let renderings =
+            try refusal != nil ? [] : preset.map { try RenderingWriter.write($0, of: pictures, into: context) } ?? []
         return FinishedVolume(
             source: inferred.source,
             labels: labels,
@@ -79,8 +85,9 @@ extension VolumeSegmentation {
             comparison: compared.outcome,
             preview: preview,
             slices: slices,
+            renderings: renderings,
             review: try review(of: inferred, labels, model, context),
-            notes: inferred.notes + (regions?.notes ?? []) + compared.notes
+            notes: inferred.notes + (regions?.notes ?? []) + compared.notes + [refusal].compactMap { $0 }
         )
     }
 

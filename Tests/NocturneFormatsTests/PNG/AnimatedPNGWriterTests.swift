@@ -81,6 +81,32 @@ struct AnimatedPNGWriterTests {
         }
     }
 
+    @Test("Frames of red, green and blue come back from a decoder of its own")
+    func trueColor() throws {
+        try TemporaryFolder.with { folder in
+            let writer = AnimatedPNGWriter(width: 20, height: 9, palette: nil, frameCount: 3, millisecondsPerFrame: 80)
+            @Sendable func frame(_ index: Int) -> [UInt8] {
+                var generator = SplitMix64(seed: UInt64(index + 5))
+                return (0..<20 * 9 * 3).map { UInt8(truncatingIfNeeded: $0 / 7) &+ UInt8(generator.next() % 9) }
+            }
+            try writer.write(to: folder("a.png").path, cover: frame(1), scope: .serial(), frame: frame)
+            let chunks = PNGWriterTests.chunks([UInt8](try Data(contentsOf: folder("a.png"))))
+            let frames = (0..<3).flatMap { _ in ["fcTL", "fdAT"] }
+            try #require(chunks.map(\.type) == ["IHDR", "acTL", "IDAT"] + frames + ["IEND"])
+            #expect(chunks[0].content == [0, 0, 0, 20, 0, 0, 0, 9, 8, 2, 0, 0, 0])
+            for (chunk, index) in [(2, 1), (4, 0), (6, 1), (8, 2)] {
+                let stream = Array(chunks[chunk].content.dropFirst(chunk == 2 ? 0 : 4))
+                let rows = try PNGWriterTests.rows(.init(type: "IDAT", content: stream, checksum: 0), count: 61 * 9)
+                var pixels: [UInt8] = []
+                for y in 0..<9 {
+                    try #require(rows[y * 61] == 2)
+                    for x in 0..<60 { pixels.append(rows[y * 61 + 1 + x] &+ (y > 0 ? pixels[(y - 1) * 60 + x] : 0)) }
+                }
+                #expect(pixels == frame(index))
+            }
+        }
+    }
+
     @Test("The same bytes for any number of threads")
     func threads() async throws {
         let files = try await resultsForWidths { scope in

@@ -1,0 +1,89 @@
+import Foundation
+
+/// How the intensities of a volume look when rays of light pass through it: a colour and an extinction for each.
+///
+/// Linear between its points; below the first and above the last it has their values. Extinction is the coefficient of
+/// Beer and Lambert's law, per mm: a layer of d mm is opaque to the share 1 - exp(-extinction · d), whatever the distance
+/// between samples.
+public struct TransferFunction: Hashable, Sendable {
+    public struct Point: Hashable, Sendable {
+        public let intensity: Double
+        /// Red, green and blue.
+        public let color: SIMD3<UInt8>
+        /// Per mm, not negative.
+        public let extinction: Double
+
+        public init(_ intensity: Double, _ color: SIMD3<UInt8>, extinction: Double) {
+            self.intensity = intensity
+            self.color = color
+            self.extinction = extinction
+        }
+    }
+
+    /// At least two, of increasing intensity. Voxels outside their range are read as its ends.
+    public let points: [Point]
+    /// The gradient of intensities per mm at which a place is half shaded as a surface: weaker ones are mostly noise.
+    public let surfaceGradient: Double
+
+    public init(_ points: [Point], surfaceGradient: Double) {
+        precondition(
+            points.count > 1 && zip(points, points.dropFirst()).allSatisfy { $0.intensity < $1.intensity }
+                && points.allSatisfy { $0.extinction >= 0 } && surfaceGradient > 0,
+            "a transfer function has points of increasing intensity"
+        )
+        self.points = points
+        self.surfaceGradient = surfaceGradient
+    }
+
+    var lower: Double { points[0].intensity }
+    var upper: Double { points[points.count - 1].intensity }
+
+    /// Colour from 0 to 1, and extinction per mm.
+    func value(at intensity: Double) -> SIMD4<Double> {
+        func parts(_ point: Point) -> SIMD4<Double> {
+            SIMD4(SIMD3<Double>(SIMD3<Int>(truncatingIfNeeded: point.color)) / 255, point.extinction)
+        }
+        let place = min(max(points.firstIndex { $0.intensity > intensity } ?? points.count - 1, 1), points.count - 1)
+        let (first, second) = (points[place - 1], points[place])
+        let share = (intensity - first.intensity) / (second.intensity - first.intensity)
+        return parts(first) + (parts(second) - parts(first)) * min(max(share, 0), 1)
+    }
+}
+
+/// A transfer function for voxels of 16 bits and a distance between samples.
+struct TransferTable: Sendable {
+    /// Voxels of 16 bits have sixteen values for each entry.
+    static let shift: UInt16 = 4
+    private static let count = 1 << (16 - Int(shift))
+
+    /// The distance between samples in mm.
+    let step: Double
+    /// That of the function, in the units of the voxels.
+    let surfaceGradient: Float
+    /// Red, green, blue, and the opacity of one sample; all from 0 to 1.
+    let entries: [SIMD4<Float>]
+    /// For each entry, how many of the entries before it are visible.
+    private let visible: [Int32]
+
+    /// - Parameter step: the distance between samples in mm.
+    init(_ function: TransferFunction, step: Double) {
+        self.step = step
+        surfaceGradient = Float(function.surfaceGradient * 65535 / (function.upper - function.lower))
+        let width = (function.upper - function.lower) / Double(Self.count)
+        entries = (0..<Self.count).map { place in
+            var value = function.value(at: function.lower + (Double(place) + 0.5) * width)
+            value.w = 1 - exp(-value.w * step)
+            return SIMD4<Float>(value)
+        }
+        var before: [Int32] = [0]
+        for entry in entries { before.append(before[before.count - 1] + (entry.w > 0 ? 1 : 0)) }
+        visible = before
+    }
+
+    /// Whether values from `lower` to `upper`, or one entry beyond them, are visible.
+    func shows(_ lower: UInt16, _ upper: UInt16) -> Bool {
+        let first = max(Int(lower >> Self.shift) - 1, 0)
+        let end = min(Int(upper >> Self.shift) + 2, Self.count)
+        return visible[end] > visible[first]
+    }
+}

@@ -1,0 +1,76 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneSystem
+
+/// Which blocks of eight voxels a side can be seen, so that rays pass over the others.
+///
+/// A block shows something if any intensity between its smallest and its largest voxel does. Voxels of the neighbours, between
+/// which and its own samples are interpolated, count as its own.
+struct VisibleBlocks: Sendable {
+    /// Indices of voxels are shifted by this to those of blocks.
+    static let shift = 3
+    static let side = 1 << shift
+
+    /// Blocks along R, A and S.
+    let shape: VolumeShape
+    /// 0 or 1.
+    private(set) var isVisible: [UInt8]
+
+    /// - Throws: ``CancelledError``; the flag is checked for every plane of blocks.
+    /// - Complexity: every voxel is read once, or twice at the border of a block.
+    init(_ voxels: RenderedVoxels, _ table: TransferTable, scope: ComputeScope) throws(CancelledError) {
+        let size = voxels.shape
+        let blocks = VolumeShape(
+            x: (size.x + Self.side - 1) >> Self.shift,
+            y: (size.y + Self.side - 1) >> Self.shift,
+            z: (size.z + Self.side - 1) >> Self.shift
+        )
+        shape = blocks
+        isVisible = [UInt8](repeating: 0, count: blocks.count)
+        try voxels.intensities.withParallelReader { intensities throws(CancelledError) in
+            try isVisible.withParallelBuffer { isVisible throws(CancelledError) in
+                try scope.forEach(blocks.z) { k in
+                    for j in 0..<blocks.y {
+                        for i in 0..<blocks.x {
+                            let (lower, upper) = Self.range(of: SIMD3(i, j, k), intensities, voxels)
+                            isVisible[blocks.offset(i, j, k)] = table.shows(lower, upper) ? 1 : 0
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func range(
+        of block: SIMD3<Int>,
+        _ intensities: ParallelReader<UInt16>,
+        _ voxels: RenderedVoxels
+    ) -> (lower: UInt16, upper: UInt16) {
+        let (start, size) = (block &<< shift, voxels.shape)
+        let end = SIMD3(
+            min(start.x + side + 1, size.x),
+            min(start.y + side + 1, size.y),
+            min(start.z + side + 1, size.z)
+        )
+        var (lower, upper) = (UInt16.max, UInt16.min)
+        for z in start.z..<end.z {
+            for y in start.y..<end.y {
+                let row = intensities + (voxels.origin + start.x + voxels.row * y + voxels.plane * z)
+                for x in 0..<end.x - start.x {
+                    lower = min(lower, row[x])
+                    upper = max(upper, row[x])
+                }
+            }
+        }
+        return (lower, upper)
+    }
+
+    /// The lowest and the highest index of each visible block: from half a voxel before its first voxel, at most to `end`.
+    func boxes(until end: SIMD3<Double>) -> [(lower: SIMD3<Double>, upper: SIMD3<Double>)] {
+        isVisible.indices.filter { isVisible[$0] != 0 }.map { place in
+            let index = SIMD3(place % shape.x, place / shape.x % shape.y, place / shape.sliceCount)
+            let lower = SIMD3<Double>(index) * Double(Self.side) - 0.5
+            return (lower, pointwiseMin(lower + Double(Self.side) + 0.5, end))
+        }
+    }
+}

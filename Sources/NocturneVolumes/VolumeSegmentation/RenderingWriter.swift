@@ -1,0 +1,60 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturnePictures
+import NocturneSystem
+
+/// Writes the renderings of a volume while the image is in memory.
+enum RenderingWriter {
+    static let stillFile = "rendering.png"
+    static let turnFile = "rendering-turn.png"
+    private static let millisecondsPerFrame = 120
+
+    /// Bytes in addition to the volume and its labels.
+    static func workingBytes(_ shape: VolumeShape, threads: Int) -> Int {
+        VolumeRendering.predictedBytes(shape, threads: threads)
+            + AnimatedPNGWriter.predictedBytes(pixels: VolumeRendering.maximumFramePixelCount, hasPalette: false)
+    }
+
+    /// The size of both files at most: half of their pixels.
+    static let diskBytes = VolumeRendering.maximumFramePixelCount * 3 * (VolumeRendering.frameCount + 8) / 2
+
+    /// Why a preset cannot be used; nil if it can. Intensities of images other than CT are no Hounsfield units; a NIfTI file
+    /// does not say what it is.
+    static func refusal(_ preset: RenderingPreset, modality: String?) -> String? {
+        guard preset.needsHounsfieldUnits, let modality, modality != "CT" else { return nil }
+        return "no rendering: \(preset.rawValue) is for CT, and this is \(modality)"
+    }
+
+    /// A file of the result, and where it is in the item's staging folder.
+    typealias Written = (file: String, path: String)
+
+    /// - Throws: ``PictureError``, `FileSystemError`, `AllocationError`, and ``CancelledError``, which is checked before every
+    ///   row and every frame.
+    static func write(_ preset: RenderingPreset, of content: Preview, into context: StageContext) throws -> [Written] {
+        let rendering = try VolumeRendering(
+            content.volume,
+            labels: content.labelled == nil ? nil : content.labels,
+            colors: content.colors,
+            function: preset.transferFunction(for: content.volume),
+            scope: context.scope
+        )
+        try FileSystem.makeFolder(context.staging)
+        let written = [stillFile, turnFile].map { (file: $0, path: context.staging + "/" + $0) }
+        try PNGWriter.write(try rendering.still(scope: context.scope), to: written[0].path)
+        let size = rendering.frameSize
+        try AnimatedPNGWriter(
+            width: size.width,
+            height: size.height,
+            palette: nil,
+            frameCount: VolumeRendering.frameCount,
+            millisecondsPerFrame: millisecondsPerFrame
+        ).write(
+            to: written[1].path,
+            cover: rendering.frame(0).samples,
+            scope: context.scope
+        ) { rendering.frame($0).samples }
+        return written
+    }
+}
