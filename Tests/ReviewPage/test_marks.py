@@ -47,6 +47,24 @@ class MarkTests(PageTest):
             "true")
         self.assertIn("1 of 20 items marked", self.text("#progress"))
 
+    def test_recorded_marks_are_shown_and_newer_ones_in_the_browser_count(self):
+        def mark(item, rater, verdict, time, **more):
+            return {"item": f"case-{item:05}", "fingerprint": f"{item:08x}", "rater": rater, "verdict": verdict,
+                "comment": "", "time": time, **more}
+
+        marks = [mark(0, "Ada", "fail", "2026-01-01T00:00:00Z"), mark(0, "Ben", "pass", "2026-01-01T00:00:00Z"),
+            mark(1, "Ada", "pass", "2026-01-01T00:00:00Z", fingerprint="old"), {"item": 5}]
+        page = self.open(folder.items(20), marks=marks)
+        self.enter_name()
+        found = self.browser.evaluate("Review.model.items.slice(0, 3).map((entry) => Review.marks.kinds(entry))")
+        self.assertEqual(found, [["fail", "pass", "disagreement"], ["unmarked", "changed"], ["unmarked"]])
+        self.assertIn("1 of 20 items marked; 1 result has changed since marked", self.text("#progress"))
+        self.browser.open(page, "#item=case-00000")
+        self.browser.press("q")
+        self.browser.open(page, "#item=case-00000")
+        self.assertEqual([(mark["rater"], mark["verdict"]) for mark in self.mine()[:2]],
+            [("Ada", "questionable"), ("Ben", "pass")])
+
     def test_keys_mark_comment_and_move(self):
         self.open(folder.items(20), "#item=case-00000")
         self.enter_name()

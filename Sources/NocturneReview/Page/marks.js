@@ -16,6 +16,11 @@
     storageProblem: null,
 
     open() {
+      // Those that `nocturne review --import` has recorded; marks in the browser may be newer.
+      for (const value of Review.model.batch.marks || []) {
+        const mark = clean(value);
+        if (mark) keep(mark);
+      }
       try {
         storage = window.localStorage;
         storage.setItem("nocturne-review", "1");
@@ -147,9 +152,13 @@
     }
   }
 
-  function put(mark) {
+  function keep(mark) {
     if (!marks.table.has(mark.item)) marks.table.set(mark.item, new Map());
     marks.table.get(mark.item).set(markKey(mark.object, mark.rater), mark);
+  }
+
+  function put(mark) {
+    keep(mark);
     store(storageKey(mark), JSON.stringify(mark));
   }
 
@@ -161,8 +170,9 @@
       return;
     }
     if (!mark) return;
-    if (!marks.table.has(mark.item)) marks.table.set(mark.item, new Map());
-    marks.table.get(mark.item).set(markKey(mark.object, mark.rater), mark);
+    const found = marks.table.get(mark.item);
+    const known = found && found.get(markKey(mark.object, mark.rater));
+    if (!known || known.time < mark.time) keep(mark);
   }
 
   function remove(text) {
