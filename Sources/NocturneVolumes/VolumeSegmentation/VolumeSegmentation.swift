@@ -106,6 +106,8 @@ struct VolumeError: CodedError, CustomStringConvertible {
         /// A label map on another grid than its image.
         case otherGrid
         case labelWithoutVolume
+        /// An isosurface with more triangles than are made of a volume of its size.
+        case tooManyTriangles
     }
 
     var faultCode: FaultCode { FaultCode("volume", code.rawValue) }
