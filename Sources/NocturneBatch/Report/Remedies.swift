@@ -95,5 +95,7 @@ package enum Remedies {
         "run.cancelled": "`nocturne retry` processes it.",
         "volume.notFinite": "Replace voxels that are NaN or infinite, then use `nocturne retry`.",
         "volume.otherGrid": "Draw the labels on the grid of the item's own image.",
+        "volume.tooManyTriangles":
+            "Use a higher value for --isosurface, or reduce the volume; noise makes a surface around every voxel.",
     ]
 }

@@ -100,7 +100,9 @@ extension BatchArguments {
         let packages = try model.map { try LoadedModels.package($0) }
         let choices = try choices(for: packages)
         guard !choices.recipes.isEmpty else {
-            throw ValidationError("name a model with --model, or use existing labels with --existing-labels")
+            throw ValidationError(
+                "name a model with --model, use existing labels with --existing-labels, or make surfaces with --isosurface"
+            )
         }
         for package in packages where packages.filter({ $0.id == package.id }).count > 1 {
             throw ValidationError(

@@ -15,6 +15,7 @@ package struct RecipeRegistry: Sendable {
         PhotoClassificationKind.self,
         PhotoInstancesKind.self,
         ExistingLabelsKind.self,
+        IsosurfacesKind.self,
     ])
 
     /// The registry in use; differs from ``all`` only in tests that add a kind.

@@ -73,7 +73,8 @@ struct ExistingLabel: Sendable {
     /// The colour used in pictures: the label's own, or one of eight contrasting colours.
     var displayColor: DICOMDisplayColor { color ?? Self.palette[(Int(value) - 1) % Self.palette.count] }
 
-    private static let palette: [DICOMDisplayColor] = [
+    /// Contrasting colours for what has none of its own.
+    static let palette: [DICOMDisplayColor] = [
         (230, 97, 1), (94, 60, 153), (27, 158, 119), (231, 41, 138), (102, 166, 30), (230, 171, 2), (55, 126, 184),
         (166, 86, 40),
     ].map { DICOMDisplayColor(red: $0.0, green: $0.1, blue: $0.2) }

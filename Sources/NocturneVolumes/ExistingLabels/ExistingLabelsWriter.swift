@@ -96,12 +96,7 @@ struct ExistingLabelsWriter {
             volumeMl: isPresent ? rounded(measured.volumeMl) : nil,
             intensity: measured.intensity.map(SegmentationResult.Intensity.init),
             centroidRasMm: measured.centroid.map { [rounded($0.x), rounded($0.y), rounded($0.z)] },
-            boundingBox: measured.boundingBox.map {
-                .init(
-                    lower: [$0.lower.x, $0.lower.y, $0.lower.z],
-                    upper: [$0.upper.x - 1, $0.upper.y - 1, $0.upper.z - 1]
-                )
-            },
+            boundingBox: measured.boundingBox.map(SegmentationResult.Box.init),
             touchesBorder: isWhole && isPresent ? measured.touchesBorder : nil,
             mesh: meshed.meshes[index]
         )

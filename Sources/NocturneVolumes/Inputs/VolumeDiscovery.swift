@@ -20,6 +20,13 @@ struct VolumeDiscovery {
     let scope: ComputeScope
 
     func run(_ request: DiscoveryRequest) throws -> Discovery {
+        let (found, walk) = try volumes(request)
+        let unusable = models.flatMap { walk.unusable(model: $0.package.id) }
+        return Discovery(items: try items(found, request.identifiers) + unusable, notes: walk.notes)
+    }
+
+    /// Every volume and every file that was expected to be one, in order, and the walk that found them.
+    func volumes(_ request: DiscoveryRequest) throws -> (found: [FoundVolume], walk: FileWalk) {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
         let isExcluded = ReferenceComparison.excludedFromInputs(options, request.inputs)
@@ -36,8 +43,7 @@ struct VolumeDiscovery {
             .map { single($0.0, .refused(request.silent.reason(for: $0.0.path))) }
         found += try dicomVolumes(others, excluding: Set(nifti.map(\.path)), request)
         found.sort { $0.order < $1.order }
-        let unusable = models.flatMap { walk.unusable(model: $0.package.id) }
-        return Discovery(items: try items(found, request.identifiers) + unusable, notes: walk.notes)
+        return (found, walk)
     }
 
     // MARK: NIfTI
@@ -227,19 +233,12 @@ struct VolumeDiscovery {
     // MARK: Items
 
     private func items(_ found: [FoundVolume], _ identifiers: IdentifierPolicy) throws -> [DiscoveredItem] {
-        let files = Array(Set(found.flatMap(\.allFiles)))
-        let stamps = Mutex([String: String]())
-        try scope.forEach(files.count) { index in
-            let stamp = files[index].stamp
-            stamps.withLock { $0[files[index].path] = stamp }
-        }
+        let stamps = try FoundVolume.stamps(of: found, scope: scope)
         let optionTexts = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        return stamps.withLock { stamps in
-            models.flatMap { model in
-                ChannelCases(model: model.package).cases(found).map { found in
-                    let stamp = found.allFiles.map { stamps[$0.path] ?? "" }.joined(separator: "\n")
-                    return item(found, stamp, optionTexts.joined(separator: "\n"), model, identifiers)
-                }
+        return models.flatMap { model in
+            ChannelCases(model: model.package).cases(found).map { found in
+                let stamp = found.allFiles.map { stamps[$0.path] ?? "" }.joined(separator: "\n")
+                return item(found, stamp, optionTexts.joined(separator: "\n"), model, identifiers)
             }
         }
     }
@@ -252,10 +251,7 @@ struct VolumeDiscovery {
         _ identifiers: IdentifierPolicy
     ) -> DiscoveredItem {
         let id = model.package.id
-        let name =
-            (try? found.volume.get())?.format == .dicom
-            ? (found.files.first.map { ($0.name as NSString).deletingLastPathComponent } ?? "")
-            : (found.files.first?.name ?? found.name)
+        let name = found.inputName
         let reference = ReferenceComparison.file(for: name, item: found.name, options)
         let text = [
             "nocturne 1", identifiers.rawValue, model.package.digest.hex, model.engineName, model.precision.rawValue,
@@ -279,30 +275,12 @@ struct VolumeDiscovery {
                 let text = "modality \(modality); \(id) takes \(wanted.joined(separator: ", "))"
                 item.problem = .setAside(.discovered(.notForModel, text))
             } else if facts.geometry.shape.z < 2 {
-                item.problem = .refused(.discovered(.tooSmall, "a single slice is not a volume"))
+                item.problem = .refused(FoundVolume.singleSlice)
             }
-            var source = VolumeSource(
-                format: facts.format,
-                model: id,
-                files: found.files.map(\.path),
-                // Of files directly in an input, no folder remains.
-                name: identifiers.shown(name.isEmpty ? found.files.first?.folderName ?? found.name : name),
-                images: found.images.map(\.path),
-                identifiers: identifiers,
-                geometry: facts.geometry,
-                spacing: facts.spacing,
-                modality: facts.modality,
-                seriesInstanceUID: facts.seriesInstanceUID,
-                notes: facts.notes,
-                reference: reference?.path
-            )
-            source.window = facts.window
-            if let series = facts.series { source.set(series, files: found.files) }
+            var source = found.source(facts, model: id, identifiers)
+            source.reference = reference?.path
             source.setLabelsFingerprint(stamp, model, options)
-            // Last resort: if a reader lets a non-finite number through, discovery must still finish.
-            do { item.source = try source.encoded } catch {
-                item.problem = .refused(.discovered(.notRecordable, "its metadata cannot be encoded: \(error)"))
-            }
+            item.record(source)
         }
         return item
     }

@@ -39,7 +39,7 @@ extension SegmentationResult: InspectableResult {
 
 extension SegmentationResult.Source {
     /// Spacing to the six digits it is written with.
-    fileprivate func agrees(with geometry: VolumeGeometry) -> Bool {
+    func agrees(with geometry: VolumeGeometry) -> Bool {
         let spacing = geometry.spacing
         return orientation == geometry.orientationCode
             && (0..<3).allSatisfy { abs(spacingMm[$0] - spacing[$0]) <= 1e-5 * spacing[$0] }

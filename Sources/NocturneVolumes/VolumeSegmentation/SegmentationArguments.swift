@@ -100,20 +100,6 @@ package struct SegmentationArguments: RecipeArguments {
     @Flag(help: "Round sums and logits to half precision where nnU-Net does, to compare with it. Slower.")
     var referenceRounding = false
 
-    @Flag(help: "Resample tilted and unevenly spaced DICOM series onto an upright, even grid instead of refusing them.")
-    var fixTilt = false
-
-    @Flag(help: "Also process DICOM images computed from others: diffusion and perfusion maps, reformatted planes.")
-    var includeDerived = false
-
-    @Flag(
-        help: ArgumentHelp(
-            "Read NIfTI files without q-form and s-form as nibabel does (first axis to the left, origin in the middle) "
-                + "instead of refusing them."
-        )
-    )
-    var assumeOrientation = false
-
     @Option(help: ArgumentHelp("Measure the regions of interest in this JSON file.", valueName: "file"))
     var rois: String?
 
@@ -158,8 +144,7 @@ package struct SegmentationArguments: RecipeArguments {
         let names = [
             (labels != nil, "--labels"), (pictures, "--pictures"), (planes != .acquired, "--planes"),
             (stepSize != nil, "--step-size"),
-            (disableTTA, "--disable-tta"), (referenceRounding, "--reference-rounding"), (fixTilt, "--fix-tilt"),
-            (includeDerived, "--include-derived"), (assumeOrientation, "--assume-orientation"), (rois != nil, "--rois"),
+            (disableTTA, "--disable-tta"), (referenceRounding, "--reference-rounding"), (rois != nil, "--rois"),
             (compare != nil, "--compare"), (surfaceTolerance != nil, "--surface-tolerance"),
             (dicomSegmentation, "--dicom-seg"),
             (rtstruct, "--rtstruct"), (review != .pictures, "--review"),
@@ -169,7 +154,7 @@ package struct SegmentationArguments: RecipeArguments {
     }
 
     /// - Throws: `BatchError` for files that cannot be used.
-    func options(_ surfaces: SurfaceArguments) throws -> SegmentationOptions {
+    func options(_ surfaces: SurfaceArguments, _ inputs: VolumeInputArguments) throws -> SegmentationOptions {
         var options = SegmentationOptions(
             labels: labels?.names,
             meshes: surfaces.meshes,
@@ -177,9 +162,9 @@ package struct SegmentationArguments: RecipeArguments {
             tileStep: stepSize?.share,
             disablesMirroring: disableTTA,
             usesReferenceRounding: referenceRounding,
-            fixesTilt: fixTilt,
-            includesDerived: includeDerived,
-            assumesOrientation: assumeOrientation,
+            fixesTilt: inputs.fixTilt,
+            includesDerived: inputs.includeDerived,
+            assumesOrientation: inputs.assumeOrientation,
             regions: try rois.map { try RegionInstruction(path: absolutePath($0)) },
             comparePath: try compare.map { try ReferenceInstruction.checked(absolutePath($0)) },
             surfaceTolerance: surfaceTolerance,

@@ -67,7 +67,7 @@ struct SegmentationWriter {
             item: item.name,
             fingerprint: item.fingerprint,
             labelsFingerprint: item.edit == nil ? finished.source.labelsFingerprint : nil,
-            source: source(),
+            source: SegmentationResult.Source(finished.source),
             model: ResultModel(model.package),
             engine: finished.earlier?.engine
                 ?? ResultEngine(
@@ -127,21 +127,6 @@ struct SegmentationWriter {
 
     // MARK: The result
 
-    private func source() -> SegmentationResult.Source {
-        let geometry = finished.source.geometry
-        let spacing = geometry.spacing
-        return SegmentationResult.Source(
-            format: finished.source.format.rawValue,
-            name: finished.source.name,
-            files: finished.source.files.count,
-            modality: finished.source.modality,
-            shape: [geometry.shape.x, geometry.shape.y, geometry.shape.z],
-            spacingMm: [spacing.x, spacing.y, spacing.z],
-            orientation: geometry.orientationCode,
-            affineRas: Array(geometry.affine.rows.prefix(3))
-        )
-    }
-
     private func entry(for label: ModelLabel, mesh: SegmentationResult.Mesh?) -> SegmentationResult.Label {
         let measured = finished.measurements.first { $0.value == label.value }
         let cleaning = finished.cleaning.first { $0.value == label.value }
@@ -159,7 +144,7 @@ struct SegmentationWriter {
             centroidRasMm: measured?.centroid.map {
                 [SegmentationResult.rounded($0.x), SegmentationResult.rounded($0.y), SegmentationResult.rounded($0.z)]
             },
-            boundingBox: measured?.boundingBox.map(box),
+            boundingBox: measured?.boundingBox.map(SegmentationResult.Box.init),
             touchesBorder: measured?.touchesBorder ?? false,
             cleaning: cleaning.map {
                 .init(
@@ -170,13 +155,6 @@ struct SegmentationWriter {
                 )
             },
             mesh: mesh
-        )
-    }
-
-    private func box(_ box: VoxelBox) -> SegmentationResult.Box {
-        .init(
-            lower: [box.lower.x, box.lower.y, box.lower.z],
-            upper: [box.upper.x - 1, box.upper.y - 1, box.upper.z - 1]
         )
     }
 

@@ -20,15 +20,28 @@ final class SurfaceWriter {
 
     /// - Parameter name: the label's: the file's base name, or the node's name in a scene.
     func write(_ surface: SurfaceMesh, name: String, color: SIMD3<UInt8>) throws -> SegmentationResult.Mesh {
-        let file = try writer.add(LabelSurface(name: name, color: color, mesh: surface))
         let measures = MeshMeasures(of: surface)
+        return try write(surface, name: name, color: color, area: measures.area, volume: measures.signedVolume)
+    }
+
+    /// - Parameters:
+    ///   - area: in mm².
+    ///   - volume: enclosed, in mm³.
+    func write(
+        _ surface: SurfaceMesh,
+        name: String,
+        color: SIMD3<UInt8>,
+        area: Double,
+        volume: Double
+    ) throws -> SegmentationResult.Mesh {
+        let file = try writer.add(LabelSurface(name: name, color: color, mesh: surface))
         return SegmentationResult.Mesh(
             file: "meshes/" + file,
             node: format.layout == .scene ? name : nil,
             frame: frame.rawValue.uppercased(),
             triangles: surface.triangles.count,
-            areaMm2: SegmentationResult.rounded(measures.area),
-            volumeMm3: SegmentationResult.rounded(measures.signedVolume)
+            areaMm2: SegmentationResult.rounded(area),
+            volumeMm3: SegmentationResult.rounded(volume)
         )
     }
 

@@ -116,10 +116,12 @@ struct VolumeMemory {
         return voxels / 4 + (1 << 20) + review + surfaces + objects + pictures + rendering + (lean ? voxels * 8 : 0)
     }
 
+    /// The mean cross-section of the grid in voxels.
+    static func section(_ shape: VolumeShape) -> Int { Int(pow(Double(shape.count), 2.0 / 3)) }
+
     // A header does not determine the number of components and the size of surfaces. The plan allows far more than a
     // body needs (its skin has about four vertices for every voxel of the grid's mean cross-section); a map with very
     // many small components is processed in parts.
-    private static func section(_ shape: VolumeShape) -> Int { Int(pow(Double(shape.count), 2.0 / 3)) }
     static func componentBytes(_ shape: VolumeShape) -> Int { section(shape) * 96 + (1 << 20) }
     static func surfaceBytes(_ shape: VolumeShape) -> Int { section(shape) * 18 * 180 + (1 << 20) }
     /// Bytes of a DICOM segmentation or structure set: as for surfaces, plus an allowance for the small components of a

@@ -1,7 +1,6 @@
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
-import NocturneFormats
 import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
@@ -17,45 +16,11 @@ extension VolumeSegmentation {
     }
 
     func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedVolume {
-        switch source.format {
-        case .nifti:
-            let channels = try source.files.map { try channel(at: $0, of: source, scope: context.scope) }
-            return LoadedVolume(source: source, channels: channels, notes: source.notes ?? [])
-        case .dicom:
-            guard let names = source.sliceNames else {
-                throw VolumeError(code: .damagedRecord, path: item.path, detail: "the journal does not name its slices")
-            }
-            let corrects = source.isCorrected ?? false
-            let series = try DICOMScanner.series(of: names, corrects: corrects, scope: context.scope)
-            if let problem = series.problem { throw problem }
-            guard let geometry = series.geometry, geometry.matches(source.geometry) else {
-                throw VolumeError(
-                    code: .sourceChanged,
-                    path: item.path,
-                    detail: "the slice positions have changed since the series was found"
-                )
-            }
-            var readerNotes: [String] = []
-            let volume = try DICOMReader.readVolume(series, scope: context.scope) { readerNotes.append($0) }
-            let found = source.notes ?? []
-            return LoadedVolume(
-                source: source,
-                channels: [volume],
-                notes: found + series.notes.filter { !found.contains($0) } + readerNotes
-            )
+        let read = try VolumeLoader(source: source, path: item.path, scope: context.scope).load()
+        if let (path, count) = read.nonFinite {
+            throw VolumeError(code: .notFinite, path: path, detail: "\(count) voxels are NaN or infinite")
         }
-    }
-
-    private func channel(at path: String, of source: VolumeSource, scope: ComputeScope) throws -> Volume {
-        // Discovery has refused a file without orientation unless it is to be assumed.
-        let read = try NIfTIReader.readVolume(at: path, assumesOrientation: true, scope: scope)
-        guard read.volume.geometry.shape == source.geometry.shape,
-            path != source.files[0] || read.volume.geometry == source.geometry
-        else { throw VolumeError(code: .sourceChanged, path: path, detail: "the file changed since it was found") }
-        guard read.nonFiniteCount == 0 else {
-            throw VolumeError(code: .notFinite, path: path, detail: "\(read.nonFiniteCount) voxels are NaN or infinite")
-        }
-        return read.volume
+        return LoadedVolume(source: source, channels: read.channels, notes: read.notes)
     }
 
     func prepare(

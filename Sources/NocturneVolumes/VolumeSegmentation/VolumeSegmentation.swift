@@ -108,6 +108,8 @@ struct VolumeError: CodedError, CustomStringConvertible {
         case labelWithoutVolume
         /// A label map with more values than labels have.
         case notLabels
+        /// An isosurface with more triangles than are made of a volume of its size.
+        case tooManyTriangles
     }
 
     var faultCode: FaultCode { FaultCode("volume", code.rawValue) }

@@ -11,14 +11,19 @@ package enum VolumeSegmentationKind: RecipeKind {
     package static let task = "volume-segmentation"
     package static let purpose = "segment volumes"
     package static let settings: (any ModelSettings.Type)? = VolumeSegmentationSettings.self
-    package static let arguments: [any RecipeArguments.Type] = [SurfaceArguments.self, SegmentationArguments.self]
+    package static let arguments: [any RecipeArguments.Type] = [
+        SurfaceArguments.self, VolumeInputArguments.self, SegmentationArguments.self,
+    ]
     /// Nil: results of this recipe are older than the `task` key.
     package static let resultTask: String? = nil
     package static var resultSchema: JSONSchema { VolumeSchemas.segmentation }
 
     package static func options(from arguments: ParsedRecipeArguments, hasModels: Bool) throws -> SegmentationOptions? {
         guard hasModels else { return nil }
-        return try arguments[SegmentationArguments.self].options(arguments[SurfaceArguments.self])
+        return try arguments[SegmentationArguments.self].options(
+            arguments[SurfaceArguments.self],
+            arguments[VolumeInputArguments.self]
+        )
     }
 
     package static func make(_ models: [ChosenModel], options: SegmentationOptions) throws -> any Recipe {

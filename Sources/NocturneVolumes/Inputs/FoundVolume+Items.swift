@@ -1,0 +1,65 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneJournal
+import NocturneRecipeSupport
+import Synchronization
+
+/// What items for volumes have in common, whatever is done with them.
+extension FoundVolume {
+    /// Why an image of one slice is refused.
+    static var singleSlice: ItemReason { .discovered(.tooSmall, "a single slice is not a volume") }
+
+    /// The path relative to the input as given; for a series, that of its folder.
+    var inputName: String {
+        (try? volume.get())?.format == .dicom
+            ? (files.first.map { ($0.name as NSString).deletingLastPathComponent } ?? "")
+            : (files.first?.name ?? name)
+    }
+
+    /// What the journal stores of a volume that can be read.
+    /// - Parameter model: the id of the model package, or the name of a recipe without models.
+    func source(_ facts: VolumeFacts, model: String, _ identifiers: IdentifierPolicy) -> VolumeSource {
+        let shown = inputName
+        var source = VolumeSource(
+            format: facts.format,
+            model: model,
+            files: files.map(\.path),
+            // Of files directly in an input, no folder remains.
+            name: identifiers.shown(shown.isEmpty ? files.first?.folderName ?? name : shown),
+            images: images.map(\.path),
+            identifiers: identifiers,
+            geometry: facts.geometry,
+            spacing: facts.spacing,
+            modality: facts.modality,
+            seriesInstanceUID: facts.seriesInstanceUID,
+            notes: facts.notes
+        )
+        source.window = facts.window
+        if let series = facts.series { source.set(series, files: files) }
+        return source
+    }
+
+    /// The stamps of all files by path.
+    /// - Throws: `CancelledError`.
+    static func stamps(of found: [FoundVolume], scope: ComputeScope) throws -> [String: String] {
+        let files = Array(Set(found.flatMap(\.allFiles)))
+        let stamps = Mutex([String: String]())
+        try scope.forEach(files.count) { index in
+            let stamp = files[index].stamp
+            stamps.withLock { $0[files[index].path] = stamp }
+        }
+        return stamps.withLock { $0 }
+    }
+}
+
+extension DiscoveredItem {
+    /// Stores a source; the item is refused if that is not possible.
+    ///
+    /// Last resort: if a reader lets a non-finite number through, discovery must still finish.
+    mutating func record(_ source: some ItemSource) {
+        do { self.source = try source.encoded } catch {
+            problem = .refused(.discovered(.notRecordable, "its metadata cannot be encoded: \(error)"))
+        }
+    }
+}

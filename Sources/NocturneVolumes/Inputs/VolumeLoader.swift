@@ -1,0 +1,67 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+
+/// Reads the voxels of a volume that discovery has found.
+struct VolumeLoader {
+    let source: VolumeSource
+    /// The input as the user knows it, for errors.
+    let path: String
+    let scope: ComputeScope
+
+    struct Loaded {
+        /// One per channel of the case.
+        let channels: [Volume]
+        /// Of discovery and of the readers.
+        let notes: [String]
+        /// The first file with voxels that are NaN or infinite, and their number.
+        var nonFinite: (path: String, count: Int)?
+    }
+
+    /// - Throws: ``VolumeError`` for a file that has changed since it was found, the readers' errors, `CancelledError`.
+    func load() throws -> Loaded {
+        switch source.format {
+        case .nifti:
+            var channels: [Volume] = []
+            var nonFinite: (path: String, count: Int)?
+            for file in source.files {
+                let read = try channel(at: file)
+                channels.append(read.volume)
+                if nonFinite == nil, read.nonFiniteCount > 0 { nonFinite = (file, read.nonFiniteCount) }
+            }
+            return Loaded(channels: channels, notes: source.notes ?? [], nonFinite: nonFinite)
+        case .dicom: return try series()
+        }
+    }
+
+    private func series() throws -> Loaded {
+        guard let names = source.sliceNames else {
+            throw VolumeError(code: .damagedRecord, path: path, detail: "the journal does not name its slices")
+        }
+        let series = try DICOMScanner.series(of: names, corrects: source.isCorrected ?? false, scope: scope)
+        if let problem = series.problem { throw problem }
+        guard let geometry = series.geometry, geometry.matches(source.geometry) else {
+            throw VolumeError(
+                code: .sourceChanged,
+                path: path,
+                detail: "the slice positions have changed since the series was found"
+            )
+        }
+        var readerNotes: [String] = []
+        let volume = try DICOMReader.readVolume(series, scope: scope) { readerNotes.append($0) }
+        let found = source.notes ?? []
+        return Loaded(
+            channels: [volume],
+            notes: found + series.notes.filter { !found.contains($0) } + readerNotes
+        )
+    }
+
+    private func channel(at path: String) throws -> NIfTIVolume {
+        // Discovery has refused a file without orientation unless it is to be assumed.
+        let read = try NIfTIReader.readVolume(at: path, assumesOrientation: true, scope: scope)
+        guard read.volume.geometry.shape == source.geometry.shape,
+            path != source.files[0] || read.volume.geometry == source.geometry
+        else { throw VolumeError(code: .sourceChanged, path: path, detail: "the file changed since it was found") }
+        return read
+    }
+}

@@ -1,0 +1,136 @@
+import NocturneBatch
+import NocturneCore
+import NocturneFormats
+import NocturneJournal
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// `result.json` of a volume whose isosurfaces were made: a function of the volume and the options. It contains no times
+/// and no locations.
+struct IsosurfacesResult: ItemResult {
+    /// In RAS+ mm.
+    struct Bounds: Codable {
+        let lower: [Double]
+        let upper: [Double]
+    }
+
+    struct Surface: Codable {
+        /// In ``IsosurfacesResult/unit``.
+        let value: Double
+        /// The value as a text.
+        let name: String
+        let color: String
+        let status: String
+        /// Voxels with the value or more.
+        let voxelCount: Int
+        /// First and last index of these voxels.
+        @Nullable var boundingBox: SegmentationResult.Box?
+        let triangles: Int
+        @Nullable var areaMm2: Double?
+        /// Enclosed by the surface.
+        @Nullable var volumeMm3: Double?
+        @Nullable var volumeMl: Double?
+        @Nullable var boundsRasMm: Bounds?
+        /// Whether every edge has the same number of triangles on both sides.
+        @Nullable var closed: Bool?
+        /// Whether the volume ends inside the surface, which is closed at the border.
+        let touchesBorder: Bool
+        /// Null if none was requested.
+        @Nullable var mesh: SegmentationResult.Mesh?
+    }
+
+    let schemaVersion: Int
+    let disclaimer: String
+    let task: String
+    let item: String
+    let fingerprint: String
+    let source: SegmentationResult.Source
+    /// Of intensities; null if the header states none.
+    @Nullable var unit: String?
+    let options: [String: String]
+    /// By ascending value.
+    let surfaces: [Surface]
+    let files: [ItemFile]
+    var notes: [String]
+
+    /// Rows for the batch's statistics table.
+    var statistics: [Statistic] { surfaces.flatMap(\.statistics) }
+
+    /// Alternative texts of the pictures.
+    static var pictureTitles: KeyValuePairs<String, String> {
+        [
+            "preview.png":
+                "Three slices with the outlines of the voxels at or above each value, projections, and surfaces"
+        ]
+    }
+}
+
+extension IsosurfacesResult.Surface {
+    fileprivate var statistics: [Statistic] {
+        func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
+            Statistic(label: name, measure: measure, value: value, unit: unit)
+        }
+        return [
+            row("voxelCount", Double(voxelCount), "1"),
+            row("volume", volumeMl, "ml"),
+            row("area", areaMm2, "mm2"),
+            row("triangles", Double(triangles), "1"),
+            row("touchesBorder", voxelCount > 0 ? (touchesBorder ? 1 : 0) : nil, "1"),
+        ]
+    }
+}
+
+extension IsosurfacesResult {
+    /// What is known of a surface after it has been released.
+    struct Measures: Sendable {
+        let triangles: Int
+        let area: Double
+        let volume: Double
+        let isClosed: Bool
+        /// In RAS+ mm.
+        let lower: SIMD3<Float>
+        let upper: SIMD3<Float>
+        let mesh: SegmentationResult.Mesh?
+
+        /// Measures a surface, and writes it if there is a writer.
+        init(of surface: SurfaceMesh, _ writer: SurfaceWriter?, _ level: IsosurfaceLevel) throws {
+            let sums = SurfaceSums(of: surface)
+            triangles = surface.triangles.count
+            (area, volume, isClosed) = (sums.area, sums.volume, sums.isClosed)
+            lower = surface.vertices.reduce(SIMD3(repeating: .infinity)) { pointwiseMin($0, $1) }
+            upper = surface.vertices.reduce(SIMD3(repeating: -.infinity)) { pointwiseMax($0, $1) }
+            let color = SIMD3(level.color.red, level.color.green, level.color.blue)
+            mesh = try writer?.write(surface, name: level.name, color: color, area: sums.area, volume: sums.volume)
+        }
+    }
+}
+
+extension IsosurfacesResult: InspectableResult {
+    func inspectFiles(_ inspection: inout ItemInspection) throws {
+        let geometry = VolumeGeometry(
+            shape: VolumeShape(x: source.shape[0], y: source.shape[1], z: source.shape[2]),
+            affine: Affine(rows: source.affineRas + [[0, 0, 0, 1]])
+        )
+        if !source.agrees(with: geometry) {
+            inspection.add("result.json", "its spacing or orientation differs from its own affine")
+        }
+        for surface in surfaces {
+            guard let mesh = surface.mesh else { continue }
+            if mesh.triangles != surface.triangles || mesh.areaMm2 != surface.areaMm2
+                || mesh.volumeMm3 != surface.volumeMm3
+            {
+                inspection.add("result.json", "gives two sizes of the surface at \(surface.name)")
+            }
+            // A surface ends before the next voxel.
+            try inspection.inspect(
+                mesh,
+                of: surface.name,
+                color: surface.color,
+                within: surface.boundingBox,
+                geometry,
+                margin: 1.01
+            )
+        }
+        try inspection.inspectPicture("preview.png")
+    }
+}

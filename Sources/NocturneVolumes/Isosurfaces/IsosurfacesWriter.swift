@@ -1,0 +1,77 @@
+import NocturneBatch
+import NocturneCore
+import NocturneFormats
+import NocturneJournal
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Writes the result files of a volume's isosurfaces.
+struct IsosurfacesWriter {
+    let options: IsosurfaceOptions
+    let meshed: Isosurfaces.MeshedIntensities
+    let item: RecipeItem
+
+    func write(into folder: String) throws -> ItemProduct {
+        var written: [String] = []
+        if let preview = meshed.preview {
+            try PNGWriter.write(preview, to: folder + "/preview.png")
+            written.append("preview.png")
+        }
+        let meshes = meshed.surfaces.values.compactMap(\.mesh)
+        if !meshes.isEmpty {
+            try FileSystem.move(meshed.folder, to: folder + "/meshes")
+            written += meshes.fileNames
+        }
+        let result = IsosurfacesResult(
+            schemaVersion: 1,
+            disclaimer: Disclaimer.text,
+            task: Isosurfaces.model,
+            item: item.name,
+            fingerprint: item.fingerprint,
+            source: SegmentationResult.Source(meshed.source),
+            unit: meshed.source.intensityUnit,
+            options: options.shown,
+            surfaces: meshed.levels.map(entry),
+            files: try written.map { try ItemFile($0, in: folder) },
+            notes: meshed.notes + levelNotes
+        )
+        return try result.write(into: folder, of: meshed.source)
+    }
+
+    private var levelNotes: [String] {
+        func names(_ isMeant: (IsosurfaceLevel) -> Bool) -> String {
+            meshed.levels.filter(isMeant).map(\.name).joined(separator: ", ")
+        }
+        var notes: [String] = []
+        let absent = names { $0.status == .absent }
+        if !absent.isEmpty { notes.append("no voxel has the value or more: " + absent) }
+        let cut = names { $0.status == .touchesBorder }
+        if !cut.isEmpty {
+            notes.append("closed at the border of the volume, only the visible part is measured: " + cut)
+        }
+        return notes
+    }
+
+    private func entry(_ level: IsosurfaceLevel) -> IsosurfacesResult.Surface {
+        func rounded(_ value: Double) -> Double { SegmentationResult.rounded(value) }
+        func point(_ value: SIMD3<Float>) -> [Double] { (0..<3).map { rounded(Double(value[$0])) } }
+        let surface = meshed.surfaces[level.index]
+        return IsosurfacesResult.Surface(
+            value: level.value,
+            name: level.name,
+            color: level.color.hexadecimal,
+            status: level.status.rawValue,
+            voxelCount: level.voxelCount,
+            boundingBox: level.box.map(SegmentationResult.Box.init),
+            triangles: surface?.triangles ?? 0,
+            areaMm2: surface.map { rounded($0.area) },
+            volumeMm3: surface.map { rounded($0.volume) },
+            volumeMl: surface.map { rounded($0.volume / 1000) },
+            boundsRasMm: surface.map { .init(lower: point($0.lower), upper: point($0.upper)) },
+            closed: surface?.isClosed,
+            touchesBorder: level.status == .touchesBorder,
+            mesh: surface?.mesh
+        )
+    }
+}

@@ -1,0 +1,28 @@
+import NocturneCore
+
+extension SegmentationResult.Source {
+    /// A volume as results describe it.
+    init(_ source: VolumeSource) {
+        let geometry = source.geometry
+        let spacing = geometry.spacing
+        self.init(
+            format: source.format.rawValue,
+            name: source.name,
+            files: source.files.count,
+            modality: source.modality,
+            shape: [geometry.shape.x, geometry.shape.y, geometry.shape.z],
+            spacingMm: [spacing.x, spacing.y, spacing.z],
+            orientation: geometry.orientationCode,
+            affineRas: Array(geometry.affine.rows.prefix(3))
+        )
+    }
+}
+
+extension SegmentationResult.Box {
+    init(_ box: VoxelBox) {
+        self.init(
+            lower: [box.lower.x, box.lower.y, box.lower.z],
+            upper: [box.upper.x - 1, box.upper.y - 1, box.upper.z - 1]
+        )
+    }
+}

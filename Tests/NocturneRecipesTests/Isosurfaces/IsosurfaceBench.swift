@@ -1,0 +1,102 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneRecipes
+import NocturneSystem
+import NocturneTestSupport
+import NocturneVolumes
+
+/// A folder with volumes whose isosurfaces are known, and runs over it.
+struct IsosurfaceBench {
+    let batch: BatchBench
+
+    init() throws { self.init(batch: try BatchBench()) }
+
+    init(batch: BatchBench) { self.batch = batch }
+
+    /// Left to right 0.8 mm, back to front 1 mm, feet to head 1.5 mm, turned by 90° and not at the origin.
+    static let affine = Affine(
+        columnI: SIMD3(0, 0.8, 0),
+        columnJ: SIMD3(-1, 0, 0),
+        columnK: SIMD3(0, 0, 1.5),
+        translation: SIMD3(40, -100, 600)
+    )
+
+    /// Writes a volume as float32. The value gets the position in mm relative to the middle of the grid.
+    func add(
+        _ name: String,
+        shape: VolumeShape = VolumeShape(x: 48, y: 40, z: 30),
+        affine: Affine = Self.affine,
+        _ value: (SIMD3<Double>) -> Float
+    ) throws {
+        let middle = affine(SIMD3(Double(shape.x - 1), Double(shape.y - 1), Double(shape.z - 1)) / 2)
+        let voxels: VoxelBuffer<Float> = try Phantom.voxels(shape) { i, j, k in
+            value(affine(SIMD3(Double(i), Double(j), Double(k))) - middle)
+        }
+        let volume = Volume(geometry: VolumeGeometry(shape: shape, affine: affine), voxels: voxels.frozen())
+        try NIfTIWriter.writeVolume(
+            volume,
+            as: .float32,
+            forms: NIfTIForms(qformCode: 1, sformCode: 1),
+            to: batch.folder("in/" + name).path,
+            scope: .serial()
+        )
+    }
+
+    /// 500 in the middle, 10 less with every mm.
+    func addBall(_ name: String = "ball.nii") throws { try add(name) { Float(500 - 10 * length($0)) } }
+
+    @discardableResult
+    func run(
+        _ options: IsosurfaceOptions,
+        output: OutputFolder? = nil,
+        threads: Int = 2
+    ) async throws -> BatchOutcome {
+        let output = output ?? batch.output
+        try output.create()
+        return try await BatchEngine(
+            recipes: [Isosurfaces(options: options)],
+            options: BatchOptions(
+                output: output,
+                description: BatchDescription(
+                    version: "0.0.0",
+                    models: [],
+                    options: options.shown,
+                    inputs: [batch.input],
+                    include: [],
+                    exclude: [],
+                    modelPaths: []
+                ),
+                resources: ResourceLimits(
+                    threads: threads,
+                    memoryBytes: 1 << 30,
+                    processBytes: BatchBench.processBytes
+                )
+            ),
+            control: RunControl(),
+            progress: ProgressReporter(path: output.events, view: SilentView())
+        ).run()
+    }
+
+    func result(_ item: String) throws -> [String: Any] {
+        let url = URL(fileURLWithPath: batch.output.item(item) + "/result.json")
+        return try JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [String: Any] ?? [:]
+    }
+
+    func surfaces(_ item: String) throws -> [[String: Any]] {
+        try result(item)["surfaces"] as? [[String: Any]] ?? []
+    }
+
+    /// What the schema finds wrong.
+    func faults(_ item: String) throws -> [String] {
+        let schema = Checkout.folder.appendingPathComponent("Samples/Schemas/isosurface-result.schema.json")
+        let url = URL(fileURLWithPath: batch.output.item(item) + "/result.json")
+        return try JSONSchema(Data(contentsOf: schema)).faults(in: Data(contentsOf: url))
+    }
+
+    func discovered(_ options: IsosurfaceOptions) throws -> Discovery {
+        try Isosurfaces(options: options).discover(DiscoveryRequest(inputs: [batch.input]), scope: .serial())
+    }
+}
