@@ -291,6 +291,17 @@ struct VolumeBatchTests {
         #expect(try await !BatchVerification(bench.output, inspection: RecipeResults()).run().faults.isEmpty)
     }
 
+    @Test("With the review content none, the page is told of no picture")
+    func noReview() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("one.nii")
+        #expect(try await bench.run(SegmentationOptions(review: .none)).counts.completed == 1)
+        let document = try FileSystem.read(bench.output.item("one") + "/result.json")
+        let parts = try #require(RecipeResults().reviewParts(of: document))
+        #expect(parts.pictures.isEmpty && parts.thumbnail == nil && parts.volume == nil && parts.labels.count == 1)
+        #expect(FileSystem.exists(bench.output.item("one") + "/preview.png"))
+    }
+
     @Test("A review volume is part of the result, and is what the page is told of")
     func reviewVolume() async throws {
         let bench = try BatchBench()

@@ -8,8 +8,8 @@ public struct ModelPackage: Sendable {
     public let folder: String
     /// SHA-256 of the bytes of `model.json`, which contain the digests of all other files: the identity of the package.
     public let digest: ContentDigest
-    /// Safe as a file name.
-    public let id: String
+    /// Safe as a file name. Of packages that are told apart by their versions, the id and the version.
+    public private(set) var id: String
     public let name: String
     public let description: String
     public let version: String
@@ -26,6 +26,22 @@ public struct ModelPackage: Sendable {
     public let labels: [ModelLabel]
     /// `model.json` as it was read: the recipe decodes the task's section, as ``ModelSettings``.
     package let document: Data
+
+    /// The packages with ids that tell them apart: where several have the same id, it is followed by `@` and the version, in
+    /// which characters that a file name should not have become `-`. Those of one version keep the same id.
+    public static func distinct(_ packages: [ModelPackage]) -> [ModelPackage] {
+        packages.map { package in
+            guard packages.contains(where: { $0.id == package.id && $0.version != package.version }) else {
+                return package
+            }
+            let version = package.version.map {
+                $0.isASCII && ($0.isLetter || $0.isNumber || "._+".contains($0)) ? $0 : "-"
+            }
+            var package = package
+            package.id += "@" + String(version)
+            return package
+        }
+    }
 
     /// The path of a file of the package.
     public func path(of file: String) -> String { folder + "/" + file }

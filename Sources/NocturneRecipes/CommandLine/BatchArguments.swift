@@ -97,7 +97,7 @@ extension BatchArguments {
     /// The batch described by these arguments; models are given by their folders.
     /// - Parameter version: the program's version.
     package func description(version: String) throws -> BatchDescription {
-        let packages = try model.map { try LoadedModels.package($0) }
+        let packages = ModelPackage.distinct(try model.map { try LoadedModels.package($0) })
         let choices = try choices(for: packages)
         guard !choices.recipes.isEmpty else {
             throw ValidationError(
@@ -106,7 +106,8 @@ extension BatchArguments {
         }
         for package in packages where packages.filter({ $0.id == package.id }).count > 1 {
             throw ValidationError(
-                "two models have the id \(package.id): \(packages.map(\.folder).joined(separator: ", "))"
+                "two models have the id \(package.id) and the same version: "
+                    + packages.filter { $0.id == package.id }.map(\.folder).joined(separator: ", ")
             )
         }
         return BatchDescription(

@@ -64,7 +64,7 @@ package enum LoadedModels {
     /// The recipes of a description, one for each kind in use.
     /// - Throws: `BatchError`.
     package static func recipes(_ description: BatchDescription) throws -> [any Recipe] {
-        let packages = try description.modelPaths.map(package)
+        let packages = ModelPackage.distinct(try description.modelPaths.map(package))
         for (package, recorded) in zip(packages, description.models) where package.digest.hex != recorded.digest {
             throw BatchError(
                 .modelUnusable,

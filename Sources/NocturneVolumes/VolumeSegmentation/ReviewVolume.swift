@@ -9,6 +9,8 @@ import NocturneSystem
 
 /// How much the page for reviewers gets of each item.
 public enum ReviewContent: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The page shows no pictures of volumes.
+    case none
     /// The pictures of the results.
     case pictures
     /// Pictures, and a reduced volume with labels and surfaces: the pixels of the input, which may show a face.

@@ -79,8 +79,8 @@ package struct SegmentationArguments: RecipeArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What index.html shows of a volume: its pictures, or volumes for a reduced volume with labels and surfaces as "
-                + "well, which holds pixels of the input and may show a face."
+            "What index.html shows of a volume: none, its pictures, or volumes for a reduced volume with labels and surfaces "
+                + "as well, which holds pixels of the input and may show a face."
         )
     )
     var review = ReviewContent.pictures

@@ -112,7 +112,7 @@ extension SegmentationOptions: RecipeOptions {
         if let surfaceTolerance { shown["surface-tolerance"] = "\(surfaceTolerance)" }
         if writesSegmentationObject { shown["dicom-seg"] = "yes" }
         if writesStructureSet { shown["rtstruct"] = "yes" }
-        if review == .volumes { shown["review"] = review.rawValue }
+        if review != .pictures { shown["review"] = review.rawValue }
         if preview != .full { shown["preview"] = preview.rawValue }
         if drawsSlices { shown["pictures"] = "yes" }
         if planes != .acquired { shown["planes"] = planes.rawValue }

@@ -46,6 +46,23 @@ struct ModelCatalogTests {
         }
     }
 
+    @Test("packages of one id are told apart by their versions")
+    func versions() throws {
+        try TemporaryFolder.with { place in
+            for (folder, version) in [("a", "1.0"), ("b", "2.0 beta/3"), ("c", "1.0")] {
+                let document = try PackageBuilder.document(changing: "version", to: "\"\(version)\"")
+                try PackageBuilder.write(document, into: place, folder: "models/" + folder)
+            }
+            try PackageBuilder.write(document(id: "other"), into: place, folder: "models/d")
+            let packages = try ModelCatalog(searchPath: [place("models").path]).entries().map { try $0.package.get() }
+            let id = "urinary-tract-ct"
+            #expect(
+                ModelPackage.distinct(packages).map(\.id) == [id + "@1.0", id + "@2.0-beta-3", id + "@1.0", "other"]
+            )
+            #expect(ModelPackage.distinct([packages[0], packages[2], packages[3]]).map(\.id) == [id, id, "other"])
+        }
+    }
+
     @Test("every package among the samples is whole")
     func samples() throws {
         let folder = Checkout.folder.appendingPathComponent("Samples/Models").path
