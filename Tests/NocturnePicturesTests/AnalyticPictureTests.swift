@@ -60,7 +60,7 @@ struct AnalyticPictureTests {
             500
         }
         preview.labelOpacity = opacity
-        let image = try preview.image(scope: ComputeScope(threads: 1))
+        let image = try preview.image(scope: .serial())
         // The middle of the axial slice, which has 256 pixels beside the margin; and a corner without label.
         let margin = (image.height / 2 - 256) / 2
         let (grey, middle) = (image[margin + 4, margin + 4], image[margin + 128, margin + 128])
