@@ -68,7 +68,7 @@ struct IsosurfacesResult: ItemResult {
 extension IsosurfacesResult.Surface {
     fileprivate var statistics: [Statistic] {
         func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
-            Statistic(label: name, measure: measure, value: value, unit: unit)
+            Statistic(label: "isosurface:" + name, measure: measure, value: value, unit: unit)
         }
         return [
             row("voxelCount", Double(voxelCount), "1"),

@@ -46,7 +46,7 @@ struct IsosurfacesTests {
         let text = try String(contentsOfFile: folder + "/result.json", encoding: .utf8)
         #expect(!text.contains(bench.batch.folder.path))
         let table = try String(contentsOfFile: bench.batch.output.statistics, encoding: .utf8)
-        #expect(table.contains("350.5") && table.contains("area") && table.contains("mm2"))
+        #expect(table.contains("isosurface:350.5,area,") && table.contains("isosurface:400,volume,"))
     }
 
     @Test("verify finds nothing, and finds a mesh that was changed or exchanged")
