@@ -91,10 +91,9 @@ package struct LabelMapPairs {
             return Candidates(folder: images, stems: [stem + "_0000", stem])
         }
         let words = ["segmentation", "labels", "label", "dseg", "mask", "seg"]
-        guard
-            let word = words.first(where: { word in ["_", "-", "."].contains { stem.lowercased().hasSuffix($0 + word) }
-                })
-        else { return nil }
+        let lower = stem.lowercased()
+        let found = words.first { word in ["_", "-", "."].contains { lower.hasSuffix($0 + word) } }
+        guard let word = found else { return nil }
         let rest = String(stem.dropLast(word.count + 1))
         return rest.isEmpty ? nil : Candidates(folder: folder, stems: [rest, rest + "_0000"], prefix: rest + "_")
     }
