@@ -10,7 +10,7 @@ package import NocturneSystem
 package struct SliverMerging {
     /// What became of the slivers of a picture.
     package struct Outcome: Equatable {
-        /// Without gaps, in the order of their first pixel; 0 is background.
+        /// Without gaps, in the order of their first pixel, or as given if there are no slivers; 0 is background.
         package var labels: [UInt16]
         /// The number of instances that are left.
         package var count: Int

@@ -100,8 +100,8 @@ def split(maps: NDArray[np.float32], rules: dict[str, Any]) -> NDArray[np.int32]
     kept = [v for _, v in sorted(zip(firsts, values)) if v > 0 and sizes[v] >= rules["minimumArea"] and sums[v] >= least * sizes[v]]
     table[kept] = np.arange(1, len(kept) + 1)
     labels = filled(table[labels])
-    tidy, count = without_slivers(labels, rules.get("minimumAreaShareOfMedian", 0))
-    return filled(tidy) if count else labels
+    tidy, gone = without_slivers(labels, rules.get("minimumAreaShareOfMedian", 0))
+    return filled(tidy) if gone else labels
 
 
 def without_slivers(labels: NDArray[np.int32], share: float) -> tuple[NDArray[np.int32], int]:
@@ -131,6 +131,8 @@ def without_slivers(labels: NDArray[np.int32], share: float) -> tuple[NDArray[np
         areas[sliver] = 0
         borders[sliver] = borders[:, sliver] = 0
         gone += 1
+    if not gone:
+        return labels, 0
     labels = target[labels].astype(np.int32)
     values, firsts = np.unique(labels, return_index=True)
     table = np.zeros(len(areas), np.int32)
