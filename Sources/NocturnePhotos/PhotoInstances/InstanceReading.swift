@@ -12,9 +12,29 @@ struct InstanceReading {
 
     private var settings: PhotoInstancesSettings { model.settings }
 
-    /// The instances on the photo's own grid, and how many were dropped because they exceed the maximum per photo.
+    /// Instances on the photo's own grid.
+    struct Found {
+        var instances: [DetectedInstance]
+        /// Those that exceed the maximum per photo.
+        var dropped = 0
+        var slivers = SliverCounts()
+
+        /// What a user should know about instances that were found and are not in the result.
+        var notes: [String] {
+            var notes: [String] = []
+            if dropped > 0 { notes.append("\(dropped) more were found; the \(instances.count) largest are kept") }
+            let fates = [(slivers.merged, "merged with a neighbour"), (slivers.dropped, "dropped")]
+                .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+            if !fates.isEmpty {
+                notes.append("pieces much smaller than the others: \(fates.joined(separator: ", "))")
+            }
+            return notes
+        }
+    }
+
+    /// The instances that the outputs describe.
     /// - Throws: `InstanceError` for outputs that are not finite or have the wrong size; `CancelledError`.
-    func instances(_ outputs: [String: Tensor]) throws -> ([DetectedInstance], dropped: Int) {
+    func instances(_ outputs: [String: Tensor]) throws -> Found {
         switch settings.output {
         case .maps(let splitting): return try split(try output(model.firstOutput, outputs), splitting)
         case .prototypes(let candidates, let prototypes, let thresholds):
@@ -28,7 +48,7 @@ struct InstanceReading {
                 planeHeight: planes.shape[2],
                 flag: scope.flag
             )
-            return (found, 0)
+            return Found(instances: found)
         case .masks(let boxes, let scores, let classes, let masks, let firstClass, let thresholds):
             let planes = try output(masks, outputs, axes: 4)
             let found = try decoder(thresholds).masks(
@@ -42,7 +62,7 @@ struct InstanceReading {
                 planeHeight: planes.shape[2],
                 flag: scope.flag
             )
-            return (found, 0)
+            return Found(instances: found)
         }
     }
 
@@ -58,7 +78,7 @@ struct InstanceReading {
 
     // MARK: Maps
 
-    private func split(_ tensor: Tensor, _ splitting: MapSplitting) throws -> ([DetectedInstance], Int) {
+    private func split(_ tensor: Tensor, _ splitting: MapSplitting) throws -> Found {
         let planes = splitting.hasCentre ? 3 : 2
         guard tensor.shape == [1, planes, frame.inputHeight, frame.inputWidth] else {
             throw InstanceError(.wrongSize, "maps of the extents \(tensor.shape)")
@@ -79,6 +99,7 @@ struct InstanceReading {
             minimumArea: splitting.minimumArea,
             mergeBoundary: splitting.mergeBoundary,
             minimumContact: splitting.minimumContact,
+            minimumAreaShareOfMedian: splitting.minimumAreaShareOfMedian,
             maximumInstances: settings.maximumInstances
         )
         let labels = try InstanceSplitter(rules: rules).split(maps, flag: scope.flag)
@@ -86,7 +107,7 @@ struct InstanceReading {
         let found = zip(masks, labels.confidences).map { mask, confidence in
             DetectedInstance(mask: mask, confidence: confidence, classIndex: 0)
         }
-        return (found, labels.dropped)
+        return Found(instances: found, dropped: labels.dropped, slivers: labels.slivers)
     }
 
     /// The part of a map that covers the picture, as probabilities.

@@ -40,24 +40,29 @@ extension PhotoInstances {
     {
         let model = try model(inferred.record.model)
         var notes = inferred.photo.facts.notes.map(\.description)
-        let (found, dropped): ([DetectedInstance], Int)
-        do {
-            (found, dropped) = try InstanceReading(model: model, frame: inferred.frame, scope: context.scope)
-                .instances(inferred.outputs)
-        } catch let error as InstanceError {
-            throw PhotoSourceError(path: inferred.record.path, detail: "the network's output cannot be used: \(error)")
+        var ordered: [FoundInstance] = []
+        var reason = "nothing was found"
+        if let failure = inferred.failure {
+            reason = "the network cannot be run: \(failure)"
+        } else {
+            do {
+                let found = try InstanceReading(model: model, frame: inferred.frame, scope: context.scope)
+                    .instances(inferred.outputs)
+                notes += found.notes
+                ordered = PhotoInstances.ordered(found.instances)
+            } catch let error as InstanceError {
+                reason = "the network's output cannot be used: \(error)"
+                guard options.usesSingleItemFallback else {
+                    throw PhotoSourceError(path: inferred.record.path, detail: reason)
+                }
+            }
         }
-        if dropped > 0 {
-            notes.append("\(dropped) more were found; the \(found.count) largest are kept")
-        }
-        var ordered = PhotoInstances.ordered(found)
         if ordered.isEmpty {
             if options.usesSingleItemFallback {
                 ordered = [PhotoInstances.whole(inferred.photo.image)]
-                notes.append("nothing was found; the whole picture is one item")
-            } else {
-                notes.append("nothing was found")
+                reason += "; the whole picture is one item"
             }
+            notes.append(reason)
         }
         return FinishedPhoto(
             record: inferred.record,

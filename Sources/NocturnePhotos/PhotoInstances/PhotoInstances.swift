@@ -149,6 +149,8 @@ public struct PhotoInstances: Recipe {
         let photo: Photo
         let frame: Letterbox
         let outputs: [String: Tensor]
+        /// Why there are no outputs; only with the fallback to a single item, otherwise the photo fails.
+        let failure: String?
     }
 
     func startInference(
@@ -157,7 +159,12 @@ public struct PhotoInstances: Recipe {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> PhotoInference {
-        PhotoInference(model: try model(prepared.record.model), sessions: sessions, prepared: prepared)
+        PhotoInference(
+            model: try model(prepared.record.model),
+            sessions: sessions,
+            prepared: prepared,
+            keepsFailure: options.usesSingleItemFallback
+        )
     }
 
     // MARK: Recognizing results
@@ -172,19 +179,33 @@ public final class PhotoInference: InferenceRun {
     private let model: PhotoInstancesModel
     private let sessions: PhotoInstancesSessions
     private let prepared: PhotoInstances.PreparedPhoto
+    private let keepsFailure: Bool
     private var outputs: [String: Tensor]?
+    private var failure: String?
 
-    init(model: PhotoInstancesModel, sessions: PhotoInstancesSessions, prepared: PhotoInstances.PreparedPhoto) {
+    /// - Parameter keepsFailure: whether a network that cannot be run on the photo is a reason of the photo's result
+    ///   instead of an error.
+    init(
+        model: PhotoInstancesModel,
+        sessions: PhotoInstancesSessions,
+        prepared: PhotoInstances.PreparedPhoto,
+        keepsFailure: Bool
+    ) {
         self.model = model
         self.sessions = sessions
         self.prepared = prepared
+        self.keepsFailure = keepsFailure
     }
 
     public var stepCount: Int { 1 }
-    public var stepsDone: Int { outputs == nil ? 0 : 1 }
+    public var stepsDone: Int { outputs == nil && failure == nil ? 0 : 1 }
 
     public func step(_ context: StageContext) throws {
-        outputs = try model.run(prepared.input, in: sessions, scope: context.scope)
+        do {
+            outputs = try model.run(prepared.input, in: sessions, scope: context.scope)
+        } catch let error as ModelFormatError where keepsFailure {
+            failure = "\(error)"
+        }
     }
 
     public func checkpoint(force: Bool, _ context: StageContext) throws {}
@@ -194,7 +215,8 @@ public final class PhotoInference: InferenceRun {
             record: prepared.record,
             photo: prepared.photo,
             frame: prepared.frame,
-            outputs: outputs ?? [:]
+            outputs: outputs ?? [:],
+            failure: failure
         )
     }
 }

@@ -70,7 +70,7 @@ package enum PhotoInstancesKind: RecipeKind {
 package struct PhotoInstancesArguments: RecipeArguments {
     package static let title = "Instance segmentation of photos"
 
-    @Flag(help: "Treat a photo without detected instances as a single item.")
+    @Flag(help: "Treat a photo without detected instances, or whose segmentation fails, as a single item.")
     var singleItemFallback = false
 
     @Option(

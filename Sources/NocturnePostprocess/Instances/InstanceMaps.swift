@@ -74,15 +74,38 @@ public struct InstanceLabels: Sendable {
     public let confidences: [Float]
     /// The number of instances found beyond the requested maximum; the smallest ones were dropped.
     public let dropped: Int
+    /// Instances that were too small beside the others, by ``SplittingRules/minimumAreaShareOfMedian``.
+    public let slivers: SliverCounts
 
     public var count: Int { confidences.count }
 
-    public init(width: Int, height: Int, labels: [UInt16], confidences: [Float], dropped: Int = 0) {
+    public init(
+        width: Int,
+        height: Int,
+        labels: [UInt16],
+        confidences: [Float],
+        dropped: Int = 0,
+        slivers: SliverCounts = SliverCounts()
+    ) {
         precondition(labels.count == width * height, "one label a pixel")
         self.width = width
         self.height = height
         self.labels = labels
         self.confidences = confidences
+        self.dropped = dropped
+        self.slivers = slivers
+    }
+}
+
+/// The instances of a picture that were too small beside the others.
+public struct SliverCounts: Hashable, Sendable {
+    /// Those that became part of a neighbour.
+    public var merged: Int
+    /// Those without a neighbour, which became background.
+    public var dropped: Int
+
+    public init(merged: Int = 0, dropped: Int = 0) {
+        self.merged = merged
         self.dropped = dropped
     }
 }
@@ -107,6 +130,9 @@ public struct SplittingRules: Hashable, Sendable {
     public var mergeBoundary: Float
     /// Neighbours with fewer contacts (pairs of pixels) are never merged.
     public var minimumContact: Int
+    /// Instances smaller than this share of the median area of all instances of the picture become part of the
+    /// neighbour with the longest border, or background without a neighbour, 0...1; 0 keeps all.
+    public var minimumAreaShareOfMedian: Float
     /// The maximum number of instances, 1...65535; the largest are kept.
     public var maximumInstances: Int
 
@@ -119,6 +145,7 @@ public struct SplittingRules: Hashable, Sendable {
         minimumArea: Int = 16,
         mergeBoundary: Float = 0.2,
         minimumContact: Int = 4,
+        minimumAreaShareOfMedian: Float = 0,
         maximumInstances: Int = 200
     ) {
         self.foregroundThreshold = foregroundThreshold
@@ -129,6 +156,7 @@ public struct SplittingRules: Hashable, Sendable {
         self.minimumArea = minimumArea
         self.mergeBoundary = mergeBoundary
         self.minimumContact = minimumContact
+        self.minimumAreaShareOfMedian = minimumAreaShareOfMedian
         self.maximumInstances = maximumInstances
     }
 }

@@ -2,7 +2,7 @@ import NocturneConcurrency
 public import NocturneSystem
 
 /// Splits maps into instances: seeds from the centre map, a watershed between them, over-split fragments merged, small
-/// components removed and holes filled.
+/// components removed, holes filled, and slivers merged with a neighbour or removed.
 ///
 /// Background never becomes an instance: the area flooded from background seeds belongs to none, and fragments whose
 /// mean foreground is below the threshold are discarded. Only holes that are enclosed by one instance become part of
@@ -43,13 +43,35 @@ public struct InstanceSplitter: Sendable {
         }
         let (numbered, count, dropped) = numbered(labels, pieces: pieces, maps.foreground)
         let filled = try filled(numbered, width: maps.width, height: maps.height, flag: flag)
+        let tidy = try withoutSlivers(filled, count: count, maps, flag)
         return InstanceLabels(
             width: maps.width,
             height: maps.height,
-            labels: filled,
-            confidences: confidences(filled, count: count, maps.foreground),
-            dropped: dropped
+            labels: tidy.labels,
+            confidences: confidences(tidy.labels, count: tidy.count, maps.foreground),
+            dropped: dropped,
+            slivers: SliverCounts(merged: tidy.merged, dropped: tidy.dropped)
         )
+    }
+
+    /// A sliver that became part of a neighbour, or background, may leave a hole.
+    private func withoutSlivers(
+        _ labels: [UInt16],
+        count: Int,
+        _ maps: InstanceMaps,
+        _ flag: CancellationFlag
+    ) throws(CancelledError) -> SliverMerging.Outcome {
+        var outcome = try SliverMerging.merged(
+            labels,
+            count: count,
+            width: maps.width,
+            below: rules.minimumAreaShareOfMedian,
+            flag: flag
+        )
+        if outcome.merged + outcome.dropped > 0 {
+            outcome.labels = try filled(outcome.labels, width: maps.width, height: maps.height, flag: flag)
+        }
+        return outcome
     }
 
     private func flood(

@@ -45,6 +45,10 @@ struct InstancePackageTests {
             ("\"minimumArea\": 20", "\"minimumArea\": -1", "photoInstances.splitting.minimumArea"),
             ("\"mergeBoundary\": 0.3", "\"mergeBoundary\": 1.5", "photoInstances.splitting.mergeBoundary"),
             ("\"mergeBoundary\": 0.3", "\"backgroundThreshold\": 0.9", "photoInstances.splitting.backgroundThreshold"),
+            (
+                "\"mergeBoundary\": 0.3", "\"minimumAreaShareOfMedian\": 1.5",
+                "photoInstances.splitting.minimumAreaShareOfMedian"
+            ),
             ("\"name\": \"book\"", "\"name\": \"../book\"", "photoInstances.classes[0].name"),
             ("\"color\": \"#0072B2\"", "\"color\": \"blue\"", "photoInstances.classes[0].color"),
             ("\"maxInstances\": 50", "\"maxInstances\": 0", "photoInstances.maxInstances"),
@@ -55,6 +59,20 @@ struct InstancePackageTests {
         let folder = try TemporaryFolder("nocturne-package")
         let error = #expect(throws: ModelPackageError.self) { try load(old, new, in: folder) }
         #expect(error?.key == key, "\(String(describing: error))")
+    }
+
+    @Test("Only a package that says so has small instances merged, the shipped one below 15 % of the median")
+    func slivers() throws {
+        for (path, expected) in [
+            ("Samples/Models/book-spines", Float(0.15)), ("Tests/Fixtures/Models/coloured-maps", 0),
+        ] {
+            let package = try ModelPackage.checked(folder: Checkout.folder.appendingPathComponent(path).path)
+            guard case .maps(let splitting) = try PhotoInstancesSettings(package).output else {
+                Issue.record("\(path) has no maps")
+                continue
+            }
+            #expect(splitting.minimumAreaShareOfMedian == expected)
+        }
     }
 
     @Test("A network that gives other maps than the package says is refused")

@@ -55,10 +55,11 @@ struct ShelfBench {
         _ options: PhotoInstancesOptions = PhotoInstancesOptions(),
         to out: String = "out",
         threads: Int = 2,
-        inputs: [String]? = nil
+        inputs: [String]? = nil,
+        engine: any InferenceEngine = BuiltinEngine()
     ) async throws -> (outcome: BatchOutcome, output: OutputFolder) {
         let package = try ModelPackage.load(folder: model)
-        let loaded = try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
+        let loaded = try PhotoInstancesModel(package: package, engine: engine, precision: .float32)
         let recipe = PhotoInstances(models: [loaded], options: options)
         let output = OutputFolder(folder(out).path)
         try output.create()

@@ -33,6 +33,7 @@ struct PhotoInstancesSection: Decodable {
         let minimumArea: WholeNumber?
         let mergeBoundary: Double?
         let minimumContact: WholeNumber?
+        let minimumAreaShareOfMedian: Double?
     }
 
     struct Thresholds: Decodable {

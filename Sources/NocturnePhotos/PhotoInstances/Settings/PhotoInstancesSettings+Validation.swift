@@ -116,7 +116,12 @@ extension ModelValidation {
             minimumSeedArea: try whole(rules?.minimumSeedArea, 4, in: 1...1 << 20, key: "\(key).minimumSeedArea"),
             minimumArea: try whole(rules?.minimumArea, 16, in: 1...1 << 20, key: "\(key).minimumArea"),
             mergeBoundary: try share(rules?.mergeBoundary, 0.2, key: "\(key).mergeBoundary"),
-            minimumContact: try whole(rules?.minimumContact, 4, in: 1...1 << 20, key: "\(key).minimumContact")
+            minimumContact: try whole(rules?.minimumContact, 4, in: 1...1 << 20, key: "\(key).minimumContact"),
+            minimumAreaShareOfMedian: try share(
+                rules?.minimumAreaShareOfMedian,
+                0,
+                key: "\(key).minimumAreaShareOfMedian"
+            )
         )
     }
 

@@ -96,6 +96,9 @@ public struct MapSplitting: Hashable, Sendable {
     public let minimumArea: Int
     public let mergeBoundary: Float
     public let minimumContact: Int
+    /// Instances below this share of the median area of a photo's instances are merged with a neighbour or dropped; 0
+    /// keeps all.
+    public let minimumAreaShareOfMedian: Float
 
     package init(
         activation: Activation,
@@ -107,7 +110,8 @@ public struct MapSplitting: Hashable, Sendable {
         minimumSeedArea: Int,
         minimumArea: Int,
         mergeBoundary: Float,
-        minimumContact: Int
+        minimumContact: Int,
+        minimumAreaShareOfMedian: Float
     ) {
         self.activation = activation
         self.hasCentre = hasCentre
@@ -119,6 +123,7 @@ public struct MapSplitting: Hashable, Sendable {
         self.minimumArea = minimumArea
         self.mergeBoundary = mergeBoundary
         self.minimumContact = minimumContact
+        self.minimumAreaShareOfMedian = minimumAreaShareOfMedian
     }
 }
 

@@ -23,6 +23,7 @@ SPLITTING = {
     "minimumArea": 200,
     "mergeBoundary": 0.55,
     "minimumContact": 6,
+    "minimumAreaShareOfMedian": 0.15,
 }
 
 

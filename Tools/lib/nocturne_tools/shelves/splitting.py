@@ -99,7 +99,46 @@ def split(maps: NDArray[np.float32], rules: dict[str, Any]) -> NDArray[np.int32]
     least = float(np.float32(rules["foregroundThreshold"]))
     kept = [v for _, v in sorted(zip(firsts, values)) if v > 0 and sizes[v] >= rules["minimumArea"] and sums[v] >= least * sizes[v]]
     table[kept] = np.arange(1, len(kept) + 1)
-    return filled(table[labels])
+    labels = filled(table[labels])
+    tidy, gone = without_slivers(labels, rules.get("minimumAreaShareOfMedian", 0))
+    return filled(tidy) if gone else labels
+
+
+def without_slivers(labels: NDArray[np.int32], share: float) -> tuple[NDArray[np.int32], int]:
+    """Merges instances below a share of the median area with the neighbour of the longest border, the smallest first;
+    those without a neighbour become background. Returns the labels and the number of instances that are gone.
+    """
+    areas = np.bincount(labels.ravel(), minlength=2)
+    areas[0] = 0
+    limit = float(np.float32(share)) * (float(np.median(areas[areas > 0])) if areas.any() else 0.0)
+    borders = np.zeros((len(areas), len(areas)), np.int64)
+    for first, second in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+        a, b = labels[first].ravel(), labels[second].ravel()
+        touching = (a != b) & (a > 0) & (b > 0)
+        np.add.at(borders, (a[touching], b[touching]), 1)
+    borders += borders.T
+    target = np.arange(len(areas))
+    gone = 0
+    while (small := np.flatnonzero((areas > 0) & (areas < limit))).size:
+        sliver = small[np.argmin(areas[small])]
+        neighbour = int(np.argmax(borders[sliver])) if borders[sliver].any() else 0
+        target[target == sliver] = neighbour
+        if neighbour:
+            areas[neighbour] += areas[sliver]
+            borders[neighbour] += borders[sliver]
+            borders[:, neighbour] += borders[:, sliver]
+            borders[neighbour, neighbour] = 0
+        areas[sliver] = 0
+        borders[sliver] = borders[:, sliver] = 0
+        gone += 1
+    if not gone:
+        return labels, 0
+    labels = target[labels].astype(np.int32)
+    values, firsts = np.unique(labels, return_index=True)
+    table = np.zeros(len(areas), np.int32)
+    kept = [value for _, value in sorted(zip(firsts, values)) if value > 0]
+    table[kept] = np.arange(1, len(kept) + 1)
+    return table[labels], gone
 
 
 def filled(labels: NDArray[np.int32]) -> NDArray[np.int32]:
