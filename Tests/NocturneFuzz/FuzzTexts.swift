@@ -28,8 +28,8 @@ enum FuzzTexts {
 
     static func sidecar(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let path = InputFile.write(bytes, "input.json")
-        guard let metadata = try? MetadataSidecar.read(at: path, settings: settings) else { return true }
-        _ = metadata.vector(settings)
+        guard let reading = try? MetadataSidecar.read(at: path, settings: settings) else { return true }
+        _ = reading.metadata.vector(settings)
         return true
     }
 

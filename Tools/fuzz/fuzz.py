@@ -58,6 +58,11 @@ def is_json(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{"
 
 
+def is_table(head: bytes) -> bool:
+    """Metadata whose first column is that of the pictures, also in UTF-16."""
+    return head.replace(b"\0", b"").lstrip(b"\xff\xfe")[:6] in (b"image,", b"image;", b"image\t", b"image_")
+
+
 KINDS = {
     "nifti": Kind(8192, lambda head: head[:4] in (b"\x5c\x01\0\0", b"\0\0\x01\x5c", b"\x1c\x02\0\0", b"\0\0\x02\x1c")),
     "nifti-gzip": Kind(8192, lambda head: head[:2] == b"\x1f\x8b"),
@@ -73,7 +78,7 @@ KINDS = {
     "segmentation": Kind(16384, has_class(b"1.2.840.10008.5.1.4.1.1.66."), "dicom"),
     "structures": Kind(16384, has_class(b"1.2.840.10008.5.1.4.1.1.481.3"), "dicom"),
     "regions": Kind(4096, lambda head: is_json(head) and b"regions" in head, "json"),
-    "table": Kind(4096, lambda head: head[:6] == b"image,"),
+    "table": Kind(4096, is_table),
     "sidecar": Kind(4096, lambda head: is_json(head) and b"age_approx" in head, "json"),
     "records": Kind(8192, lambda head: is_json(head) and b"fingerprint" in head, "json"),
     "words": Kind(64, lambda head: False, "words"),

@@ -25,7 +25,9 @@ struct ClassifiedPhotoDiscovery {
                 items.append(try item(scanned, metadata, table != nil, model, request.identifiers))
             }
         }
-        return Discovery(items: items + rest.items, notes: rest.notes)
+        let takesMetadata = models.contains { $0.settings.metadata != nil }
+        let remarks = takesMetadata ? table?.notes ?? [] : []
+        return Discovery(items: items + rest.items, notes: rest.notes + remarks)
     }
 
     /// Excludes the metadata table and the sidecar files of pictures, which are not inputs.
@@ -43,18 +45,21 @@ struct ClassifiedPhotoDiscovery {
         for files: [PhotoDiscovery.ScannedFile],
         _ table: MetadataTable?,
         _ model: PhotoClassificationModel
-    ) -> [Result<ClinicalMetadata?, ClinicalMetadataError>] {
+    ) -> [Result<ClinicalMetadataReading?, ClinicalMetadataError>] {
         guard let settings = model.settings.metadata else { return files.map { _ in .success(nil) } }
         // Files that are not photos must not make a row of the table ambiguous.
         let photos = files.filter { (try? $0.facts.get()) != nil }
-        let rows = table?.assign(photos.map(\.file.name), settings: settings) ?? photos.map { _ in .success(nil) }
+        let isStrict = options.requiresKnownMetadata
+        let rows =
+            table?.assign(photos.map(\.file.name), settings: settings, isStrict: isStrict)
+            ?? photos.map { _ in .success(nil) }
         let byPath = Dictionary(uniqueKeysWithValues: zip(photos.map(\.file.path), rows))
         return files.map { scanned in
             guard let row = byPath[scanned.file.path] else { return .success(nil) }
             if case .success(nil) = row {
                 do throws(ClinicalMetadataError) {
                     let path = MetadataSidecar.path(of: scanned.file.path)
-                    return .success(try MetadataSidecar.read(at: path, settings: settings))
+                    return .success(try MetadataSidecar.read(at: path, settings: settings, isStrict: isStrict))
                 } catch {
                     return .failure(error)
                 }
@@ -65,22 +70,24 @@ struct ClassifiedPhotoDiscovery {
 
     private func item(
         _ scanned: PhotoDiscovery.ScannedFile,
-        _ metadata: Result<ClinicalMetadata?, ClinicalMetadataError>,
+        _ metadata: Result<ClinicalMetadataReading?, ClinicalMetadataError>,
         _ hasTable: Bool,
         _ model: PhotoClassificationModel,
         _ identifiers: IdentifierPolicy
     ) throws -> DiscoveredItem {
-        let known = try? metadata.get()
+        let reading = try? metadata.get()
+        let known = reading?.metadata
         let options = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         let reader = PhotoDiscovery.Reader(
             id: model.package.id,
             fingerprintParts: [model.package.digest.hex, model.engineName, model.precision.rawValue] + options,
             minimumSide: model.settings.minimumSide
         )
-        let parts = [
-            known.map { "\($0.age.map { "\($0)" } ?? "") \($0.sex.rawValue) \($0.site)" } ?? "none",
-            hasTable ? "table" : "no table",
-        ]
+        let parts =
+            [
+                known.map { "\($0.age.map { "\($0)" } ?? "") \($0.sex.rawValue) \($0.site)" } ?? "none",
+                hasTable ? "table" : "no table",
+            ] + (reading?.notes ?? [])
         var item = try PhotoDiscovery.item(scanned, reader, identifiers, fingerprintParts: parts) { facts in
             try ClassifiedPhotoSource(
                 photo: PhotoRecord(
@@ -91,7 +98,7 @@ struct ClassifiedPhotoDiscovery {
                     inBands: true,
                     identifiers: identifiers
                 ),
-                metadata: known,
+                metadata: reading,
                 expectsMetadata: hasTable
             ).encoded
         }

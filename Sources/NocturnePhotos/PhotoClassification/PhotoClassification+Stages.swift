@@ -77,6 +77,7 @@ extension PhotoClassification {
         if let metadata = settings.metadata {
             vector = (source.metadata ?? .unknown).vector(metadata)
             if source.metadata == nil, source.expectsMetadata { notes.append(ReportText.noMetadata) }
+            notes += source.metadataNotes ?? []
             if let age = source.metadata?.age, !(0...100).contains(age) {
                 notes.append(ReportText.clampedAge(ClinicalMetadata.text(age)))
             }

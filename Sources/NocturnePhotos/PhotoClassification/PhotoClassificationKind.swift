@@ -20,8 +20,11 @@ package enum PhotoClassificationKind: RecipeKind {
         hasModels: Bool
     ) throws -> PhotoClassificationOptions? {
         guard hasModels else { return nil }
-        let path = arguments[PhotoClassificationArguments.self].metadata
-        return PhotoClassificationOptions(metadataPath: path.map(absolutePath))
+        let arguments = arguments[PhotoClassificationArguments.self]
+        return PhotoClassificationOptions(
+            metadataPath: arguments.metadata.map(absolutePath),
+            requiresKnownMetadata: arguments.strictMetadata
+        )
     }
 
     package static func make(_ models: [ChosenModel], options: PhotoClassificationOptions) throws -> any Recipe {
@@ -76,13 +79,18 @@ package struct PhotoClassificationArguments: RecipeArguments {
 
     @Option(
         help: ArgumentHelp(
-            "CSV file with metadata of the people in photos: image, age_approx, sex, anatom_site_general.",
+            "CSV file with metadata of the people in photos, as of HAM10000 or ISIC: image, age, sex, site.",
             valueName: "file"
         )
     )
     var metadata: String?
 
+    @Flag(help: "Fail photos whose metadata have a value that is not understood. Default: it counts as unknown.")
+    var strictMetadata = false
+
     package init() {}
 
-    package var given: [String] { metadata == nil ? [] : ["--metadata"] }
+    package var given: [String] {
+        (metadata == nil ? [] : ["--metadata"]) + (strictMetadata ? ["--strict-metadata"] : [])
+    }
 }

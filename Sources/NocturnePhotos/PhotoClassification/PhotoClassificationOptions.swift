@@ -4,11 +4,14 @@ public import NocturneRecipeSupport
 public struct PhotoClassificationOptions: Sendable, Hashable {
     /// A CSV file with metadata of the people; see ``MetadataTable``.
     public var metadataPath: String?
+    /// Whether a photo fails whose metadata have a value that is not understood.
+    public var requiresKnownMetadata: Bool
     /// Whether `report.pdf` is written.
     public var writesReports: Bool
 
-    public init(metadataPath: String? = nil, writesReports: Bool = true) {
+    public init(metadataPath: String? = nil, requiresKnownMetadata: Bool = false, writesReports: Bool = true) {
         self.metadataPath = metadataPath
+        self.requiresKnownMetadata = requiresKnownMetadata
         self.writesReports = writesReports
     }
 
@@ -20,6 +23,7 @@ extension PhotoClassificationOptions: RecipeOptions {
     package var shown: [String: String] {
         var shown = shownInResults
         if let metadataPath { shown["metadata"] = metadataPath }
+        if requiresKnownMetadata { shown["strict-metadata"] = "yes" }
         return shown
     }
 

@@ -17,7 +17,7 @@ struct ClinicalMetadataTests {
     }
 
     private func reason(_ text: String, of names: [String] = ["a.jpg"]) throws -> [String] {
-        try table(text).assign(names, settings: Self.sites).map {
+        try table(text).assign(names, settings: Self.sites, isStrict: true).map {
             if case .failure(let fault) = $0 { fault.detail } else { "fine" }
         }
     }
@@ -44,12 +44,12 @@ struct ClinicalMetadataTests {
         let found = table.assign(expected.cases.map { "\($0.image).jpg" }, settings: settings)
         #expect(expected.cases.count == 20)
         for (entry, result) in zip(expected.cases, found) {
-            let metadata = try #require(try result.get(), "\(entry.image)")
-            #expect(metadata.vector(settings) == entry.vector, "\(entry.image)")
+            let reading = try #require(try result.get(), "\(entry.image)")
+            #expect(reading.metadata.vector(settings) == entry.vector && reading.notes.isEmpty, "\(entry.image)")
         }
     }
 
-    @Test("A field that cannot be understood is an error that names file and row")
+    @Test("With --strict-metadata, a field that cannot be understood is an error that names file and row")
     func faults() throws {
         let head = "image,age_approx,sex,anatom_site_general\n"
         #expect(try reason(head + "b,1,male,\na,old,male,") == ["people.csv row 3: age_approx \"old\" is not a number"])
@@ -60,6 +60,7 @@ struct ClinicalMetadataTests {
         #expect(try reason(head + "a,,robot,")[0].contains("row 2: sex \"robot\""))
         #expect(try reason(head + "a,1,male")[0] == "people.csv row 2: 3 fields for 4 columns")
         #expect(try reason(head + "a,1,male,,x")[0] == "people.csv row 2: 5 fields for 4 columns")
+        #expect(try reason(head + "a,1,male,, ,") == ["fine"])
         #expect(try reason(head + "\"two\nlines\",1,,\na,x,,")[0].contains("row 4:"))
         // The rows of other pictures do no harm.
         #expect(try reason(head + "b,old,robot,nowhere\na,5,,") == ["fine"])
@@ -69,7 +70,7 @@ struct ClinicalMetadataTests {
     func matching() throws {
         let text = "age_approx,image\n1,x/a.jpg\n2,a.jpg\n3,a\n4,./y/b\n"
         let found = try table(text).assign(["x/a.jpg", "z/a.jpg", "q/a.png", "y/b.tif", "c.jpg"], settings: Self.sites)
-        #expect(try found.map { try $0.get()?.age } == [1, 2, 3, 4, nil])
+        #expect(try found.map { try $0.get()?.metadata.age } == [1, 2, 3, 4, nil])
     }
 
     @Test("A row that may be any of several pictures is none's, and rows that disagree are refused")
@@ -84,10 +85,21 @@ struct ClinicalMetadataTests {
         #expect(reasons[3] == "people.csv row 5: \"c\" has another row, 6, with different values")
     }
 
+    @Test("Rows of one picture that say the same are fine; both lines are named where they do not")
+    func duplicates() throws {
+        let head = "image,sex,anatom_site_general\n"
+        #expect(try reason(head + "a,male,head/neck\na,M,Head and neck\na,male,head_neck") == ["fine"])
+        let reasons = try reason(head + "a,male,\na,male,\na,female,")
+        #expect(reasons == ["people.csv row 2: \"a\" has another row, 4, with different values"])
+        // Two values that are not understood are not the same value.
+        let table = try table(head + "a,robot,\na,cyborg,")
+        #expect(throws: ClinicalMetadataError.self) { try table.assign(["a.jpg"], settings: Self.sites)[0].get() }
+    }
+
     @Test(
         "A file that is no table of this kind is refused as a whole",
         arguments: [
-            "", "\n\n", "a,b\n1,2", "image;age_approx\na;1", "image,image\na,b", "image,x\n\"a,1", "image,x\n\"a\"b,1",
+            "", "\n\n", "a,b\n1,2", "name;age_approx\na;1", "image,image\na,b", "image,x\n\"a,1", "image,x\n\"a\"b,1",
             "\u{0}\u{1}\u{2}", "\"image", "\"",
         ]
     )

@@ -56,7 +56,7 @@ struct PhotoBatchTests {
         try bench.folder.write("{\"meta\":{\"clinical\":{\"age_approx\":100,\"sex\":\"male\"}}}", to: "in/b.json")
         try bench.folder.write("{\"sex\": [1]}", to: "in/e.json")
         let outcome = try await bench.run(PhotoClassificationOptions(metadataPath: bench.folder("in/p.csv").path))
-        #expect(outcome.counts.completed == 3 && outcome.counts.failed == 2 && outcome.counts.inputs == 5)
+        #expect(outcome.counts.completed == 4 && outcome.counts.failed == 1 && outcome.counts.inputs == 5)
         let (a, b, c) = (try bench.result("a"), try bench.result("b"), try bench.result("c"))
         #expect(a.metadata?.vector == [0.5, 0, 1, 1] && a.metadata?.site == "head/neck" && a.metadata?.ageYears == 50)
         #expect(b.metadata?.vector == [1, 0, 0, 2] && b.notes.isEmpty == false)
@@ -66,9 +66,27 @@ struct PhotoBatchTests {
         #expect(abs(a.classes[0].probability - exp(1.5) / sum) < 2e-6)
         #expect(abs(a.classes[1].probability - exp(1) / sum) < 2e-6)
         let account = try await bench.account()
-        #expect(account["d"]?.reason.contains("p.csv row 3: age_approx \"soon\"") == true)
+        let d = try bench.result("d")
+        #expect(d.metadata?.vector == [0, 1, 2, 2])
+        #expect(d.notes.contains("age_approx \"soon\" is not a number; it was treated as unknown"))
         #expect(account["e"]?.reason.contains("e.json: sex is neither text nor number") == true)
-        #expect(account["d"]?.state == .failed)
+    }
+
+    @Test("With --strict-metadata, a value that is not understood fails its item")
+    func strictMetadata() async throws {
+        let bench = try PhotoBench("primary-told")
+        for name in ["a.jpg", "b.png", "c.png"] { try bench.add(name, SIMD3(80, 80, 80)) }
+        try bench.folder.write("image_id;age;localization\r\na;40;neck\r\nb;soon;\r\n", to: "p.csv")
+        try bench.folder.write("{\"sex\": \"robot\"}", to: "in/c.json")
+        let path = bench.folder("p.csv").path
+        let strict = PhotoClassificationOptions(metadataPath: path, requiresKnownMetadata: true)
+        let outcome = try await bench.run(strict)
+        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 2)
+        let account = try await bench.account()
+        #expect(account["b"]?.state == .failed && account["c"]?.state == .failed)
+        #expect(account["b"]?.reason.contains("p.csv row 3: age \"soon\" is not a number") == true)
+        #expect(account["c"]?.reason.contains("c.json: sex \"robot\" is not one of male, female") == true)
+        #expect(try bench.result("a").metadata?.vector == [0.4, 0, 2, 1])
     }
 
     @Test("An attention graph that fails or says nothing costs its map, never the item")

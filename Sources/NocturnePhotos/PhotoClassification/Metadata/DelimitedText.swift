@@ -1,6 +1,6 @@
 import NocturneSystem
 
-/// Comma-separated values as in RFC 4180: quoted fields may contain commas, line ends and doubled quotes.
+/// Separated values as in RFC 4180: quoted fields may contain separators, line ends and doubled quotes.
 ///
 /// Line ends are LF, CRLF or CR; a leading byte-order mark and empty lines are skipped.
 package struct DelimitedText: Sendable {
@@ -17,10 +17,34 @@ package struct DelimitedText: Sendable {
     }
 
     package private(set) var rows: [Row] = []
+
+    /// - Throws: ``Fault`` for a quote that is never closed, text after a closing quote, or too many rows or fields.
+    package init(_ bytes: [UInt8], separator: UInt8 = UInt8(ascii: ",")) throws(Fault) {
+        var rows: [Row] = []
+        try DelimitedText.read(bytes, separator: separator) {
+            rows.append($0)
+            return true
+        }
+        self.rows = rows
+    }
+
+    /// Reads row by row.
+    /// - Parameter take: returns false to read no further.
+    package static func read(_ bytes: [UInt8], separator: UInt8, _ take: (Row) -> Bool) throws(Fault) {
+        var reader = RowReader(separator: separator)
+        try reader.read(bytes, take)
+    }
+}
+
+/// Splits bytes into rows.
+private struct RowReader {
+    let separator: UInt8
     private var fields: [String] = []
     private var field: [UInt8] = []
     private var line = 1
     private var begin = 1
+    private var count = 0
+    private var isStopped = false
 
     private enum Place { case start, plain, quoted, closed }
 
@@ -28,9 +52,10 @@ package struct DelimitedText: Sendable {
     private static let largestRowCount = 2_000_000
     private static let largestFieldCount = 10_000
 
-    /// - Throws: ``Fault`` for a quote that is never closed, text after a closing quote, or too many rows or fields.
-    package init(_ bytes: [UInt8]) throws(Fault) {
-        let (quote, comma, feed, carriage) = (UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(10), UInt8(13))
+    init(separator: UInt8) { self.separator = separator }
+
+    mutating func read(_ bytes: [UInt8], _ take: (DelimitedText.Row) -> Bool) throws(DelimitedText.Fault) {
+        let (quote, feed, carriage) = (UInt8(ascii: "\""), UInt8(10), UInt8(13))
         var place = Place.start
         var index = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         while index < bytes.count {
@@ -48,15 +73,16 @@ package struct DelimitedText: Sendable {
                     if byte == feed { line += 1 }
                     field.append(byte)
                 }
-            } else if byte == comma {
+            } else if byte == separator {
                 try endField()
                 place = .start
             } else if byte == feed || byte == carriage {
                 if byte == carriage, index < bytes.count, bytes[index] == feed { index += 1 }
-                try endRow(isEmpty: place == .start)
+                try endRow(isEmpty: place == .start, take)
+                if isStopped { return }
                 place = .start
             } else if place == .closed {
-                throw Fault(row: begin, detail: "there is text after a closing quote")
+                throw DelimitedText.Fault(row: begin, detail: "there is text after a closing quote")
             } else if byte == quote, place == .start {
                 place = .quoted
             } else {
@@ -64,25 +90,29 @@ package struct DelimitedText: Sendable {
                 place = .plain
             }
         }
-        if place == .quoted { throw Fault(row: begin, detail: "a quote is never closed") }
-        try endRow(isEmpty: place == .start)
+        if place == .quoted { throw DelimitedText.Fault(row: begin, detail: "a quote is never closed") }
+        try endRow(isEmpty: place == .start, take)
     }
 
-    private mutating func endField() throws(Fault) {
+    private mutating func endField() throws(DelimitedText.Fault) {
         guard fields.count < Self.largestFieldCount else {
-            throw Fault(row: begin, detail: "there are more than \(Self.largestFieldCount) fields")
+            throw DelimitedText.Fault(row: begin, detail: "there are more than \(Self.largestFieldCount) fields")
         }
         fields.append(String(decoding: field, as: UTF8.self))
         field.removeAll(keepingCapacity: true)
     }
 
-    private mutating func endRow(isEmpty: Bool) throws(Fault) {
+    private mutating func endRow(
+        isEmpty: Bool,
+        _ take: (DelimitedText.Row) -> Bool
+    ) throws(DelimitedText.Fault) {
         if !(isEmpty && fields.isEmpty) {
             try endField()
-            guard rows.count < Self.largestRowCount else {
-                throw Fault(row: begin, detail: "there are more than \(Self.largestRowCount) rows")
+            guard count < Self.largestRowCount else {
+                throw DelimitedText.Fault(row: begin, detail: "there are more than \(Self.largestRowCount) rows")
             }
-            rows.append(Row(number: begin, fields: fields))
+            count += 1
+            isStopped = !take(DelimitedText.Row(number: begin, fields: fields))
         }
         fields = []
         line += 1

@@ -8,11 +8,14 @@ import NocturneSystem
 package enum MetadataSidecar {
     static func path(of picture: String) -> String { (picture as NSString).deletingPathExtension + ".json" }
 
+    /// - Parameter isStrict: whether a value that is not understood is an error, rather than unknown with a note.
     /// - Returns: nil if there is no such file, or it contains none of these fields.
     /// - Throws: ``ClinicalMetadataError`` that names the file.
-    package static func read(at path: String, settings: PhotoMetadataSettings) throws(ClinicalMetadataError)
-        -> ClinicalMetadata?
-    {
+    package static func read(
+        at path: String,
+        settings: PhotoMetadataSettings,
+        isStrict: Bool = false
+    ) throws(ClinicalMetadataError) -> ClinicalMetadataReading? {
         guard FileSystem.exists(path) else { return nil }
         let name = (path as NSString).lastPathComponent
         let document: Any
@@ -29,16 +32,26 @@ package enum MetadataSidecar {
         let clinical = (whole["meta"] as? [String: Any])?["clinical"] as? [String: Any]
         let fields = clinical ?? whole
         guard ["age_approx", "sex", "anatom_site_general"].contains(where: { fields[$0] != nil }) else { return nil }
+        let given: ClinicalFields
         do throws(ClinicalMetadataError) {
-            return try ClinicalMetadata(
-                age: try text(fields["age_approx"], "age_approx"),
-                sex: try text(fields["sex"], "sex"),
-                site: try text(fields["anatom_site_general"], "anatom_site_general"),
-                settings: settings
+            given = ClinicalFields(
+                age: try field(fields, "age_approx"),
+                sex: try field(fields, "sex"),
+                site: try field(fields, "anatom_site_general")
             )
         } catch {
             throw ClinicalMetadataError(detail: "\(name): \(error.detail)")
         }
+        let reading = ClinicalMetadataReading(given, sites: SiteVocabulary(settings), settings: settings)
+        if isStrict, let fault = reading.faults.first { throw ClinicalMetadataError(detail: "\(name): \(fault)") }
+        return reading
+    }
+
+    private static func field(
+        _ fields: [String: Any],
+        _ key: String
+    ) throws(ClinicalMetadataError) -> ClinicalFields.Field {
+        ClinicalFields.Field(name: key, text: try text(fields[key], key))
     }
 
     private static func text(_ value: Any?, _ key: String) throws(ClinicalMetadataError) -> String? {

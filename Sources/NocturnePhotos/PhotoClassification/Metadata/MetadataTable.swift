@@ -1,0 +1,157 @@
+import Foundation
+import NocturneBatch
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// The file of `--metadata`: one row per picture, with columns for the picture, age, sex and site in any order, under
+/// the names of ISIC, HAM10000 and similar tables (``MetadataColumns``). Other columns are ignored.
+///
+/// Fields are separated by commas, semicolons or tabs: the first of these with which the first row names a column of
+/// pictures. The encoding is that of ``TableEncoding``. A picture is named by its path relative to the input, its file
+/// name, or one of them without extension; the first of these that matches a row is used.
+package struct MetadataTable: Sendable {
+    /// For messages.
+    package let fileName: String
+    /// Which columns are missing, if others are not used.
+    package var notes: [String] { columns.notes.map { "\(fileName): \($0)" } }
+
+    private let columns: MetadataColumns
+    private let separator: UInt8
+    private var rows: [String: [Entry]] = [:]
+
+    private struct Entry: Sendable {
+        let number: Int
+        /// Nil for a row whose number of fields, ``count``, is not that of the columns.
+        let texts: Texts?
+        let count: Int
+    }
+
+    private struct Texts: Sendable {
+        let age: String?
+        let sex: String?
+        let site: String?
+    }
+
+    /// - Throws: `BatchError` for a file that cannot be read, has unmatched quotes, or has no column of pictures.
+    package init(path: String) throws {
+        let bytes: [UInt8]
+        do {
+            bytes = try FileSystem.read(path, limit: 1 << 28, acceptsPipes: true)
+        } catch {
+            throw BatchError(.inputMissing, path: path, detail: "the metadata cannot be read: \(error)")
+        }
+        try self.init(bytes: bytes, path: path)
+    }
+
+    package init(bytes: [UInt8], path: String) throws {
+        fileName = (path as NSString).lastPathComponent
+        guard let text = TableEncoding(of: bytes).utf8(bytes) else {
+            let detail = "the metadata is UTF-16 that ends within a character: the file is incomplete"
+            throw BatchError(.inputMissing, path: path, detail: detail)
+        }
+        do throws(MetadataHeader.Fault) {
+            let header = try MetadataHeader(text)
+            (columns, separator) = (header.columns, header.separator)
+        } catch {
+            throw BatchError(.inputMissing, path: path, detail: error.detail)
+        }
+        do throws(DelimitedText.Fault) {
+            var isHeader = true
+            try DelimitedText.read(text, separator: separator) { row in
+                if !isHeader { add(row) }
+                isHeader = false
+                return true
+            }
+        } catch {
+            throw BatchError(.inputMissing, path: path, detail: "the metadata is not CSV: \(error)")
+        }
+    }
+
+    private mutating func add(_ row: DelimitedText.Row) {
+        func field(_ meaning: MetadataColumns.Meaning) -> String? {
+            columns[meaning].flatMap { $0 < row.fields.count ? row.fields[$0] : nil }
+        }
+        var key = (field(.image) ?? "").trimmingCharacters(in: .whitespaces)
+        while key.hasPrefix("./") { key = String(key.dropFirst(2)) }
+        if key.isEmpty { return }
+        // Spreadsheets write empty fields after the last column.
+        let isWhole =
+            row.fields.count >= columns.names.count
+            && row.fields.dropFirst(columns.names.count).allSatisfy { $0.allSatisfy(\.isWhitespace) }
+        let texts = isWhole ? Texts(age: field(.age), sex: field(.sex), site: field(.site)) : nil
+        rows[key, default: []].append(Entry(number: row.number, texts: texts, count: row.fields.count))
+    }
+
+    /// The row for each picture, or why there is none.
+    ///
+    /// - Parameters:
+    ///   - names: paths relative to the inputs.
+    ///   - isStrict: whether a value that is not understood is a fault, rather than unknown with a note.
+    /// - Returns: for each picture what was understood, nil if no row matches, or the fault with file and row.
+    package func assign(
+        _ names: [String],
+        settings: PhotoMetadataSettings,
+        isStrict: Bool = false
+    ) -> [Result<ClinicalMetadataReading?, ClinicalMetadataError>] {
+        let keys = names.map { name in MetadataTable.keys(of: name).first { rows[$0] != nil } }
+        var picturesByKey: [String: [String]] = [:]
+        for (name, key) in zip(names, keys) { if let key { picturesByKey[key, default: []].append(name) } }
+        let sites = SiteVocabulary(settings)
+        return zip(names, keys).map { name, key in
+            guard let key, let entries = rows[key] else { return .success(nil) }
+            let place = "\(fileName) row \(entries[0].number)"
+            let matching = picturesByKey[key] ?? []
+            guard matching.count == 1 || key == name else {
+                let pictures = matching.prefix(4).joined(separator: ", ")
+                return fault(
+                    "\(place): \"\(key)\" matches several pictures (\(pictures)); give the path relative to the input"
+                )
+            }
+            var first: ClinicalMetadataReading?
+            for entry in entries {
+                do throws(ClinicalMetadataError) {
+                    let reading = try self.reading(entry, sites, settings, isStrict: isStrict)
+                    if let first, first != reading {
+                        return fault("\(place): \"\(key)\" has another row, \(entry.number), with different values")
+                    }
+                    first = reading
+                } catch {
+                    return .failure(error)
+                }
+            }
+            return .success(first)
+        }
+    }
+
+    private func reading(
+        _ entry: Entry,
+        _ sites: SiteVocabulary,
+        _ settings: PhotoMetadataSettings,
+        isStrict: Bool
+    ) throws(ClinicalMetadataError) -> ClinicalMetadataReading {
+        let place = "\(fileName) row \(entry.number)"
+        guard let texts = entry.texts else {
+            let detail = "\(place): \(entry.count) fields for \(columns.names.count) columns"
+            throw ClinicalMetadataError(detail: detail)
+        }
+        let fields = ClinicalFields(
+            age: .init(name: columns.name(of: .age), text: texts.age),
+            sex: .init(name: columns.name(of: .sex), text: texts.sex),
+            site: .init(name: columns.name(of: .site), text: texts.site),
+            allowsDecimalComma: separator != UInt8(ascii: ",")
+        )
+        let reading = ClinicalMetadataReading(fields, sites: sites, settings: settings)
+        if isStrict, let fault = reading.faults.first { throw ClinicalMetadataError(detail: "\(place): \(fault)") }
+        return reading
+    }
+
+    private func fault(_ text: String) -> Result<ClinicalMetadataReading?, ClinicalMetadataError> {
+        .failure(ClinicalMetadataError(detail: text))
+    }
+
+    /// The names by which a row may refer to a picture, the most specific first.
+    private static func keys(of name: String) -> [String] {
+        let file = (name as NSString).lastPathComponent
+        return [name, file, (name as NSString).deletingPathExtension, (file as NSString).deletingPathExtension]
+    }
+}

@@ -1,0 +1,77 @@
+/// Finds the package's site for the words that tables use for places on the body.
+///
+/// Sites of published data sets differ in detail: HAM10000 has the back, ISIC the posterior torso. A word stands for the
+/// first of its ``broader`` names that the package has.
+struct SiteVocabulary: Sendable {
+    /// What a word was taken for.
+    struct Match: Hashable, Sendable {
+        let site: String
+        /// Whether the word says less than the site: "trunk" is neither side of the torso.
+        let isAssumed: Bool
+    }
+
+    private let byLowercase: [String: String]
+    private let bySimplified: [String: String]
+
+    init(_ settings: PhotoMetadataSettings) {
+        byLowercase = Dictionary(settings.sites.map { ($0.lowercased(), $0) }) { first, _ in first }
+        bySimplified = Dictionary(settings.sites.map { (Self.simplified($0), $0) }) { first, _ in first }
+    }
+
+    /// A site of the package by its own name, whatever the case.
+    func named(_ text: String) -> String? { byLowercase[text.lowercased()] }
+
+    /// A site of the package by its name, however it is punctuated, or by a synonym.
+    func match(_ text: String) -> Match? {
+        if let site = named(text) { return Match(site: site, isAssumed: false) }
+        let word = Self.simplified(text)
+        if let site = bySimplified[word] { return Match(site: site, isAssumed: false) }
+        for name in Self.broader[word] ?? [] {
+            if let site = bySimplified[name] { return Match(site: site, isAssumed: false) }
+        }
+        guard let name = Self.assumed[word], let site = bySimplified[name] else { return nil }
+        return Match(site: site, isAssumed: true)
+    }
+
+    /// Lower case, one space for punctuation, "and" and "or": "Head_and-Neck" becomes "head neck".
+    private static func simplified(_ text: String) -> String {
+        let words = text.prefix(200).lowercased().split { !$0.isLetter && !$0.isNumber }
+        return words.filter { $0 != "and" && $0 != "or" }.joined(separator: " ")
+    }
+
+    private static let head = ["head neck", "head"]
+    private static let anterior = ["anterior torso", "torso", "trunk"]
+    private static let posterior = ["posterior torso", "back", "torso", "trunk"]
+    private static let lateral = ["lateral torso", "torso", "trunk"]
+    private static let lower = ["lower extremity", "leg"]
+    private static let upper = ["upper extremity", "arm"]
+    private static let acral = ["palms soles", "acral"]
+
+    /// The package's possible names for a word, the most specific first. Hands and feet are limbs, and palms and soles
+    /// apart, as in the ISIC archive; HAM10000's acral skin is that of palms and soles.
+    private static let broader: [String: [String]] = {
+        let words: [(String, [String])] = [
+            ("head|neck|head neck|face|scalp|ear|nose|cheek|forehead|temple|eyelid|chin", head),
+            ("anterior torso|anterior trunk|chest|abdomen", anterior),
+            ("posterior torso|posterior trunk|back|upper back|lower back", posterior),
+            ("lateral torso|lateral trunk|flank", lateral),
+            ("torso|trunk", ["torso", "trunk"]),
+            ("lower extremity|lower extremities|lower limb|lower limbs|leg|legs|thigh|knee|calf|shin|ankle", lower),
+            ("foot|feet", ["foot"] + lower),
+            ("upper extremity|upper extremities|upper limb|upper limbs|arm|arms|forearm|elbow|wrist", upper),
+            ("hand|hands", ["hand"] + upper),
+            ("palms soles|palm|palms|sole|soles|acral|acral palms soles", acral),
+            ("oral genital|genital", ["oral genital", "genital"]),
+            ("genitals|genitalia|genital areas", ["oral genital", "genital"]),
+            ("oral|mouth|oral mucosa", ["oral genital", "oral"]),
+        ]
+        var broader: [String: [String]] = [:]
+        for (list, names) in words {
+            for word in list.split(separator: "|") { broader[String(word)] = names }
+        }
+        return broader
+    }()
+
+    /// For packages without a site for the whole torso.
+    private static let assumed = ["trunk": "anterior torso", "torso": "anterior torso"]
+}

@@ -1,0 +1,66 @@
+/// The encodings in which spreadsheets write tables.
+package enum TableEncoding: String, Hashable, Sendable {
+    case utf8 = "UTF-8"
+    case utf16LittleEndian = "UTF-16LE"
+    case utf16BigEndian = "UTF-16BE"
+    case windows1252 = "Windows-1252"
+
+    /// By the byte-order mark; without one UTF-8, or Windows-1252 where the bytes are not valid UTF-8.
+    package init(of bytes: [UInt8]) {
+        if bytes.starts(with: [0xFF, 0xFE]) {
+            self = .utf16LittleEndian
+        } else if bytes.starts(with: [0xFE, 0xFF]) {
+            self = .utf16BigEndian
+        } else {
+            self = Self.isUTF8(bytes) ? .utf8 : .windows1252
+        }
+    }
+
+    /// The same text in UTF-8, without a byte-order mark. A half of a surrogate pair becomes U+FFFD.
+    /// - Returns: nil for UTF-16 that ends within a code unit.
+    package func utf8(_ bytes: [UInt8]) -> [UInt8]? {
+        switch self {
+        case .utf8: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+        case .windows1252: Self.fromWindows1252(bytes)
+        case .utf16LittleEndian: Self.fromUTF16(bytes, low: 0, high: 1)
+        case .utf16BigEndian: Self.fromUTF16(bytes, low: 1, high: 0)
+        }
+    }
+
+    private static func isUTF8(_ bytes: [UInt8]) -> Bool {
+        !transcode(bytes.makeIterator(), from: UTF8.self, to: UTF32.self, stoppingOnError: true) { _ in }
+    }
+
+    private static func fromUTF16(_ bytes: [UInt8], low: Int, high: Int) -> [UInt8]? {
+        guard bytes.count.isMultiple(of: 2) else { return nil }
+        let units = stride(from: 2, to: bytes.count, by: 2).lazy.map {
+            UInt16(bytes[$0 + low]) | UInt16(bytes[$0 + high]) << 8
+        }
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count / 2)
+        _ = transcode(units.makeIterator(), from: UTF16.self, to: UTF8.self, stoppingOnError: false) { text.append($0) }
+        return text
+    }
+
+    private static func fromWindows1252(_ bytes: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count + bytes.count / 8)
+        for byte in bytes {
+            if byte < 0x80 {
+                text.append(byte)
+            } else {
+                let point = byte < 0xA0 ? high[Int(byte) - 0x80] : UInt16(byte)
+                text += UTF8.encode(Unicode.Scalar(point) ?? "\u{FFFD}") ?? UTF8.encodedReplacementCharacter
+            }
+        }
+        return text
+    }
+
+    /// The characters of 0x80 to 0x9F. The five bytes that stand for none are taken as control characters, as
+    /// browsers do.
+    private static let high: [UInt16] = [
+        0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,
+        0x017D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A,
+        0x0153, 0x9D, 0x017E, 0x0178,
+    ]
+}

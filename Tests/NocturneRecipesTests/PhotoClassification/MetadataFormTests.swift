@@ -1,0 +1,142 @@
+import Foundation
+import NocturneBatch
+import NocturnePhotos
+import NocturneSystem
+import Testing
+
+@Suite("Tables of metadata as they are published")
+struct MetadataFormTests {
+    /// Those of the sample package.
+    static let settings = PhotoMetadataSettings(sites: [
+        "anterior torso", "head/neck", "lateral torso", "lower extremity", "oral/genital", "palms/soles",
+        "posterior torso", "upper extremity", "unknown",
+    ])
+
+    private func vectors(_ text: String, of names: [String]) throws -> [[Float]?] {
+        try MetadataTable(bytes: Array(text.utf8), path: "t.csv").assign(names, settings: Self.settings).map {
+            try $0.get().map { $0.metadata.vector(Self.settings) }
+        }
+    }
+
+    @Test("HAM10000")
+    func ham10000() throws {
+        let text = """
+            lesion_id,image_id,dx,dx_type,age,sex,localization,dataset
+            HAM_0000118,ISIC_0027419,bkl,histo,80.0,male,scalp,vidir_modern
+            HAM_0002730,ISIC_0026769,bkl,histo,85.0,female,back,rosendahl
+            HAM_0001466,ISIC_0031633,bkl,histo,,unknown,unknown,vidir_modern
+            HAM_0005132,ISIC_0025837,bkl,histo,0.0,female,lower extremity,vienna_dias
+
+            """
+        let names = ["ISIC_0027419", "ISIC_0026769", "ISIC_0031633", "ISIC_0025837", "ISIC_1"].map {
+            "part_1/\($0).jpg"
+        }
+        let wanted: [[Float]?] = [[0.8, 0, 0, 1], [0.85, 0, 1, 6], [0, 1, 2, 8], [0, 0, 1, 3], nil]
+        #expect(try vectors(text, of: names) == wanted)
+    }
+
+    @Test("The training table of ISIC 2019")
+    func isic2019() throws {
+        let text = """
+            image,age_approx,anatom_site_general,lesion_id,sex
+            ISIC_0000000,55.0,anterior torso,,female
+            ISIC_0000002,30.0,upper extremity,,
+            ISIC_0000004,80.0,,,male
+
+            """
+        let names = ["ISIC_0000000.jpg", "ISIC_0000002.jpg", "ISIC_0000004.jpg"]
+        #expect(try vectors(text, of: names) == [[0.55, 0, 1, 0], [0.3, 0, 2, 7], [0.8, 0, 0, 8]])
+    }
+
+    @Test("The training table of ISIC 2020, where the torso is one site")
+    func isic2020() throws {
+        let text = """
+            image_name,patient_id,sex,age_approx,anatom_site_general_challenge,diagnosis,benign_malignant,target
+            ISIC_2637011,IP_7279968,male,45.0,head/neck,unknown,benign,0
+            ISIC_0015719,IP_3075186,female,45.0,torso,unknown,benign,0
+            ISIC_0052212,IP_2842074,NA,NA,palms/soles,nevus,benign,0
+
+            """
+        let names = ["ISIC_2637011.dcm", "ISIC_0015719.jpg", "ISIC_0052212.jpg"]
+        #expect(try vectors(text, of: names) == [[0.45, 0, 0, 1], [0.45, 0, 1, 0], [0, 1, 2, 5]])
+        let table = try MetadataTable(bytes: Array(text.utf8), path: "t.csv")
+        let notes = try table.assign(names, settings: Self.settings).map { try $0.get()?.notes }
+        #expect(notes == [[], ["anatom_site_general_challenge \"torso\" was taken as anterior torso"], []])
+        let whole = PhotoMetadataSettings(sites: ["torso", "unknown"])
+        #expect(try table.assign([names[1]], settings: whole)[0].get()?.metadata.site == "torso")
+        #expect(try table.assign([names[1]], settings: whole)[0].get()?.notes == [])
+    }
+
+    @Test("The archive's table, in which all fields are quoted")
+    func archive() throws {
+        let text = """
+            "isic_id","attribution","copyright_license","age_approx","anatom_site_general","sex"
+            "ISIC_0024306","ViDIR Group, Vienna","CC-BY-NC","45","lateral torso","male"
+            "ISIC_0024307","ViDIR Group, Vienna","CC-BY-NC","50","oral/genital","female"
+
+            """
+        let names = ["ISIC_0024306.jpg", "ISIC_0024307.jpg"]
+        #expect(try vectors(text, of: names) == [[0.45, 0, 0, 2], [0.5, 0, 1, 4]])
+    }
+
+    @Test("PAD-UFES-20, whose places are in capitals")
+    func padUFES() throws {
+        let text = """
+            patient_id,lesion_id,age,gender,fitspatrick,region,diagnostic,img_id
+            PAT_1516,1765,8,,,ARM,NEV,PAT_1516_1765_530.png
+            PAT_46,881,55,FEMALE,3.0,NECK,BCC,PAT_46_881_939.png
+
+            """
+        #expect(
+            try vectors(text, of: ["PAT_1516_1765_530.png", "PAT_46_881_939.png"])
+                == [[0.08, 0, 2, 7], [0.55, 0, 1, 1]]
+        )
+    }
+
+    @Test(
+        "A column is found whatever its case, spaces, underscores and hyphens",
+        arguments: ["image_id,age", "Image ID,AGE", "IMAGE-ID, Age ", "ImageId,Patient age", "image id,age_approx,,"]
+    )
+    func spelling(_ header: String) throws {
+        let more = header.hasSuffix(",") ? ",," : ""
+        #expect(try vectors("\(header)\na,30\(more)", of: ["a.jpg"]) == [[0.3, 0, 2, 8]])
+    }
+
+    @Test("Of several columns with one meaning, the one that ISIC names is used")
+    func preferred() throws {
+        let text = "isic_id,age,image,age_approx\nb,1,a,30\n"
+        #expect(try vectors(text, of: ["a.jpg", "b.jpg"]) == [[0.3, 0, 2, 8], nil])
+    }
+
+    private func refusal(_ bytes: [UInt8]) -> String {
+        do {
+            _ = try MetadataTable(bytes: bytes, path: "/data/t.csv")
+            return "accepted"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test("A table without a column of pictures is refused with its columns and what would be understood")
+    func noPictures() {
+        let found = refusal(Array("patient;Age;sex\n1;2;male".utf8))
+        #expect(found.contains("the columns are \"patient\", \"Age\", \"sex\""))
+        #expect(found.contains("understood are image, image_id, image_name, isic_id"))
+        #expect(refusal([]).contains("the file has no row"))
+        #expect(refusal(Array("Age,age,image_id,image_id".utf8)).contains("\"image_id\" twice"))
+        #expect(refusal(Array("age,Age,image".utf8)).contains("\"age\" twice"))
+        #expect(refusal(Array("x,y,y,image".utf8)) == "accepted")
+    }
+
+    @Test("A meaning without a column is noted with the columns that are not used")
+    func missing() throws {
+        let table = try MetadataTable(bytes: Array("image,age,gendr,spot\na,1,male,face".utf8), path: "/data/t.csv")
+        #expect(table.notes.count == 2)
+        #expect(
+            table.notes[0] == "t.csv: no column has the sex: understood are sex, gender, patient_sex; "
+                + "not used are \"gendr\", \"spot\""
+        )
+        #expect(table.notes[1].contains("no column has the site on the body: understood are anatom_site_general"))
+        #expect(try MetadataTable(bytes: Array("image,age\na,1".utf8), path: "t.csv").notes.isEmpty)
+    }
+}
