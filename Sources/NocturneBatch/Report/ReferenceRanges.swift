@@ -48,7 +48,7 @@ public enum ReferenceRanges {
         do {
             return try parse(String(decoding: try FileSystem.read(path, limit: limit), as: UTF8.self))
         } catch let fault as Fault {
-            throw BatchError(.optionsUnusable, path: path, detail: fault.detail)
+            throw BatchError(.inputMissing, path: path, detail: fault.detail)
         } catch {
             throw BatchError(.inputMissing, path: path, detail: "the reference table cannot be read: \(error)")
         }

@@ -19,11 +19,11 @@ struct LabelNameFile {
         do {
             names = Self.names(try FileSystem.read(path, limit: Self.limit))
         } catch {
-            throw BatchError(.optionsUnusable, path: path, detail: "the names of labels cannot be read: \(error)")
+            throw BatchError(.inputMissing, path: path, detail: "the names of labels cannot be read: \(error)")
         }
         guard let names, !names.isEmpty else {
             throw BatchError(
-                .optionsUnusable,
+                .inputMissing,
                 path: path,
                 detail: "it names no labels; expected {\"labels\": {\"kidney\": 1, ...}}, as in nnU-Net's dataset.json"
             )
