@@ -27,7 +27,7 @@ package struct SurfaceArguments: RecipeArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Opacity of the labels' areas in the slices, from 0 for outlines only to 1 (default: 0.2).",
+            "Opacity of the labels' areas in the slices, from 0 for outlines only to 1.",
             valueName: "share"
         )
     )
