@@ -94,6 +94,7 @@ package enum Remedies {
         "photo.unsupported": "Convert the picture to JPEG, PNG or TIFF with 8 bits a channel.",
         "run.cancelled": "`nocturne retry` processes it.",
         "volume.notFinite": "Replace voxels that are NaN or infinite, then use `nocturne retry`.",
+        "volume.notLabels": "Give the label map in place of the image, or leave the file out with --exclude.",
         "volume.otherGrid": "Draw the labels on the grid of the item's own image.",
         "volume.tooManyTriangles":
             "Use a higher value for --isosurface, or reduce the volume; noise makes a surface around every voxel.",
