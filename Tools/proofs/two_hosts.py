@@ -41,6 +41,7 @@ from nocturne_tools.shared_folder import Change, SharedHost, client_python, now,
 MODELS = ["skin-lesions-demo", "urinary-tract-ct"]
 INPUTS = [SAMPLES / "Photos/lesions", SAMPLES / "Volumes"]
 JOURNAL = r"^\.nocturne/journal\.sqlite(-wal|-shm)?$"
+JOURNAL_LOG = r"^\.nocturne/journal\.sqlite-wal$"
 # Seconds for which a run observes the claim of another host that is silent.
 PATIENCE = 100
 REPORTS = {"batch.json", "statistics.csv", "retry.txt", "contact-sheet.pdf", "comparison.csv", "index.html", "review"}
@@ -379,8 +380,8 @@ def alone(batch: Batch) -> str:
 
 IN_PLACE = ("rename", r"^(lesion|nifti|dicom)[^/]*$", True)
 IN_STAGING = ("create", r"^\.nocturne/staging/[^/]+/result/", True)
-IN_JOURNAL = ("write", JOURNAL + "-wal", True)
-BEFORE_JOURNAL = ("write", JOURNAL + "-wal", False)
+IN_JOURNAL = ("write", JOURNAL_LOG, True)
+BEFORE_JOURNAL = ("write", JOURNAL_LOG, False)
 INTERRUPTIONS = {
     "frozen, back after the end": Interruption(back="ended"),
     "frozen, back while the other works": Interruption(),
