@@ -107,6 +107,28 @@ actor BatchRun {
 
     /// Searches the inputs, processes what is to be done, and brings the report up to date.
     private func round() async throws {
+        let queue = try await planQueue()
+        readsOneByOne = false
+        cposix_trim_heap()
+        if !queue.isEmpty {
+            try await report.writeFirst()
+            try await process(queue)
+            if let action = recovery.itemsProcessed() {
+                try await action.perform(
+                    context.journal,
+                    output: context.output,
+                    progress: context.progress,
+                    time: context.time
+                )
+            }
+        }
+        counts = try await report.bringUpToDate()
+        cposix_trim_heap()
+    }
+
+    /// Searches the inputs and records what is to be done. What was found is not kept while items are processed: it may be
+    /// hundreds of thousands of files.
+    private func planQueue() async throws -> [PendingItem] {
         needsDiscovery = false
         searchTime = nil
         let start = context.time.monotonic
@@ -129,25 +151,9 @@ actor BatchRun {
         )
         // What failed in this very run is not tried again.
         let planner = WorkPlanner(retries: isFirstRound ? context.options.rules.retries : .none)
-        let queue = try await context.disk.retryingWhenFull { [discovery] in
+        return try await context.disk.retryingWhenFull { [discovery] in
             try await reconciliation.run(discovery, planner: planner)
         }
-        readsOneByOne = false
-        cposix_trim_heap()
-        if !queue.isEmpty {
-            try await report.writeFirst()
-            try await process(queue)
-            if let action = recovery.itemsProcessed() {
-                try await action.perform(
-                    context.journal,
-                    output: context.output,
-                    progress: context.progress,
-                    time: context.time
-                )
-            }
-        }
-        counts = try await report.bringUpToDate()
-        cposix_trim_heap()
     }
 
     /// What the process takes without its models, with the lists of all items.

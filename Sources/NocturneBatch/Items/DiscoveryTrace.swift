@@ -16,7 +16,12 @@ public final class DiscoveryTrace: Sendable {
     private let folder: String?
     /// The file of each thread that has read something since ``end()``: threads come and go.
     private let files = Mutex<[UInt: Int32]>([:])
-    private let observer = Mutex<(@Sendable () -> Void)?>(nil)
+    private let observer = Mutex(Observer())
+
+    /// A function of its own in a lock would be wrapped once more at each access, and take memory and time without end.
+    private struct Observer {
+        var body: (@Sendable () -> Void)?
+    }
 
     /// - Parameter folder: a folder for the trace alone, which is emptied; nil for no trace.
     public init(folder: String? = nil) {
@@ -29,10 +34,13 @@ public final class DiscoveryTrace: Sendable {
     deinit { files.withLock { for descriptor in $0.values { close(descriptor) } } }
 
     /// Calls `body` whenever discovery makes progress; nil for nothing.
-    package func observe(_ body: (@Sendable () -> Void)?) { observer.withLock { $0 = body } }
+    package func observe(_ body: (@Sendable () -> Void)?) { observer.withLock { $0.body = body } }
 
     /// Discovery has come to another file or folder.
-    public func moved() { observer.withLock { $0 }?() }
+    public func moved() {
+        let observer = observer.withLock { $0 }
+        observer.body?()
+    }
 
     /// The calling thread is about to read these files, and nothing else.
     public func willRead(_ paths: [String]) {

@@ -8,13 +8,17 @@ import Synchronization
 final class EventLog: Sendable {
     private final class SharedFile: Sendable {
         let file: Mutex<EventFile>
-        let mayWrite = Mutex<@Sendable () -> Bool>({ true })
+        let permission = Mutex(Permission())
         init(path: String) { file = Mutex(EventFile(path: path)) }
 
         func append(_ line: [UInt8]) {
-            let mayWrite = mayWrite.withLock { $0 }
-            if mayWrite() { file.withLock { $0.append(line) } }
+            let permission = permission.withLock { $0 }
+            if permission.mayWrite() { file.withLock { $0.append(line) } }
         }
+    }
+    /// A function of its own in a lock would be wrapped once more at each access, and take memory and time without end.
+    private struct Permission {
+        var mayWrite: @Sendable () -> Bool = { true }
     }
     private let writer: LineWriter
     private let shared: SharedFile
@@ -26,7 +30,9 @@ final class EventLog: Sendable {
     }
 
     /// From now on `mayWrite` is asked before each line; lines are dropped once it says no.
-    func write(while mayWrite: @escaping @Sendable () -> Bool) { shared.mayWrite.withLock { $0 = mayWrite } }
+    func write(while mayWrite: @escaping @Sendable () -> Bool) {
+        shared.permission.withLock { $0.mayWrite = mayWrite }
+    }
 
     /// Hands over a line. Never waits.
     func append(_ line: [UInt8]) { writer.append(line) }

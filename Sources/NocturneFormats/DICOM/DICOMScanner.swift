@@ -1,7 +1,6 @@
 internal import CDICOMParser
 public import NocturneConcurrency
 public import NocturneSystem
-internal import Synchronization
 
 /// The DICOM series found in a set of files, from their headers alone.
 public struct DICOMScan: Sendable {
@@ -66,26 +65,60 @@ public enum DICOMScanner {
         looking: @escaping @Sendable (_ paths: [String]) -> Void = { _ in },
         admits: (_ path: String, _ directory: String) -> Bool = { _, _ in true }
     ) throws(CancelledError) -> DICOMScan {
-        let paths = Set(paths).sorted()
-        let headerResults = try readHeaders(of: paths, before: 0, scope: scope, progress: progress, looking)
-        let media = try directories(in: headerResults, paths: paths, admits: admits, scope: scope)
-        let named = Set(media.flatMap(\.added)).sorted()
-        if !named.isEmpty {
-            let inner = try readHeaders(of: named, before: paths.count, scope: scope, progress: progress, looking)
-            let all = zip(paths + named, headerResults + inner).sorted { $0.0 < $1.0 }
-            return try grouped(sorted(all, media: media), rules: rules, scope: scope, looking)
-        }
-        return try grouped(sorted(Array(zip(paths, headerResults)), media: media), rules: rules, scope: scope, looking)
+        var series: [DICOMSeries] = []
+        var scan = try scan(
+            paths: paths,
+            scope: scope,
+            rules: rules,
+            filesAtOnce: .max,
+            progress: progress,
+            looking: looking,
+            admits: admits
+        ) { series.append($0) }
+        scan.series = series
+        return scan
     }
 
-    private static func grouped(
-        _ sorted: consuming (objects: [SharedValue<DICOMObject>], scan: DICOMScan),
-        rules: DICOMSeriesRules,
+    /// The same scan, which hands over one series after the other and keeps none: the `series` of its result are empty.
+    ///
+    /// Of more than `filesAtOnce` files the headers are read twice: first to see which files form a series, then series by
+    /// series. Memory is then about 0.2 KB per file, and 2 KB for each file of the largest series or for `filesAtOnce`
+    /// files, whichever is more.
+    /// - Parameters:
+    ///   - filesAtOnce: the headers of so many files are kept at a time.
+    ///   - each: called with each series, in the order of their first files' paths, on the calling thread.
+    /// - Throws: ``CancelledError``, as above.
+    public static func scan(
+        paths: [String],
         scope: ComputeScope,
-        _ looking: @escaping @Sendable (_ paths: [String]) -> Void
+        rules: DICOMSeriesRules = DICOMSeriesRules(),
+        filesAtOnce: Int = 16_384,
+        progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil,
+        looking: @escaping @Sendable (_ paths: [String]) -> Void = { _ in },
+        admits: (_ path: String, _ directory: String) -> Bool = { _, _ in true },
+        each: (DICOMSeries) -> Void
     ) throws(CancelledError) -> DICOMScan {
-        var scan = sorted.scan
-        scan.series = try SeriesTriage.series(of: sorted.objects, rules: rules, scope: scope, looking)
+        let paths = Set(paths).sorted()
+        var reader = HeaderReader(scope: scope, progress: progress, looking: looking)
+        reader.keepsObjects = paths.count <= filesAtOnce
+        var files = try reader.read(paths, before: 0)
+        let media = try directories(in: files, paths: paths, admits: admits, scope: scope)
+        let named = Set(media.flatMap(\.added)).sorted()
+        if !named.isEmpty {
+            files = (files + (try reader.read(named, before: paths.count))).sorted { $0.path < $1.path }
+        }
+        var scan = DICOMScan(series: [], rejectedFiles: [], notDICOM: [])
+        func handOver(_ files: [HeaderReader.File]) throws(CancelledError) {
+            let objects = sorted(files, media: media, into: &scan)
+            for series in try SeriesTriage.series(of: objects, rules: rules, scope: scope, looking) { each(series) }
+        }
+        try handOver(files.filter { !$0.header.isMember })
+        // Their headers are read again, without counting them twice.
+        let again = HeaderReader(scope: scope, progress: nil, looking: looking)
+        for part in SeriesTriage.parts(files, atMost: filesAtOnce) { try handOver(try again.read(part, before: 0)) }
+        scan.rejectedFiles.sort { $0.path < $1.path }
+        scan.notDICOM.sort()
+        for entry in media { for path in entry.added { scan.named[path] = entry.path } }
         return scan
     }
 
@@ -101,14 +134,14 @@ public enum DICOMScanner {
         scope: ComputeScope
     ) throws -> DICOMSeries {
         let paths = Set(names.map(\.path)).sorted()
-        let headerResults = try readHeaders(of: paths, before: 0, scope: scope, progress: nil) { _ in }
         var slices: [DICOMSliceName: DICOMSlice] = [:]
-        for (path, headerResult) in zip(paths, headerResults) {
-            switch headerResult {
+        for file in try HeaderReader(scope: scope, progress: nil, looking: { _ in }).read(paths, before: 0) {
+            switch file.header {
             case .object(let object):
                 for slice in try object.wrappedValue.slices() { slices[DICOMSliceName(slice)] = slice }
             case .fault(let error): throw error
-            case .notDICOM: throw DICOMReadError(.notReadable, path: path, detail: "is no longer a DICOM file")
+            case .notDICOM, .member:
+                throw DICOMReadError(.notReadable, path: file.path, detail: "is no longer a DICOM file")
             }
         }
         var found: [DICOMSlice] = []
@@ -122,26 +155,6 @@ public enum DICOMScanner {
         return SeriesTriage.whole(found, corrects: corrects)
     }
 
-    /// One result for each path.
-    private static func readHeaders(
-        of paths: [String],
-        before: Int,
-        scope: ComputeScope,
-        progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?,
-        _ looking: @escaping @Sendable (_ paths: [String]) -> Void
-    ) throws(CancelledError) -> [HeaderResult] {
-        let headerResults = Mutex([HeaderResult](repeating: .notDICOM, count: paths.count))
-        let done = Atomic<Int>(before)
-        let texts = RepeatedTexts()
-        try scope.forEach(paths.count) { index in
-            looking([paths[index]])
-            let headerResult = readHeader(of: paths[index], texts)
-            headerResults.withLock { $0[index] = headerResult }
-            progress?(done.add(1, ordering: .relaxed).newValue, before + paths.count)
-        }
-        return headerResults.withLock { $0 }
-    }
-
     /// A DICOMDIR, and the files it adds to the scan.
     private struct MediaDirectoryEntry {
         let path: String
@@ -150,13 +163,13 @@ public enum DICOMScanner {
     }
 
     private static func directories(
-        in headerResults: [HeaderResult],
+        in files: [HeaderReader.File],
         paths: [String],
         admits: (_ path: String, _ directory: String) -> Bool,
         scope: ComputeScope
     ) throws(CancelledError) -> [MediaDirectoryEntry] {
-        let own = zip(paths, headerResults).compactMap { path, headerResult -> String? in
-            if case .fault(let error) = headerResult, error.code == .mediaDirectory { return path }
+        let own = files.compactMap { file -> String? in
+            if case .fault(let error) = file.header, error.code == .mediaDirectory { return file.path }
             return nil
         }
         guard !own.isEmpty else { return [] }
@@ -194,66 +207,24 @@ public enum DICOMScanner {
         return media
     }
 
-    /// The objects, and all that is not an object.
+    /// The objects; all that is not an object goes into the scan.
     private static func sorted(
-        _ files: [(path: String, headerResult: HeaderResult)],
-        media: [MediaDirectoryEntry]
-    ) -> (objects: [SharedValue<DICOMObject>], scan: DICOMScan) {
+        _ files: [HeaderReader.File],
+        media: [MediaDirectoryEntry],
+        into scan: inout DICOMScan
+    ) -> [SharedValue<DICOMObject>] {
         var objects: [SharedValue<DICOMObject>] = []
-        var scan = DICOMScan(series: [], rejectedFiles: [], notDICOM: [])
-        for (path, headerResult) in files {
-            switch headerResult {
+        for file in files {
+            switch file.header {
             case .object(let object): objects.append(object)
-            case .notDICOM: scan.notDICOM.append(path)
+            case .member: break
+            case .notDICOM: scan.notDICOM.append(file.path)
             case .fault(let error):
-                let description = media.first { $0.path == path }?.description
-                let reason = description.map { DICOMReadError(error.code, path: path, detail: $0) } ?? error
-                scan.rejectedFiles.append(.init(path: path, reason: reason))
+                let description = media.first { $0.path == file.path }?.description
+                let reason = description.map { DICOMReadError(error.code, path: file.path, detail: $0) } ?? error
+                scan.rejectedFiles.append(.init(path: file.path, reason: reason))
             }
         }
-        for entry in media { for path in entry.added { scan.named[path] = entry.path } }
-        return (objects, scan)
-    }
-
-    private enum HeaderResult: Sendable {
-        case object(SharedValue<DICOMObject>)
-        case fault(DICOMReadError)
-        case notDICOM
-    }
-
-    private static func readHeader(of path: String, _ texts: RepeatedTexts) -> HeaderResult {
-        var error = cdicom_error()
-        switch cdicom_looks_like_dicom(path, &error) {
-        case 1: break
-        case 0: return .notDICOM
-        default: return .fault(DICOMReadError(CDICOM_NOT_OPENED, error, path: path))
-        }
-        do {
-            var object = try DICOMObject.readHeader(path: path)
-            if let error = rejection(of: object) { return .fault(error) }
-            texts.share(in: &object)
-            return .object(SharedValue(wrappedValue: object))
-        } catch {
-            return .fault(error)
-        }
-    }
-
-    /// Why an object that was read does not belong to any series.
-    private static func rejection(of object: DICOMObject) -> DICOMReadError? {
-        if object.sopClassUID == "1.2.840.10008.1.3.10" {
-            return DICOMReadError(
-                .mediaDirectory,
-                path: object.path,
-                detail: "a DICOMDIR, which only lists other files"
-            )
-        }
-        if object.sopClassUID.isEmpty, object.modality.isEmpty, object.rows == nil {
-            return DICOMReadError(
-                .notReadable,
-                path: object.path,
-                detail: "neither SOPClassUID (0008,0016), Modality (0008,0060) nor Rows (0028,0010) is present"
-            )
-        }
-        return nil
+        return objects
     }
 }

@@ -8,7 +8,7 @@ import NocturneSystem
 
 /// The DICOM files among the files found, and those listed by a DICOMDIR among them.
 enum DICOMFiles {
-    /// - Returns: the scan, and every file it refers to by path.
+    /// - Returns: the scan with its series, and every file it refers to by path.
     static func scan(
         _ files: [FoundFile],
         _ request: DiscoveryRequest,
@@ -16,17 +16,37 @@ enum DICOMFiles {
         scope: ComputeScope,
         progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil
     ) throws -> (scan: DICOMScan, byPath: [String: FoundFile]) {
+        var series: [DICOMSeries] = []
+        var found = try scan(files, request, rules: rules, scope: scope, filesAtOnce: .max, progress: progress) {
+            series.append($0)
+        }
+        found.scan.series = series
+        return found
+    }
+
+    /// The same scan, which hands over one series after the other and does not keep their headers.
+    static func scan(
+        _ files: [FoundFile],
+        _ request: DiscoveryRequest,
+        rules: DICOMSeriesRules,
+        scope: ComputeScope,
+        filesAtOnce: Int = 16_384,
+        progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil,
+        each: (DICOMSeries) -> Void
+    ) throws -> (scan: DICOMScan, byPath: [String: FoundFile]) {
         var byPath = Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0) })
         // Files excluded by a pattern stay excluded, even if a directory lists them.
         let scan = try DICOMScanner.scan(
             paths: files.map(\.path),
             scope: scope,
             rules: rules,
+            filesAtOnce: filesAtOnce,
             progress: progress,
             looking: { request.trace.willRead($0) },
             admits: { path, directory in
                 byPath[directory].map { request.admits(named(path, by: $0)) } ?? false
-            }
+            },
+            each: each
         )
         request.trace.end()
         for (path, directory) in scan.named {

@@ -116,25 +116,27 @@ struct VolumeDiscovery {
         excluding nifti: Set<String>,
         _ request: DiscoveryRequest
     ) throws -> [FoundVolume] {
-        let (scan, byPath) = try DICOMFiles.scan(files, request, rules: options.seriesRules, scope: scope)
+        var all: [FoundSeries] = []
+        let (scan, byPath) = try DICOMFiles.scan(files, request, rules: options.seriesRules, scope: scope) {
+            all.append(FoundSeries($0))
+        }
         var seriesInFolder: [String: Set<String>] = [:]
-        for series in scan.series {
+        for series in all {
             if let file = series.files.first.flatMap({ byPath[$0] }) {
                 seriesInFolder[file.folderPath, default: []].insert(series.seriesInstanceUID)
             }
         }
         var found: [FoundVolume] = []
-        for series in scan.series {
-            let objects = LabelObject.objects(of: series)
-            found += objects.compactMap { object in
+        for series in all {
+            found += series.labels.compactMap { object in
                 byPath[object.path].map { single($0, .unknown(.discovered(.unknownFormat, object.skipReason))) }
             }
-            let labelled = Set(objects.map(\.path))
+            let labelled = Set(series.labels.map(\.path))
             let slices = series.files.compactMap { labelled.contains($0) ? nil : byPath[$0] }
             guard let first = slices.min(by: { $0.path < $1.path }) else { continue }
             var name = first.folderName
             if seriesInFolder[first.folderPath, default: []].count > 1 {
-                name += series.slices.first?.object.seriesNumber.map { "_s\($0)" } ?? "_series"
+                name += series.number.map { "_s\($0)" } ?? "_series"
             }
             if let part = series.part { name += "_" + part }
             found.append(
@@ -143,14 +145,14 @@ struct VolumeDiscovery {
                     name: name,
                     path: first.folderPath,
                     files: slices,
-                    volume: VolumeDiscovery.facts(series),
+                    volume: series.volume,
                     order: first.path + (series.part.map { ":\($0)" } ?? "")
                 )
             )
         }
         for entry in scan.rejectedFiles {
             guard let file = byPath[entry.path] else { continue }
-            found.append(single(file, VolumeDiscovery.problem(entry.reason, among: [])))
+            found.append(single(file, FoundSeries.problem(entry.reason, among: [])))
         }
         for path in scan.notDICOM {
             guard let file = byPath[path], !VolumeDiscovery.isImageOfPair(file, nifti) else { continue }
@@ -185,49 +187,6 @@ struct VolumeDiscovery {
             return nifti.contains(stem + header) || nifti.contains(stem + header + ".gz")
         }
         return false
-    }
-
-    private static func facts(_ series: DICOMSeries) -> Result<VolumeFacts, Refusal> {
-        if let problem = series.problem {
-            let hint = DICOMFiles.hint(series)
-            return .failure(Refusal(problem: self.problem(problem, among: series.files, hint: hint)))
-        }
-        guard let geometry = series.geometry else {
-            return .failure(Refusal(problem: .refused(.discovered(.notRecordable, "the series has no geometry"))))
-        }
-        return .success(
-            VolumeFacts(
-                format: .dicom,
-                geometry: geometry,
-                spacing: geometry.spacing,
-                modality: series.modality,
-                seriesInstanceUID: series.seriesInstanceUID,
-                window: HeaderWindow(series),
-                series: SeriesFacts(
-                    part: series.part,
-                    names: series.slices.map(DICOMSliceName.init),
-                    storedVoxels: series.correction?.storedShape.count,
-                    notes: series.notes
-                )
-            )
-        )
-    }
-
-    /// Files that are not CT or MR volumes are set aside; CT or MR volumes that cannot be used are refused.
-    private static func problem(_ error: DICOMReadError, among files: [String], hint: String = "") -> ItemProblem {
-        let setAsideCodes: Set<DICOMReadError.Code> = [
-            .notAnImageClass, .localizer, .mediaDirectory, .colour, .derived, .singleSlice,
-        ]
-        let detail = IdentifierPolicy.marking(files, in: error.detail)
-        if setAsideCodes.contains(error.code) { return .setAside(.discovered(error.faultCode, detail + hint)) }
-        // Faults of a single file name that file; the others concern the whole stack.
-        let singleFileCodes: Set<DICOMReadError.Code> = [
-            .notOpened, .notReadable, .nestedTooDeep, .missingElement, .unsupportedPixels, .orientationInvalid,
-            .missingPixelData, .wrongPixelLength, .decoderFailed, .tooLarge,
-        ]
-        let name = IdentifierPolicy.mark((error.path as NSString).lastPathComponent)
-        let prefix = files.count > 1 && singleFileCodes.contains(error.code) ? name + ": " : ""
-        return .refused(.discovered(error.faultCode, prefix + detail + hint))
     }
 
     // MARK: Items
