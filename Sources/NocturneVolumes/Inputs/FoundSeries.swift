@@ -1,6 +1,8 @@
 import Foundation
 import NocturneBatch
+import NocturneCore
 import NocturneFormats
+import NocturneJournal
 import NocturneRecipeSupport
 
 /// What discovery keeps of a DICOM series, whose headers take far more memory.
