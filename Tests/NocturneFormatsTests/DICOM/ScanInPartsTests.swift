@@ -1,3 +1,4 @@
+import Foundation
 import NocturneConcurrency
 import NocturneFormats
 import NocturneSystem
