@@ -185,10 +185,13 @@ let package = Package(
             dependencies: ["NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneBatch", "CPosix"],
             swiftSettings: settings
         ),
+        // Shards of a batch for several machines: packing, merging, the schedulers of clusters.
+        module("NocturneCluster", ["NocturneSystem", "NocturneJournal", "NocturneBatch"]),
         .executableTarget(
             name: "nocturne",
             dependencies: [
-                "NocturneSupervisor", "CNocturneStart", "NocturneReview", "NocturneRecipes", "NocturneRecipeSupport",
+                "NocturneSupervisor", "CNocturneStart", "NocturneCluster", "NocturneReview", "NocturneRecipes",
+                "NocturneRecipeSupport",
                 "NocturneVolumes",
                 "NocturneBatch", "NocturneJournal",
                 "NocturneInference", "NocturneFormats", "NocturneConcurrency",
@@ -240,6 +243,7 @@ let package = Package(
             of: "NocturneReview",
             ["NocturneSystem", "NocturneJournal", "NocturneBatch", "NocturneRecipeSupport", "NocturneRecipes"]
         ),
+        tests(of: "NocturneCluster", ["NocturneSystem", "NocturneJournal", "NocturneBatch"]),
         tests(of: "NocturneSupervisor", ["NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneBatch"]),
         tests(
             of: "NocturneRecipes",

@@ -46,6 +46,9 @@ extension BatchEngine {
     /// - Returns: whether the batch continues with another description.
     /// - Throws: ``BatchError`` when the folder holds another batch.
     func agree(with journal: Journal) async throws -> Bool {
+        if options.output.shard == nil, let plan = try await journal.value(of: .shardPlan) {
+            throw BatchError.divided(options.output, into: plan.shards.count)
+        }
         if let ranges = options.rules.referenceRanges { try await journal.expect(ranges) }
         let earlier = try await journal.value(of: .batchDescription)
         var differences: [String] = []

@@ -10,6 +10,12 @@ public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringCon
         case outputInUse
         case notABatch
         case optionsDiffer
+        /// The batch is divided into shards.
+        case divided
+        /// The batch is not divided, or not into this shard.
+        case notAShard
+        /// Another version of the program, or another instruction set, would give other last bits.
+        case otherArithmetic
         /// The journal holds options that this version does not know.
         case optionsUnusable
         case nothingMatched

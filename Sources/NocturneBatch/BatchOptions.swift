@@ -56,6 +56,9 @@ public struct RunRules: Sendable {
     /// How new inputs are waited for; nil for the inputs as they are.
     public var watch: FolderWatcher?
     public var hours = WorkingHours()
+    /// Nothing is started that would probably not be finished at this time, in seconds since 1970, whatever the hours say; nil
+    /// for no such time.
+    public var deadline: Int?
     /// What to do about an item that makes no progress; nil to wait for ever.
     public var stall: StallPolicy?
     /// The ranges that values are expected in; nil for those of the runs before.

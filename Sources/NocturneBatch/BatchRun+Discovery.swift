@@ -6,6 +6,7 @@ import NocturneSystem
 /// The search of the inputs.
 extension BatchRun {
     func discover() async throws -> Discovery {
+        if context.output.shard != nil { return try await planned() }
         let options = context.options
         let items = try await context.journal.items()
         let isNew = items.isEmpty
@@ -36,6 +37,14 @@ extension BatchRun {
             )
         }
         return found
+    }
+
+    /// The items of a shard, which were found when the batch was divided.
+    private func planned() async throws -> Discovery {
+        let entries = try await context.journal.planned(Set(ItemState.allCases))
+        return try await context.blocking.run { [recipes = context.recipes.count, flag = context.control.flag] in
+            try Discovery(planned: entries, recipes: recipes, flag: flag)
+        }
     }
 
     /// - Parameter settled: the paths of items that have failed already, for a better reason.

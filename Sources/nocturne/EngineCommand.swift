@@ -13,6 +13,10 @@ protocol EngineCommand: AsyncParsableCommand {
     var resources: ResourceArguments { get }
     /// Whether the engine reads standard input.
     var keepsInput: Bool { get }
+    /// The exit code for that of the engine.
+    func exitCode(after code: NocturneExit) -> NocturneExit
+    /// Called once the last engine has ended by itself, before the process ends.
+    func engineEnded(with code: NocturneExit)
     /// Reports errors that can be detected before an engine is started.
     func check() throws
 }
@@ -20,6 +24,9 @@ protocol EngineCommand: AsyncParsableCommand {
 extension EngineCommand {
     var needsEngine: Bool { true }
     var keepsInput: Bool { false }
+
+    func exitCode(after code: NocturneExit) -> NocturneExit { code == .unsuitableMachine ? .stoppedEarly : code }
+    func engineEnded(with code: NocturneExit) {}
 
     /// Processes the batch in an engine. Returns when all items completed, or once a detached run has started.
     /// - Throws: ``NocturneExit`` for all other outcomes; the errors of ``check()``; `ValidationError` if a detached
@@ -39,8 +46,12 @@ extension EngineCommand {
                 Terminal.printUrgently("the engine exited with the unexpected code \(code)")
                 throw NocturneExit.internalError
             }
-            if known != .allCompleted { throw known }
-        case .stopped(let signal): throw NocturneExit(stoppedBy: signal)
+            engineEnded(with: known)
+            let code = exitCode(after: known)
+            if code != .allCompleted { throw code }
+        case .stopped(let signal):
+            engineEnded(with: NocturneExit(stoppedBy: signal))
+            throw NocturneExit(stoppedBy: signal)
         case .failed: throw NocturneExit.internalError
         }
     }

@@ -19,6 +19,8 @@ struct EngineProcess {
         var retries = RetrySelection.none
         var overwrite = false
         var failFast = false
+        /// Nothing is started that would probably not be finished at this time, in seconds since 1970; nil for no limit.
+        var deadline: Int?
         /// Watches the input folders for new files; nil to process only the inputs present at the start.
         var watch: FolderWatcher?
     }
@@ -130,6 +132,7 @@ struct EngineProcess {
         if handover?.previousEnd == nil { rules.retries = request.retries }
         rules.overwrite = request.overwrite
         rules.failFast = request.failFast
+        rules.deadline = request.deadline
         rules.onFull = request.resources.onFull
         rules.watch = request.watch
         rules.referenceRanges = try request.resources.referenceRanges()

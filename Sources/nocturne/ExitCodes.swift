@@ -9,6 +9,8 @@ enum NocturneExit: Int32, Error {
     case nothingMatched = 4
     /// Stopped early, safe to resume (EX_TEMPFAIL).
     case stoppedEarly = 75
+    /// Between an engine and its supervisor alone, which exits with ``stoppedEarly``: another machine can do it.
+    case unsuitableMachine = 76
     case interrupted = 130
     case terminated = 143
 
@@ -19,8 +21,10 @@ enum NocturneExit: Int32, Error {
         switch error.code {
         case .nothingMatched: self = .nothingMatched
         case .outputFull: self = .stoppedEarly
+        case .otherArithmetic: self = .unsuitableMachine
         case .engineDied, .optionsUnusable: self = .internalError
-        case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .inputMissing, .unknownItem, .modelUnusable,
+        case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .divided, .notAShard, .inputMissing,
+            .unknownItem, .modelUnusable,
             .threadsUnavailable:
             self = .usage
         }

@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneCluster
 import NocturneCore
 import NocturneJournal
 import NocturneRecipes
@@ -20,6 +21,32 @@ struct StatusReport: Encodable {
     let unusual: [String]
     /// Detected instances in photos, one entry each; active photos and failed photos have one entry as a whole.
     let parts: [Part]
+
+    /// Of a batch that is divided; null for others.
+    @Nullable var shards: [Shard]?
+
+    struct Shard: Codable, Sendable {
+        let number: Int
+        let state: DividedBatch.Shard.State
+        /// Of the active run; null where none is active.
+        @Nullable var host: String?
+        let items: Int
+        /// Items that do not wait any more.
+        let ended: Int
+        let failed: Int
+        /// Predicted for the whole shard.
+        let seconds: Double
+
+        init(_ shard: DividedBatch.Shard) {
+            number = shard.plan.number
+            state = shard.state
+            _host = Nullable(wrappedValue: shard.host)
+            items = shard.counts.inputs
+            ended = shard.counts.inputs - shard.counts.notReached
+            failed = shard.counts.failed + shard.counts.quarantined
+            seconds = shard.plan.seconds
+        }
+    }
 
     struct Part: Encodable {
         let item: String
@@ -49,10 +76,12 @@ struct StatusReport: Encodable {
         _ state: LockState,
         _ contents: ExistingBatch.Contents,
         _ review: ExistingBatch.Review,
-        newestFirst: Bool
+        newestFirst: Bool,
+        isActive: Bool
     ) {
         let items = contents.items
-        let isRunning = state.isHeld
+        let isRunning = isActive
+        _shards = Nullable(wrappedValue: nil)
         output = folder.path
         _runningProcess = Nullable(wrappedValue: (state.holder?.process.process).map(Int.init))
         _waitingFor = Nullable(wrappedValue: state.holder?.waitingFor)
@@ -117,7 +146,7 @@ struct StatusReport: Encodable {
     }
 
     func text(_ folder: OutputFolder, _ state: LockState) -> String {
-        var lines = [run(state)]
+        var lines = shards.map { shardLines($0, folder) } ?? [run(state)]
         lines += waitingFor.map { ["Waiting for \($0)."] } ?? []
         lines += FailureText.lines(failures)
         if !unusual.isEmpty {
@@ -128,8 +157,34 @@ struct StatusReport: Encodable {
             let text = verdicts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
             lines.append("Marked by reviewers: \(text)")
         }
-        lines.append(SummaryText.summary(counts, output: folder, seconds: nil, isRunning: state.isHeld))
+        lines.append(SummaryText.summary(counts, output: folder, seconds: nil, isRunning: isActive(state)))
         return lines.joined(separator: "\n")
+    }
+
+    private func isActive(_ state: LockState) -> Bool {
+        state.isHeld || shards?.contains { $0.state == .running } ?? false
+    }
+
+    private func shardLines(_ shards: [Shard], _ folder: OutputFolder) -> [String] {
+        let states: [(DividedBatch.Shard.State, String)] = [
+            (.finished, "finished"), (.running, "running"), (.stopped, "stopped before the end"),
+            (.waiting, "not begun"),
+        ]
+        let counts = states.compactMap { state, text in
+            let count = shards.filter { $0.state == state }.count
+            return count == 0 ? nil : "\(count) \(text)"
+        }
+        var lines = ["Divided into \(shards.count) shards: \(counts.joined(separator: ", "))."]
+        let shown = shards.filter { $0.state == .running || $0.state == .stopped }
+        lines += shown.prefix(20).map { shard in
+            let place = shard.host.map { " on \($0)" } ?? ""
+            let failures = shard.failed == 0 ? "" : ", \(shard.failed) failed"
+            return
+                "  shard \(shard.number): \(shard.state.rawValue)\(place), \(shard.ended) of \(shard.items) items\(failures)"
+        }
+        if shown.count > 20 { lines.append("  … and \(shown.count - 20) more") }
+        if shards.allSatisfy({ $0.state == .finished }) { lines.append("Use: nocturne merge \(folder.path)") }
+        return lines
     }
 
     private func run(_ state: LockState) -> String {

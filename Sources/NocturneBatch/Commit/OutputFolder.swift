@@ -9,6 +9,8 @@ import NocturneSystem
 /// Where things lie in a batch's output folder.
 public struct OutputFolder: Sendable {
     public let path: String
+    /// The shard that is worked on, counted from 1; nil for the whole batch. Shards share the items' folders, and nothing else.
+    public internal(set) var shard: Int?
     /// The name of the folder in which results are prepared: see ``StagingFolder``.
     package var stagingName = StagingFolder.first
 
@@ -16,7 +18,7 @@ public struct OutputFolder: Sendable {
         self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    public var hidden: String { path + "/.nocturne" }
+    public var hidden: String { shard.map { "\(shards)/\($0)" } ?? batchFolder }
     public var journal: String { hidden + "/journal.sqlite" }
     public var lock: String { hidden + "/lock" }
     public var requests: String { hidden + "/requests" }
@@ -30,7 +32,7 @@ public struct OutputFolder: Sendable {
     /// Agreement with reference labels over the batch.
     public var comparison: String { path + "/comparison.csv" }
     public var retryList: String { path + "/retry.txt" }
-    public var events: String { path + "/events.jsonl" }
+    public var events: String { (shard == nil ? path : hidden) + "/events.jsonl" }
     /// The page for reviewers, and its scripts and data.
     public var page: String { path + "/index.html" }
     public var reviewFolder: String { path + "/review" }

@@ -18,6 +18,8 @@ extension FaultCode {
     public static let notForModel = FaultCode("input", "notForModel")
     public static let tooSmall = FaultCode("input", "tooSmall")
     public static let changed = FaultCode("input", "changed")
+    /// In a batch that is divided into shards.
+    public static let changedSincePlan = FaultCode("input", "changedSincePlan")
     public static let vanished = FaultCode("input", "noLongerFound")
     public static let partOfOther = FaultCode("input", "partOfAnotherItem")
     /// What discovery found cannot be recorded.

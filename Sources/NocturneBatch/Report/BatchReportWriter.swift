@@ -49,6 +49,8 @@ struct BatchReportWriter {
     /// The report is a function of the journal, which knows whether it changed since the last report.
     private func write() async throws -> BatchCounts {
         let items = try await journal.items()
+        // `nocturne merge` reports on all shards.
+        guard output.shard == nil else { return BatchCounts(of: items) }
         let files = [output.report, output.statistics, output.retryList]
         if try await journal.value(of: .isReportUpToDate) == true,
             try await journal.value(of: .reportVersion) == BatchReport.version,

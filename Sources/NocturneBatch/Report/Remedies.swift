@@ -68,6 +68,9 @@ package enum Remedies {
         "disk.full": "Free space on the disk, then use `nocturne resume`.",
         "file.noPermission": "Allow this user to read the file, then use `nocturne retry`.",
         "input.changed": "The file changed while it was processed: `nocturne resume` processes it as it is now.",
+        "input.changedSincePlan":
+            "The file changed after the batch was divided: merge the shards, then `nocturne run` with the batch's inputs and "
+            + "options processes it as it is now.",
         "input.crashesReader": report,
         "input.metadataUnusable": exportAgain,
         "input.notForModel":

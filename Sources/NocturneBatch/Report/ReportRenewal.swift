@@ -1,14 +1,21 @@
 public import NocturneJournal
-import NocturneSystem
+public import NocturneSystem
+
+/// Writes what a recipe has to say about the whole batch, as ``Recipe/summarize(folders:into:flag:)`` does.
+public typealias BatchSummary =
+    @Sendable (_ folders: [String], _ output: String, _ flag: CancellationFlag) throws -> Void
 
 /// Writes the report of a batch on which no run works, after marks were added or files were lost.
 public struct ReportRenewal: Sendable {
     private let output: OutputFolder
     private let page: any BatchPage
+    private let summaries: [BatchSummary]
 
-    public init(_ output: OutputFolder, page: any BatchPage) {
+    /// - Parameter summaries: what recipes write about all items; those that lie in the folder stay where there is none.
+    public init(_ output: OutputFolder, page: any BatchPage, summaries: [BatchSummary] = []) {
         self.output = output
         self.page = page
+        self.summaries = summaries
     }
 
     /// Changes the journal, then writes the report and the page.
@@ -28,6 +35,8 @@ public struct ReportRenewal: Sendable {
             _ = try output.keepForeignReports()
             let report = try await journal.report(items, description)
             try report.write(into: output)
+            let completed = items.filter { $0.state == .completed }.map { output.item($0.name) }
+            for summary in summaries { try summary(completed, output.path, CancellationFlag()) }
             try page.write(ReportedBatch(output: output, report: report), flag: CancellationFlag())
             try FileSystem.flush(output.path)
             try await journal.set(.reportVersion, to: BatchReport.version)

@@ -36,6 +36,8 @@ public struct BatchDescription: Sendable, Codable, Equatable {
     public var exclude: [String]
     /// Which inputs go to which model, as ``InputRoutes`` reads it; nil for all to all.
     public var only: [String]?
+    /// The instruction set that the builtin engine uses on every machine of a divided batch; nil for the best one.
+    public var instructionSet: String?
     /// The folders of the model packages, to find them again on `resume`.
     public var modelPaths: [String]
 
@@ -64,7 +66,7 @@ public struct BatchDescription: Sendable, Codable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case version, models, options, identifiers, values, inputs, include, exclude, only, modelPaths
+        case version, models, options, identifiers, values, inputs, include, exclude, only, modelPaths, instructionSet
     }
 
     /// Reads descriptions of 0.1.0 too.
@@ -84,6 +86,7 @@ public struct BatchDescription: Sendable, Codable, Equatable {
             only: try container.decodeIfPresent([String].self, forKey: .only),
             modelPaths: try container.decode([String].self, forKey: .modelPaths)
         )
+        instructionSet = try container.decodeIfPresent(String.self, forKey: .instructionSet)
     }
 
     /// Which inputs go to which model.

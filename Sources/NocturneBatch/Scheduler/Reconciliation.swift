@@ -93,6 +93,8 @@ package struct Reconciliation: Sendable {
     /// names, and what proves to be a whole result of the item that would have that name; a file called `result.json`
     /// proves nothing.
     private func foreignEntries(_ known: [String: JournalItem], _ items: [DiscoveredItem]) -> Set<String> {
+        // No name is given then, and a shard does not look through the results of all others.
+        guard items.contains(where: { known[$0.key] == nil }) else { return [] }
         let ours = Set(known.values.map(\.name))
         let others = FileSystem.entries(output.path).filter { !ours.contains($0) }
         guard others.contains(where: output.holdsResult) else { return Set(others) }

@@ -29,7 +29,8 @@ struct RunLimits: Codable, Sendable {
         }
         supervisor = current
         memoryBytes = options.resources.memoryBytes ?? MemoryBudget.defaultTotal(MemoryReading.take())
-        deadline = options.rules.watch == nil ? options.rules.hours.deadline(after: time.wallClock.seconds) : nil
+        let hours = options.rules.watch == nil ? options.rules.hours.deadline(after: time.wallClock.seconds) : nil
+        deadline = [hours, options.rules.deadline].compactMap(\.self).min()
         if supervisor != nil { try await journal.set(.runLimits, to: self) }
     }
 

@@ -29,7 +29,7 @@ public struct WorkPlanner: Sendable {
         package var suspect = false
         package var edit: LabelEdit?
         /// Something to tell the user.
-        var note: String?
+        package var note: String?
         /// Completed before, files intact: nothing is written for it.
         var reused = false
 

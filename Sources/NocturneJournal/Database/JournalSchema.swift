@@ -96,6 +96,10 @@ enum JournalSchema {
             try db.execute(sql: "ALTER TABLE item ADD COLUMN code TEXT")
             try db.execute(sql: "ALTER TABLE item ADD COLUMN stage TEXT")
         }
+        // Only items of a batch that is divided into shards have them.
+        migrator.registerMigration("inputs of planned items") { db in
+            try db.execute(sql: "ALTER TABLE item ADD COLUMN inputs TEXT NOT NULL DEFAULT ''")
+        }
         return migrator
     }
 }

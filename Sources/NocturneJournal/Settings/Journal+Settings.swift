@@ -19,6 +19,13 @@ extension Journal {
         }
     }
 
+    /// Removes a value. Durable when it returns.
+    public func remove<Value>(_ setting: JournalSetting<Value>) throws(JournalError) {
+        try change(.journalSetting) { db in
+            try db.execute(sql: "DELETE FROM setting WHERE key = ?", arguments: [setting.key])
+        }
+    }
+
     /// How long items took so far.
     public func pace() throws(JournalError) -> LearnedPace { try value(of: .pace) ?? LearnedPace() }
 

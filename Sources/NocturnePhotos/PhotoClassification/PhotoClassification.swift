@@ -85,8 +85,7 @@ public struct PhotoClassification: Recipe {
     // MARK: Recognizing results, batch files
 
     public func summarize(folders: [String], into output: String, flag: CancellationFlag) throws {
-        guard options.writesReports else { return }
-        try ContactSheet.write(folders: folders, to: output + "/contact-sheet.pdf", flag: flag)
+        try PhotoClassificationKind.summarize(options, folders: folders, into: output, flag: flag)
     }
 
     public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {

@@ -34,6 +34,16 @@ package enum PhotoClassificationKind: RecipeKind {
         return PhotoClassification(models: models, options: options)
     }
 
+    package static func summarize(
+        _ options: PhotoClassificationOptions,
+        folders: [String],
+        into output: String,
+        flag: CancellationFlag
+    ) throws {
+        guard options.writesReports else { return }
+        try ContactSheet.write(folders: folders, to: output + "/contact-sheet.pdf", flag: flag)
+    }
+
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
         let model = try PhotoClassificationModel(
             package: model.package,

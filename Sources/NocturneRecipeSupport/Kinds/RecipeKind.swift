@@ -34,6 +34,9 @@ package protocol RecipeKind: Sendable {
     /// - Throws: `BatchError` when a package cannot be used or does not match the options.
     static func make(_ models: [ChosenModel], options: Options) throws -> any Recipe
 
+    /// Writes what is about the whole batch, without a model. See `Recipe.summarize(folders:into:flag:)`.
+    static func summarize(_ options: Options, folders: [String], into output: String, flag: CancellationFlag) throws
+
     /// Lines about a package for `models show`.
     static func details(of package: ModelPackage) throws -> [String]
 
@@ -74,6 +77,13 @@ package protocol RecipeKind: Sendable {
 
 extension RecipeKind {
     package static var resultTask: String? { task }
+
+    package static func summarize(
+        _ options: Options,
+        folders: [String],
+        into output: String,
+        flag: CancellationFlag
+    ) throws {}
 
     package static func details(of package: ModelPackage) throws -> [String] { [] }
 

@@ -33,12 +33,15 @@ package struct ChosenRecipe: Sendable {
     package let value: JSONValue
     /// Creates the recipe with its models loaded.
     package let make: @Sendable ([ChosenModel]) throws -> any Recipe
+    /// Writes what is about the whole batch.
+    package let summary: BatchSummary
 
     init<Kind: RecipeKind>(_ kind: Kind.Type, _ options: Kind.Options) throws {
         self.kind = kind
         shown = options.shown
         value = try JSONValue(encoding: options)
         make = { try kind.make($0, options: options) }
+        summary = { try kind.summarize(options, folders: $0, into: $1, flag: $2) }
     }
 }
 

@@ -32,14 +32,21 @@ package enum LoadedModels {
 
     /// The package with the requested engine, or with one that can run its networks.
     /// - Throws: `BatchError`.
-    package static func chosen(_ package: ModelPackage, _ options: InferenceOptions) throws -> ChosenModel {
+    /// - Parameter instructionSet: the one to use, whatever else this machine has; nil for the best one.
+    package static func chosen(
+        _ package: ModelPackage,
+        _ options: InferenceOptions,
+        instructionSet: String? = nil
+    ) throws -> ChosenModel {
         do {
+            var environment = ProcessInfo.processInfo.environment
+            if let instructionSet { environment[InstructionSets.variable] = instructionSet }
             let settings = try RecipeRegistry.current.settings(of: package)
             let engine = try EngineChoice.engine(
                 named: options.engine,
                 for: settings.networks.map(package.path(of:)),
                 precision: options.precision,
-                environment: ProcessInfo.processInfo.environment
+                environment: environment
             )
             return ChosenModel(package: package, engine: engine, precision: options.precision)
         } catch {
@@ -61,6 +68,14 @@ package enum LoadedModels {
         return (recipes, max(ownBytes() - before, 0))
     }
 
+    /// What the recipes of a description write about the whole batch. Loads no model.
+    /// - Throws: `BatchError`.
+    package static func summaries(_ description: BatchDescription) throws -> [BatchSummary] {
+        // Batches of 0.1.0 have no record of their kinds; their packages name them.
+        let tasks = description.values == nil ? Set(try description.modelPaths.map(package).map(\.task)) : []
+        return try BatchChoices(description, tasks: tasks, RecipeRegistry.current).recipes.map(\.summary)
+    }
+
     /// The recipes of a description, one for each kind in use.
     /// - Throws: `BatchError`.
     package static func recipes(_ description: BatchDescription) throws -> [any Recipe] {
@@ -78,7 +93,9 @@ package enum LoadedModels {
         let known = Set(choices.recipes.map { $0.kind.task })
         for package in packages where !known.contains(package.task) { throw registry.unknownTask(package.task) }
         return try choices.recipes.map { recipe in
-            let models = try packages.filter { $0.task == recipe.kind.task }.map { try chosen($0, choices.inference) }
+            let models = try packages.filter { $0.task == recipe.kind.task }.map {
+                try chosen($0, choices.inference, instructionSet: description.instructionSet)
+            }
             return try recipe.make(models)
         }
     }

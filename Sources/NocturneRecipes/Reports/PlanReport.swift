@@ -1,5 +1,5 @@
 package import NocturneBatch
-import NocturneConcurrency
+package import NocturneConcurrency
 import NocturneJournal
 import NocturneRecipeSupport
 package import NocturneSystem
@@ -23,13 +23,31 @@ package struct PlanReport: Encodable, Sendable {
     package let seconds: Double
     package let items: [Item]
     package let notes: [String]
+    /// What becomes of each item, in the order of ``items``. Not part of the JSON.
+    package let decisions: [WorkPlanner.Decision]
+
+    private enum CodingKeys: String, CodingKey {
+        case budgetBytes, engineBytes, seconds, items, notes
+    }
+
+    /// Finds the items of a plan.
+    package typealias Search = @Sendable (_ recipes: [any Recipe], _ scope: ComputeScope) throws -> Discovery
 
     /// Whether no item can be processed.
     package var isEmpty: Bool { items.allSatisfy { $0.problem != nil } }
 
     /// Loads the models, discovers the inputs and plans each item. Runs only one inference step, to time it.
-    /// - Parameter memoryBytes: the budget; nil for the default share of the available memory.
-    package init(_ description: BatchDescription, threads: Int, memoryBytes: Int?) async throws {
+    /// - Parameters:
+    ///   - memoryBytes: the budget; nil for the default share of the available memory.
+    ///   - taken: names that no item may have.
+    ///   - search: finds the items; nil to search the inputs.
+    package init(
+        _ description: BatchDescription,
+        threads: Int,
+        memoryBytes: Int?,
+        taken: Set<String> = [],
+        search: Search? = nil
+    ) async throws {
         let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description)
         let pool = try ComputePool(width: threads)
         defer { pool.shutdown() }
@@ -37,33 +55,39 @@ package struct PlanReport: Encodable, Sendable {
         let budget = memoryBytes ?? MemoryBudget.defaultTotal(reading)
         let process = max((reading.residentBytes ?? 0) - loadedBytes, 0)
         let shared = try recipes.reduce(process) { $0 + (try $1.sharedBytes(threads: threads)) }
+        let search = search ?? Self.searchingInputs(of: description)
+        let (discovery, perStep) = try await pool.run {
+            let scope = ComputeScope(pool: pool, flag: CancellationFlag())
+            return (
+                try search(recipes, scope),
+                try recipes.map { try $0.secondsPerStep(scope: scope) }
+            )
+        }
+        let decisions = WorkPlanner(retries: .none).decide(discovery.items, known: [:], foreign: taken) { _ in false }
+        self.decisions = decisions
+        budgetBytes = budget
+        engineBytes = shared
+        items = decisions.map { decision in
+            let (entry, recipe) = (decision, decision.item.recipe)
+            return Item(entry.item, name: entry.entry.name, available: budget - shared, secondsPerStep: perStep[recipe])
+            {
+                try recipes[recipe].plan(source: entry.item.source, threads: threads, within: budget - shared)
+            }
+        }
+        seconds = items.reduce(0) { $0 + ($1.seconds ?? 0) }
+        notes = discovery.notes + decisions.compactMap(\.note)
+    }
+
+    private static func searchingInputs(of description: BatchDescription) -> Search {
         let request = DiscoveryRequest(
             inputs: description.inputs,
             include: description.include,
             exclude: description.exclude,
             identifiers: description.identifiers
         )
-        let (discovery, perStep) = try await pool.run {
-            let scope = ComputeScope(pool: pool, flag: CancellationFlag())
-            return (
-                Discovery.merged(
-                    try recipes.map { try $0.discover(request, scope: scope) },
-                    routes: description.routes
-                ),
-                try recipes.map { try $0.secondsPerStep(scope: scope) }
-            )
+        return { recipes, scope in
+            Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: description.routes)
         }
-        let decisions = WorkPlanner(retries: .none).preview(discovery.items)
-        budgetBytes = budget
-        engineBytes = shared
-        items = decisions.items.map { entry in
-            let recipe = entry.item.recipe
-            return Item(entry.item, name: entry.name, available: budget - shared, secondsPerStep: perStep[recipe]) {
-                try recipes[recipe].plan(source: entry.item.source, threads: threads, within: budget - shared)
-            }
-        }
-        seconds = items.reduce(0) { $0 + ($1.seconds ?? 0) }
-        notes = discovery.notes + decisions.notes
     }
 }
 

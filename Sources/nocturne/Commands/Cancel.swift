@@ -1,5 +1,6 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneCluster
 import NocturneJournal
 import NocturneSupervisor
 import NocturneSystem
@@ -18,6 +19,7 @@ struct Cancel: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         try ExistingBatch.check(folder)
+        if let divided = try await DividedBatch.read(folder) { return try cancel(divided) }
         if !items.isEmpty {
             let known = Set(try await ExistingBatch.contents(of: folder).items.map(\.name))
             for item in items where !known.contains(item) {
@@ -29,7 +31,31 @@ struct Cancel: AsyncParsableCommand {
         Terminal.printResult(text(delivery, holder, folder))
     }
 
-    private func text(_ delivery: ControlRequest.Delivery, _ holder: LockHolder?, _ folder: OutputFolder) -> String {
+    /// Asks the runs that are active on shards, or those that have the items.
+    private func cancel(_ batch: DividedBatch) throws {
+        let known = Set(batch.items.map(\.name))
+        for item in items where !known.contains(item) {
+            throw BatchError(.unknownItem, path: batch.output.path, detail: "there is no item \(item)")
+        }
+        let running = batch.shards.filter { $0.state == .running }
+        guard !running.isEmpty else {
+            throw BatchError(.notABatch, path: batch.output.path, detail: "no run is active on a shard of this batch")
+        }
+        // A shard ignores items that it does not have.
+        for shard in running {
+            let folder = batch.output.shard(shard.plan.number)
+            let holder = BatchLock.state(of: folder).holder
+            let delivery = try ControlRequest.send(items.isEmpty ? .stop : .cancelItems(items), to: folder)
+            Terminal.printResult("Shard \(shard.plan.number): \(text(delivery, holder, nil))")
+        }
+        if items.isEmpty {
+            Terminal.printResult(
+                "Tasks that wait in the queue of a cluster are cancelled there, for instance with scancel."
+            )
+        }
+    }
+
+    private func text(_ delivery: ControlRequest.Delivery, _ holder: LockHolder?, _ folder: OutputFolder?) -> String {
         let what = items.isEmpty ? "stop" : "stop " + items.joined(separator: ", ")
         let process = holder.map { "Process \($0.process.process)" } ?? "The run"
         var text: String
@@ -40,7 +66,7 @@ struct Cancel: AsyncParsableCommand {
             let seconds = Int(ControlRequestListener.interval.inSeconds)
             text = "\(process)\(host) will find the request to \(what) within about \(seconds) s."
         }
-        if items.isEmpty { text += " Continue later with: nocturne resume \(folder.path)" }
+        if items.isEmpty, let folder { text += " Continue later with: nocturne resume \(folder.path)" }
         return text
     }
 }

@@ -1,20 +1,39 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneCluster
+import NocturneInference
+import NocturneJournal
 import NocturneRecipes
 import NocturneSystem
 
 struct Plan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show what a run would do: items, memory, tiles, time, and why inputs are set aside."
+        abstract: "Show what a run would do: items, memory, tiles, time, and why inputs are set aside.",
+        discussion: """
+            With --output and --shards, begins a batch that is divided into shards for several machines: process each with \
+            `nocturne run OUT --shard K/N`, or have a cluster do it with `nocturne submit OUT`.
+            """
     )
 
     @OptionGroup var batch: BatchArguments
     @OptionGroup var resources: ResourceArguments
+    @OptionGroup var sharding: ShardArguments
+
+    @Option(name: [.short, .long], help: "Begin a divided batch in this folder, without processing anything.")
+    var output: String?
 
     @Flag(help: "Print JSON.")
     var json = false
 
+    func validate() throws {
+        guard (output == nil) == (sharding.shards == nil) else {
+            throw ValidationError("--output and --shards belong together: they begin a divided batch.")
+        }
+        if output?.isEmpty == true { throw ValidationError("--output is empty: name a folder.") }
+    }
+
     func run() async throws {
+        if let output { return try await divide(OutputFolder(absolutePath(output))) }
         try await Plan.show(try batch.description(version: Nocturne.version), resources: resources, json: json)
     }
 
@@ -28,6 +47,51 @@ struct Plan: AsyncParsableCommand {
         )
         if json { try Terminal.printJSON(report) } else { Terminal.printResult(text(report)) }
         if report.isEmpty { throw NocturneExit.nothingMatched }
+    }
+
+    /// Begins a divided batch.
+    private func divide(_ folder: OutputFolder) async throws {
+        try folder.checkHoldsNoBatch()
+        try folder.checkReportsAreOwn()
+        var description = try batch.description(version: Nocturne.version)
+        description.instructionSet = sharding.instructionSet(for: batch.precision)
+        let threads = resources.width()
+        let report = try await PlanReport(
+            description,
+            threads: threads,
+            memoryBytes: resources.memoryBytes(),
+            taken: Set(FileSystem.entries(folder.path))
+        )
+        if report.isEmpty {
+            Terminal.printMessage(Plan.text(report))
+            throw NocturneExit.nothingMatched
+        }
+        let (items, others) = try report.divisible()
+        let plan = try await Division(folder, description, threads: threads).begin(
+            items,
+            others: others,
+            order: report.decisions.map(\.entry.key),
+            count: sharding.count(for: items.map(\.seconds))
+        )
+        _ = try await Merge.merge(folder)
+        if json { return try Terminal.printJSON(plan) }
+        let text = (report.notes + [Plan.text(plan, folder)]).joined(separator: "\n")
+        Terminal.printResult(text)
+    }
+
+    /// What a user does next.
+    static func text(_ plan: ShardPlan, _ folder: OutputFolder) -> String {
+        let count = plan.shards.count
+        let items = plan.shards.reduce(0) { $0 + $1.items }
+        let longest = plan.shards.map(\.seconds).max() ?? 0
+        let bytes = plan.shards.map(\.bytes).max() ?? 0
+        return """
+            \(folder.path): \(items) items in \(count) shards; the longest takes about \(EventText.duration(longest)) with \
+            \(plan.threads) threads, and at most \(ByteCount(bytes)) of memory\
+            \(plan.instructionSet.map { "; all machines use \($0)" } ?? "").
+            Process them with: nocturne run \(folder.path) --shard 1/\(count) and so on, or nocturne submit \(folder.path) --slurm
+            Afterwards: nocturne merge \(folder.path)
+            """
     }
 
     private static func remark(_ item: PlanReport.Item) -> String {

@@ -1,6 +1,9 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneCluster
+import NocturneConcurrency
 import NocturneJournal
+import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
 
@@ -24,17 +27,23 @@ struct Retry: EngineCommand {
     )
     var code: [String] = []
 
+    @OptionGroup var sharding: ShardArguments
     @OptionGroup var resources: ResourceArguments
     @OptionGroup var show: OutputArguments
 
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
+    var needsEngine: Bool { sharding.shards == nil }
 
     func check() throws {
         try ExistingBatch.check(folder)
+        if sharding.shards != nil, reviewed != nil {
+            throw ValidationError("--shards and --reviewed cannot be combined.")
+        }
         if reviewed != nil, !code.isEmpty { throw ValidationError("--code and --reviewed cannot be combined.") }
     }
 
     func run() async throws {
+        if sharding.shards != nil { return try await divide() }
         // A restart of the engine continues what the first one began.
         let isFirst = ProcessHandover.toEngine?.previousEnd == nil
         if isFirst, !code.isEmpty { try await checkCodes() }
@@ -51,6 +60,49 @@ struct Retry: EngineCommand {
                 retries: reviewed != nil ? .none : code.isEmpty ? .all : .codes(Set(code))
             )
         )
+    }
+
+    /// Divides what is to be tried again, and what still waits, into new shards.
+    private func divide() async throws {
+        try check()
+        try await folder.checkIsWhole()
+        if !code.isEmpty { try await checkCodes() }
+        let selection = code.isEmpty ? RetrySelection.all : .codes(Set(code))
+        let items = try await ExistingBatch.contents(of: folder).items
+        let ended: Set<ItemState> = [.failed, .cancelled, .quarantined]
+        let wanted = Set(
+            items.filter { item in
+                ended.contains(item.state) ? selection.contains(item) : [.pending, .started].contains(item.state)
+            }.map(\.key)
+        )
+        let entries = try await folder.reading { try await $0.planned(Set(ItemState.allCases)) }.filter {
+            wanted.contains($0.entry.key)
+        }
+        guard !entries.isEmpty else {
+            let why =
+                wanted.isEmpty
+                ? "nothing is to be tried again" : "this batch was not begun with `nocturne plan --shards`"
+            throw BatchError(.notAShard, path: folder.path, detail: "\(why); nothing was divided")
+        }
+        let description = try await ExistingBatch.continued(folder)
+        if let isa = sharding.isa, isa != description.instructionSet {
+            throw ValidationError(
+                "The batch uses \(description.instructionSet ?? "its own instruction set"); leave out --isa."
+            )
+        }
+        let threads = resources.width()
+        let report = try await PlanReport(description, threads: threads, memoryBytes: resources.memoryBytes()) {
+            recipes,
+            scope in
+            try Discovery(planned: entries, recipes: recipes.count, flag: scope.flag)
+        }
+        let divisible = try report.divisible().items
+        guard !divisible.isEmpty else { throw NocturneExit.nothingMatched }
+        let plan = try await Division(folder, description, threads: threads).again(
+            divisible,
+            count: sharding.count(for: divisible.map(\.seconds))
+        )
+        Terminal.printResult(Plan.text(plan, folder))
     }
 
     /// A code that no item has is probably mistyped.

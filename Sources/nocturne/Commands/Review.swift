@@ -40,6 +40,7 @@ struct Review: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         try ExistingBatch.check(folder)
+        try await folder.checkIsWhole()
         if let list {
             for line in try await ExistingBatch.inputs(of: folder, marked: list) { Terminal.printResult(line) }
             return

@@ -1,11 +1,18 @@
 import ArgumentParser
+import Foundation
 import NocturneBatch
+import NocturneCluster
+import NocturneInference
+import NocturneJournal
 import NocturneRecipes
 import NocturneSystem
 
 struct Run: EngineCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Process the inputs; continue the batch if the output folder already holds it."
+        abstract: "Process the inputs; continue the batch if the output folder already holds it.",
+        discussion: """
+            `nocturne run OUT --shard K/N` processes one shard of a divided batch, which `nocturne plan --output` begins.
+            """
     )
 
     @OptionGroup var batch: BatchArguments
@@ -13,7 +20,21 @@ struct Run: EngineCommand {
     @OptionGroup var show: OutputArguments
 
     @Option(name: [.short, .long], help: "The folder for the results.")
-    var output: String
+    var output: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Process this shard of the divided batch in the folder given as input; auto for the task of a job array.",
+            valueName: "k/n|auto"
+        )
+    )
+    var shard: ShardChoice?
+
+    @Flag(help: "With --shard in Slurm: put the task back into the queue when items wait at its end.")
+    var requeue = false
+
+    @Flag(help: "Exit with 0 instead of 3 when some items failed, for schedulers that would repeat the task.")
+    var failedItemsOk = false
 
     @Flag(help: "Show what would be done without processing anything.")
     var dryRun = false
@@ -28,10 +49,51 @@ struct Run: EngineCommand {
     var failFast = false
 
     var needsEngine: Bool { !dryRun }
-    var folder: OutputFolder { OutputFolder(absolutePath(output)) }
     var keepsInput: Bool { batch.list == "-" }
 
-    func check() throws { try batch.check() }
+    var folder: OutputFolder {
+        guard shard != nil else { return OutputFolder(absolutePath(output ?? "")) }
+        return OutputFolder(absolutePath(batch.inputs.first ?? "")).shard(shard?.task?.shard ?? 0)
+    }
+
+    func validate() throws {
+        guard let shard else {
+            if output == nil { throw ValidationError("Missing expected argument '--output <output>'") }
+            if output?.isEmpty == true { throw ValidationError("--output is empty: name a folder.") }
+            if requeue { throw ValidationError("--requeue is for --shard.") }
+            return
+        }
+        guard output == nil, batch.inputs.count == 1, batch.model.isEmpty, batch.list == nil, !dryRun, !overwrite else {
+            throw ValidationError(
+                "--shard takes the output folder of a divided batch, and none of the options that the plan has fixed: "
+                    + "nocturne run OUT --shard K/N"
+            )
+        }
+        guard shard.task != nil else {
+            throw ValidationError("--shard auto is for tasks of job arrays: this environment names no task.")
+        }
+    }
+
+    func check() throws {
+        if shard == nil { try batch.check() }
+    }
+
+    func exitCode(after code: NocturneExit) -> NocturneExit {
+        switch code {
+        case .someFailed: failedItemsOk ? .allCompleted : code
+        case .unsuitableMachine: .stoppedEarly
+        default: code
+        }
+    }
+
+    func engineEnded(with code: NocturneExit) {
+        guard requeue, let task = SlurmTask(environment: ProcessInfo.processInfo.environment),
+            task.requeues(after: exitCode(after: code).rawValue, at: Nocturne.time.wallClock.seconds)
+        else { return }
+        Terminal.printUrgently("items wait: the task is put back into the queue")
+        let node = code == .unsuitableMachine ? ProcessInfo.processInfo.environment["SLURMD_NODENAME"] : nil
+        do { try task.requeue(excluding: node) } catch { Terminal.printUrgently("\(error)") }
+    }
 
     func run() async throws {
         if dryRun {
@@ -42,6 +104,7 @@ struct Run: EngineCommand {
             )
             return
         }
+        if shard != nil { return try await runShard() }
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
@@ -54,5 +117,49 @@ struct Run: EngineCommand {
                 failFast: failFast
             )
         )
+    }
+
+    private func runShard() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        guard let plan = try await folder.whole.shardPlan() else { throw BatchError.notDivided(folder.whole) }
+        if let task = shard?.task { try task.check(plan, folder.whole) }
+        try plan.checkArithmetic(
+            version: Nocturne.version,
+            isAvailable: { InstructionSets.isAvailable($0, environment: environment) },
+            folder.whole
+        )
+        var request = EngineProcess.Request(
+            output: folder,
+            description: try await ExistingBatch.continued(folder),
+            resources: resources,
+            show: show,
+            retries: retryFailed ? .all : .none,
+            failFast: failFast
+        )
+        // What Slurm would end is not started; a minute is for the end of what is active.
+        request.deadline = SlurmTask(environment: environment)?.end.map { $0 - 60 }
+        do {
+            try await EngineProcess.run(request)
+        } catch let error as BatchError where error.code == .outputInUse {
+            // A task that was started again while the first one is still active: it can be tried later.
+            Terminal.printError("\(error)")
+            throw NocturneExit.stoppedEarly
+        }
+    }
+}
+
+/// A shard by its number, or by the task of a job array.
+struct ShardChoice: ExpressibleByArgument {
+    /// Nil where the environment names none.
+    let task: ArrayTask?
+
+    init?(argument: String) {
+        if argument == "auto" {
+            task = ArrayTask(environment: ProcessInfo.processInfo.environment)
+        } else if let task = ArrayTask(argument) {
+            self.task = task
+        } else {
+            return nil
+        }
     }
 }

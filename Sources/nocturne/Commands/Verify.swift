@@ -32,6 +32,7 @@ struct Verify: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         _ = try await ExistingBatch.description(of: folder)
+        try await folder.checkIsWhole()
         let state = BatchLock.state(of: folder)
         if state.isHeld {
             throw BatchError(.outputInUse, path: folder.path, detail: "\(state.holderText) is working on this batch")

@@ -1,0 +1,131 @@
+public import NocturneBatch
+public import NocturneJournal
+import NocturneSystem
+
+/// Divides a batch into shards: writes a journal for each, with its items as discovery found them.
+public struct Division: Sendable {
+    /// An item with what is predicted for it.
+    public struct Item: Sendable {
+        public let entry: PlannedEntry
+        public let seconds: Double
+        /// Peak memory of the process while it is processed.
+        public let bytes: Int
+
+        public init(_ entry: PlannedEntry, seconds: Double, bytes: Int) {
+            self.entry = entry
+            self.seconds = seconds
+            self.bytes = bytes
+        }
+    }
+
+    private let output: OutputFolder
+    private let description: BatchDescription
+    private let threads: Int
+
+    /// - Parameter threads: those that the seconds of items are for.
+    public init(_ output: OutputFolder, _ description: BatchDescription, threads: Int) {
+        self.output = output
+        self.description = description
+        self.threads = threads
+    }
+
+    /// Begins a batch that is divided.
+    /// - Parameters:
+    ///   - items: what is to be processed.
+    ///   - others: what discovery refused or set aside.
+    ///   - count: of shards.
+    /// - Throws: ``BatchError`` when the folder holds a batch or files of the user; `JournalError`; `FileSystemError`. Nothing
+    ///   is left in the folder then.
+    public func begin(_ items: [Item], others: [JournalEntry], order: [String], count: Int) async throws -> ShardPlan {
+        try output.checkHoldsNoBatch()
+        try output.checkReportsAreOwn()
+        try output.create()
+        let lock = try BatchLock(output)
+        defer { withExtendedLifetime(lock) {} }
+        let new = output.journal + ".part"
+        do {
+            let plan = try await writeShards(items, count: count)
+            // In the order of discovery, as a run on one machine has them.
+            let planned = Dictionary(uniqueKeysWithValues: items.map { ($0.entry.entry.key, $0.entry) })
+            let rest = Dictionary(uniqueKeysWithValues: others.map { ($0.key, PlannedEntry($0, inputs: "")) })
+            FileSystem.remove(new)
+            try await Journal.with(path: new) { journal in
+                try await journal.plan(order.compactMap { planned[$0] ?? rest[$0] })
+                try await journal.set(.batchDescription, to: description)
+                try await journal.set(.shardPlan, to: plan)
+            }
+            try FileSystem.move(new, to: output.journal)
+            return plan
+        } catch {
+            for path in [new, output.shards, output.shards + ".part"] { FileSystem.remove(path) }
+            throw error
+        }
+    }
+
+    /// Divides a batch again whose shards were merged: items that did not complete are tried again.
+    /// - Throws: ``BatchError`` while a run is active; `JournalError`; `FileSystemError`.
+    public func again(_ items: [Item], count: Int) async throws -> ShardPlan {
+        let lock = try BatchLock(output)
+        defer { withExtendedLifetime(lock) {} }
+        let plan = try await writeShards(items, count: count)
+        if FileSystem.exists(output.events), !FileSystem.exists(output.earlierEvents) {
+            try FileSystem.makeFolder(output.taskLogs, mode: 0o700)
+            try FileSystem.copy(output.events, to: output.earlierEvents)
+        }
+        try await Journal.with(path: output.journal) { journal in
+            try await journal.record(items.map(\.entry.entry))
+            try await journal.set(.shardPlan, to: plan)
+        }
+        return plan
+    }
+
+    private func writeShards(_ items: [Item], count: Int) async throws -> ShardPlan {
+        let part = output.shards + ".part"
+        FileSystem.remove(part)
+        FileSystem.remove(output.shards)
+        try FileSystem.makeFolder(part, mode: 0o700)
+        let packed = ShardPacking.shards(of: items.map(\.seconds), count: count)
+        var shards: [ShardPlan.Shard] = []
+        for (place, members) in packed.enumerated() {
+            let number = place + 1
+            let own = members.map { items[$0] }
+            let folder = "\(part)/\(number)"
+            try FileSystem.makeFolder(folder, mode: 0o700)
+            try await Journal.with(path: folder + "/journal.sqlite") { journal in
+                try await journal.plan(own.map(\.entry))
+                try await journal.set(.batchDescription, to: description)
+            }
+            shards.append(
+                ShardPlan.Shard(
+                    number: number,
+                    items: own.count,
+                    seconds: own.reduce(0) { $0 + $1.seconds },
+                    bytes: own.map(\.bytes).max() ?? 0
+                )
+            )
+        }
+        try FileSystem.move(part, to: output.shards)
+        try FileSystem.flush(output.shards)
+        return ShardPlan(
+            shards: shards,
+            version: description.version,
+            instructionSet: description.instructionSet,
+            threads: threads
+        )
+    }
+}
+
+extension OutputFolder {
+    /// Events of the batch from before it was divided.
+    var earlierEvents: String { taskLogs + "/earlier-events.jsonl" }
+
+    /// - Throws: ``BatchError`` for a folder that holds a batch.
+    public func checkHoldsNoBatch() throws(BatchError) {
+        guard holdsBatch else { return }
+        throw BatchError(
+            .outputInUse,
+            path: path,
+            detail: "holds a batch already: choose another output folder, or continue that one with `nocturne resume`"
+        )
+    }
+}

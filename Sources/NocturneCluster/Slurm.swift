@@ -1,0 +1,145 @@
+import Foundation
+import NocturneBatch
+public import NocturneSystem
+
+/// Slurm, as the commands of this machine reach it.
+public struct Slurm: Sendable {
+    private let time: any TimeSource
+
+    public init(time: any TimeSource = SystemTime()) { self.time = time }
+
+    /// The most tasks that an array may have; nil where Slurm does not say.
+    public static func mostTasks() -> Int? {
+        guard let result = try? ProgramCall("scontrol", ["show", "config"]).run(), result.status == 0 else {
+            return nil
+        }
+        return mostTasks(inConfiguration: result.output)
+    }
+
+    /// `MaxArraySize` is one more than the highest index, and indexes count from 1 here.
+    static func mostTasks(inConfiguration text: String) -> Int? {
+        for line in text.split(separator: "\n") where line.hasPrefix("MaxArraySize") {
+            return line.split(separator: "=").last.flatMap { Int($0.trimmingCharacters(in: .whitespaces)) }.map {
+                max($0 - 1, 1)
+            }
+        }
+        return nil
+    }
+
+    /// Submits a script. A controller that is busy or restarts is tried four more times, after 5 to 40 s.
+    /// - Returns: the number of the job.
+    /// - Throws: ``BatchError`` with Slurm's own words; `CancellationError`.
+    public func submit(_ script: String, _ options: [String]) async throws -> String {
+        let call = ProgramCall("sbatch", ["--parsable"] + options)
+        for attempt in 0...4 {
+            let result = try call.run(input: script)
+            if result.status == 0 {
+                let line = result.output.trimmingCharacters(in: .whitespacesAndNewlines)
+                // A cluster's name may follow.
+                return String(line.prefix { $0 != ";" })
+            }
+            guard attempt < 4, Self.mayPass(result.errors) else { throw Self.refusal(result.errors) }
+            try await time.sleep(for: .seconds(5 << attempt))
+        }
+        throw Self.refusal("")
+    }
+
+    /// Asks Slurm whether and when it would start a script.
+    /// - Throws: ``BatchError`` with Slurm's own words.
+    public func test(_ script: String, _ options: [String]) throws -> String {
+        let result = try ProgramCall("sbatch", ["--test-only"] + options).run(input: script)
+        guard result.status == 0 else { throw Self.refusal(result.errors) }
+        return (result.errors + result.output).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Whether the same request may succeed later.
+    static func mayPass(_ errors: String) -> Bool {
+        ["Unable to contact slurm controller", "Socket timed out", "temporarily", "Connection refused"].contains {
+            errors.localizedCaseInsensitiveContains($0)
+        }
+    }
+
+    private static func refusal(_ errors: String) -> BatchError {
+        let text = errors.trimmingCharacters(in: .whitespacesAndNewlines)
+        return BatchError(.unknownItem, path: "", detail: "sbatch refused the job: \(text)")
+    }
+}
+
+/// The task of Slurm that this process is.
+public struct SlurmTask: Sendable, Equatable {
+    /// The number of the job that this task is, which `scontrol` takes.
+    public let job: String
+    /// How often it was started before.
+    public let restarts: Int
+    /// When it will be ended, in seconds since 1970; nil where that is not known.
+    public let end: Int?
+
+    /// After so many starts a task is not put back into the queue any more.
+    static let mostRestarts = 50
+
+    init(job: String, restarts: Int, end: Int?) {
+        self.job = job
+        self.restarts = restarts
+        self.end = end
+    }
+
+    /// From the environment; where it has no end (Slurm before 23.02), `scontrol` is asked.
+    /// - Returns: nil outside of Slurm.
+    public init?(environment: [String: String]) {
+        guard let job = environment["SLURM_JOB_ID"] else { return nil }
+        var end = environment["SLURM_JOB_END_TIME"].flatMap { Int($0) }
+        if end == nil, let result = try? ProgramCall("scontrol", ["show", "job", "-o", job]).run(), result.status == 0 {
+            end = Self.end(inJob: result.output)
+        }
+        self.init(job: job, restarts: environment["SLURM_RESTART_COUNT"].flatMap { Int($0) } ?? 0, end: end)
+    }
+
+    /// Reads `EndTime=2026-11-23T12:00:00`, which is in local time.
+    static func end(inJob text: String) -> Int? {
+        guard let field = text.split(separator: " ").first(where: { $0.hasPrefix("EndTime=") }) else { return nil }
+        let parts = field.dropFirst("EndTime=".count).split { "-T:".contains($0) }.compactMap { Int32($0) }
+        guard parts.count == 6 else { return nil }
+        var local = tm()
+        (local.tm_year, local.tm_mon, local.tm_mday) = (parts[0] - 1900, parts[1] - 1, parts[2])
+        (local.tm_hour, local.tm_min, local.tm_sec) = (parts[3], parts[4], parts[5])
+        local.tm_isdst = -1
+        let seconds = mktime(&local)
+        return seconds > 0 ? Int(seconds) : nil
+    }
+
+    /// Reads `ExcNodeList=night1,night2`.
+    static func excludedNodes(inJob text: String) -> [String] {
+        let field = text.split(separator: " ").first { $0.hasPrefix("ExcNodeList=") }
+        let list = field.map { String($0.dropFirst("ExcNodeList=".count)) } ?? ""
+        return list.isEmpty || list == "(null)" ? [] : [list]
+    }
+
+    /// Whether a task that ended with an exit code puts itself back into the queue: items wait, and nobody has asked for the
+    /// end. A task that is preempted or whose machine fails is put back by Slurm.
+    public func requeues(after code: Int32, at now: Int) -> Bool {
+        guard restarts < Self.mostRestarts else { return false }
+        switch code {
+        case 75: return true
+        // Ended by a signal at its time limit.
+        case 143: return end.map { now >= $0 - 5 } ?? false
+        default: return false
+        }
+    }
+
+    /// Puts the task back into the queue. Slurm ends this process then.
+    /// - Parameter node: a machine that cannot process it, and is not to get it again; nil for none.
+    /// - Throws: ``BatchError`` with Slurm's own words.
+    public func requeue(excluding node: String? = nil) throws {
+        var commands = "requeue \(job)\n"
+        if let node {
+            let details = try ProgramCall("scontrol", ["show", "job", "-o", job]).run().output
+            let nodes = (Self.excludedNodes(inJob: details) + [node]).joined(separator: ",")
+            // Slurm takes it only once the task waits, which is when this process is being ended: `scontrol` has it by then.
+            commands += "update JobId=\(job) ExcNodeList=\(nodes)\n"
+        }
+        let result = try ProgramCall("scontrol", []).run(input: commands)
+        guard result.status == 0 else {
+            throw BatchError(.unknownItem, path: "", detail: "scontrol requeue: \(result.errors)")
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+public import NocturneBatch
+import NocturneSystem
+
+/// The scripts with which Slurm processes a divided batch: an array of tasks, one for each shard, and a job that merges.
+public struct SlurmJob: Sendable {
+    /// The path of the program on the machines of the cluster.
+    public var program: String
+    public var output: OutputFolder
+    public var plan: ShardPlan
+    /// The numbers of the shards to be processed.
+    public var shards: [Int]
+    /// The most tasks at a time; nil for no limit.
+    public var mostTasks: Int?
+    /// Compute threads of a task.
+    public var threads: Int
+    /// Further options of `nocturne run`.
+    public var runOptions: [String] = []
+    /// Further options of `sbatch` for the array.
+    public var options: [String] = []
+
+    public init(program: String, output: OutputFolder, plan: ShardPlan, shards: [Int], threads: Int) {
+        self.program = program
+        self.output = output
+        self.plan = plan
+        self.shards = shards
+        self.threads = threads
+    }
+
+    /// Seconds before the end of a task at which it is told to start no more items.
+    public static let warningSeconds = 120
+
+    private var own: [ShardPlan.Shard] {
+        let wanted = Set(shards)
+        return plan.shards.filter { wanted.contains($0.number) }
+    }
+
+    /// The memory budget of a task, in MiB: what is predicted, and a little more.
+    var budgetMiB: Int { Int((Double(own.map(\.bytes).max() ?? 0) * 1.15 / 1_048_576).rounded(.up)) + 128 }
+
+    /// What a task asks Slurm for, in MiB: also for files that are mapped or cached.
+    var memoryMiB: Int { budgetMiB + max(budgetMiB / 4, 256) }
+
+    /// The time limit of a task in minutes: twice what is predicted, since machines differ, and a quarter of an hour.
+    var minutes: Int { Int(((own.map(\.seconds).max() ?? 0) / 60 * 2).rounded(.up)) + 15 }
+
+    /// The script of the array.
+    public var script: String {
+        let limit = mostTasks.map { "%\($0)" } ?? ""
+        let name = (output.path as NSString).lastPathComponent.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
+        var lines = [
+            "#!/bin/bash",
+            "#SBATCH --job-name=nocturne-\(name)",
+            "#SBATCH --array=\(ArrayIndexes.text(shards))\(limit)",
+            "#SBATCH --requeue",
+            "#SBATCH --open-mode=append",
+            "#SBATCH --signal=B:USR1@\(Self.warningSeconds)",
+            "#SBATCH --output=\(output.taskLogs)/%A_%a.log",
+            "#SBATCH --cpus-per-task=\(threads)",
+            "#SBATCH --mem=\(memoryMiB)M",
+            "#SBATCH --time=\(minutes)",
+        ]
+        var command = [
+            program, "run", output.path, "--shard", "$SLURM_ARRAY_TASK_ID/\(plan.shards.count)", "--requeue",
+            "--threads", "\(threads)", "--memory", "\(budgetMiB)M",
+        ]
+        command += runOptions
+        // Without a shell in between, signals reach the program.
+        lines.append("exec " + command.map(Self.quoted).joined(separator: " "))
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The script of the job that merges, whatever became of the tasks.
+    public var mergeScript: String {
+        """
+        #!/bin/bash
+        #SBATCH --job-name=nocturne-merge
+        #SBATCH --open-mode=append
+        #SBATCH --output=\(output.taskLogs)/merge_%j.log
+        #SBATCH --cpus-per-task=1
+        #SBATCH --mem=\(1024 + plan.shards.reduce(0) { $0 + $1.items } / 200)M
+        #SBATCH --time=60
+        exec \(Self.quoted(program)) merge \(Self.quoted(output.path))
+
+        """
+    }
+
+    /// A word for the shell. The task's number is the only variable in it.
+    static func quoted(_ word: String) -> String {
+        let isPlain = word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-=:@%+,".contains($0)) }
+        if isPlain, !word.isEmpty { return word }
+        if word.hasPrefix("$SLURM_ARRAY_TASK_ID/") { return "\"\(word)\"" }
+        return "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
+    }
+}
+
+/// Numbers as job arrays are given them.
+enum ArrayIndexes {
+    /// Such as "1-3,7".
+    /// - Parameter numbers: in increasing order.
+    static func text(_ numbers: [Int]) -> String {
+        var ranges: [ClosedRange<Int>] = []
+        for number in numbers {
+            if let last = ranges.last, last.upperBound + 1 == number {
+                ranges[ranges.count - 1] = last.lowerBound...number
+            } else {
+                ranges.append(number...number)
+            }
+        }
+        return ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }
+            .joined(separator: ",")
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import NocturneBatch
+import NocturneCluster
+import NocturneRecipes
+import NocturneReview
+
+struct Merge: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Bring the shards of a divided batch together: one report about all items.",
+        discussion: """
+            Can be repeated, also while shards are being processed. Once all shards are finished, the batch is whole again \
+            and every command works on it. Exits with 75 and names the shards in which items wait, with 3 when some items \
+            failed.
+            """
+    )
+
+    @Argument(help: "The batch's output folder.")
+    var output: String
+
+    @Flag(
+        help: "End the division although items wait in shards; `nocturne resume` then processes them on this machine."
+    )
+    var close = false
+
+    func run() async throws {
+        let folder = OutputFolder(absolutePath(output))
+        let outcome = try await Merge.merge(folder, closes: close)
+        var lines = [SummaryText.summary(outcome.counts, output: folder, seconds: nil)]
+        if !outcome.open.isEmpty {
+            let names = outcome.open.map { "\($0.plan.number) (\($0.state.rawValue))" }.joined(separator: ", ")
+            lines.append("Items wait in \(outcome.open.count) shards: \(names)")
+        }
+        Terminal.printResult(lines.joined(separator: "\n"))
+        let isOpen = !outcome.open.isEmpty || outcome.counts.notReached > 0
+        let code = isOpen ? NocturneExit.stoppedEarly : NocturneExit(outcome.counts, mode: .running, signal: nil)
+        if code != .allCompleted { throw code }
+    }
+
+    static func merge(_ folder: OutputFolder, closes: Bool = false) async throws -> ShardMerge.Outcome {
+        let description = try await ExistingBatch.description(of: folder)
+        let results = RecipeResults()
+        return try await ShardMerge(
+            folder,
+            page: ReviewPage { results.reviewParts(of: $0) },
+            summaries: try LoadedModels.summaries(description)
+        ).run(closes: closes)
+    }
+}

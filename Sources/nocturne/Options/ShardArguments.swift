@@ -1,0 +1,90 @@
+import ArgumentParser
+import Foundation
+import NocturneBatch
+import NocturneCluster
+import NocturneInference
+import NocturneJournal
+import NocturneRecipes
+
+/// How a batch is divided into shards.
+struct ShardArguments: ParsableArguments {
+    @Option(help: ArgumentHelp("Divide the batch into so many shards; auto by predicted time.", valueName: "n|auto"))
+    var shards: ShardCount?
+
+    @Option(help: "Machines that will process the shards: with auto there are at least four shards for each.")
+    var nodes = 1
+
+    @Option(
+        help: ArgumentHelp(
+            "Instruction set of all machines: \(InstructionSets.names.joined(separator: ", ")). "
+                + "Default: the best one of this machine.",
+            valueName: "name"
+        )
+    )
+    var isa: String?
+
+    func validate() throws {
+        guard nodes >= 1 else { throw ValidationError("--nodes must be at least 1.") }
+        if let isa, !InstructionSets.names.contains(isa) {
+            throw ValidationError(
+                "There is no instruction set \(isa); there are \(InstructionSets.names.joined(separator: ", "))."
+            )
+        }
+        if let isa, !InstructionSets.isAvailable(isa) {
+            throw ValidationError("This machine, which times the network for the plan, does not have \(isa).")
+        }
+    }
+
+    /// The number of shards for items that take so long.
+    func count(for seconds: [Double]) -> Int {
+        switch shards {
+        case .number(let number): return min(number, max(seconds.count, 1))
+        case .auto, nil:
+            var rules = ShardPacking.Rules()
+            rules.nodes = nodes
+            if let most = Slurm.mostTasks() { rules.mostShards = most }
+            return ShardPacking.count(for: seconds, rules)
+        }
+    }
+}
+
+enum ShardCount: ExpressibleByArgument {
+    case auto
+    case number(Int)
+
+    init?(argument: String) {
+        if argument == "auto" {
+            self = .auto
+        } else if let number = Int(argument), number >= 1, number <= 100_000 {
+            self = .number(number)
+        } else {
+            return nil
+        }
+    }
+}
+
+extension ShardArguments {
+    /// What all machines are to use. In float32, AVX-512 and what follows it give the same bits.
+    func instructionSet(for precision: InferencePrecision) -> String {
+        let best = isa ?? InstructionSets.best(environment: ProcessInfo.processInfo.environment)
+        let isFloat = precision != .bfloat16 && !best.hasSuffix("-split")
+        return isa == nil && isFloat && ["avx512-bf16", "amx"].contains(best) ? "avx512" : best
+    }
+}
+
+extension PlanReport {
+    /// The items to be processed, with what is predicted, and the rest.
+    func divisible() throws -> (items: [Division.Item], others: [JournalEntry]) {
+        var items: [Division.Item] = []
+        for (decision, shown) in zip(decisions, self.items) where decision.work {
+            items.append(
+                Division.Item(
+                    try PlannedEntry(decision),
+                    seconds: shown.seconds ?? 0,
+                    bytes: engineBytes + (shown.peakBytes ?? 0)
+                )
+            )
+        }
+        return (items, decisions.filter { !$0.work }.map(\.entry))
+    }
+}

@@ -1,0 +1,47 @@
+import NocturneCluster
+import NocturneTestSupport
+import Testing
+
+@Suite("Items are distributed over shards")
+struct ShardPackingTests {
+    @Test("every item is in one shard, and the longest shard is within Graham's bound")
+    func bound() {
+        var random = SplitMix64(seed: 3)
+        for round in 0..<200 {
+            let count = Int(random.next() % 200) + 1
+            let seconds = (0..<count).map { _ in Double(random.next() % 10_000) / 10 }
+            let shards = ShardPacking.shards(of: seconds, count: round % 17 + 1)
+            #expect(shards.flatMap { $0 }.sorted() == Array(0..<count))
+            #expect(shards.allSatisfy { !$0.isEmpty && $0 == $0.sorted() })
+            let longest = shards.map { $0.reduce(0) { $0 + seconds[$1] } }.max() ?? 0
+            let ideal = max(seconds.reduce(0, +) / Double(shards.count), seconds.max() ?? 0)
+            #expect(longest <= ideal * 4 / 3 + 1e-9 * ideal + 0.2)
+        }
+    }
+
+    @Test("equal items are spread evenly, also without a time", arguments: [0, 2.5])
+    func even(seconds: Double) {
+        let shards = ShardPacking.shards(of: [Double](repeating: seconds, count: 103), count: 10)
+        #expect(shards.map(\.count).sorted() == [Int](repeating: 10, count: 7) + [11, 11, 11])
+    }
+
+    @Test("there are never more shards than items, and at least one")
+    func few() {
+        #expect(ShardPacking.shards(of: [1, 2], count: 5).count == 2)
+        #expect(ShardPacking.shards(of: [], count: 5) == [[]])
+    }
+
+    @Test("the number of shards follows time, machines and the limit of the scheduler")
+    func count() {
+        var rules = ShardPacking.Rules()
+        let hour = [Double](repeating: 3600, count: 40)
+        #expect(ShardPacking.count(for: hour, rules) == 40)
+        #expect(ShardPacking.count(for: [Double](repeating: 60, count: 400), rules) == 10)
+        rules.nodes = 6
+        #expect(ShardPacking.count(for: [Double](repeating: 60, count: 400), rules) == 24)
+        rules.mostShards = 20
+        #expect(ShardPacking.count(for: [Double](repeating: 60, count: 400), rules) == 20)
+        #expect(ShardPacking.count(for: [1, 1, 1], rules) == 3)
+        #expect(ShardPacking.count(for: [], rules) == 1)
+    }
+}

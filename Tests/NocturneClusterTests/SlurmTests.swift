@@ -1,0 +1,109 @@
+import NocturneBatch
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@testable import NocturneCluster
+
+@Suite("Scripts and answers of Slurm")
+struct SlurmTests {
+    private func job(_ path: String = "/share/out put") -> SlurmJob {
+        let plan = ShardPlan(
+            shards: (1...4).map { .init(number: $0, items: 10, seconds: 1200 * Double($0), bytes: $0 << 30) },
+            version: "1",
+            instructionSet: "avx2",
+            threads: 8
+        )
+        return SlurmJob(
+            program: "/opt/nocturne",
+            output: OutputFolder(path),
+            plan: plan,
+            shards: [1, 2, 4],
+            threads: 8
+        )
+    }
+
+    @Test("the script asks for what the plan predicts")
+    func script() throws {
+        var job = job()
+        job.mostTasks = 2
+        let lines = job.script.split(separator: "\n").map(String.init)
+        #expect(lines.contains("#SBATCH --array=1-2,4%2"))
+        #expect(lines.contains("#SBATCH --requeue") && lines.contains("#SBATCH --signal=B:USR1@120"))
+        #expect(lines.contains("#SBATCH --cpus-per-task=8"))
+        // The longest shard takes 80 minutes, the largest one 4 GiB.
+        #expect(lines.contains("#SBATCH --time=175"))
+        #expect(job.budgetMiB == 4839 && job.memoryMiB == 4839 + 1209)
+        let command = try #require(lines.last)
+        #expect(
+            command.hasPrefix("exec /opt/nocturne run '/share/out put' --shard \"$SLURM_ARRAY_TASK_ID/4\" --requeue")
+        )
+        #expect(command.contains("--memory 4839M"))
+        // Options end at the first command.
+        #expect(lines.dropFirst().dropLast().allSatisfy { $0.hasPrefix("#SBATCH ") })
+    }
+
+    @Test("a path cannot add a command")
+    func quoting() {
+        let command = job("/a'; rm -rf $HOME; echo `x` \"").script.split(separator: "\n").last ?? ""
+        #expect(command.contains("'/a'\\''; rm -rf $HOME; echo `x` \"'"))
+        #expect(
+            SlurmJob.quoted("") == "''" && SlurmJob.quoted("$HOME") == "'$HOME'" && SlurmJob.quoted("a-b_c") == "a-b_c"
+        )
+    }
+
+    @Test("arrays are written as ranges")
+    func ranges() {
+        #expect(ArrayIndexes.text([1, 2, 3, 7, 9, 10]) == "1-3,7,9-10")
+        #expect(ArrayIndexes.text([5]) == "5" && ArrayIndexes.text([]).isEmpty)
+    }
+
+    @Test("limits and ends are read from what scontrol prints")
+    func answers() throws {
+        let configuration = "MailProg                = /bin/mail\nMaxArraySize            = 1001\nMaxDBDMsgs = 20016\n"
+        #expect(Slurm.mostTasks(inConfiguration: configuration) == 1000)
+        #expect(Slurm.mostTasks(inConfiguration: "") == nil)
+        let end = try #require(
+            SlurmTask.end(
+                inJob: "JobId=7 JobName=x StartTime=2026-11-23T11:00:00 EndTime=2026-11-23T12:30:05 Deadline=N/A"
+            )
+        )
+        let start = try #require(SlurmTask.end(inJob: "EndTime=2026-11-23T11:00:00"))
+        #expect(end - start == 5405)
+        #expect(SlurmTask.excludedNodes(inJob: "NodeList=a ExcNodeList=night[1-2] NumNodes=1") == ["night[1-2]"])
+        #expect(SlurmTask.excludedNodes(inJob: "ExcNodeList=(null) ExcNodeList").isEmpty)
+        #expect(SlurmTask.end(inJob: "EndTime=Unknown") == nil && SlurmTask.end(inJob: "") == nil)
+    }
+
+    @Test("a task goes back into the queue when items wait, and not when a person has ended it")
+    func requeue() {
+        let task = SlurmTask(job: "7", restarts: 0, end: 1000)
+        #expect(task.requeues(after: 75, at: 500))
+        #expect(task.requeues(after: 143, at: 999) && !task.requeues(after: 143, at: 500))
+        for code: Int32 in [0, 1, 2, 3, 4, 130] { #expect(!task.requeues(after: code, at: 999)) }
+        #expect(!SlurmTask(job: "7", restarts: 50, end: nil).requeues(after: 75, at: 0))
+        #expect(!SlurmTask(job: "7", restarts: 0, end: nil).requeues(after: 143, at: 0))
+    }
+
+    @Test("a controller that restarts is asked again, a wrong option is not")
+    func refusals() {
+        #expect(
+            Slurm.mayPass(
+                "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)"
+            )
+        )
+        #expect(Slurm.mayPass("Socket timed out on send/recv operation"))
+        #expect(!Slurm.mayPass("sbatch: error: invalid partition specified: x"))
+    }
+
+    @Test("the manifest of Kubernetes has the shards, the volumes and the command")
+    func kubernetes() {
+        let text = KubernetesJob(job(), image: "registry/nocturne:1").manifest(inputs: ["/scans", "/models/a"])
+        #expect(text.contains("completions: 4") && text.contains("parallelism: 4"))
+        #expect(
+            text.contains(#"command: ["nocturne", "run", "/share/out put", "--shard", "auto", "--failed-items-ok""#)
+        )
+        #expect(text.contains(#"{name: nocturne-input-1, mountPath: "/scans", readOnly: true}"#))
+        #expect(text.contains(#"{name: nocturne-output, mountPath: "/share/out put", readOnly: false}"#))
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("A batch that is divided into shards")
+struct ShardTests {
+    /// Six volumes and a file that is none.
+    private func bench() throws -> ToolBench {
+        let bench = try ToolBench()
+        for index in 0..<6 { try bench.addVolume("v\(index).nii", 20 + index) }
+        try bench.folder.write("no image", to: "in/notes.txt")
+        return bench
+    }
+
+    private func plan(_ bench: ToolBench, _ output: String, shards: Int, _ more: String...) throws -> Tool {
+        try Tool(
+            ["plan", bench.input, "--model", bench.model(), "--output", output, "--shards", "\(shards)"] + more
+        )
+    }
+
+    /// Everything but what may differ between two runs, by path.
+    private func tree(_ folder: String) throws -> [String: String] {
+        var result: [String: String] = [:]
+        for path in FileSystem.files(below: folder)
+        where !path.hasPrefix(".nocturne/") && !path.hasSuffix("run.json") && path != "events.jsonl" {
+            result[path] = try FileSystem.digest(folder + "/" + path).digest.hex
+        }
+        return result
+    }
+
+    @Test("the merged tree is that of one machine, whatever the order, repetitions and crashes")
+    func merged() throws {
+        let bench = try bench()
+        #expect(try bench.run().status == 0)
+        let output = bench.folder("divided").path
+        let planned = try plan(bench, output, shards: 3)
+        #expect(planned.status == 0 && planned.output.contains("6 items in 3 shards"), "\(planned.errors)")
+        // Not begun yet, and reported so.
+        #expect(try Tool(["merge", output]).status == 75)
+        #expect(try Tool(["status", output]).output.contains("3 not begun"))
+        let crashed = try Tool(
+            ["run", output, "--shard", "2/3", "--fault-injection"],
+            environment: ["NOCTURNE_FAULT": "item.stage:1:kill"]
+        )
+        #expect(crashed.status == 0, "\(crashed.errors)")
+        #expect(try Tool(["run", output, "--shard", "1/3"]).status == 0)
+        // Done twice on purpose.
+        #expect(try Tool(["run", output, "--shard", "1/3"]).status == 0)
+        let open = try Tool(["merge", output])
+        #expect(open.status == 75 && open.output.contains("Items wait in 1 shards: 3 (waiting)"), "\(open.output)")
+        let array = ["SLURM_ARRAY_TASK_ID": "12", "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_COUNT": "3"]
+        #expect(try Tool(["run", output, "--shard", "auto"], environment: array).status == 0)
+        #expect(try Tool(["status", output]).output.contains("Use: nocturne merge"))
+        let merged = try Tool(["merge", output])
+        #expect(merged.status == 0, "\(merged.errors)")
+        #expect(try tree(output) == tree(bench.output))
+        #expect(try Tool(["verify", output]).status == 0)
+        // Again, and as an ordinary batch.
+        #expect(try Tool(["merge", output]).status == 0)
+        #expect(try Tool(["resume", output]).status == 0)
+        #expect(try tree(output) == tree(bench.output))
+        let events = try String(contentsOfFile: output + "/events.jsonl", encoding: .utf8)
+        #expect(events.components(separatedBy: #""event":"itemCompleted""#).count - 1 == 6)
+    }
+
+    @Test("commands for a whole batch refuse a divided one, and name what to do")
+    func refused() throws {
+        let bench = try bench()
+        #expect(try plan(bench, bench.output, shards: 2).status == 0)
+        for command in [["resume"], ["retry"], ["verify"], ["review"]] {
+            let tool = try Tool(command + [bench.output])
+            #expect(tool.status == 2 && tool.errors.contains("nocturne merge"), "\(command): \(tool.errors)")
+        }
+        #expect(try bench.run().errors.contains("divided into 2 shards"))
+        #expect(try plan(bench, bench.output, shards: 2).errors.contains("holds a batch already"))
+        for shard in ["3/3", "2/2/2", "0/2", "3/2", "auto"] {
+            #expect(try Tool(["run", bench.output, "--shard", shard]).status == 2, "\(shard)")
+        }
+        let cancel = try Tool(["cancel", bench.output])
+        #expect(cancel.status == 2 && cancel.errors.contains("no run is active on a shard"))
+        // Given up, one machine does it.
+        #expect(try Tool(["merge", bench.output, "--close"]).status == 75)
+        #expect(try Tool(["run", bench.output, "--shard", "1/2"]).errors.contains("not divided"))
+        #expect(try Tool(["resume", bench.output]).status == 0)
+    }
+
+    @Test("a source that changed after the plan fails, and is tried again in new shards")
+    func changed() throws {
+        let bench = try bench()
+        #expect(try plan(bench, bench.output, shards: 2).status == 0)
+        try bench.addVolume("v3.nii", 30)
+        let codes = try (1...2).map { try Tool(["run", bench.output, "--shard", "\($0)/2"]).status }
+        #expect(codes.sorted() == [0, 3])
+        #expect(try Tool(["merge", bench.output]).status == 3)
+        let status = try Tool(["status", bench.output])
+        #expect(status.output.contains("“v3.nii” has changed since the plan was made"), "\(status.output)")
+        // The file as it was when the batch was divided.
+        let retried = try Tool(["retry", bench.output, "--shards", "1"])
+        #expect(
+            retried.status == 4 || retried.output.contains("1 items in 1 shards"),
+            "\(retried.output) \(retried.errors)"
+        )
+    }
+
+    @Test("what failed is divided again, and the batch is complete then")
+    func again() throws {
+        let bench = try bench()
+        #expect(try plan(bench, bench.output, shards: 2).status == 0)
+        let fault = ["NOCTURNE_FAULT": "item.stage@v0:1+:kill"]
+        let codes = try (1...2).map {
+            try Tool(["run", bench.output, "--shard", "\($0)/2", "--fault-injection"], environment: fault).status
+        }
+        #expect(codes.sorted() == [0, 3])
+        let failed = try #require(codes.firstIndex(of: 3)) + 1
+        #expect(try Tool(["run", bench.output, "--shard", "\(failed)/2", "--failed-items-ok"]).status == 0)
+        #expect(try Tool(["merge", bench.output]).status == 3)
+        let divided = try Tool(["retry", bench.output, "--shards", "4"])
+        #expect(
+            divided.status == 0 && divided.output.contains("1 items in 1 shards"),
+            "\(divided.output) \(divided.errors)"
+        )
+        #expect(try Tool(["run", bench.output, "--shard", "1/1"]).status == 0)
+        #expect(try Tool(["merge", bench.output]).status == 0)
+        #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
+    @Test("a node without the pinned instruction set stops with 75 and says so")
+    func instructionSet() throws {
+        let bench = try bench()
+        let plan = try Tool(
+            [
+                "plan", bench.input, "--model", bench.model(), "--output", bench.output, "--shards", "1", "--isa",
+                "baseline",
+            ]
+        )
+        #expect(plan.status == 0 && plan.output.contains("all machines use baseline"))
+        // As a plan that was made on a larger machine.
+        let journal = bench.output + "/.nocturne/journal.sqlite"
+        let sql = #"UPDATE setting SET value = replace(value, '"baseline"', '"amx-9"') WHERE key = 'shards'"#
+        #expect(
+            try Tool(
+                [
+                    "-c", "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()",
+                    journal, sql,
+                ],
+                program: "python3"
+            ).status == 0
+        )
+        let tool = try Tool(["run", bench.output, "--shard", "1/1"])
+        #expect(tool.status == 75 && tool.errors.contains("does not have the instruction set amx-9"), "\(tool.errors)")
+    }
+}
