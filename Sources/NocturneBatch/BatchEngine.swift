@@ -90,7 +90,13 @@ public struct BatchEngine: Sendable {
             DiskSpaceMonitor(path: options.output.path, policy: options.rules.onFull, waiting: waiting)
         }
         let output = options.output
-        try await pools.blocking.run { () throws(BatchError) in try output.checkReportsAreOwn() }
+        let place = try await pools.blocking.run { [recipes, options] in
+            let place = OutputPlace(output)
+            try place.check(inputs: options.description.inputs, homes: OutputPlace.homes)
+            try output.checkReportsAreOwn()
+            if place.isNew { try ItemProcessing.checkBudget(recipes, options.resources) }
+            return place
+        }
         let taken = try await disk().retryingWhenFull {
             try await pools.blocking.run { () throws(BatchError) in try output.create() }
             return try await acquire(pools.blocking)
@@ -138,7 +144,15 @@ public struct BatchEngine: Sendable {
             result = .success(lostOutcome())
         }
         await waiting.publish(nil)
+        var isRefused = false
+        if case .failure(let error as BatchError) = result, error.refusesBatch {
+            isRefused = (try? await journal.items().isEmpty) ?? false
+        }
         await journal.close()
+        if isRefused {
+            await progress.close()
+            await pools.blocking.run { place.removeWhatWasMade() }
+        }
         await pools.blocking.run { lock.release() }
         return try result.get()
     }

@@ -22,14 +22,7 @@ struct ItemProcessing {
         let threads = options.resources.threads
         let recipes = context.recipes
         let engineBytes = try await context.blocking.run {
-            try recipes.reduce(processBytes) { $0 + (try $1.sharedBytes(threads: threads)) }
-        }
-        guard engineBytes < total else {
-            throw BatchError(
-                .modelUnusable,
-                path: "",
-                detail: "the engine alone needs \(ByteCount(engineBytes)), the budget is \(ByteCount(total))"
-            )
+            try Self.engineBytes(recipes, threads: threads, processBytes: processBytes, within: total)
         }
         self.engineBytes = engineBytes
         // Only items lease: what the process and the engine need is set apart, so that "nothing is leased" means that
@@ -42,6 +35,35 @@ struct ItemProcessing {
         settings.failsFast = options.rules.failFast
         settings.isWatching = options.rules.watch != nil
         scheduler = await Scheduler(queue, budget: budget, settings, context)
+    }
+
+    /// What the process and its models take.
+    /// - Throws: ``BatchError`` when the budget does not even suffice for that.
+    private static func engineBytes(
+        _ recipes: [any Recipe],
+        threads: Int,
+        processBytes: Int,
+        within total: Int
+    ) throws -> Int {
+        let bytes = try recipes.reduce(processBytes) { $0 + (try $1.sharedBytes(threads: threads)) }
+        guard bytes < total else {
+            throw BatchError(
+                .modelUnusable,
+                path: "",
+                detail:
+                    "the engine alone needs \(ByteCount(bytes)), the budget is \(ByteCount(total)): give the batch more "
+                    + "with --memory, or fewer threads with --threads"
+            )
+        }
+        return bytes
+    }
+
+    /// The same for a batch that has not begun.
+    static func checkBudget(_ recipes: [any Recipe], _ resources: ResourceLimits) throws {
+        let reading = MemoryReading.take()
+        let process = resources.processBytes ?? max((reading.residentBytes ?? 0) - resources.loadedBytes, 0)
+        let total = resources.memoryBytes ?? MemoryBudget.defaultTotal(reading)
+        _ = try engineBytes(recipes, threads: resources.threads, processBytes: process, within: total)
     }
 
     /// Returns once everything has ended and is recorded.

@@ -74,8 +74,10 @@ public struct SlurmTask: Sendable, Equatable {
     /// When it will be ended, in seconds since 1970; nil where that is not known.
     public let end: Int?
 
-    /// After so many starts a task is not put back into the queue any more.
-    static let mostRestarts = 50
+    /// After so many starts a task is not put back into the queue any more; after far fewer where it ends at once, as with a
+    /// time limit in which no item can be finished.
+    static let (mostRestarts, mostShortRestarts) = (50, 5)
+    static let shortSeconds = 60
 
     init(job: String, restarts: Int, end: Int?) {
         self.job = job
@@ -116,8 +118,12 @@ public struct SlurmTask: Sendable, Equatable {
 
     /// Whether a task that ended with an exit code puts itself back into the queue: items wait, and nobody has asked for the
     /// end. A task that is preempted or whose machine fails is put back by Slurm.
-    public func requeues(after code: Int32, at now: Int) -> Bool {
-        guard restarts < Self.mostRestarts else { return false }
+    /// - Parameters:
+    ///   - seconds: that the task took.
+    ///   - isElsewhere: whether another machine is to process it.
+    public func requeues(after code: Int32, seconds: Int, at now: Int, isElsewhere: Bool = false) -> Bool {
+        let isShort = seconds < Self.shortSeconds && !isElsewhere
+        guard restarts < (isShort ? Self.mostShortRestarts : Self.mostRestarts) else { return false }
         switch code {
         case 75: return true
         // Ended by a signal at its time limit.

@@ -78,11 +78,15 @@ struct SlurmTests {
     @Test("a task goes back into the queue when items wait, and not when a person has ended it")
     func requeue() {
         let task = SlurmTask(job: "7", restarts: 0, end: 1000)
-        #expect(task.requeues(after: 75, at: 500))
-        #expect(task.requeues(after: 143, at: 999) && !task.requeues(after: 143, at: 500))
-        for code: Int32 in [0, 1, 2, 3, 4, 130] { #expect(!task.requeues(after: code, at: 999)) }
-        #expect(!SlurmTask(job: "7", restarts: 50, end: nil).requeues(after: 75, at: 0))
-        #expect(!SlurmTask(job: "7", restarts: 0, end: nil).requeues(after: 143, at: 0))
+        #expect(task.requeues(after: 75, seconds: 90, at: 500))
+        #expect(task.requeues(after: 143, seconds: 90, at: 999) && !task.requeues(after: 143, seconds: 90, at: 500))
+        for code: Int32 in [0, 1, 2, 3, 4, 130] { #expect(!task.requeues(after: code, seconds: 90, at: 999)) }
+        #expect(!SlurmTask(job: "7", restarts: 50, end: nil).requeues(after: 75, seconds: 90, at: 0))
+        #expect(!SlurmTask(job: "7", restarts: 0, end: nil).requeues(after: 143, seconds: 90, at: 0))
+        // A time limit in which nothing can be done.
+        let again = SlurmTask(job: "7", restarts: 5, end: nil)
+        #expect(!again.requeues(after: 75, seconds: 2, at: 0) && again.requeues(after: 75, seconds: 90, at: 0))
+        #expect(again.requeues(after: 75, seconds: 2, at: 0, isElsewhere: true))
     }
 
     @Test("a controller that restarts is asked again, a wrong option is not")

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Ten thousand tiny volumes: processor time per item, resident memory over time, and how long a resume without work takes.
+"""Many tiny volumes: seconds, processor time per item, resident memory, journal, resume, status and verification.
 
-    Tools/proofs/many_items.py NOCTURNE --model Tests/Fixtures/Models/threshold --count 10000
+    Tools/proofs/many_items.py NOCTURNE [NOCTURNE] --model Tests/Fixtures/Models/threshold --count 1000 10000
+
+Two programs take turns. With `--meshes none --preview none` little more than the engine itself is left to be measured.
 """
 
 from __future__ import annotations
@@ -38,43 +40,75 @@ def sampled_run(command: list[str]) -> tuple[int, list[int]]:
     return process.returncode, samples
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("nocturne", help="the built program")
-    parser.add_argument("--model", required=True, help="a model package")
-    parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--meshes", default="stl")
-    parser.add_argument("--preview", help="passed on; programs before 0.2 do not have it")
-    arguments = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="many-items-"))
-    (folder / "in").mkdir()
-    for index in range(arguments.count):
-        (folder / "in" / f"v{index:05}.nii").write_bytes(tiny_volume(index))
-    out = folder / "out"
-    command = [arguments.nocturne, "run", str(folder / "in"), "--model", arguments.model, "--output", str(out)]
-    command += ["--quiet", "--meshes", arguments.meshes]
-    command += ["--preview", arguments.preview] if arguments.preview else []
+def journal_bytes(out: Path) -> int:
+    return sum(path.stat().st_size for path in (out / ".nocturne").glob("journal.sqlite*"))
 
+
+def timed(command: list[str]) -> float:
+    """Seconds of a command that has to succeed."""
+    start = time.monotonic()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return time.monotonic() - start
+
+
+def measure(nocturne: str, folder: Path, count: int, options: list[str]) -> list[str]:
+    """A row of the table. The output folder is removed."""
+    out = folder / "out"
     before, start = processor_seconds(), time.monotonic()
-    code, samples = sampled_run(command)
+    code, samples = sampled_run([nocturne, "run", str(folder / "in"), "--output", str(out), "--quiet", *options])
     wall, processor = time.monotonic() - start, processor_seconds() - before
     counts = json.loads((out / "batch.json").read_text())["counts"]
+    if code != 0 or counts["completed"] != count:
+        raise SystemExit(f"exit {code}, {counts}")
     quarter = len(samples) // 4
-    early, late = max(samples[quarter // 2 : quarter] or [0]), max(samples[-quarter:] or [0])
-    print(f"exit {code}, {counts}")
-    print(
-        f"{wall:.1f} s wall, {1e3 * wall / arguments.count:.2f} ms per item; "
-        f"processor {1e3 * processor / arguments.count:.2f} ms per item (whole process, user and system)"
-    )
-    print(
-        f"resident: {early / 2**20:.0f} MiB in the first quarter, {late / 2**20:.0f} MiB in the last, "
-        f"{max(samples) / 2**20:.0f} MiB at most"
-    )
-    start = time.monotonic()
-    resumed = subprocess.run([arguments.nocturne, "resume", str(out), "--quiet"]).returncode
-    print(f"resume of the finished batch: exit {resumed}, {time.monotonic() - start:.2f} s")
+    early = max(samples[quarter // 2 : quarter] or [0])
+    row = [
+        f"{count:,}",
+        Path(nocturne).name,
+        f"{wall:.1f}",
+        f"{1e3 * processor / count:.2f}",
+        f"{early / 2**20:.0f}",
+        f"{max(samples) / 2**20:.0f}",
+        f"{journal_bytes(out) / 2**20:.1f}",
+        f"{timed([nocturne, 'resume', str(out), '--quiet']):.2f}",
+        f"{timed([nocturne, 'status', str(out)]):.2f}",
+        f"{timed([nocturne, 'verify', str(out)]):.1f}",
+    ]
+    shutil.rmtree(out)
+    return row
+
+
+COLUMNS = [
+    *("items", "program", "s", "processor ms an item", "MiB early", "MiB peak", "MiB journal"),
+    *("resume s", "status s", "verify s"),
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("nocturne", nargs="+", help="the built program, or two to be compared")
+    parser.add_argument("--model", required=True, help="a model package")
+    parser.add_argument("--count", type=int, nargs="+", default=[10_000])
+    parser.add_argument("--meshes", default="stl")
+    parser.add_argument("--preview", help="passed on; programs before 0.2 do not have it")
+    parser.add_argument("--memory", help="passed on")
+    parser.add_argument("--rounds", type=int, default=1)
+    arguments = parser.parse_args()
+    options = ["--model", arguments.model, "--meshes", arguments.meshes]
+    options += ["--preview", arguments.preview] if arguments.preview else []
+    options += ["--memory", arguments.memory] if arguments.memory else []
+    folder = Path(tempfile.mkdtemp(prefix="many-items-"))
+    (folder / "in").mkdir()
+    print("| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|", flush=True)
+    made = 0
+    for count in sorted(arguments.count):
+        for index in range(made, count):
+            (folder / "in" / f"v{index:07}.nii").write_bytes(tiny_volume(index))
+        made = count
+        for _ in range(arguments.rounds):
+            for nocturne in arguments.nocturne:
+                print("| " + " | ".join(measure(nocturne, folder, count, options)) + " |", flush=True)
     shutil.rmtree(folder, ignore_errors=True)
-    raise SystemExit(0 if code == resumed == 0 and counts["completed"] == arguments.count else 1)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,8 @@ class Proof:
         self.wrapper.chmod(0o755)
         self.one, self.out = self.folder / "one", self.folder / "out"
         batch = [str(inputs), "--model", str(THRESHOLD_MODEL), "--preview", "none"]
-        self.nocturne("run", *batch, "--output", str(self.one), "--quiet")
+        one = {**os.environ, "NOCTURNE_ISA": "avx2"}
+        self.nocturne("run", *batch, "--output", str(self.one), "--quiet", environment=one)
         self.nocturne("plan", *batch, "--output", str(self.out), "--shards", str(shards), "--isa", "avx2", "-j", "1")
         self.items = items
 
@@ -161,11 +162,12 @@ def disturb(proof: Proof, cluster: SlurmCluster, is_short: bool) -> None:
 
 
 def release(cluster: SlurmCluster) -> None:
-    """Slurm lets a task that was put back into the queue wait for two minutes: that is not what is to be proven."""
+    """Slurm lets a task that was put back into the queue wait for two minutes: that is not what is to be proven. The time
+    limit that was lowered is raised again."""
     for task in cluster.tasks():
         if task.state == "PENDING" and task.index:
             with contextlib.suppress(RuntimeError):
-                cluster.run("scontrol", "update", f"JobId={task.array}_{task.index}", "StartTime=now")
+                cluster.run("scontrol", "update", f"JobId={task.array}_{task.index}", "StartTime=now", "TimeLimit=30")
 
 
 def finish(proof: Proof, cluster: SlurmCluster, seconds: float) -> None:

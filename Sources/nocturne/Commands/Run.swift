@@ -75,8 +75,15 @@ struct Run: EngineCommand {
     }
 
     func check() throws {
-        if shard == nil { try batch.check() }
+        if shard == nil { return try batch.check() }
+        // When the task ends is asked before it does.
+        if requeue { _ = Self.slurm }
     }
+
+    /// The task of Slurm that this process is, and when it began.
+    private static let slurm = (
+        task: SlurmTask(environment: ProcessInfo.processInfo.environment), start: Nocturne.time.wallClock.seconds
+    )
 
     func exitCode(after code: NocturneExit) -> NocturneExit {
         switch code {
@@ -87,11 +94,17 @@ struct Run: EngineCommand {
     }
 
     func engineEnded(with code: NocturneExit) {
-        guard requeue, let task = SlurmTask(environment: ProcessInfo.processInfo.environment),
-            task.requeues(after: exitCode(after: code).rawValue, at: Nocturne.time.wallClock.seconds)
+        let (now, isElsewhere) = (Nocturne.time.wallClock.seconds, code == .unsuitableMachine)
+        guard requeue, let task = Self.slurm.task,
+            task.requeues(
+                after: exitCode(after: code).rawValue,
+                seconds: now - Self.slurm.start,
+                at: now,
+                isElsewhere: isElsewhere
+            )
         else { return }
         Terminal.printUrgently("items wait: the task is put back into the queue")
-        let node = code == .unsuitableMachine ? ProcessInfo.processInfo.environment["SLURMD_NODENAME"] : nil
+        let node = isElsewhere ? ProcessInfo.processInfo.environment["SLURMD_NODENAME"] : nil
         do { try task.requeue(excluding: node) } catch { Terminal.printUrgently("\(error)") }
     }
 

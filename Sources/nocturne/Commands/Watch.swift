@@ -31,6 +31,10 @@ struct Watch: EngineCommand {
     @Flag(help: "Continue the batch with different options; items that they affect are repeated.")
     var overwrite = false
 
+    func validate() throws {
+        if output.isEmpty { throw ValidationError("--output is empty: name a folder.") }
+    }
+
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
     var keepsInput: Bool { batch.list == "-" }
 

@@ -68,6 +68,19 @@ class Task:
     name: str
 
 
+def parent(pid: int) -> int:
+    """0 for a process that has ended."""
+    with contextlib.suppress(OSError, IndexError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    return 0
+
+
+def is_step_daemon(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().startswith("slurmstepd")
+    return False
+
+
 class SlurmCluster:
     """The daemons, and the commands with their configuration."""
 
@@ -114,7 +127,9 @@ class SlurmCluster:
         """Kills the daemon of a node, and all that runs on it, as a machine that fails does."""
         self.daemons[node].kill()
         self.daemons[node].wait()
-        for pid in self.processes(node):
+        # The daemons of the tasks first: they would report how these ended.
+        tasks = self.processes(node)
+        for pid in [*(pid for pid in map(parent, tasks) if pid and is_step_daemon(pid)), *tasks]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 

@@ -1,0 +1,86 @@
+import Foundation
+import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Where a new batch is begun: whether that place is likely a mistake, and what there was before.
+struct OutputPlace: Sendable {
+    private let output: OutputFolder
+    /// Whether no batch is there yet.
+    let isNew: Bool
+    private let hadFolder: Bool
+    private let hadHiddenFolder: Bool
+    /// Names of files about the whole batch, or of this kind, that were there.
+    private let earlierReports: Set<String>
+
+    /// Looks at the place.
+    init(_ output: OutputFolder) {
+        self.output = output
+        isNew = output.shard == nil && !output.holdsBatch
+        hadFolder = FileSystem.kind(output.path) != .nothing
+        hadHiddenFolder = FileSystem.kind(output.hidden) != .nothing
+        earlierReports = Set(OutputFolder.reportNames.filter { FileSystem.kind(output.path + "/" + $0) != .nothing })
+    }
+
+    /// - Parameters:
+    ///   - inputs: files and folders to be processed.
+    ///   - homes: the user's home folder, by every name that it has.
+    /// - Throws: ``BatchError`` for a place that nobody wants results in. Nothing was written.
+    func check(inputs: [String], homes: [String]) throws(BatchError) {
+        guard isNew,
+            let objection = Self.objection(
+                to: Self.real(output.path),
+                Set(inputs.map(Self.real)),
+                Set(homes.map(Self.real))
+            )
+        else { return }
+        throw BatchError(
+            .outputUnwritable,
+            path: output.path,
+            detail:
+                "this folder is \(objection), which results would be mixed with: choose a folder of its own for them"
+        )
+    }
+
+    /// - Parameter path: all paths are real ones, without links.
+    static func objection(to path: String, _ inputs: Set<String>, _ homes: Set<String>) -> String? {
+        if path == "/" { return "the root of the file system" }
+        if homes.contains(path) { return "your home folder" }
+        return inputs.contains(path) ? "one of the inputs" : nil
+    }
+
+    /// The home folder of this user.
+    static var homes: [String] {
+        [NSHomeDirectory()] + [ProcessInfo.processInfo.environment["HOME"]].compactMap(\.self).filter { !$0.isEmpty }
+    }
+
+    private static func real(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    /// Removes what a run has made that was refused before it had any item: the folder is as it was.
+    func removeWhatWasMade() {
+        // A detached run has its messages there.
+        guard isNew, !FileSystem.exists(output.hidden + "/log") else { return }
+        if !hadHiddenFolder { FileSystem.remove(output.hidden) }
+        for name in OutputFolder.reportNames where !earlierReports.contains(name) {
+            FileSystem.remove(output.path + "/" + name)
+        }
+        // Only if nothing is in it.
+        if !hadFolder { rmdir(output.path) }
+    }
+}
+
+extension BatchError {
+    /// Whether it refuses a batch because of what was asked for, before anything is processed.
+    var refusesBatch: Bool {
+        switch code {
+        case .nothingMatched, .inputMissing, .modelUnusable, .optionsUnusable: true
+        default: false
+        }
+    }
+}

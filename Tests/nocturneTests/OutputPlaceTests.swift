@@ -1,0 +1,66 @@
+import Foundation
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("Places for results that are likely a mistake")
+struct OutputPlaceTests {
+    /// The names of everything in a folder, also of hidden files.
+    private func names(_ folder: String) throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: folder).sorted()
+    }
+
+    @Test("an input, the home folder and the root are refused, and nothing is written there")
+    func refused() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii")
+        let home = bench.folder("home").path
+        try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
+        let link = bench.folder("link").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: bench.input)
+        let before = try names(bench.folder("").path)
+        for (place, what) in [
+            (bench.input, "one of the inputs"), (bench.input + "/", "one of the inputs"), (link, "one of the inputs"),
+            (home, "your home folder"), ("/", "the root of the file system"),
+        ] {
+            let tool = try Tool(
+                ["run", bench.input, "--model", bench.model(), "--output", place],
+                environment: ["HOME": home]
+            )
+            #expect(tool.status == 2 && tool.errors.contains(what) && tool.errors.contains("choose"), "\(tool.errors)")
+        }
+        for command in ["run", "watch"] {
+            let tool = try Tool([command, bench.input, "--model", bench.model(), "--output", ""])
+            #expect(tool.status == 2 && tool.errors.contains("--output is empty"), "\(tool.errors)")
+        }
+        #expect(try names(bench.folder("").path) == before)
+        #expect(FileSystem.kind("/.nocturne") == .nothing)
+    }
+
+    @Test("a run that is refused at its start leaves nothing", arguments: ["nothing", "missing", "memory"])
+    func removed(case name: String) throws {
+        let bench = try ToolBench()
+        if name == "memory" { try bench.addVolume("v.nii") }
+        let input = name == "missing" ? bench.input + "/missing" : bench.input
+        let options = name == "memory" ? ["--memory", "1M"] : []
+        let command = ["run", input, "--model", bench.model(), "--output", bench.output] + options
+        let tool = try Tool(command)
+        #expect(tool.status == (name == "nothing" ? 4 : 2), "\(tool.errors)")
+        #expect(FileSystem.kind(bench.output) == .nothing)
+        // What a user has there stays.
+        try bench.folder.write("mine", to: "out/notes.txt")
+        #expect(try Tool(command).status == tool.status)
+        #expect(try names(bench.output) == ["notes.txt"])
+    }
+
+    @Test("a batch that was begun is never removed")
+    func kept() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii")
+        #expect(try bench.run().status == 0)
+        try bench.addVolume("w.nii")
+        #expect(try bench.run("--memory", "1M").status == 2)
+        #expect(try Tool(["verify", bench.output]).output.contains("1 items"))
+        #expect(try bench.run().status == 0)
+    }
+}
