@@ -17,7 +17,7 @@ public struct Slurm: Sendable {
     }
 
     /// `MaxArraySize` is one more than the highest index, and indexes count from 1 here.
-    static func mostTasks(inConfiguration text: String) -> Int? {
+    package static func mostTasks(inConfiguration text: String) -> Int? {
         for line in text.split(separator: "\n") where line.hasPrefix("MaxArraySize") {
             return line.split(separator: "=").last.flatMap { Int($0.trimmingCharacters(in: .whitespaces)) }.map {
                 max($0 - 1, 1)
@@ -53,7 +53,7 @@ public struct Slurm: Sendable {
     }
 
     /// Whether the same request may succeed later.
-    static func mayPass(_ errors: String) -> Bool {
+    package static func mayPass(_ errors: String) -> Bool {
         ["Unable to contact slurm controller", "Socket timed out", "temporarily", "Connection refused"].contains {
             errors.localizedCaseInsensitiveContains($0)
         }
@@ -79,7 +79,7 @@ public struct SlurmTask: Sendable, Equatable {
     static let (mostRestarts, mostShortRestarts) = (50, 5)
     static let shortSeconds = 60
 
-    init(job: String, restarts: Int, end: Int?) {
+    package init(job: String, restarts: Int, end: Int?) {
         self.job = job
         self.restarts = restarts
         self.end = end
@@ -97,7 +97,7 @@ public struct SlurmTask: Sendable, Equatable {
     }
 
     /// Reads `EndTime=2026-11-23T12:00:00`, which is in local time.
-    static func end(inJob text: String) -> Int? {
+    package static func end(inJob text: String) -> Int? {
         guard let field = text.split(separator: " ").first(where: { $0.hasPrefix("EndTime=") }) else { return nil }
         let parts = field.dropFirst("EndTime=".count).split { "-T:".contains($0) }.compactMap { Int32($0) }
         guard parts.count == 6 else { return nil }
@@ -110,7 +110,7 @@ public struct SlurmTask: Sendable, Equatable {
     }
 
     /// Reads `ExcNodeList=night1,night2`.
-    static func excludedNodes(inJob text: String) -> [String] {
+    package static func excludedNodes(inJob text: String) -> [String] {
         let field = text.split(separator: " ").first { $0.hasPrefix("ExcNodeList=") }
         let list = field.map { String($0.dropFirst("ExcNodeList=".count)) } ?? ""
         return list.isEmpty || list == "(null)" ? [] : [list]

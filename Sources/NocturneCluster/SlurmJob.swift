@@ -36,10 +36,10 @@ public struct SlurmJob: Sendable {
     }
 
     /// The memory budget of a task, in MiB: what is predicted, and a little more.
-    var budgetMiB: Int { Int((Double(own.map(\.bytes).max() ?? 0) * 1.15 / 1_048_576).rounded(.up)) + 128 }
+    package var budgetMiB: Int { Int((Double(own.map(\.bytes).max() ?? 0) * 1.15 / 1_048_576).rounded(.up)) + 128 }
 
     /// What a task asks Slurm for, in MiB: also for files that are mapped or cached.
-    var memoryMiB: Int { budgetMiB + max(budgetMiB / 4, 256) }
+    package var memoryMiB: Int { budgetMiB + max(budgetMiB / 4, 256) }
 
     /// The time limit of a task in minutes: twice what is predicted, since machines differ, and a quarter of an hour.
     var minutes: Int { Int(((own.map(\.seconds).max() ?? 0) / 60 * 2).rounded(.up)) + 15 }
@@ -86,7 +86,7 @@ public struct SlurmJob: Sendable {
     }
 
     /// A word for the shell. The task's number is the only variable in it.
-    static func quoted(_ word: String) -> String {
+    package static func quoted(_ word: String) -> String {
         let isPlain = word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-=:@%+,".contains($0)) }
         if isPlain, !word.isEmpty { return word }
         if word.hasPrefix("$SLURM_ARRAY_TASK_ID/") { return "\"\(word)\"" }
@@ -95,10 +95,10 @@ public struct SlurmJob: Sendable {
 }
 
 /// Numbers as job arrays are given them.
-enum ArrayIndexes {
+package enum ArrayIndexes {
     /// Such as "1-3,7".
     /// - Parameter numbers: in increasing order.
-    static func text(_ numbers: [Int]) -> String {
+    package static func text(_ numbers: [Int]) -> String {
         var ranges: [ClosedRange<Int>] = []
         for number in numbers {
             if let last = ranges.last, last.upperBound + 1 == number {

@@ -1,9 +1,8 @@
 import NocturneBatch
+import NocturneCluster
 import NocturneSystem
 import NocturneTestSupport
 import Testing
-
-@testable import NocturneCluster
 
 @Suite("Scripts and answers of Slurm")
 struct SlurmTests {
