@@ -92,7 +92,7 @@ public struct BatchEngine: Sendable {
         let output = options.output
         let place = try await pools.blocking.run { [recipes, options] in
             let place = OutputPlace(output)
-            try place.check(inputs: options.description.inputs, homes: OutputPlace.homes)
+            try place.check(inputs: options.description.inputs, home: OutputPlace.home)
             try output.checkReportsAreOwn()
             if place.isNew { try ItemProcessing.checkBudget(recipes, options.resources) }
             return place

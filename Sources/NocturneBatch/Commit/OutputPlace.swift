@@ -26,14 +26,14 @@ struct OutputPlace: Sendable {
 
     /// - Parameters:
     ///   - inputs: files and folders to be processed.
-    ///   - homes: the user's home folder, by every name that it has.
+    ///   - home: the user's home folder; nil where there is none.
     /// - Throws: ``BatchError`` for a place that nobody wants results in. Nothing was written.
-    func check(inputs: [String], homes: [String]) throws(BatchError) {
+    func check(inputs: [String], home: String?) throws(BatchError) {
         guard isNew,
             let objection = Self.objection(
                 to: Self.real(output.path),
                 Set(inputs.map(Self.real)),
-                Set(homes.map(Self.real))
+                home.map(Self.real)
             )
         else { return }
         throw BatchError(
@@ -45,15 +45,15 @@ struct OutputPlace: Sendable {
     }
 
     /// - Parameter path: all paths are real ones, without links.
-    static func objection(to path: String, _ inputs: Set<String>, _ homes: Set<String>) -> String? {
+    static func objection(to path: String, _ inputs: Set<String>, _ home: String?) -> String? {
         if path == "/" { return "the root of the file system" }
-        if homes.contains(path) { return "your home folder" }
+        if path == home { return "your home folder" }
         return inputs.contains(path) ? "one of the inputs" : nil
     }
 
-    /// The home folder of this user.
-    static var homes: [String] {
-        [NSHomeDirectory()] + [ProcessInfo.processInfo.environment["HOME"]].compactMap(\.self).filter { !$0.isEmpty }
+    /// The home folder of this user. The database of users is not asked: that may open a socket.
+    static var home: String? {
+        ProcessInfo.processInfo.environment["HOME"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static func real(_ path: String) -> String {

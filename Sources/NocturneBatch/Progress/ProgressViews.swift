@@ -8,12 +8,25 @@ import Synchronization
 /// How long the end of a run waits for whoever reads its output, when nothing is read.
 private let readerPatience = Duration.seconds(5)
 
-/// Shows nothing: `--quiet`.
+/// Shows nothing.
 public struct SilentView: ProgressView {
     public init() {}
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {}
     public func refresh(_ status: ProgressStatus) {}
     public func close() {}
+}
+
+/// Shows items that failed, and nothing else, as plain lines on standard error: `--quiet`.
+public struct FailuresView: ProgressView {
+    private let lines = PlainLinesView()
+
+    public init() {}
+    public func show(_ event: BatchEvent, _ status: ProgressStatus) {
+        if [.itemFailed, .itemQuarantined].contains(event.event) { lines.show(event, status) }
+    }
+    public func refresh(_ status: ProgressStatus) {}
+    public func close() {}
+    public func flush() async { await lines.flush() }
 }
 
 /// Events as JSON lines on standard output: `--json`.

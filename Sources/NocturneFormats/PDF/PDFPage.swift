@@ -32,10 +32,10 @@ public struct PDFRectangle: Hashable, Sendable {
     }
 }
 
-/// A one-page PDF file, drawn with cairo: text in two embedded fonts, areas, lines and images.
+/// A PDF file of one or more pages, drawn with cairo: text in two embedded fonts, areas, lines and images.
 ///
 /// Lengths are points from the upper left corner. The bytes depend only on what was drawn: no time stamp and no system
-/// fonts. To be used by one thread. The file is held in memory until it is written.
+/// fonts. To be used by one thread. The current page is held in memory, and the whole file unless it is written on the way.
 public final class PDFPage {
     public let width: Double
     public let height: Double
@@ -45,15 +45,49 @@ public final class PDFPage {
     private let context: OpaquePointer?
     private let output: Output
 
-    /// The bytes that cairo has written so far; cairo may access them until the surface is destroyed.
-    private final class Output { var bytes: [UInt8] = [] }
+    /// What cairo has written so far; cairo may access it until the surface is destroyed.
+    private final class Output {
+        var bytes: [UInt8] = []
+        /// Takes the bytes at the end of each page; nil until the whole file is written.
+        var file: FileDescriptor?
+        let path: String?
+
+        init() { path = nil }
+
+        init(path: String) throws(FileSystemError) {
+            self.path = path
+            file = try FileDescriptor(creating: path)
+        }
+
+        func flush() throws(FileSystemError) {
+            guard file != nil else { return }
+            try file?.write(bytes)
+            bytes.removeAll(keepingCapacity: true)
+        }
+    }
 
     /// An empty page, A4 by default.
     /// - Parameter title: of the document, as PDF readers show it.
-    public init(width: Double = 595, height: Double = 842, title: String) {
+    public convenience init(width: Double = 595, height: Double = 842, title: String) {
+        self.init(width: width, height: height, title: title, Output())
+    }
+
+    /// The same for a file of many pages, which is written page by page.
+    /// - Throws: ``PDFError``.
+    public convenience init(
+        width: Double = 595,
+        height: Double = 842,
+        title: String,
+        writingTo path: String
+    ) throws(PDFError) {
+        let output: Output
+        do { output = try Output(path: path) } catch { throw PDFError(.cannotWrite, writing: error) }
+        self.init(width: width, height: height, title: title, output)
+    }
+
+    private init(width: Double, height: Double, title: String, _ output: Output) {
         self.width = width
         self.height = height
-        let output = Output()
         self.output = output
         surface = cairo_pdf_surface_create_for_stream(
             { closure, data, count in
@@ -237,10 +271,26 @@ public final class PDFPage {
 
     // MARK: Writing
 
-    /// Ends the page and writes the file, replacing an existing one. Nothing can be drawn afterwards. It is not flushed
-    /// to the disk.
+    /// Ends the page and begins another one.
     /// - Throws: ``PDFError``.
-    public func write(to path: String) throws(PDFError) {
+    public func nextPage() throws(PDFError) {
+        cairo_show_page(context)
+        do { try output.flush() } catch { throw PDFError(.cannotWrite, writing: error) }
+    }
+
+    /// Ends the last page of a file that is written page by page. Nothing can be drawn afterwards.
+    /// - Throws: ``PDFError``.
+    public func finish() throws(PDFError) {
+        try end(path: output.path ?? "")
+        do {
+            try output.flush()
+            try output.file?.close()
+        } catch {
+            throw PDFError(.cannotWrite, writing: error)
+        }
+    }
+
+    private func end(path: String) throws(PDFError) {
         guard PDFFonts.shared != nil else { throw PDFError(.cannotDraw, path: path, "no memory for the fonts") }
         cairo_show_page(context)
         var status = cairo_status(context)
@@ -249,6 +299,13 @@ public final class PDFPage {
         guard status == CAIRO_STATUS_SUCCESS else {
             throw PDFError(.cannotDraw, path: path, String(cString: cairo_status_to_string(status)))
         }
+    }
+
+    /// Ends the page and writes the file, replacing an existing one. Nothing can be drawn afterwards. It is not flushed
+    /// to the disk.
+    /// - Throws: ``PDFError``.
+    public func write(to path: String) throws(PDFError) {
+        try end(path: path)
         do {
             var file = try FileDescriptor(creating: path)
             try file.write(output.bytes)

@@ -6,15 +6,12 @@ import NocturneFormats
 import NocturneRecipeSupport
 public import NocturneSystem
 
-/// `contact-sheet.pdf`: one page of thumbnails of a batch's photos with their leading class and risk, the highest risk
-/// first.
+/// `contact-sheet.pdf`: thumbnails of all photos of a batch with their leading class, their risk and the reason for it, the
+/// highest risk first; as many pages as that takes.
 public enum ContactSheet {
-    /// Maximum number of photos on the page.
-    public static let capacity = 40
-
     /// Draws the sheet of finished photos and writes it.
     ///
-    /// Reads every `result.json` (a few KB) and the thumbnails that are shown. The same folders give the same bytes, in
+    /// Reads every `result.json` (a few KB) and every thumbnail, and holds the pictures of one page. The same folders give the same bytes, in
     /// any order.
     /// - Parameter folders: of completed items. Folders without the result of a classified photo are skipped.
     /// - Returns: the number of photos; nothing is written if there are none.
@@ -35,7 +32,9 @@ public enum ContactSheet {
             entries.append(Entry(folder: folder, result: result))
         }
         guard !entries.isEmpty else { return 0 }
-        try page(entries.sorted(), flag: flag).write(to: path + ".part")
+        let document = try PDFPage(title: ReportText.contactSheetTitle, writingTo: path + ".part")
+        try draw(entries.sorted(), on: document, flag: flag)
+        try document.finish()
         try FileSystem.move(path + ".part", to: path)
         return entries.count
     }
@@ -47,6 +46,9 @@ public enum ContactSheet {
         let title: String
         let probability: Double
         let level: RiskLevel?
+        /// Of the reason for the level; where there is none, of the leading class.
+        let score: Double
+        let reason: String?
         let model: String
         let disclaimer: String
 
@@ -57,19 +59,59 @@ public enum ContactSheet {
             title = leading?.title ?? result.leading
             probability = leading?.probability ?? 0
             level = result.risk?.level
+            let reason = result.risk?.reasons.max { $0.probability < $1.probability }
+            score = reason?.probability ?? leading?.probability ?? 0
+            self.reason = reason.map { reason in
+                let title = result.classes.first { $0.name == reason.name }?.title ?? reason.name
+                return ReportText.reason(title, reason.probability, from: reason.threshold)
+            }
             model = ReportText.modelName(result.model.name, result.model.version)
             disclaimer = result.disclaimer
         }
 
         static func < (left: Entry, right: Entry) -> Bool {
-            left.level == right.level ? left.item < right.item : (left.level ?? .low) > (right.level ?? .low)
+            let (one, other) = (left.level ?? .low, right.level ?? .low)
+            if one != other { return one > other }
+            return left.score == right.score ? left.item < right.item : left.score > right.score
         }
     }
 
-    private static func page(_ entries: [Entry], flag: CancellationFlag) throws -> PDFPage {
+    private static let columns = 8
+    /// For the four lines under a thumbnail.
+    private static let textHeight = 46.0
+
+    private static func draw(_ entries: [Entry], on page: PDFPage, flag: CancellationFlag) throws {
+        let cell = (page.width - 2 * ReportParts.margin) / Double(columns)
+        let top = heading(entries, on: page)
+        let rows = max(Int((page.height - ReportParts.margin - top) / (cell + textHeight)), 1)
+        let capacity = rows * columns
+        let pages = (entries.count + capacity - 1) / capacity
+        for (index, entry) in entries.enumerated() {
+            try flag.check()
+            let place = index % capacity
+            if place == 0 {
+                if index > 0 {
+                    try page.nextPage()
+                    _ = heading(entries, on: page)
+                }
+                let number = ReportText.page(index / capacity + 1, pages)
+                let x = page.width - ReportParts.margin - page.width(of: number, size: 9)
+                page.text(number, x: x, y: page.height - 20, size: 9, color: ReportParts.quiet)
+            }
+            try draw(
+                entry,
+                on: page,
+                x: ReportParts.margin + cell * Double(place % columns),
+                y: top + (cell + textHeight) * Double(place / columns),
+                side: cell - 8
+            )
+        }
+    }
+
+    /// What every page begins with.
+    /// - Returns: where the pictures begin.
+    private static func heading(_ entries: [Entry], on page: PDFPage) -> Double {
         let margin = ReportParts.margin
-        let page = PDFPage(title: ReportText.contactSheetTitle)
-        let shown = Array(entries.prefix(capacity))
         var y = margin
         for disclaimer in Set(entries.map(\.disclaimer)).sorted() {
             y = ReportParts.disclaimer(disclaimer, on: page, y: y) + 6
@@ -78,7 +120,7 @@ public enum ContactSheet {
         page.text(ReportText.contactSheetTitle, x: margin, y: y, size: 15, isBold: true)
         y += 14
         let width = page.width - 2 * margin
-        page.text(ReportText.counts(entries.count, shown.count), x: margin, y: y, size: 9)
+        page.text(ReportText.counts(entries.count), x: margin, y: y, size: 9)
         y += 12
         let levels = RiskLevel.allCases.reversed().map { level in
             ReportText.riskCount(level, entries.count { $0.level == level })
@@ -89,20 +131,7 @@ public enum ContactSheet {
         }
         let models = Set(entries.map(\.model)).sorted().joined(separator: "; ")
         page.text(page.shortened(ReportText.models(models), width: width, size: 9), x: margin, y: y, size: 9)
-        y += 10
-        let columns = 8
-        let cell = width / Double(columns)
-        for (index, entry) in shown.enumerated() {
-            try flag.check()
-            try draw(
-                entry,
-                on: page,
-                x: margin + cell * Double(index % columns),
-                y: y + (cell + 40) * Double(index / columns),
-                side: cell - 8
-            )
-        }
-        return page
+        return y + 10
     }
 
     private static func draw(_ entry: Entry, on page: PDFPage, x: Double, y: Double, side: Double) throws {
@@ -126,5 +155,9 @@ public enum ContactSheet {
             size: 6,
             color: ReportParts.quiet
         )
+        if let reason = entry.reason {
+            let text = page.shortened(reason, width: side + 4, size: 5)
+            page.text(text, x: x, y: y + side + 34, size: 5, color: ReportParts.quiet)
+        }
     }
 }

@@ -103,9 +103,15 @@ package enum ReportText {
         "Engine: \(name), \(precision). Package \(digest)"
     }
 
-    static func counts(_ total: Int, _ shown: Int) -> String {
-        shown < total
-            ? "\(total) pictures; the \(shown) with the highest risk scores are shown" : "\(total) pictures"
+    static func counts(_ total: Int) -> String {
+        total == 1 ? "1 picture" : "\(total) pictures, the highest risk scores first"
+    }
+
+    static func page(_ number: Int, _ count: Int) -> String { "Page \(number) of \(count)" }
+
+    /// Why a score has its level.
+    static func reason(_ title: String, _ score: Double, from threshold: Double) -> String {
+        "\(title) \(ClassScores.text(score)), from \(ClassScores.text(threshold))"
     }
 
     static func riskCount(_ level: RiskLevel, _ count: Int) -> String { "\(count) \(level.rawValue)" }

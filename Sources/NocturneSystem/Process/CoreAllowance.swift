@@ -1,3 +1,4 @@
+internal import CPosix
 public import Foundation
 
 /// How many processor cores a process may use.
@@ -6,19 +7,26 @@ public enum CoreAllowance {
     /// allocated to the task. A quota is rounded down: more threads than cores would be stopped in turns.
     ///
     /// - Parameters:
-    ///   - scheduled: the cores of the process's affinity.
+    ///   - scheduled: the cores of the process's affinity; nil for all that are active.
     ///   - environment: `SLURM_CPUS_PER_TASK`, and otherwise `SLURM_CPUS_ON_NODE`, count inside a job.
     ///   - procRoot: where procfs is mounted.
     ///   - cgroupRoot: where the control groups are mounted (v2 there, v1 in `cpu` below it).
     /// - Returns: at least 1.
     public static func count(
-        scheduled: Int = ProcessInfo.processInfo.activeProcessorCount,
+        scheduled: Int? = CoreAllowance.affinity(),
         environment: [String: String] = ProcessInfo.processInfo.environment,
         procRoot: String = "/proc",
         cgroupRoot: String = "/sys/fs/cgroup"
     ) -> Int {
         let quota = quota(procRoot: procRoot, cgroupRoot: cgroupRoot).map { Int($0) }
+        let scheduled = scheduled ?? ProcessInfo.processInfo.activeProcessorCount
         return max(1, [scheduled, quota, allocated(environment)].compactMap(\.self).min() ?? 1)
+    }
+
+    /// The number of cores that the process may be scheduled on; nil where the system does not say.
+    public static func affinity() -> Int? {
+        let count = Int(cposix_scheduled_cores())
+        return count > 0 ? count : nil
     }
 
     private static func allocated(_ environment: [String: String]) -> Int? {

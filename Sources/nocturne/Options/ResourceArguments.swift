@@ -109,6 +109,6 @@ struct OutputArguments: ParsableArguments {
     @Flag(help: "Print events as JSON lines on standard output.")
     var json = false
 
-    @Flag(name: [.short, .long], help: "Print errors only, no progress.")
+    @Flag(name: [.short, .long], help: "Print errors and failed items only, no progress.")
     var quiet = false
 }

@@ -34,7 +34,7 @@ enum Terminal {
     /// The view of a run's progress.
     static func view(json: Bool, quiet: Bool) -> any ProgressView {
         if json { return JSONLinesView() }
-        if quiet { return SilentView() }
+        if quiet { return FailuresView() }
         guard isInteractive else { return PlainLinesView() }
         return BarView(colour: (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty)
     }

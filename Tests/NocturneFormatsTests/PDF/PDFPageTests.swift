@@ -21,6 +21,24 @@ struct PDFPageTests {
         return page
     }
 
+    @Test("A file of many pages is written page by page")
+    func pages() throws {
+        try TemporaryFolder.with { place in
+            let path = place("many.pdf").path
+            let page = try PDFPage(title: "Many", writingTo: path)
+            for number in 1...3 {
+                if number > 1 { try page.nextPage() }
+                page.text("page \(number)", x: 20, y: 40, size: 12)
+                page.image(RGBImage(width: 50, height: 50), in: PDFRectangle(x: 20, y: 60, width: 90, height: 90))
+                if number == 3 { #expect((FileSystem.size(path) ?? 0) > 500) }
+            }
+            try page.finish()
+            let text = String(decoding: try FileSystem.read(path), as: UTF8.self)
+            #expect(text.hasPrefix("%PDF-1.") && text.contains("/Count 3") && text.hasSuffix("%%EOF\n"))
+            #expect(throws: PDFError.self) { try PDFPage(title: "", writingTo: place("none/x.pdf").path) }
+        }
+    }
+
     @Test("Two runs give the same bytes, with fonts of their own and no time of day")
     func same() throws {
         try TemporaryFolder.with { place in

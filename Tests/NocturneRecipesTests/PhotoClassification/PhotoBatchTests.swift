@@ -228,14 +228,16 @@ struct PhotoBatchTests {
     @Test("The contact sheet shows a batch once, the same for any order of folders, and writes nothing for none")
     func contactSheet() async throws {
         let bench = try PhotoBench("primary")
-        for index in 0..<45 { try bench.add("p\(index).png", SIMD3(UInt8(5 * index), 90, 160)) }
+        for index in 0..<60 { try bench.add("p\(index).png", SIMD3(UInt8(4 * index), 90, 160)) }
         try await bench.run(PhotoClassificationOptions(writesReports: false))
-        let folders = (0..<45).map { bench.output.item("p\($0)") }
+        let folders = (0..<60).map { bench.output.item("p\($0)") }
         let (first, second) = (bench.folder("one.pdf").path, bench.folder("two.pdf").path)
-        #expect(try ContactSheet.write(folders: folders, to: first) == 45)
-        #expect(try ContactSheet.write(folders: folders.reversed() + [bench.folder("none").path], to: second) == 45)
+        #expect(try ContactSheet.write(folders: folders, to: first) == 60)
+        #expect(try ContactSheet.write(folders: folders.reversed() + [bench.folder("none").path], to: second) == 60)
         #expect(try FileSystem.read(first) == FileSystem.read(second))
-        #expect(try FileSystem.read(first).starts(with: Array("%PDF".utf8)))
+        let text = String(decoding: try FileSystem.read(first), as: UTF8.self)
+        // All of them, on two pages.
+        #expect(text.hasPrefix("%PDF") && text.contains("/Count 2"))
         #expect(try ContactSheet.write(folders: [], to: bench.folder("no.pdf").path) == 0)
         #expect(!FileSystem.exists(bench.folder("no.pdf").path))
     }
