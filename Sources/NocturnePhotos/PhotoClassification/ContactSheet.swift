@@ -62,6 +62,8 @@ public enum ContactSheet {
             let reason = result.risk?.reasons.max { $0.probability < $1.probability }
             score = reason?.probability ?? leading?.probability ?? 0
             self.reason = reason.map { reason in
+                // The score of the leading class stands above it.
+                guard reason.name != result.leading else { return ReportText.threshold(reason.threshold) }
                 let title = result.classes.first { $0.name == reason.name }?.title ?? reason.name
                 return ReportText.reason(title, reason.probability, from: reason.threshold)
             }

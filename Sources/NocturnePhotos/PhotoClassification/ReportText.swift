@@ -109,7 +109,10 @@ package enum ReportText {
 
     static func page(_ number: Int, _ count: Int) -> String { "Page \(number) of \(count)" }
 
-    /// Why a score has its level.
+    /// From which score on a class has its level.
+    static func threshold(_ threshold: Double) -> String { "level from \(ClassScores.text(threshold))" }
+
+    /// The same where it is not the leading class that decides the level.
     static func reason(_ title: String, _ score: Double, from threshold: Double) -> String {
         "\(title) \(ClassScores.text(score)), from \(ClassScores.text(threshold))"
     }
