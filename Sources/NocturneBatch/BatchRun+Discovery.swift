@@ -23,7 +23,8 @@ extension BatchRun {
         )
         let settled = Set(items.filter { $0.state == .failed }.map(\.path))
             .intersection(recovery.discoveryLimits.unresponsiveFiles)
-        let found = try await search(request, leavingOut: settled)
+        var found = try await search(request, leavingOut: settled)
+        found.leaveOut(removed: try await context.journal.value(of: .removedItems) ?? [])
         if let watch = options.rules.watch {
             let (now, wallClock) = (context.time.monotonic, context.time.wallClock)
             return settling.settled(found, quiet: .seconds(watch.quietSeconds), at: now, wallClock)

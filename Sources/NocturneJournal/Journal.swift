@@ -166,6 +166,17 @@ public actor Journal {
         }
     }
 
+    /// Writes the whole file anew, without what was removed, and empties its log.
+    func rewriteFile() throws(JournalError) {
+        guard isOwn() else { throw .abandoned }
+        do {
+            try queue.vacuum()
+            try queue.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+        } catch {
+            throw JournalError(error)
+        }
+    }
+
     /// In the same transaction as every change of items: from now on the report on the disk is old.
     static func markReportOld(_ db: Database) throws {
         try db.execute(

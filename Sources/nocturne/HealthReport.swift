@@ -43,7 +43,7 @@ struct HealthReport: Encodable {
             HealthFinding("nocturne", "\(version) on \(ProcessInfo.processInfo.operatingSystemVersionString)"),
             HealthFinding(
                 "processor",
-                "\(count) cores for this process; precisions \(precisions.joined(separator: ", "))"
+                "\(count) \(count == 1 ? "core" : "cores") for this process; precisions \(precisions.joined(separator: ", "))"
             ),
         ]
     }

@@ -213,4 +213,14 @@ struct CommandLineTests {
         #expect(tool.status == 0)
         #expect(FileSystem.exists(bench.output + "/b/result.json") && !FileSystem.exists(bench.output + "/a"))
     }
+
+    @Test("--quiet prints what failed, and nothing of what completed")
+    func quiet() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii")
+        try bench.folder.write(Array("n+1 but cut".utf8), to: "in/cut.nii")
+        let tool = try bench.run("--quiet")
+        #expect(tool.status == 3 && tool.errors.contains("cut") && tool.errors.contains("FAILED"), "\(tool.errors)")
+        #expect(!tool.errors.contains("completed"))
+    }
 }

@@ -19,6 +19,13 @@ struct DoctorTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.url.path) == ["in"])
     }
 
+    @Test("the cores are those that the process may run on")
+    func affinity() throws {
+        guard Tool.answers("taskset", ["--version"]) else { return }
+        let tool = try Tool(["-c", "0", Tool.path, "doctor"], program: "taskset")
+        #expect(tool.output.contains("1 core for this process"), "\(tool.output)")
+    }
+
     @Test("A folder that cannot be written and a package that does not run are faults")
     func faults() throws {
         let tool = try Tool(["doctor", "--output", "/proc/nowhere"])

@@ -1,0 +1,59 @@
+import ArgumentParser
+import NocturneBatch
+import NocturneJournal
+import NocturneRecipes
+import NocturneReview
+import NocturneSystem
+
+struct Forget: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Remove items with every trace of them: results, journal, tables, events, page and logs.",
+        discussion: """
+            Sources stay as they are, and later runs leave them out. Afterwards every file of the output folder is searched for \
+            the names, paths and fingerprints of the items; files in which they still stand are listed, and the exit code is 3.
+            """
+    )
+
+    @Argument(help: "The batch's output folder.")
+    var output: String
+
+    @Argument(help: "Items, by the names of their folders.")
+    var items: [String] = []
+
+    @Option(
+        parsing: .singleValue,
+        help: "All items whose source is this file or folder, or in it, such as a subject's folder. Repeatable."
+    )
+    var source: [String] = []
+
+    func validate() throws {
+        if items.isEmpty, source.isEmpty { throw ValidationError("Name items, or a --source.") }
+    }
+
+    func run() async throws {
+        let folder = OutputFolder(absolutePath(output))
+        let description = try await ExistingBatch.description(of: folder)
+        try await folder.checkIsWhole()
+        let known = try await ExistingBatch.contents(of: folder).items
+        for item in items where !known.contains(where: { $0.name == item }) {
+            throw BatchError(.unknownItem, path: folder.path, detail: "there is no item \(item); nothing was removed")
+        }
+        let (names, sources) = (Set(items), source.map(absolutePath))
+        let results = RecipeResults()
+        let removal = ItemRemoval(
+            from: folder,
+            page: ReviewPage { results.reviewParts(of: $0) },
+            summaries: try LoadedModels.summaries(description)
+        )
+        let outcome = try await removal.remove { item in
+            names.contains(item.name) || sources.contains { item.path == $0 || item.path.hasPrefix($0 + "/") }
+        }
+        Terminal.printResult("Removed from the batch: \(outcome.items.joined(separator: ", "))")
+        guard !outcome.remaining.isEmpty else { return }
+        Terminal.printMessage(
+            "These files in the output folder still name them; they are not of this batch's making:\n"
+                + outcome.remaining.map { "  " + $0 }.joined(separator: "\n")
+        )
+        throw NocturneExit.someFailed
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("Items that are removed from a batch")
+struct ForgetTests {
+    /// Files in which a text stands in any place, the journal and its log too.
+    private func files(naming text: String, in folder: String) throws -> [String] {
+        FileSystem.files(below: folder).filter { path in
+            guard let bytes = try? FileSystem.read(folder + "/" + path) else { return true }
+            return Data(bytes).range(of: Data(text.utf8)) != nil || path.contains(text)
+        }
+    }
+
+    @Test("no byte of the output folder names them, the others are untouched, and no run brings them back")
+    func removed() throws {
+        let bench = try ToolBench()
+        for name in ["jane", "janet", "john"] { try bench.addVolume("\(name).nii") }
+        #expect(try bench.run("--review", "volumes").status == 0)
+        try bench.folder.write("note", to: "out/jane/of-a-reviewer.txt")
+        let other = try FileSystem.read(bench.output + "/janet/result.json")
+        let tool = try Tool(["forget", bench.output, "jane"])
+        #expect(tool.status == 0 && tool.output.contains("jane"), "\(tool.output) \(tool.errors)")
+        let remaining = try files(naming: "jane", in: bench.output)
+        // Only as a part of the other name.
+        for path in remaining where !path.hasPrefix("janet/") {
+            let bytes = try FileSystem.read(bench.output + "/" + path)
+            let text = String(decoding: bytes, as: UTF8.self).replacingOccurrences(of: "janet", with: "")
+            #expect(!text.contains("jane"), "\(path)")
+        }
+        #expect(try FileSystem.read(bench.output + "/janet/result.json") == other)
+        #expect(try Tool(["verify", bench.output]).status == 0)
+        #expect(try Tool(["resume", bench.output]).status == 0)
+        #expect(try bench.run("--review", "volumes").status == 0)
+        #expect(FileSystem.kind(bench.output + "/jane") == .nothing)
+        #expect(try Tool(["status", bench.output]).output.contains("2 inputs: 2 completed"))
+    }
+
+    @Test("all of a folder, and an input that was named itself")
+    func folder() throws {
+        let bench = try ToolBench()
+        try FileManager.default.createDirectory(at: bench.folder("in/jane"), withIntermediateDirectories: true)
+        for name in ["jane/before.nii", "jane/after.nii", "john.nii"] { try bench.addVolume(name) }
+        let named = bench.input + "/jane"
+        let run = try Tool(
+            ["run", named, bench.input + "/john.nii", "--model", bench.model(), "--output", bench.output]
+        )
+        #expect(run.status == 0)
+        #expect(try Tool(["forget", bench.output, "--source", bench.input + "/john.nii"]).status == 0)
+        #expect(try files(naming: "john", in: bench.output).isEmpty)
+        #expect(try Tool(["forget", bench.output, "--source", named]).status == 0)
+        for name in ["before", "after"] { #expect(try files(naming: name + ".nii", in: bench.output).isEmpty) }
+        #expect(try Tool(["status", bench.output]).output.contains("0 inputs"))
+    }
+
+    @Test("a file of a person that names it is listed; what is not there is refused")
+    func remaining() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("jane.nii")
+        try bench.addVolume("john.nii")
+        #expect(try bench.run().status == 0)
+        try bench.folder.write("call jane.", to: "out/notes.txt")
+        let unknown = try Tool(["forget", bench.output, "jane", "jim"])
+        #expect(unknown.status == 2 && unknown.errors.contains("there is no item jim"))
+        #expect(FileSystem.kind(bench.output + "/jane") == .folder)
+        let tool = try Tool(["forget", bench.output, "jane"])
+        #expect(tool.status == 3 && tool.errors.contains("  notes.txt"), "\(tool.errors)")
+        #expect(try FileSystem.read(bench.output + "/notes.txt") == Array("call jane.".utf8))
+    }
+}
