@@ -67,7 +67,7 @@ public struct Slurm: Sendable {
 
 /// The task of Slurm that this process is.
 public struct SlurmTask: Sendable, Equatable {
-    /// The number of the job that this task is, which `scontrol` takes.
+    /// The name of this task or job, which `scontrol` takes, such as 12_3.
     public let job: String
     /// How often it was started before.
     public let restarts: Int
@@ -88,12 +88,21 @@ public struct SlurmTask: Sendable, Equatable {
     /// From the environment; where it has no end (Slurm before 23.02), `scontrol` is asked.
     /// - Returns: nil outside of Slurm.
     public init?(environment: [String: String]) {
-        guard let job = environment["SLURM_JOB_ID"] else { return nil }
+        guard let number = environment["SLURM_JOB_ID"] else { return nil }
+        let job = Self.name(number, environment)
         var end = environment["SLURM_JOB_END_TIME"].flatMap { Int($0) }
         if end == nil, let result = try? ProgramCall("scontrol", ["show", "job", "-o", job]).run(), result.status == 0 {
             end = Self.end(inJob: result.output)
         }
         self.init(job: job, restarts: environment["SLURM_RESTART_COUNT"].flatMap { Int($0) } ?? 0, end: end)
+    }
+
+    /// One task of an array has the number of the whole array, so that the number alone may mean all of them.
+    package static func name(_ number: String, _ environment: [String: String]) -> String {
+        guard let array = environment["SLURM_ARRAY_JOB_ID"], let task = environment["SLURM_ARRAY_TASK_ID"] else {
+            return number
+        }
+        return "\(array)_\(task)"
     }
 
     /// Reads `EndTime=2026-11-23T12:00:00`, which is in local time.

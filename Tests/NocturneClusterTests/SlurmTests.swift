@@ -74,6 +74,13 @@ struct SlurmTests {
         #expect(SlurmTask.end(inJob: "EndTime=Unknown") == nil && SlurmTask.end(inJob: "") == nil)
     }
 
+    @Test("a task is never taken for its whole array")
+    func name() {
+        let array = ["SLURM_ARRAY_JOB_ID": "2", "SLURM_ARRAY_TASK_ID": "12"]
+        #expect(SlurmTask.name("2", array) == "2_12")
+        #expect(SlurmTask.name("7", [:]) == "7")
+    }
+
     @Test("a task goes back into the queue when items wait, and not when a person has ended it")
     func requeue() {
         let task = SlurmTask(job: "7", restarts: 0, end: 1000)

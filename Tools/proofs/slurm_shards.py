@@ -129,7 +129,7 @@ def disturb(proof: Proof, cluster: SlurmCluster, is_short: bool) -> None:
     busy: set[int] = set()
     task = active_task(proof, cluster, busy)
     print(f"shard {task.index} is put back into the queue", flush=True)
-    cluster.run("scontrol", "requeue", task.job)
+    cluster.run("scontrol", "requeue", f"{task.array}_{task.index}")
     if is_short:
         return
     task = active_task(proof, cluster, busy)
@@ -142,7 +142,7 @@ def disturb(proof: Proof, cluster: SlurmCluster, is_short: bool) -> None:
         proof.fault(f"the second start says: {text[-300:]}")
     task = active_task(proof, cluster, busy)
     print(f"shard {task.index} reaches its time limit", flush=True)
-    cluster.run("scontrol", "update", f"JobId={task.job}", "TimeLimit=1")
+    cluster.run("scontrol", "update", f"JobId={task.array}_{task.index}", "TimeLimit=1")
     task = active_task(proof, cluster, busy)
     print(f"shard {task.index} on {task.node} is preempted", flush=True)
     script = "#!/bin/bash\nsleep 5\n"

@@ -12,8 +12,8 @@ public struct ItemRemoval: Sendable {
     public struct Outcome: Sendable {
         /// The names of the items that were removed.
         public let items: [String]
-        /// Files in the output folder in which a name, path or fingerprint of them still stands, relative to it: those of
-        /// people.
+        /// Files in the output folder in which a path or fingerprint of them still stands, or a name, where the file is not of
+        /// the batch's making; relative to it.
         public let remaining: [String]
     }
 
@@ -31,7 +31,7 @@ public struct ItemRemoval: Sendable {
     /// - Throws: ``BatchError`` with `outputInUse` while a run is active, with `unknownItem` for no item; `JournalError`;
     ///   `FileSystemError`.
     public func remove(_ isWanted: @Sendable (JournalItem) -> Bool) async throws -> Outcome {
-        var (removed, traces) = ([JournalItem](), ItemTraces([]))
+        var (removed, others, traces) = ([JournalItem](), [JournalItem](), ItemTraces())
         _ = try await renewal.write { journal, items in
             removed = items.filter(isWanted)
             guard !removed.isEmpty else {
@@ -41,7 +41,8 @@ public struct ItemRemoval: Sendable {
                     detail: "the batch has no such item; nothing was removed"
                 )
             }
-            traces = ItemTraces(Self.texts(removed, others: items.filter { !isWanted($0) }))
+            others = items.filter { !isWanted($0) }
+            traces = Self.traces(removed, others: others)
             let digests = removed.map { Self.digest($0.key) }
             let known = try await journal.value(of: .removedItems) ?? []
             try await journal.set(.removedItems, to: Array(Set(known + digests)).sorted())
@@ -50,22 +51,28 @@ public struct ItemRemoval: Sendable {
             try await removeSettings(journal, removed)
             try await journal.remove(removed)
         }
-        let remaining = FileSystem.files(below: output.path).filter { path in
-            guard let bytes = try? FileSystem.read(output.path + "/" + path) else { return false }
-            return traces.occur(in: bytes) || traces.occur(in: Array(path.utf8))
-        }
-        return Outcome(items: removed.map(\.name), remaining: remaining)
+        return Outcome(items: removed.map(\.name), remaining: remaining(traces, others))
     }
 
     /// What the journal keeps of an item that was removed: it says nothing to people who do not know the item.
     static func digest(_ key: String) -> String { ContentDigest.of("removed " + key).hex }
 
     /// A path that other items share says nothing about those that are removed.
-    private static func texts(_ items: [JournalItem], others: [JournalItem]) -> [String] {
+    private static func traces(_ items: [JournalItem], others: [JournalItem]) -> ItemTraces {
         let paths = Set(others.map(\.path))
-        return items.flatMap { item in
-            let isShared = paths.contains(item.path) || paths.contains { $0.hasPrefix(item.path + "/") }
-            return [item.name, item.fingerprint] + (isShared ? [] : [item.path])
+        let own = items.map(\.path).filter { path in
+            !paths.contains(path) && !paths.contains { $0.hasPrefix(path + "/") }
+        }
+        return ItemTraces(names: items.map(\.name), marks: items.map(\.fingerprint) + own)
+    }
+
+    /// Searches every byte. What the batch has written of other items may have names as ordinary words.
+    private func remaining(_ traces: ItemTraces, _ others: [JournalItem]) -> [String] {
+        let own = Set(OutputFolder.reportNames + others.map(\.name) + [".nocturne"])
+        return FileSystem.files(below: output.path).filter { path in
+            guard let bytes = try? FileSystem.read(output.path + "/" + path) else { return false }
+            let isOwn = path.split(separator: "/").first.map { own.contains(String($0)) } ?? false
+            return isOwn ? traces.areMarked(in: bytes) : traces.occur(in: bytes) || traces.occur(in: Array(path.utf8))
         }
     }
 
@@ -82,11 +89,15 @@ public struct ItemRemoval: Sendable {
     /// From events and logs, which are lists of lines.
     private func removeLines(_ traces: ItemTraces) throws(FileSystemError) {
         let logs = [output.hidden + "/log"] + FileSystem.entries(output.taskLogs).map { output.taskLogs + "/" + $0 }
-        for path in [output.events] + logs where FileSystem.kind(path) == .file {
-            let bytes = try FileSystem.read(path)
-            let rest = traces.linesRemoved(from: bytes)
-            if rest != bytes { try FileSystem.replace(path, with: rest) }
-        }
+        try removeLines(of: output.events, where: traces.occur(inEvent:))
+        for log in logs { try removeLines(of: log, where: traces.occur(in:)) }
+    }
+
+    private func removeLines(of path: String, where isRemoved: ([UInt8]) -> Bool) throws(FileSystemError) {
+        guard FileSystem.kind(path) == .file else { return }
+        let bytes = try FileSystem.read(path)
+        let rest = ItemTraces.removingLines(from: bytes, where: isRemoved)
+        if rest != bytes { try FileSystem.replace(path, with: rest) }
     }
 
     /// An input that is the item alone is no input any more.

@@ -1,18 +1,36 @@
 import Foundation
 
-/// The texts by which an item can be recognised in files about the batch: pure functions.
+/// The texts by which items can be recognised in files about the batch: pure functions.
 struct ItemTraces: Sendable {
-    /// In no order, none empty.
-    let texts: [[UInt8]]
+    /// Of the items' folders; they may be ordinary words.
+    let names: Set<String>
+    /// Paths and fingerprints, which say nothing else.
+    let marks: Set<String>
 
-    init(_ texts: [String]) { self.texts = Set(texts).filter { !$0.isEmpty }.map { Array($0.utf8) } }
+    init(names: [String] = [], marks: [String] = []) {
+        self.names = Set(names)
+        self.marks = Set(marks)
+    }
 
-    /// Whether one of the texts stands in the bytes as a whole: not as a part of a longer name or path.
+    /// Whether a path or fingerprint stands in the bytes, as a whole: not as a part of a longer name or path.
     /// - Complexity: linear for each text.
-    func occur(in bytes: [UInt8]) -> Bool { texts.contains { Self.occurs($0, in: bytes) } }
+    func areMarked(in bytes: [UInt8]) -> Bool { marks.contains { Self.occurs($0, in: bytes) } }
 
-    private static func occurs(_ text: [UInt8], in bytes: [UInt8]) -> Bool {
-        let (data, pattern) = (Data(bytes), Data(text))
+    /// The same for names too.
+    func occur(in bytes: [UInt8]) -> Bool { areMarked(in: bytes) || names.contains { Self.occurs($0, in: bytes) } }
+
+    /// Whether an event is about one of the items.
+    func occur(inEvent line: [UInt8]) -> Bool {
+        if areMarked(in: line) { return true }
+        guard let event = try? JSONDecoder().decode(BatchEvent.self, from: Data(line)) else { return occur(in: line) }
+        // In what is said of other items a name is a word like any other.
+        if let item = event.item { return names.contains(item) }
+        return event.reason.map { occur(in: Array($0.utf8)) } ?? false
+    }
+
+    private static func occurs(_ text: String, in bytes: [UInt8]) -> Bool {
+        guard !text.isEmpty else { return false }
+        let (data, pattern) = (Data(bytes), Data(text.utf8))
         var start = data.startIndex
         while let found = data.range(of: pattern, in: start..<data.endIndex) {
             let isOpen = found.lowerBound > data.startIndex && isName(data[found.lowerBound - 1])
@@ -37,9 +55,11 @@ struct ItemTraces: Sendable {
         }
     }
 
-    /// A text without the lines in which an item occurs.
-    func linesRemoved(from bytes: [UInt8]) -> [UInt8] {
-        bytes.split(separator: 10, omittingEmptySubsequences: false).filter { !occur(in: Array($0)) }
-            .joined(separator: [10]).map(\.self)
+    /// A text without some of its lines.
+    static func removingLines(from bytes: [UInt8], where isRemoved: ([UInt8]) -> Bool) -> [UInt8] {
+        Array(
+            bytes.split(separator: 10, omittingEmptySubsequences: false).filter { !isRemoved(Array($0)) }
+                .joined(separator: [10])
+        )
     }
 }
