@@ -9,7 +9,7 @@ public struct Division: Sendable {
         public let entry: PlannedEntry
         public let seconds: Double
         /// Peak memory of the process while it is processed.
-        public let bytes: Int
+        public var bytes: Int
 
         public init(_ entry: PlannedEntry, seconds: Double, bytes: Int) {
             self.entry = entry

@@ -77,6 +77,8 @@ struct ShardTests {
         for shard in ["3/3", "2/2/2", "0/2", "3/2", "auto"] {
             #expect(try Tool(["run", bench.output, "--shard", shard]).status == 2, "\(shard)")
         }
+        let fixed = try Tool(["run", bench.output, "--shard", "1/2", "--preview", "none", "--precision", "exact"])
+        #expect(fixed.status == 2 && fixed.errors.contains("--preview, --precision"), "\(fixed.errors)")
         let cancel = try Tool(["cancel", bench.output])
         #expect(cancel.status == 2 && cancel.errors.contains("no run is active on a shard"))
         // Given up, one machine does it.

@@ -39,7 +39,7 @@ WRAPPER = """\
 if [ "$SLURMD_NODENAME" = night3 ]; then export NOCTURNE_ISA=baseline; fi
 if [ "$1" = run ]; then
     export NOCTURNE_FAULT=item.stage:1+:delay-{delay}
-    exec {program} "$@" --fault-injection --preview none
+    exec {program} "$@" --fault-injection
 fi
 exec {program} "$@"
 """

@@ -55,6 +55,20 @@ package struct BatchArguments: ParsableArguments {
     @OptionGroup package var recipes: RecipeArgumentGroups
 
     package init() {}
+
+    /// The options on the command line that a batch is described by, besides the inputs.
+    package var given: [String] {
+        var names = RecipeRegistry.current.arguments.flatMap(recipes.parsed.given(in:))
+        if !model.isEmpty { names.append("--model") }
+        if list != nil { names.append("--list") }
+        if !include.isEmpty { names.append("--include") }
+        if !exclude.isEmpty { names.append("--exclude") }
+        if !only.isEmpty { names.append("--only") }
+        if engine != .auto { names.append("--engine") }
+        if precision != .float32 { names.append("--precision") }
+        if identifiers != .hash { names.append("--identifiers") }
+        return names
+    }
 }
 
 /// A model with a pattern for the names of its inputs.

@@ -96,7 +96,12 @@ struct Retry: EngineCommand {
             scope in
             try Discovery(planned: entries, recipes: recipes.count, flag: scope.flag)
         }
-        let divisible = try report.divisible().items
+        // The engine crashed twice on these, most often for memory.
+        let crashed = Set(items.filter { $0.reason?.code == .engineCrashed }.map(\.key))
+        var divisible = try report.divisible().items
+        for place in divisible.indices where crashed.contains(divisible[place].entry.entry.key) {
+            divisible[place].bytes *= 2
+        }
         guard !divisible.isEmpty else { throw NocturneExit.nothingMatched }
         let plan = try await Division(folder, description, threads: threads).again(
             divisible,

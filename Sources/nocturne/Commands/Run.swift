@@ -63,10 +63,12 @@ struct Run: EngineCommand {
             if requeue { throw ValidationError("--requeue is for --shard.") }
             return
         }
-        guard output == nil, batch.inputs.count == 1, batch.model.isEmpty, batch.list == nil, !dryRun, !overwrite else {
+        guard output == nil, batch.inputs.count == 1, !dryRun, !overwrite else {
+            throw ValidationError("--shard takes the output folder of a divided batch: nocturne run OUT --shard K/N")
+        }
+        guard batch.given.isEmpty else {
             throw ValidationError(
-                "--shard takes the output folder of a divided batch, and none of the options that the plan has fixed: "
-                    + "nocturne run OUT --shard K/N"
+                "\(batch.given.joined(separator: ", ")): the plan of the batch has fixed this for all shards; leave it out"
             )
         }
         guard shard.task != nil else {
