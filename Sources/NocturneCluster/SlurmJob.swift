@@ -27,7 +27,7 @@ public struct SlurmJob: Sendable {
         self.threads = threads
     }
 
-    /// Seconds before the end of a task at which it is told to start no more items.
+    /// Seconds before the end of a task at which Slurm sends the signal to start no more items.
     public static let warningSeconds = 120
 
     private var own: [ShardPlan.Shard] {

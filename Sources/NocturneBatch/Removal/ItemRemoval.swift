@@ -100,7 +100,7 @@ public struct ItemRemoval: Sendable {
         if rest != bytes { try FileSystem.replace(path, with: rest) }
     }
 
-    /// An input that is the item alone is no input any more.
+    /// Takes inputs that consist of a removed item alone out of the description.
     private func removeSettings(_ journal: Journal, _ items: [JournalItem]) async throws {
         let paths = Set(items.map(\.path))
         if var description = try await journal.value(of: .batchDescription),
