@@ -35,6 +35,10 @@ extension BatchEngine {
         let name = StagingFolder.name(recorded: recorded, takenOver: lock.isTakenOver ? lock.generation : nil)
         var output = output
         output.stagingName = name
+        output.work = try await blocking.run { [output, work = options.work] () throws(BatchError) in
+            guard let work else { return nil }
+            return try WorkFolder.make(in: work, for: output)
+        }
         try await blocking.run { [output] () throws(FileSystemError) in
             try StagingFolder.prepare(output, before: recorded ?? StagingFolder.first)
         }

@@ -87,7 +87,8 @@ public struct BatchEngine: Sendable {
             probes: pools.probes
         )
         func disk() -> DiskSpaceMonitor {
-            DiskSpaceMonitor(path: options.output.path, policy: options.rules.onFull, waiting: waiting)
+            let places = [options.output.path, options.work].compactMap(\.self)
+            return DiskSpaceMonitor(places: places, policy: options.rules.onFull, waiting: waiting)
         }
         let output = options.output
         let place = try await pools.blocking.run { [recipes, options] in
@@ -136,6 +137,7 @@ public struct BatchEngine: Sendable {
                 waiting: waiting
             )
             result = await run(context, recovery, descriptionChanged: changed)
+            await pools.blocking.run { [options] in WorkFolder.removeIfEmpty(options.output) }
         } catch {
             result = .failure(error)
         }

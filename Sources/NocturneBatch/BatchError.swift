@@ -5,6 +5,8 @@ public import NocturneSystem
 public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable {
         case outputUnwritable
+        /// The folder for work cannot be used.
+        case workUnusable
         /// The disk is full, and the run is not to wait.
         case outputFull
         case outputInUse

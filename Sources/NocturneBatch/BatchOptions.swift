@@ -1,3 +1,5 @@
+package import NocturneSystem
+
 /// How a run ended.
 public struct BatchOutcome: Sendable {
     public let counts: BatchCounts
@@ -41,6 +43,11 @@ public struct ResourceLimits: Sendable {
         self.memoryBytes = memoryBytes
         self.loadedBytes = loadedBytes
         self.processBytes = processBytes
+    }
+
+    /// What the process takes without its models.
+    package func processBytes(by reading: MemoryReading) -> Int {
+        processBytes ?? max((reading.residentBytes ?? 0) - loadedBytes, 0)
     }
 }
 
@@ -90,6 +97,8 @@ public struct BatchOptions: Sendable {
     public var resources: ResourceLimits
     public var rules: RunRules
     public var supervision: SupervisionState
+    /// A folder on another disk in which results are prepared: see ``WorkFolder``. Nil for the output folder.
+    public var work: String?
     /// The page written with the report; nil for none.
     public var page: (any BatchPage)?
 

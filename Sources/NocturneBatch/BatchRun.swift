@@ -158,10 +158,9 @@ actor BatchRun {
 
     /// What the process takes without its models, with the lists of all items.
     private func measuredProcessBytes() async -> Int {
-        let resources = context.options.resources
-        if let bytes = processBytes ?? resources.processBytes { return bytes }
+        if let processBytes { return processBytes }
         let reading = await context.waiting.probes.run { MemoryReading.take() }
-        let bytes = max((reading.residentBytes ?? 0) - resources.loadedBytes, 0)
+        let bytes = context.options.resources.processBytes(by: reading)
         processBytes = bytes
         return bytes
     }

@@ -61,9 +61,13 @@ struct ItemProcessing {
     /// The same for a batch that has not begun.
     static func checkBudget(_ recipes: [any Recipe], _ resources: ResourceLimits) throws {
         let reading = MemoryReading.take()
-        let process = resources.processBytes ?? max((reading.residentBytes ?? 0) - resources.loadedBytes, 0)
         let total = resources.memoryBytes ?? MemoryBudget.defaultTotal(reading)
-        _ = try engineBytes(recipes, threads: resources.threads, processBytes: process, within: total)
+        _ = try engineBytes(
+            recipes,
+            threads: resources.threads,
+            processBytes: resources.processBytes(by: reading),
+            within: total
+        )
     }
 
     /// Returns once everything has ended and is recorded.
@@ -76,7 +80,8 @@ struct ItemProcessing {
             MachineMonitor.PressureFollowers(
                 budget: budget,
                 gate: gate,
-                processBudget: context.limits.memoryBytes
+                processBudget: context.limits.memoryBytes,
+                show: show
             )
         )
         await withTaskGroup(of: Part.self) { group in
@@ -101,7 +106,13 @@ struct ItemProcessing {
             }
         }
         await context.waiting.monitor.stopFollowing()
+        await context.waiting.probes.run { show(nil) }
         await scheduler.settleLeftovers()
+    }
+
+    /// Says what the run does, unless the folder is another run's by now.
+    private func show(_ progress: RunProgress?) {
+        if context.health.lock.holdsFolder { context.output.show(progress) }
     }
 
     private enum Part { case work, cancellation }

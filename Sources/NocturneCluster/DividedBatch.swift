@@ -20,6 +20,10 @@ public struct DividedBatch: Sendable {
         public let counts: BatchCounts
         /// The host of the run that is active; nil where none is, or it does not say.
         public let host: String?
+        /// What the active run does; nil where none is, or it has not said so yet.
+        public let progress: RunProgress?
+        /// How often Slurm has started a task for it.
+        public let starts: TaskStarts
 
         /// Whether items wait in it.
         public var isOpen: Bool { state != .finished }
@@ -62,7 +66,16 @@ public struct DividedBatch: Sendable {
             let isUntouched = FileSystem.kind(folder.lock) == .nothing
             let state: Shard.State =
                 lock.isHeld ? .running : counts.notReached == 0 ? .finished : isUntouched ? .waiting : .stopped
-            shards.append(Shard(plan: shard, state: state, counts: counts, host: lock.holder?.process.host))
+            shards.append(
+                Shard(
+                    plan: shard,
+                    state: state,
+                    counts: counts,
+                    host: lock.holder?.process.host,
+                    progress: folder.runProgress(of: lock.holder),
+                    starts: TaskStarts.recorded(for: folder)
+                )
+            )
         }
         (self.items, self.parts, self.shards) = (items, parts, shards)
     }

@@ -11,6 +11,8 @@ public struct KubernetesJob: Sendable {
     private let threads: Int
     private let mostTasks: Int?
     private let memoryMiB: Int
+    /// Where the pod's own disk is mounted, for results in work; nil for none.
+    private let work: String?
 
     /// - Parameters:
     ///   - image: of the container, with the program.
@@ -20,6 +22,7 @@ public struct KubernetesJob: Sendable {
         plan = job.plan
         threads = job.threads
         mostTasks = job.mostTasks
+        work = job.work
         memoryMiB = job.memoryMiB
         self.image = image
     }
@@ -29,13 +32,18 @@ public struct KubernetesJob: Sendable {
     public func manifest(inputs: [String]) -> String {
         let folders = [output.path] + inputs.filter { $0 != output.path }
         let names = folders.indices.map { $0 == 0 ? "nocturne-output" : "nocturne-input-\($0)" }
-        let mounts = zip(names, folders).enumerated().map { place, mount in
+        var mounts = zip(names, folders).enumerated().map { place, mount in
             "            - {name: \(mount.0), mountPath: \(Self.quoted(mount.1)), readOnly: \(place > 0)}"
         }
-        let volumes = names.map { "        - {name: \($0), persistentVolumeClaim: {claimName: \($0)}}" }
-        let command = [
+        var volumes = names.map { "        - {name: \($0), persistentVolumeClaim: {claimName: \($0)}}" }
+        if let work {
+            mounts.append("            - {name: nocturne-work, mountPath: \(Self.quoted(work))}")
+            volumes.append("        - {name: nocturne-work, emptyDir: {}}")
+        }
+        var command = [
             "nocturne", "run", output.path, "--shard", "auto", "--failed-items-ok", "--threads", "\(threads)",
         ]
+        if let work { command += ["--work", work] }
         let count = plan.shards.count
         return """
             # Processes the shards of \(Self.quoted(output.path)). Afterwards: nocturne merge

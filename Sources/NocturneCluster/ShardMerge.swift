@@ -10,6 +10,8 @@ import NocturneSystem
 public struct ShardMerge: Sendable {
     public struct Outcome: Sendable {
         public let counts: BatchCounts
+        /// How often Slurm has started tasks for the shards.
+        public let starts: TaskStarts
         /// Shards in which items wait.
         public let open: [DividedBatch.Shard]
         /// Whether the batch is whole again.
@@ -35,7 +37,7 @@ public struct ShardMerge: Sendable {
         guard let batch = try await DividedBatch.read(output) else {
             // A merge that was interrupted after the batch was whole again.
             FileSystem.remove(output.shards)
-            return Outcome(counts: try await renewal.write(), open: [], isWhole: true)
+            return Outcome(counts: try await renewal.write(), starts: TaskStarts(), open: [], isWhole: true)
         }
         let isWhole = closes || batch.open.isEmpty
         // A task that is started late finds the shard in use, and later no shard at all.
@@ -53,7 +55,8 @@ public struct ShardMerge: Sendable {
             FileSystem.remove(output.shards)
             FileSystem.remove(output.earlierEvents)
         }
-        return Outcome(counts: counts, open: isWhole ? [] : batch.open, isWhole: isWhole)
+        let starts = batch.shards.map(\.starts).reduce(TaskStarts(), +)
+        return Outcome(counts: counts, starts: starts, open: isWhole ? [] : batch.open, isWhole: isWhole)
     }
 
     /// One list of the events of all shards by time, after those of the batch before it was divided.

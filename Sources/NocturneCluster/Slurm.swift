@@ -90,11 +90,15 @@ public struct SlurmTask: Sendable, Equatable {
     public init?(environment: [String: String]) {
         guard let number = environment["SLURM_JOB_ID"] else { return nil }
         let job = Self.name(number, environment)
-        var end = environment["SLURM_JOB_END_TIME"].flatMap { Int($0) }
-        if end == nil, let result = try? ProgramCall("scontrol", ["show", "job", "-o", job]).run(), result.status == 0 {
-            end = Self.end(inJob: result.output)
-        }
+        let end = environment["SLURM_JOB_END_TIME"].flatMap { Int($0) } ?? Self.currentEnd(of: job)
         self.init(job: job, restarts: environment["SLURM_RESTART_COUNT"].flatMap { Int($0) } ?? 0, end: end)
+    }
+
+    private static func currentEnd(of job: String) -> Int? {
+        guard let result = try? ProgramCall("scontrol", ["show", "job", "-o", job]).run(), result.status == 0 else {
+            return nil
+        }
+        return end(inJob: result.output)
     }
 
     /// One task of an array has the number of the whole array, so that the number alone may mean all of them.
@@ -124,6 +128,15 @@ public struct SlurmTask: Sendable, Equatable {
         let list = field.map { String($0.dropFirst("ExcNodeList=".count)) } ?? ""
         return list.isEmpty || list == "(null)" ? [] : [list]
     }
+
+    /// Whether the time is so near the end of the task that no more items are started.
+    /// - Parameter currentEnd: what Slurm says now; a time limit may be changed while the task is active.
+    package func isNearEnd(at now: Int, currentEnd: Int?) -> Bool {
+        [end, currentEnd].compactMap(\.self).contains { now >= $0 - SlurmJob.warningSeconds - 60 }
+    }
+
+    /// The same. Asks Slurm.
+    public func isNearEnd(at now: Int) -> Bool { isNearEnd(at: now, currentEnd: Self.currentEnd(of: job)) }
 
     /// Whether a task that ended with an exit code puts itself back into the queue: items wait, and nobody has asked for the
     /// end. A task that is preempted or whose machine fails is put back by Slurm.

@@ -14,8 +14,8 @@ public struct SlurmJob: Sendable {
     public var mostTasks: Int?
     /// Compute threads of a task.
     public var threads: Int
-    /// Further options of `nocturne run`.
-    public var runOptions: [String] = []
+    /// A folder on a local disk of each machine, as the shell there expands it, such as `$TMPDIR`; nil for none.
+    public var work: String?
     /// Further options of `sbatch` for the array.
     public var options: [String] = []
 
@@ -60,13 +60,14 @@ public struct SlurmJob: Sendable {
             "#SBATCH --mem=\(memoryMiB)M",
             "#SBATCH --time=\(minutes)",
         ]
-        var command = [
-            program, "run", output.path, "--shard", "$SLURM_ARRAY_TASK_ID/\(plan.shards.count)", "--requeue",
+        let command = [
+            Self.quoted(program), "run", Self.quoted(output.path),
+            "--shard", Self.expanded("$SLURM_ARRAY_TASK_ID/\(plan.shards.count)"), "--requeue",
             "--threads", "\(threads)", "--memory", "\(budgetMiB)M",
         ]
-        command += runOptions
+        let workOptions = work.map { ["--work", Self.expanded($0)] } ?? []
         // Without a shell in between, signals reach the program.
-        lines.append("exec " + command.map(Self.quoted).joined(separator: " "))
+        lines.append("exec " + (command + workOptions).joined(separator: " "))
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -85,12 +86,22 @@ public struct SlurmJob: Sendable {
         """
     }
 
-    /// A word for the shell. The task's number is the only variable in it.
+    /// A word for the shell, which takes it as it is.
     package static func quoted(_ word: String) -> String {
-        let isPlain = word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-=:@%+,".contains($0)) }
-        if isPlain, !word.isEmpty { return word }
-        if word.hasPrefix("$SLURM_ARRAY_TASK_ID/") { return "\"\(word)\"" }
+        if isPlain(word[...]), !word.isEmpty { return word }
         return "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
+    }
+
+    /// A word for the shell, which expands a variable at its beginning.
+    package static func expanded(_ word: String) -> String {
+        guard let variable = word.prefixMatch(of: /\$[A-Za-z_][A-Za-z0-9_]*/),
+            isPlain(word[variable.range.upperBound...])
+        else { return quoted(word) }
+        return "\"\(word)\""
+    }
+
+    private static func isPlain(_ text: Substring) -> Bool {
+        text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-=:@%+,".contains($0)) }
     }
 }
 

@@ -6,8 +6,7 @@ extension Journal {
     /// Every item, in the order of discovery.
     public func items() throws(JournalError) -> [JournalItem] {
         try read { db in
-            let columns = "id, key, name, path, fingerprint, state, reason, code, stage, deaths, notes, changed, model"
-            let rows = try Row.fetchCursor(db, sql: "SELECT \(columns) FROM item ORDER BY id")
+            let rows = try Row.fetchCursor(db, sql: "SELECT \(JournalItem.columns) FROM item ORDER BY id")
             var items: [JournalItem] = []
             let decoder = JSONDecoder()
             while let row = try rows.next() { items.append(try JournalItem(row, decoder)) }
@@ -36,16 +35,40 @@ extension Journal {
         }
     }
 
-    /// The files recorded for each completed item, by id.
-    public func files() throws(JournalError) -> [Int64: [ItemFile]] {
-        let files: [Int64: [ItemFile]] = try lists("files")
-        for list in files.values { _ = try Journal.checked(list) }
-        return files
+    /// The items after one in the order of discovery, with what is kept of their results: for readers that do not have all
+    /// of them in memory.
+    /// - Parameters:
+    ///   - id: of the last item that was read; 0 for none.
+    ///   - limit: how many at most. Fewer mean that there are no more.
+    /// - Throws: ``JournalError``.
+    public func records(after id: Int64, limit: Int) throws(JournalError) -> [ItemRecord] {
+        try read { db in
+            let sql = """
+                SELECT \(JournalItem.columns), statistics, files, parts FROM item
+                WHERE id > ? ORDER BY id LIMIT ?
+                """
+            let rows = try Row.fetchCursor(db, sql: sql, arguments: [id, limit])
+            var records: [ItemRecord] = []
+            let decoder = JSONDecoder()
+            while let row = try rows.next() {
+                let item = try JournalItem(row, decoder)
+                records.append(
+                    ItemRecord(item, statistics: row["statistics"], files: row["files"], parts: row["parts"])
+                )
+            }
+            return records
+        }
     }
 
-    private static func checked(_ files: [ItemFile]) throws(JournalError) -> [ItemFile] {
-        for file in files where !RelativePath.staysBelow(file.path) { throw JournalError(damagedBy: file.path) }
-        return files
+    /// How many items are in each state; states of no item are left out.
+    public func stateCounts() throws(JournalError) -> [ItemState: Int] {
+        try read { db in
+            let rows = try Row.fetchAll(db, sql: "SELECT state, count(*) AS number FROM item GROUP BY state")
+            return Dictionary(
+                rows.map { (ItemState(rawValue: $0["state"]) ?? .pending, $0["number"]) },
+                uniquingKeysWith: +
+            )
+        }
     }
 
     /// The statistics recorded for each completed item, by id.
@@ -60,7 +83,8 @@ extension Journal {
         try read { db in
             let text = try String.fetchOne(db, sql: "SELECT files FROM item WHERE id = ?", arguments: [id])
             let files = try text.map { try JSONDecoder().decode([ItemFile].self, from: Data($0.utf8)) } ?? []
-            return try Journal.checked(files)
+            for file in files where !RelativePath.staysBelow(file.path) { throw JournalError(damagedBy: file.path) }
+            return files
         }
     }
 
@@ -83,6 +107,9 @@ extension Journal {
 }
 
 extension JournalItem {
+    fileprivate static let columns =
+        "id, key, name, path, fingerprint, state, reason, code, stage, deaths, notes, changed, model"
+
     fileprivate init(_ row: Row, _ decoder: JSONDecoder) throws {
         let notes: String = row["notes"]
         let name: String = row["name"]

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 import NocturneSystem
 
@@ -11,6 +12,9 @@ import NocturneSystem
 /// (`synchronous=FULL`, WAL: one flush a transaction, whatever the number of items in it). Marks that an item was started
 /// are not flushed: a killed process loses nothing that was written, and after a power cut an item that was active is
 /// simply pending.
+///
+/// On a share (a network file system) one process has the file to itself while it is open, and no memory is shared through a
+/// file: SQLite's shared memory and locks are not reliable there. Whoever reads it reads a copy.
 public actor Journal {
     /// Whether a call continues to wait for another program that has locked the file, after it has waited so long. Asked
     /// every 50 ms, on the journal's thread.
@@ -25,41 +29,45 @@ public actor Journal {
 
     /// Opens or creates the file. Where nothing can be written, a copy of it is opened.
     /// - Parameters:
+    ///   - isOnShare: whether the file is on a share; nil to look.
     ///   - lockPatience: five seconds by default; then the call throws ``JournalError`` with EAGAIN.
     ///   - mayWrite: asked before every change, on the journal's thread. Once it says no, the file belongs to another run:
     ///     as after ``abandon()``.
     /// - Throws: ``JournalError`` that names the file.
     public init(
         path: String,
+        isOnShare: Bool? = nil,
         lockPatience: @escaping LockPatience = { $0 < .seconds(5) },
         mayWrite: @escaping @Sendable () -> Bool = { true }
     ) async throws {
         let executor = JournalExecutor()
         self.mayWrite = mayWrite
-        queue = try await executor.perform { try Journal.open(path, lockPatience) }
+        queue = try await executor.perform {
+            try Journal.open(path, isAlone: isOnShare ?? Journal.isOnShare(path), lockPatience)
+        }
         self.executor = executor
     }
 
     /// Opens a journal to read it.
-    private init(path: String, isWrittenElsewhere: @escaping @Sendable () -> Bool) async throws {
+    private init(path: String, readsCopy: @escaping @Sendable () -> Bool) async throws {
         let executor = JournalExecutor()
         mayWrite = { true }
         queue = try await executor.perform {
-            try Journal.open(path, isCopied: isWrittenElsewhere()) { $0 < .seconds(5) }
+            try Journal.open(path, isAlone: Journal.isOnShare(path), isCopied: readsCopy()) { $0 < .seconds(5) }
         }
         self.executor = executor
     }
 
     /// Opens the journal, calls `body` with it, and closes it whatever happens.
-    /// - Parameter isWrittenElsewhere: asked on the journal's thread: whether a run on another machine may be writing to the
-    ///   journal. Then `body` gets a copy of it, and must not change it.
+    /// - Parameter readsCopy: asked on the journal's thread: whether `body` gets a copy of the journal, as where another machine
+    ///   may be writing to it. It must not change the journal then.
     public static func with<Result>(
         path: String,
-        isWrittenElsewhere: @escaping @Sendable () -> Bool = { false },
+        readsCopy: @escaping @Sendable () -> Bool = { false },
         isolation: isolated (any Actor)? = #isolation,
         _ body: (Journal) async throws -> Result
     ) async throws -> Result {
-        let journal = try await Journal(path: path, isWrittenElsewhere: isWrittenElsewhere)
+        let journal = try await Journal(path: path, readsCopy: readsCopy)
         do {
             let result = try await body(journal)
             await journal.close()
@@ -100,6 +108,7 @@ public actor Journal {
 
     private static func open(
         _ path: String,
+        isAlone: Bool,
         isCopied: Bool = false,
         _ lockPatience: @escaping LockPatience
     ) throws(JournalError) -> DatabaseQueue {
@@ -116,6 +125,10 @@ public actor Journal {
                 usleep(UInt32(lockInterval / .microseconds(1)))
                 return true
             }
+            if isAlone, copy == nil {
+                // Before the first access: then the log has no index in shared memory.
+                configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+            }
             let queue = try DatabaseQueue(path: copy?.path ?? path, configuration: configuration)
             // Set after opening: GRDB's own set-up would change it back.
             try queue.writeWithoutTransaction { db in
@@ -126,6 +139,10 @@ public actor Journal {
         } catch {
             throw JournalError(error, opening: path)
         }
+    }
+
+    private static func isOnShare(_ path: String) -> Bool {
+        !FileSystem.isLocal((path as NSString).deletingLastPathComponent)
     }
 
     // MARK: For the extensions

@@ -10,25 +10,36 @@ struct FailureGroup: Encodable, Equatable {
     /// Places in the report.
     let items: [Int]
 
-    /// Files that are no inputs last; the most frequent first.
-    static func all(_ entries: [BatchReport.Report.Entry]) -> [FailureGroup] {
-        var places: [String: [Int]] = [:]
-        for (place, entry) in entries.enumerated() {
-            if let code = entry.code { places[code, default: []].append(place) }
+    /// Takes the items of a batch one after the other.
+    struct Collector {
+        private struct Found {
+            let first: ReportedItem.Entry
+            var places: [Int]
         }
-        return places.map { code, items in
-            let first = entries[items[0]]
-            return FailureGroup(
-                code: code,
-                remedy: first.remedy ?? "",
-                count: items.count,
-                reason: first.reason ?? first.state,
-                items: items
-            )
+
+        private var found: [String: Found] = [:]
+
+        mutating func add(_ entry: ReportedItem.Entry, at place: Int) {
+            guard let code = entry.code else { return }
+            found[code, default: Found(first: entry, places: [])].places.append(place)
         }
-        .sorted { a, b in
-            func isSkipped(_ group: FailureGroup) -> Int { entries[group.items[0]].state == "skipped" ? 1 : 0 }
-            return (isSkipped(a), b.count, a.code) < (isSkipped(b), a.count, b.code)
+
+        /// Files that are no inputs last; the most frequent first.
+        func groups() -> [FailureGroup] {
+            found.sorted { a, b in
+                func isSkipped(_ found: Found) -> Int { found.first.state == "skipped" ? 1 : 0 }
+                return (isSkipped(a.value), b.value.places.count, a.key)
+                    < (isSkipped(b.value), a.value.places.count, b.key)
+            }
+            .map { code, found in
+                FailureGroup(
+                    code: code,
+                    remedy: found.first.remedy ?? "",
+                    count: found.places.count,
+                    reason: found.first.reason ?? found.first.state,
+                    items: found.places
+                )
+            }
         }
     }
 }

@@ -4,27 +4,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 
 /// The data of the page: functions of the report and of the results.
-struct ReviewData {
-    private let batch: ReportedBatch
-    private let reader: ReviewPage.Reader
-    private var report: BatchReport { batch.report }
-    private let shown: BatchReport.Report
-
-    init(_ batch: ReportedBatch, reader: @escaping ReviewPage.Reader) {
-        self.batch = batch
-        self.reader = reader
-        shown = batch.report.report
-    }
-
-    var fileCount: Int { (report.items.count + ReviewPage.itemsPerFile - 1) / ReviewPage.itemsPerFile }
-
-    private func places(of number: Int) -> Range<Int> {
-        let start = number * ReviewPage.itemsPerFile
-        return start..<min(start + ReviewPage.itemsPerFile, report.items.count)
-    }
-
-    // MARK: The batch
-
+enum ReviewData {
     struct Summary: Encodable {
         struct Model: Encodable {
             let id: String
@@ -68,55 +48,6 @@ struct ReviewData {
         let marks: [ReviewMark]
     }
 
-    /// The same for every run with these inputs, models and options: under it the page keeps marks.
-    private var identifier: String {
-        let description = report.description
-        let models = description.models.map(\.digest)
-        let options = shown.options.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        return String(ContentDigest.of((description.inputs + models + options).joined(separator: "\n")).hex.prefix(16))
-    }
-
-    var summary: Summary {
-        Summary(
-            schemaVersion: 1,
-            batch: identifier,
-            version: shown.version,
-            disclaimer: shown.disclaimer,
-            models: shown.models.map { Summary.Model(id: $0.id, name: $0.name, version: $0.version) },
-            options: shown.options,
-            counts: shown.counts,
-            pageSize: ReviewPage.itemsPerFile,
-            pages: fileCount,
-            review: shown.options["review"] ?? "pictures",
-            failures: FailureGroup.all(shown.items),
-            spreads: report.unusual.distributions.map {
-                Summary.Spread(
-                    model: $0.model,
-                    label: $0.label,
-                    measure: $0.measure,
-                    unit: $0.unit,
-                    scale: $0.scale.rawValue,
-                    count: $0.count,
-                    median: $0.median,
-                    spread: $0.spread
-                )
-            },
-            outliers: report.unusual.values.map {
-                Summary.Outlier(
-                    item: $0.item,
-                    label: $0.label,
-                    measure: $0.measure,
-                    value: $0.value,
-                    score: BatchReport.rounded($0.score),
-                    text: $0.text
-                )
-            },
-            marks: report.items.flatMap { report.marks[$0.name] ?? [] }
-        )
-    }
-
-    // MARK: Items
-
     struct Entry: Encodable {
         let index: Int
         let item: String
@@ -140,27 +71,111 @@ struct ReviewData {
         @Nullable var size: [Int]?
     }
 
-    /// Changes whenever something changes that the file shows. Equal fingerprints mean equal results.
-    func signature(of number: Int) -> String {
+    /// Changes whenever something changes that the file with these items shows. Equal fingerprints mean equal results.
+    static func signature(
+        of items: [ReportedItem],
+        _ entries: [ReportedItem.Entry],
+        _ head: ReportText.Head
+    ) -> String {
         var digester = ContentDigester()
-        digester.update(Array("1 \(shown.version)\n".utf8))
-        for place in places(of: number) {
-            let (item, entry) = (report.items[place], shown.items[place])
+        digester.update(Array("1 \(head.version)\n".utf8))
+        for (item, entry) in zip(items, entries) {
             let texts = [
-                "\(place)", item.fingerprint, report.models[place], entry.item, entry.source, entry.state,
+                "\(item.place)", item.item.fingerprint, item.model, entry.item, entry.source, entry.state,
                 entry.reason ?? "", entry.code ?? "",
             ]
             digester.update(Array((texts + entry.notes).joined(separator: "\n").utf8))
         }
         return digester.finish().hex
     }
+}
+
+extension ReviewData.Summary {
+    init(_ report: BatchReport, _ head: ReportText.Head, pages: Int, failures: [FailureGroup], marks: [ReviewMark]) {
+        self.init(
+            schemaVersion: 1,
+            batch: Self.identifier(report.description, head),
+            version: head.version,
+            disclaimer: head.disclaimer,
+            models: head.models.map { Model(id: $0.id, name: $0.name, version: $0.version) },
+            options: head.options,
+            counts: head.counts,
+            pageSize: BatchReport.itemsPerPart,
+            pages: pages,
+            review: head.options["review"] ?? "pictures",
+            failures: failures,
+            spreads: report.unusual.distributions.map {
+                Spread(
+                    model: $0.model,
+                    label: $0.label,
+                    measure: $0.measure,
+                    unit: $0.unit,
+                    scale: $0.scale.rawValue,
+                    count: $0.count,
+                    median: $0.median,
+                    spread: $0.spread
+                )
+            },
+            outliers: report.unusual.values.map {
+                Outlier(
+                    item: $0.item,
+                    label: $0.label,
+                    measure: $0.measure,
+                    value: $0.value,
+                    score: BatchReport.rounded($0.score),
+                    text: $0.text
+                )
+            },
+            marks: marks
+        )
+    }
+
+    /// The same for every run with these inputs, models and options: under it the page keeps marks.
+    private static func identifier(_ description: BatchDescription, _ head: ReportText.Head) -> String {
+        let models = description.models.map(\.digest)
+        let options = head.options.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        return String(ContentDigest.of((description.inputs + models + options).joined(separator: "\n")).hex.prefix(16))
+    }
+}
+
+extension ReviewData.Entry {
+    private static let comparedMeasures = Set(BatchMeasure.all.map(\.name))
 
     /// - Throws: `FileSystemError` for a result that is there and cannot be read now.
-    func entries(of number: Int) throws -> [Entry] { try places(of: number).map(entry) }
+    init(
+        _ item: ReportedItem,
+        _ entry: ReportedItem.Entry,
+        in output: OutputFolder,
+        _ reader: ReviewPage.Reader
+    ) throws {
+        let isCompleted = item.item.state == .completed
+        let parts = isCompleted ? try Self.result(in: output.item(item.item.name)).flatMap(reader) : nil
+        self.init(
+            index: item.place,
+            item: entry.item,
+            state: entry.state,
+            model: item.item.state == .skipped || item.model.isEmpty ? nil : item.model,
+            kind: parts?.kind,
+            source: entry.source,
+            code: entry.code,
+            reason: entry.reason,
+            notes: (parts?.summary.map { [$0] } ?? []) + entry.notes,
+            fingerprint: isCompleted ? item.item.fingerprint : nil,
+            seconds: nil,
+            edited: parts?.isEdited ?? false,
+            thumbnail: parts?.thumbnail,
+            pictures: parts?.pictures ?? [],
+            measures: item.rows.filter { Self.comparedMeasures.contains($0.measure) },
+            labels: parts?.labels ?? [],
+            objects: parts?.objects ?? [],
+            volume: parts?.volume,
+            size: parts?.size
+        )
+    }
 
-    /// Nil for a result that somebody has removed, or that is no file. An error that may pass, as on a share, would leave the
+    /// Nil for a result that somebody has removed, or that is not a file. An error that may pass, as on a share, would leave the
     /// item without its pictures until something else changes.
-    private func result(in folder: String) throws -> [UInt8]? {
+    private static func result(in folder: String) throws -> [UInt8]? {
         do {
             return try FileSystem.read(folder + "/result.json")
         } catch let error where error.isTransient {
@@ -168,34 +183,5 @@ struct ReviewData {
         } catch {
             return nil
         }
-    }
-
-    private func entry(_ place: Int) throws -> Entry {
-        let (item, entry) = (report.items[place], shown.items[place])
-        let isCompleted = item.state == .completed
-        let folder = batch.output.item(item.name)
-        let parts = isCompleted ? try result(in: folder).flatMap(reader) : nil
-        let compared = Set(BatchMeasure.all.map(\.name))
-        return Entry(
-            index: place,
-            item: entry.item,
-            state: entry.state,
-            model: item.state == .skipped || report.models[place].isEmpty ? nil : report.models[place],
-            kind: parts?.kind,
-            source: entry.source,
-            code: entry.code,
-            reason: entry.reason,
-            notes: (parts?.summary.map { [$0] } ?? []) + entry.notes,
-            fingerprint: isCompleted ? item.fingerprint : nil,
-            seconds: nil,
-            edited: parts?.isEdited ?? false,
-            thumbnail: parts?.thumbnail,
-            pictures: parts?.pictures ?? [],
-            measures: report.rows[place].filter { compared.contains($0.measure) },
-            labels: parts?.labels ?? [],
-            objects: parts?.objects ?? [],
-            volume: parts?.volume,
-            size: parts?.size
-        )
     }
 }

@@ -5,49 +5,32 @@ package import NocturneSystem
 /// The page on which a person looks at all results of a batch: `index.html`, and its scripts and data in `review/`.
 ///
 /// The page is static. It is opened from files, so the data are classic scripts: those may be loaded where `fetch` may not.
-/// Items are in files of 500 each. A file is written again only if something in it has changed, so the cost of a report
+/// Items are in files of ``BatchReport/itemsPerPart`` each. A file is written again only if something in it has changed, so the cost of a report
 /// after one more item does not grow with what the results of all others hold.
 package struct ReviewPage: BatchPage {
     /// What to show of the result with this `result.json`; nil if nothing is known about its kind.
     package typealias Reader = @Sendable (_ result: [UInt8]) -> ReviewParts?
 
-    static let itemsPerFile = 500
-
     private let reader: Reader
 
     package init(_ reader: @escaping Reader) { self.reader = reader }
 
-    package func write(_ batch: ReportedBatch, flag: CancellationFlag) throws {
+    package func begin(_ batch: ReportedBatch, flag: CancellationFlag) throws -> any BatchPageParts {
         let folder = batch.output.reviewFolder
         try FileSystem.makeFolder(folder)
         try FileSystem.makeFolder(folder + "/data")
-        for (name, bytes) in PageFiles.scripts { try replace(folder + "/" + name, with: bytes) }
+        for (name, bytes) in PageFiles.scripts { try Self.replace(folder + "/" + name, with: bytes) }
         // 5 MB, which only volumes need.
         let showsVolumes = batch.report.description.options["review"] == "volumes"
         for (name, path) in showsVolumes ? ViewerFiles.installed : [] {
-            try replace(folder + "/" + name, with: try FileSystem.read(path))
+            try Self.replace(folder + "/" + name, with: try FileSystem.read(path))
         }
-        let data = ReviewData(batch, reader: reader)
-        for number in 0..<data.fileCount {
-            try flag.check()
-            try write(number, of: data, to: folder + "/data/" + Self.fileName(number))
-        }
-        removeFiles(from: data.fileCount, in: folder + "/data")
-        try replace(folder + "/data/batch.js", with: try Self.script("nocturneBatch", data.summary))
-        // Last: what it refers to is there.
-        try replace(batch.output.page, with: PageFiles.index)
+        return ReviewPageParts(batch, reader: reader, flag: flag)
     }
 
     static func fileName(_ number: Int) -> String {
         let digits = String(number)
         return "items-" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits + ".js"
-    }
-
-    private func write(_ number: Int, of data: ReviewData, to path: String) throws {
-        let mark = "// \(data.signature(of: number))\n"
-        if let written = try? FileSystem.read(path), written.starts(with: mark.utf8) { return }
-        let body = try Self.script("nocturneItems", try data.entries(of: number), prefix: "\(number), ")
-        try FileSystem.replace(path, with: Array(mark.utf8) + body, flush: false)
     }
 
     /// A call of a function of the page with one value.
@@ -57,17 +40,8 @@ package struct ReviewPage: BatchPage {
     }
 
     /// Leaves a file that has this content already.
-    private func replace(_ path: String, with bytes: [UInt8]) throws {
+    static func replace(_ path: String, with bytes: [UInt8]) throws {
         if (try? FileSystem.read(path)) == bytes { return }
         try FileSystem.replace(path, with: bytes, flush: false)
-    }
-
-    /// Files of a batch that had more items.
-    private func removeFiles(from first: Int, in folder: String) {
-        var number = first
-        while FileSystem.exists(folder + "/" + Self.fileName(number)) {
-            FileSystem.remove(folder + "/" + Self.fileName(number))
-            number += 1
-        }
     }
 }

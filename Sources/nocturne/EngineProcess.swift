@@ -121,6 +121,7 @@ struct EngineProcess {
                 lock: handover?.lockDescriptor
             )
         )
+        options.work = request.resources.work.map { absolutePath($0) }
         let results = RecipeResults()
         options.page = ReviewPage { results.reviewParts(of: $0) }
         return options

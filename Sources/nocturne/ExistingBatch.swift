@@ -74,7 +74,7 @@ enum ExistingBatch {
                 return Review(marks: marks, unusual: [])
             }
             var seen: Set<Int> = []
-            let unusual = try await journal.report(items, description).unusual.values
+            let unusual = try await journal.report(description).unusual.values
             return Review(
                 marks: marks,
                 unusual: unusual.filter { seen.insert($0.item).inserted }.map { items[$0.item].name }

@@ -23,7 +23,8 @@ enum NocturneExit: Int32, Error {
         case .outputFull: self = .stoppedEarly
         case .otherArithmetic: self = .unsuitableMachine
         case .engineDied, .optionsUnusable: self = .internalError
-        case .outputUnwritable, .outputInUse, .notABatch, .optionsDiffer, .divided, .notAShard, .inputMissing,
+        case .outputUnwritable, .workUnusable, .outputInUse, .notABatch, .optionsDiffer, .divided, .notAShard,
+            .inputMissing,
             .unknownItem, .modelUnusable,
             .threadsUnavailable:
             self = .usage

@@ -22,6 +22,8 @@ struct StatusReport: Encodable {
     /// Detected instances in photos, one entry each; active photos and failed photos have one entry as a whole.
     let parts: [Part]
 
+    /// What the active run does; null without one, and in its first seconds. Of divided batches see the shards.
+    @Nullable var progress: RunProgress?
     /// Of a batch that is divided; null for others.
     @Nullable var shards: [Shard]?
 
@@ -36,6 +38,23 @@ struct StatusReport: Encodable {
         let failed: Int
         /// Predicted for the whole shard.
         let seconds: Double
+        /// Starts of its tasks by Slurm; 0 elsewhere.
+        let starts: Int
+        /// Starts again after the task's time limit.
+        let timeLimits: Int
+        /// Starts again by Slurm: the task was preempted, or its machine failed.
+        let preemptions: Int
+        /// What the active run does; null without one.
+        @Nullable var progress: RunProgress?
+        private var startsText: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case number, state, host, items, ended, failed, seconds, starts, timeLimits, preemptions
+            case progress
+        }
+
+        /// Why it was started more than once; nil where it was not.
+        var startsRemark: String { startsText.map { "; \($0)" } ?? "" }
 
         init(_ shard: DividedBatch.Shard) {
             number = shard.plan.number
@@ -45,6 +64,11 @@ struct StatusReport: Encodable {
             ended = shard.counts.inputs - shard.counts.notReached
             failed = shard.counts.failed + shard.counts.quarantined
             seconds = shard.plan.seconds
+            starts = shard.starts.starts
+            timeLimits = shard.starts.timeLimits
+            preemptions = shard.starts.preemptions
+            _progress = Nullable(wrappedValue: shard.progress)
+            startsText = shard.starts.text
         }
     }
 
@@ -82,6 +106,7 @@ struct StatusReport: Encodable {
         let items = contents.items
         let isRunning = isActive
         _shards = Nullable(wrappedValue: nil)
+        _progress = Nullable(wrappedValue: folder.runProgress(of: state.holder))
         output = folder.path
         _runningProcess = Nullable(wrappedValue: (state.holder?.process.process).map(Int.init))
         _waitingFor = Nullable(wrappedValue: state.holder?.waitingFor)
@@ -147,6 +172,7 @@ struct StatusReport: Encodable {
 
     func text(_ folder: OutputFolder, _ state: LockState) -> String {
         var lines = shards.map { shardLines($0, folder) } ?? [run(state)]
+        lines += progress.map(ProgressText.lines) ?? []
         lines += waitingFor.map { ["Waiting for \($0)."] } ?? []
         lines += FailureText.lines(failures)
         if !unusual.isEmpty {
@@ -180,7 +206,8 @@ struct StatusReport: Encodable {
             let place = shard.host.map { " on \($0)" } ?? ""
             let failures = shard.failed == 0 ? "" : ", \(shard.failed) failed"
             return
-                "  shard \(shard.number): \(shard.state.rawValue)\(place), \(shard.ended) of \(shard.items) items\(failures)"
+                "  shard \(shard.number): \(shard.state.rawValue)\(place), \(shard.ended) of \(shard.items) items"
+                + failures + (shard.progress.map(ProgressText.short) ?? "") + shard.startsRemark
         }
         if shown.count > 20 { lines.append("  … and \(shown.count - 20) more") }
         if shards.allSatisfy({ $0.state == .finished }) { lines.append("Use: nocturne merge \(folder.path)") }
@@ -193,7 +220,7 @@ struct StatusReport: Encodable {
         case .unknown(let code): "Cannot tell whether a run is active: \(errnoText(code))."
         case .held(let holder):
             (holder.map { "Process \($0.process.process) is running the batch" } ?? "A run is active")
-                + (inFlight.isEmpty ? "." : ": \(inFlight.joined(separator: ", "))")
+                + (inFlight.isEmpty || progress != nil ? "." : ": \(inFlight.joined(separator: ", "))")
         }
     }
 }

@@ -27,7 +27,8 @@ struct BatchConditionTests {
     @Test("A full disk is waited for as often as it is full, and fails nothing")
     func fullDisk() async throws {
         let batch = try TextBatch(["a": "one", "b": "two"])
-        let full = times(3) { _ in throw FileSystemError(operation: "write", path: "x", code: ENOSPC) }
+        // The last pause is so long that no other wait of the run ends after it.
+        let full = times(5) { _ in throw FileSystemError(operation: "write", path: "x", code: ENOSPC) }
         let outcome = try await batch.run(
             TextRecipe { stage, name in if stage == .write && name == "a" { try full() } }
         )

@@ -120,7 +120,7 @@ struct ReconciliationTests {
         try FileSystem.write(bench.output.item("b") + "/result.json", Array("short".utf8))
         #expect(try await bench.run(items.dropLast() + [bench.item("c", fingerprint: "2")]) == ["a", "b", "c"])
         #expect(try await bench.states() == ["a": .pending, "b": .pending, "c": .pending])
-        #expect(try await bench.journal.files().isEmpty)
+        #expect(try await bench.journal.filesOfItems().isEmpty)
     }
 
     @Test("A finished folder that the journal does not have is recognized, if its fingerprint is right")

@@ -38,30 +38,36 @@ struct RetrySelectionTests {
 
     @Test("The list of inputs to try again says why before each, and reads back as the inputs alone")
     func list() throws {
-        let report = BatchReport(
-            items: [
-                item("a", ItemReason(FaultCode("nifti", "truncated"), "ends\nearly", stage: "load")),
-                item("b", ItemReason(.cancelled, "cancelled on request"), .cancelled), item("c", nil, .pending),
-                item("d", ItemReason(.notForModel, "modality PT"), .skipped), item("e", nil, .completed),
-            ],
-            statistics: [:],
-            description: BatchDescription(
-                version: "1.2.3",
-                models: [],
-                options: [:],
-                inputs: ["/in"],
-                include: [],
-                exclude: [],
-                modelPaths: []
-            ),
-            marks: []
+        let items = [
+            item("a", ItemReason(FaultCode("nifti", "truncated"), "ends\nearly", stage: "load")),
+            item("b", ItemReason(.cancelled, "cancelled on request"), .cancelled), item("c", nil, .pending),
+            item("d", ItemReason(.notForModel, "modality PT"), .skipped), item("e", nil, .completed),
+        ]
+        let description = BatchDescription(
+            version: "1.2.3",
+            models: [],
+            options: [:],
+            inputs: ["/in"],
+            include: [],
+            exclude: [],
+            modelPaths: []
         )
-        #expect(InputList.paths(in: report.retryList) == ["/in/a", "/in/b", "/in/c"])
-        let lines = report.retryList.split(separator: "\n")
+        var collector = BatchReport.Collector(description, marks: [], ranges: [])
+        for item in items { collector.add(item, []) }
+        let report = collector.report()
+        let reported = items.enumerated().map { report.item($1, [], at: $0) }
+        // Items of two parts, one of them with an input that was in the part before.
+        var text = try ReportText(report)
+        let list = String(
+            decoding: try text.part(Array(reported[..<2]))[.retryList] + text.part(Array(reported[1...]))[.retryList],
+            as: UTF8.self
+        )
+        #expect(InputList.paths(in: list) == ["/in/a", "/in/b", "/in/c"])
+        let lines = list.split(separator: "\n")
         #expect(lines.count == 5)
         #expect(lines[0].hasPrefix("# nifti.truncated (load): ends early. The file is damaged"))
         #expect(lines[2] == "# run.cancelled: cancelled on request. `nocturne retry` processes it.")
-        let entries = report.report.items
+        let entries = reported.map(\.entry)
         #expect(
             entries.map(\.code) == ["nifti.truncated", "run.cancelled", "run.notReached", "input.notForModel", nil]
         )

@@ -119,3 +119,13 @@ struct WorkPlannerTests {
         #expect(decisions[0].entry.name.hasPrefix("Mine-"))
     }
 }
+
+extension WorkPlanner {
+    /// The names that items of a new batch get, and remarks about them.
+    fileprivate func preview(_ discovered: [DiscoveredItem]) -> (
+        items: [(item: DiscoveredItem, name: String)], notes: [String]
+    ) {
+        let decisions = decide(discovered, known: [:], foreign: []) { _ in false }
+        return (decisions.map { ($0.item, $0.entry.name) }, decisions.compactMap(\.note))
+    }
+}

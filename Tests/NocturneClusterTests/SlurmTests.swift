@@ -51,6 +51,59 @@ struct SlurmTests {
         )
     }
 
+    @Test("a folder for work is one of each machine: a variable at its beginning is expanded there, and nothing else")
+    func work() {
+        var job = job()
+        job.work = "$TMPDIR/results"
+        #expect(job.script.contains("--work \"$TMPDIR/results\"\n"))
+        let words = ["/scratch", "$(rm x)", "$A`x`", "a$B", "$A/ b"]
+        #expect(words.map(SlurmJob.expanded) == ["/scratch", "'$(rm x)'", "'$A`x`'", "'a$B'", "'$A/ b'"])
+    }
+
+    @Test("starts again are counted by reason: those that the task asked for, and those of Slurm")
+    func starts() throws {
+        func task(_ restarts: Int, _ job: String = "7_2") -> SlurmTask {
+            SlurmTask(job: job, restarts: restarts, end: 1000)
+        }
+        var starts = TaskStarts()
+        starts.begin(task(0))
+        #expect(starts.starts == 1 && starts.text == nil)
+        starts.putBack(.timeLimit)
+        starts.begin(task(1))
+        #expect(starts.timeLimits == 1 && starts.preemptions == 0)
+        // Preempted, and a start whose machine failed before it was recorded.
+        starts.begin(task(3))
+        #expect(starts.starts == 4 && starts.preemptions == 2)
+        starts.putBack(.unsuitableMachine)
+        starts.begin(task(4))
+        // Cancelled, and submitted anew.
+        starts.begin(task(0, "9_2"))
+        starts.begin(task(1, "9_2"))
+        #expect(starts.starts == 7 && starts.preemptions == 3 && starts.unsuitableMachines == 1)
+        #expect(
+            starts.text
+                == "started again: 1 at the time limit, 3 preempted, or after its machine failed, "
+                + "1 on a machine without the instruction set"
+        )
+        #expect((starts + starts).preemptions == 6)
+        #expect(task(0).isNearEnd(at: 900, currentEnd: nil) && !task(0).isNearEnd(at: 800, currentEnd: 1000))
+        // Somebody has lowered the time limit.
+        #expect(task(0).isNearEnd(at: 800, currentEnd: 900))
+    }
+
+    @Test("they are kept beside the journal of the shard")
+    func recordedStarts() throws {
+        let folder = try TemporaryFolder()
+        let shard = OutputFolder(folder.path).shard(3)
+        #expect(TaskStarts.recorded(for: shard) == TaskStarts())
+        try FileSystem.makeFolder(folder.path + "/.nocturne")
+        try FileSystem.makeFolder(shard.shards)
+        try FileSystem.makeFolder(shard.hidden)
+        TaskStarts.record(for: shard) { $0.begin(SlurmTask(job: "7_3", restarts: 0, end: nil)) }
+        TaskStarts.record(for: shard) { $0.putBack(.other) }
+        #expect(TaskStarts.recorded(for: shard).otherEnds == 1 && TaskStarts.recorded(for: shard).starts == 1)
+    }
+
     @Test("arrays are written as ranges")
     func ranges() {
         #expect(ArrayIndexes.text([1, 2, 3, 7, 9, 10]) == "1-3,7,9-10")

@@ -66,7 +66,9 @@ struct JournalMigrationTests {
                 let items = try await journal.items()
                 #expect(items.map(\.state) == [.completed, .started] && items.map(\.crashes) == [0, 1])
                 #expect(items[0].notes == ["blurred"] && items[1].reason == ItemReason(.notRecorded, "signal 9"))
-                #expect(try await journal.files() == [1: [ItemFile(path: "result.json", bytes: 3, sha256: "00")]])
+                #expect(
+                    try await journal.filesOfItems() == [1: [ItemFile(path: "result.json", bytes: 3, sha256: "00")]]
+                )
                 let (statistics, parts) = (try await journal.statistics(), try await journal.parts())
                 #expect(statistics[1]?.first?.value == 1.5)
                 #expect(parts[1]?.first?.thumbnail == (hasParts ? "crops/1.png" : nil))

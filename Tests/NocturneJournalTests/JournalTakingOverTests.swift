@@ -40,7 +40,7 @@ struct JournalTakingOverTests {
             let writer = try await Journal(path: path)
             try await writer.record([entry("a"), entry("b")])
             let files = FileSystem.entries(folder.path)
-            try await Journal.with(path: path, isWrittenElsewhere: { true }) { journal in
+            try await Journal.with(path: path, readsCopy: { true }) { journal in
                 let names = try await journal.items().map(\.name)
                 #expect(names == ["a", "b"])
                 // Nobody does this: it shows that the files are others.
@@ -50,6 +50,39 @@ struct JournalTakingOverTests {
             let names = try await writer.items().map(\.name)
             #expect(names == ["a", "b"])
             await writer.close()
+        }
+    }
+
+    @Test("On a share one process has the journal, no memory is shared, and others read a copy, also after a crash")
+    func share() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder("journal.sqlite").path
+            // Written as on a local disk, and left as by a killed process.
+            let before = try await Journal(path: path)
+            try await before.record([entry("a")])
+            await before.abandon()
+            FileSystem.remove(path + "-shm")
+            let crashed = folder("crashed").path
+            try FileSystem.makeFolder(crashed)
+            for name in ["journal.sqlite", "journal.sqlite-wal"] {
+                try FileSystem.copy(folder(name).path, to: crashed + "/" + name)
+            }
+            let writer = try await Journal(path: crashed + "/journal.sqlite", isOnShare: true)
+            try await writer.record([entry("b")])
+            #expect(FileSystem.entries(crashed).sorted() == ["journal.sqlite", "journal.sqlite-wal"])
+            let error = await #expect(throws: JournalError.self) {
+                _ = try await Journal(path: crashed + "/journal.sqlite", isOnShare: true, lockPatience: { _ in false })
+            }
+            #expect(error?.systemCode == EAGAIN)
+            try await Journal.with(path: crashed + "/journal.sqlite", readsCopy: { true }) { journal in
+                let names = try await journal.items().map(\.name)
+                #expect(names == ["a", "b"])
+            }
+            await writer.close()
+            let again = try await Journal(path: crashed + "/journal.sqlite", isOnShare: false)
+            let names = try await again.items().map(\.name)
+            #expect(names == ["a", "b"])
+            await again.close()
         }
     }
 

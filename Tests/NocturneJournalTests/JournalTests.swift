@@ -48,7 +48,7 @@ struct JournalTests {
                         && items[1].reason == ItemReason(FaultCode("nifti", "truncated"), "why", stage: "load")
                 )
                 #expect(items.map(\.changed) == ["now", "now", nil])
-                #expect(try await journal.files() == [items[0].id: product.files])
+                #expect(try await journal.filesOfItems() == [items[0].id: product.files])
                 #expect(try await journal.statistics() == [items[0].id: product.statistics])
                 #expect(try await journal.parts() == [items[0].id: product.parts])
             }
@@ -64,7 +64,7 @@ struct JournalTests {
             try await journal.record([entry("a")])
             let items = try await journal.items()
             #expect(items.count == 1 && items[0].state == .pending && items[0].notes.isEmpty)
-            #expect(try await journal.files().isEmpty)
+            #expect(try await journal.filesOfItems().isEmpty)
             #expect(try await journal.parts().isEmpty)
         }
     }

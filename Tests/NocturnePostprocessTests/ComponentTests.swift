@@ -21,6 +21,43 @@ struct ComponentTests {
         #expect(
             found.components.map(\.firstVoxel) == expected.map { labels.shape.offset($0[0].i, $0[0].j, $0[0].k) }
         )
+        let counts = try ComponentCounter.counts(in: labels.volume(), connectivity: connectivity, scope: .serial())
+        let byValue = Dictionary(grouping: expected) { labels[$0[0]] }
+        #expect(counts.mapValues(\.components) == byValue.mapValues(\.count))
+        #expect(counts.mapValues(\.largestVoxelCount) == byValue.mapValues { $0.map(\.count).max() ?? 0 })
+    }
+
+    @Test("counting looks only at the box, and ends when its flag is raised")
+    func countingInBox() throws {
+        var labels = PlainLabels(9, 8, 7)
+        for (i, j, k) in [(2, 2, 2), (4, 2, 2), (6, 6, 6)] { labels[Voxel(i, j, k)] = 5 }
+        let box = VoxelBox(lower: SIMD3(2, 2, 2), upper: SIMD3(5, 5, 5))
+        let inside = try ComponentCounter.counts(in: labels.volume(), box: box, scope: .serial())
+        #expect(inside[5]?.components == 2 && inside[5]?.largestVoxelCount == 1 && inside.count == 1)
+        let all = try ComponentCounter.counts(in: labels.volume(), scope: .serial())
+        #expect(all[5]?.components == 3)
+        let flag = CancellationFlag()
+        flag.cancel()
+        let volume = try labels.volume()
+        #expect(throws: CancelledError.self) { _ = try ComponentCounter.counts(in: volume, scope: .serial(flag)) }
+    }
+
+    @Test("measurements have the count, and the share of the largest component")
+    func measured() throws {
+        var labels = PlainLabels(9, 8, 7)
+        for i in 0..<3 { labels[Voxel(i, 1, 1)] = 2 }
+        labels[Voxel(6, 1, 1)] = 2
+        let found = try LabelMeasurer.measure(
+            labels: labels.volume(),
+            image: nil,
+            values: [2, 3],
+            connectivity: .corners,
+            scope: .serial()
+        )
+        #expect(found.map(\.components) == [2, 0])
+        #expect(found.map(\.largestComponentShare) == [0.75, nil])
+        let without = try LabelMeasurer.measure(labels: labels.volume(), image: nil, values: [2], scope: .serial())
+        #expect(without[0].components == nil)
     }
 
     @Test(

@@ -94,6 +94,7 @@ final class BatchBench: Sendable {
         overwrite: Bool = false,
         previousDeath: String? = nil,
         supervisor: String? = nil,
+        work: String? = nil,
         control: RunControl = RunControl(),
         observe: @escaping @Sendable (BatchEvent, RunControl) -> Void = { _, _ in }
     ) async throws -> BatchOutcome {
@@ -104,7 +105,7 @@ final class BatchBench: Sendable {
         var rules = RunRules()
         rules.retries = retryFailed ? .all : .none
         rules.overwrite = overwrite
-        let batch = BatchOptions(
+        var batch = BatchOptions(
             output: output,
             description: try description(options, inputs: inputs),
             resources: ResourceLimits(
@@ -115,6 +116,7 @@ final class BatchBench: Sendable {
             rules: rules,
             supervision: SupervisionState(supervisor: supervisor, previousCrash: previousDeath)
         )
+        batch.work = work
         return try await BatchEngine(recipes: [recipe], options: batch, control: control, progress: progress).run()
     }
 

@@ -24,13 +24,17 @@ struct ReviewPageTests {
         )
     }
 
-    private func batch(_ items: [JournalItem], _ folder: TemporaryFolder) -> ReportedBatch {
-        let statistics = Dictionary(
-            uniqueKeysWithValues: items.filter { $0.state == .completed }.map { item in
-                let volume = item.id == 3 ? 900.0 : 100 + Double(item.id % 7)
-                return (item.id, [Statistic(label: "liver", measure: "volume", value: volume, unit: "ml")])
-            }
-        )
+    private func statistics(_ item: JournalItem) -> [Statistic] {
+        guard item.state == .completed else { return [] }
+        let volume = item.id == 3 ? 900.0 : 100 + Double(item.id % 7)
+        return [Statistic(label: "liver", measure: "volume", value: volume, unit: "ml")]
+    }
+
+    private func write(
+        _ items: [JournalItem],
+        _ folder: TemporaryFolder,
+        flag: CancellationFlag = CancellationFlag()
+    ) throws {
         let description = BatchDescription(
             version: "1.2.3",
             models: [.init(id: "m", name: "Model", version: "1", digest: "d")],
@@ -40,10 +44,16 @@ struct ReviewPageTests {
             exclude: [],
             modelPaths: []
         )
-        return ReportedBatch(
-            output: OutputFolder(folder.path),
-            report: BatchReport(items: items, statistics: statistics, description: description, marks: [])
-        )
+        var collector = BatchReport.Collector(description, marks: [], ranges: [])
+        for item in items { collector.add(item, statistics(item)) }
+        let report = collector.report()
+        let page = ReviewPage { _ in nil }
+        var parts = try page.begin(ReportedBatch(output: OutputFolder(folder.path), report: report), flag: flag)
+        let reported = items.enumerated().map { report.item($1, statistics($1), at: $0) }
+        for start in stride(from: 0, to: items.count, by: BatchReport.itemsPerPart) {
+            try parts.add(Array(reported[start..<min(start + BatchReport.itemsPerPart, items.count)]))
+        }
+        try parts.finish()
     }
 
     /// The value in a data file.
@@ -68,7 +78,7 @@ struct ReviewPageTests {
         items[700].state = .failed
         items[700].reason = ItemReason(FaultCode("nifti", "truncated"), "/in/700.nii: has 391 bytes", stage: "load")
         items[1202].state = .pending
-        try ReviewPage { _ in nil }.write(batch(items, folder), flag: CancellationFlag())
+        try write(items, folder)
         let document = try data("batch.js", folder)
         let summary = try #require(document as? [String: Any])
         let counts = try #require(summary["counts"] as? [String: Int])
@@ -97,9 +107,8 @@ struct ReviewPageTests {
     @Test("A report after one more item writes its own file again, and no other; a smaller batch loses files")
     func incremental() throws {
         let folder = try TemporaryFolder()
-        let page = ReviewPage { _ in nil }
         var items = (0..<1200).map { item($0) }
-        try page.write(batch(items, folder), flag: CancellationFlag())
+        try write(items, folder)
         func inodes() throws -> [String: UInt64] {
             let names = try FileManager.default.contentsOfDirectory(atPath: folder("review/data").path)
             return try Dictionary(
@@ -112,15 +121,15 @@ struct ReviewPageTests {
             )
         }
         let before = try inodes()
-        try page.write(batch(items, folder), flag: CancellationFlag())
+        try write(items, folder)
         #expect(try inodes() == before)
         items.append(item(1200))
-        try page.write(batch(items, folder), flag: CancellationFlag())
+        try write(items, folder)
         let after = try inodes()
         #expect(Set(after.keys) == Set(before.keys))
         #expect(after["items-0000.js"] == before["items-0000.js"] && after["items-0001.js"] == before["items-0001.js"])
         #expect(after["items-0002.js"] != before["items-0002.js"])
-        try page.write(batch(Array(items[..<400]), folder), flag: CancellationFlag())
+        try write(Array(items[..<400]), folder)
         #expect(try Set(inodes().keys) == ["batch.js", "items-0000.js"])
     }
 
@@ -130,9 +139,9 @@ struct ReviewPageTests {
         let flag = CancellationFlag()
         flag.cancel()
         let items = (0..<10).map { item($0) }
-        #expect(throws: CancelledError.self) { try ReviewPage { _ in nil }.write(batch(items, folder), flag: flag) }
+        #expect(throws: CancelledError.self) { try write(items, folder, flag: flag) }
         #expect(!FileSystem.exists(folder("index.html").path))
-        try ReviewPage { _ in nil }.write(batch(items, folder), flag: CancellationFlag())
+        try write(items, folder)
         #expect(FileSystem.exists(folder("index.html").path))
     }
 }

@@ -52,6 +52,27 @@ struct CommandLineTests {
         #expect(!FileSystem.exists(bench.output + "/a"))
     }
 
+    @Test("Without --model the only package on the search path is used, and said so; of several none is")
+    func onlyModel() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii")
+        func run(_ models: [String], _ output: String) throws -> Tool {
+            let environment = ["NOCTURNE_MODELS": models.joined(separator: ":"), "XDG_DATA_HOME": "/nowhere"]
+            return try Tool(["run", bench.input, "--output", bench.folder(output).path], environment: environment)
+        }
+        let one = try run([bench.model()], "one")
+        #expect(one.status == 0, "\(one.errors)")
+        #expect(one.errors.contains("Using the only model on the search path: threshold in "))
+        let two = try run([bench.model(), Fixtures.url("Models/classes-4").path], "two")
+        #expect(
+            two.status == 2 && two.errors.contains("name a model with --model: threshold, classes-4;"),
+            "\(two.errors)"
+        )
+        let none = try run([], "none")
+        #expect(none.status == 2 && none.errors.contains("name a model with --model, use existing labels"))
+        #expect(!FileSystem.exists(bench.folder("two").path) && !FileSystem.exists(bench.folder("none").path))
+    }
+
     @Test("A night from plan to verify")
     func night() throws {
         let bench = try ToolBench()

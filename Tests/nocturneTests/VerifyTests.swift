@@ -60,6 +60,16 @@ struct VerifyTests {
         #expect(try faults("doctor", doctor.output) == [])
         let run = try String(contentsOfFile: bench.output + "/a/run.json", encoding: .utf8)
         #expect(try faults("run", run) == [])
+        let models = try Tool(
+            ["models", "list", "--json"],
+            environment: ["NOCTURNE_MODELS": Fixtures.url("Models").path]
+        )
+        #expect(try faults("models", models.output) == [])
+        let divided = ["plan", bench.input, "--model", bench.model(), "--output", bench.folder("divided").path]
+        let shards = try Tool(divided + ["--shards", "1", "--json"])
+        #expect(try faults("shard-plan", shards.output) == [])
+        let state = try Tool(["status", bench.folder("divided").path, "--json"])
+        #expect(try faults("status", state.output) == [])
         // The schemas are able to refuse.
         #expect(try faults("status", plan.output) != [])
         #expect(try faults("doctor", status.output) != [])
@@ -69,7 +79,7 @@ struct VerifyTests {
     func schemas() throws {
         let folder = Checkout.folder.appendingPathComponent("Samples/Schemas").path
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-        #expect(names.count == 15)
+        #expect(names.count == 17)
         for name in names { _ = try JSONSchema(Data(contentsOf: URL(fileURLWithPath: folder + "/" + name))) }
     }
 }

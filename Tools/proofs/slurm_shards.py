@@ -180,6 +180,21 @@ def finish(proof: Proof, cluster: SlurmCluster, seconds: float) -> None:
     wait_for("all jobs have ended", is_done, seconds)
 
 
+def check_starts(proof: Proof, is_short: bool) -> None:
+    """Starts again are counted by reason: what the merge job says of those of all shards."""
+    logs = "\n".join(path.read_text() for path in (proof.out / ".nocturne/tasks").glob("merge_*.log"))
+    print("\n".join(line for line in logs.splitlines() if "started again" in line), flush=True)
+
+    def most(reason: str) -> int:
+        return max((int(number) for number in re.findall(rf"(\d+) {reason}", logs)), default=0)
+
+    # Put back by a person, preempted, and lost with the node; the one at its time limit ends itself.
+    expected = {"preempted": 1} if is_short else {"preempted": 3, "at the time limit": 1}
+    for reason, count in expected.items():
+        if most(reason) < count:
+            proof.fault(f"{most(reason)} starts again are said to be {reason}, at least {count} were")
+
+
 def check(proof: Proof) -> None:
     found = differing(tree(proof.out), tree(proof.one))
     if found:
@@ -230,6 +245,7 @@ def main() -> None:
             print(f"shards left after submission {attempt + 1}: {left}", flush=True)
             proof.submit(cluster)
         proof.nocturne("merge", str(proof.out))
+        check_starts(proof, arguments.short)
     check(proof)
     print(f"{len(proof.faults)} faults in {time.monotonic() - start:.0f} s")
     if not proof.faults and not os.environ.get("KEEP"):

@@ -74,10 +74,13 @@ actor Committer {
         switch action {
         case .wait: break
         case .flush(let ids):
-            let folders = ids.compactMap { entries[$0]?.message.item.stagedResult }
+            let items = ids.compactMap { entries[$0]?.message.item }
+            let folders = items.map { (path: $0.stagedResult, name: $0.item.name) }
             try await environment.blocking.run {
-                if folders.count == 1 {
-                    try ResultFolder(folders[0]).flush()
+                if output.work != nil {
+                    for folder in folders { try output.bring(folder.path, as: folder.name) }
+                } else if folders.count == 1 {
+                    try ResultFolder(folders[0].path).flush()
                 } else {
                     try FileSystem.flushAll(holding: output.staging)
                 }
@@ -110,7 +113,8 @@ actor Committer {
             await environment.blocking.run { FileSystem.kind(output.item(name)) == .nothing }
             ? [] : try await journal.writtenFiles(of: item.id)
         let notes = try await environment.blocking.run {
-            try output.putInPlace(item.stagedResult, as: name, recorded: recorded)
+            let folder = output.work == nil ? item.stagedResult : output.arrived(name)
+            return try output.putInPlace(folder, as: name, recorded: recorded)
         }
         for note in notes { await environment.progress.note(note) }
     }

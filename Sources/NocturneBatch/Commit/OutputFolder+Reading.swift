@@ -1,4 +1,5 @@
 public import NocturneJournal
+import NocturneSystem
 
 extension OutputFolder {
     /// Opens the journal to read it, calls `body` with it, and closes it whatever happens. A run may be active, also on another
@@ -10,7 +11,7 @@ extension OutputFolder {
     ) async throws -> Result {
         try await Journal.with(
             path: journal,
-            isWrittenElsewhere: { FolderClaim.isHeldByAnotherMachine(self) },
+            readsCopy: { !FileSystem.isLocal(hidden) || FolderClaim.isHeldByAnotherMachine(self) },
             isolation: isolation,
             body
         )

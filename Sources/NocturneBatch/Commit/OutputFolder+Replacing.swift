@@ -51,6 +51,7 @@ extension OutputFolder {
     /// Removes what an item has left in staging, and the result that it replaced. Once it is committed.
     func cleanUp(_ name: String) {
         FileSystem.remove(staging(name))
+        if work != nil { FileSystem.remove(arrived(name)) }
         FileSystem.remove(replaced + "/" + name)
     }
 

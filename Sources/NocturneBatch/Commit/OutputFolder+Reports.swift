@@ -53,11 +53,13 @@ extension OutputFolder {
     private func isOwnReport(_ name: String) -> Bool {
         let place = path + "/" + name
         func begins(with text: String, within count: Int) -> Bool {
-            guard FileSystem.kind(place) == .file, let bytes = try? FileSystem.read(place) else { return false }
-            return String(decoding: bytes.prefix(count), as: UTF8.self).contains(text)
+            guard FileSystem.kind(place) == .file,
+                let bytes = try? FileDescriptor(reading: place).read(count: count)
+            else { return false }
+            return String(decoding: bytes, as: UTF8.self).contains(text)
         }
         switch name {
-        case "comparison.csv": return begins(with: BatchReport.comparisonHeader, within: 200)
+        case "comparison.csv": return begins(with: ReportText.comparisonHeader, within: 200)
         case "index.html": return begins(with: "content=\"Nocturne\"", within: 1000)
         default:
             let entries = FileSystem.entries(place)
@@ -71,8 +73,12 @@ extension OutputFolder {
 extension BatchEvent {
     /// Whether a file is empty or its first line is an event.
     static func begins(_ path: String) -> Bool {
-        guard FileSystem.kind(path) == .file, let bytes = try? FileSystem.read(path) else { return false }
-        guard let line = bytes.split(separator: 10, maxSplits: 1).first else { return true }
-        return (try? JSONDecoder().decode(BatchEvent.self, from: Data(line))) != nil
+        guard FileSystem.kind(path) == .file, var lines = try? LineReader(path) else { return false }
+        do {
+            guard let line = try lines.next() else { return true }
+            return (try? JSONDecoder().decode(BatchEvent.self, from: Data(line))) != nil
+        } catch {
+            return false
+        }
     }
 }

@@ -13,6 +13,8 @@ public struct OutputFolder: Sendable {
     public internal(set) var shard: Int?
     /// The name of the folder in which results are prepared: see ``StagingFolder``.
     package var stagingName = StagingFolder.first
+    /// The run's folder on another disk, in which results are prepared: see ``WorkFolder``. Nil for the hidden folder.
+    package var work: String?
 
     public init(_ path: String) {
         self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
@@ -22,7 +24,9 @@ public struct OutputFolder: Sendable {
     public var journal: String { hidden + "/journal.sqlite" }
     public var lock: String { hidden + "/lock" }
     public var requests: String { hidden + "/requests" }
-    public var staging: String { hidden + "/" + stagingName }
+    public var staging: String { (work ?? hidden) + "/" + stagingName }
+    /// Results that were prepared on another disk, complete, before they are renamed into their places.
+    var arrived: String { hidden + "/arrived" }
     /// Label maps that were edited by people, and the model's maps that they replace.
     public var edits: String { hidden + "/edited" }
     /// What discovery is reading; kept by ``DiscoveryTrace``.
@@ -40,6 +44,7 @@ public struct OutputFolder: Sendable {
     public func item(_ name: String) -> String { path + "/" + name }
     public func editedLabels(of name: String) -> EditedLabels { EditedLabels(folder: edits + "/" + name) }
     public func staging(_ name: String) -> String { staging + "/" + name }
+    package func arrived(_ name: String) -> String { arrived + "/" + name }
 
     /// Whether there is a folder of that name with a `result.json`, which may be another program's. Links are not followed.
     func holdsResult(_ name: String) -> Bool {

@@ -20,20 +20,26 @@ package enum StagingFolder {
         takenOver.map { "\(first)-\($0)" } ?? recorded ?? first
     }
 
-    /// Makes the folder, with the checkpoints of the one used before, and removes all others.
+    /// Makes the folder, with the checkpoints of the one used before, and removes all others. A folder on another disk
+    /// continues what it has; what the hidden folder has then is copied only if there is nothing else.
     /// - Throws: ``FileSystemError``.
     package static func prepare(_ output: OutputFolder, before: String) throws(FileSystemError) {
-        let name = output.stagingName
-        if name != before, FileSystem.kind(output.staging) == .nothing {
+        let earlier = [output.work, output.hidden].compactMap { $0.map { $0 + "/" + before } }
+        if FileSystem.kind(output.staging) == .nothing,
+            let old = earlier.first(where: { FileSystem.kind($0) == .folder })
+        {
             let new = output.staging + ".part"
             FileSystem.remove(new)
-            try copyCheckpoints(output.hidden + "/" + before, to: new)
+            try copyCheckpoints(old, to: new)
             try FileSystem.move(new, to: output.staging)
         }
         try FileSystem.makeFolder(output.staging)
         chmod(output.staging, 0o700)
-        for other in FileSystem.entries(output.hidden) where other.hasPrefix(first) && other != name {
-            FileSystem.remove(output.hidden + "/" + other)
+        for parent in [output.hidden, output.work].compactMap(\.self) {
+            for other in FileSystem.entries(parent) where other.hasPrefix(first) {
+                let path = parent + "/" + other
+                if path != output.staging { FileSystem.remove(path) }
+            }
         }
     }
 

@@ -66,6 +66,9 @@ package struct ClaimStateMachine: Sendable {
     /// After so long without one a run on another machine has ended: four beats, and the time for which shares may show an
     /// old file.
     package static let patience = Duration.seconds(100)
+    /// The same for a claim that does not say whose it is, on a local file system, which shows no old files: a power cut leaves
+    /// it empty, and a run that is alive would have written it again.
+    package static let patienceWithUnreadable = beat * 2
 
     private let claimant: Claimant
     private let isRunningHere: @Sendable (ProcessIdentity) -> Bool
@@ -97,7 +100,9 @@ package struct ClaimStateMachine: Sendable {
             }
             return .refuse(claim.record?.holder)
         }
-        return now - first.at >= ClaimStateMachine.patience ? .take(after: claim.generation) : .lookAgain
+        let isUnreadable = claim.record == nil && claimant.locksExcludeAll
+        let patience = isUnreadable ? ClaimStateMachine.patienceWithUnreadable : ClaimStateMachine.patience
+        return now - first.at >= patience ? .take(after: claim.generation) : .lookAgain
     }
 
     /// Whether the run of a claim that is being replaced may still be there: nothing but its silence says that it has ended.

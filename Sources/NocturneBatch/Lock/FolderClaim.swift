@@ -112,8 +112,11 @@ package struct FolderClaim: Sendable {
     /// A sign of life.
     /// - Returns: false when another run has taken the folder.
     package func beat() -> Bool {
+        guard isNewest else { return false }
+        // A folder that was moved away or deleted as a whole was not taken: whoever writes next finds that out.
+        if write(isReleased: false) == ENOENT { return !FileSystem.exists(output.hidden) }
         // Writing may take long: another run may have come meanwhile.
-        isNewest && write(isReleased: false) != ENOENT && isNewest
+        return isNewest
     }
 
     /// Leaves the folder to others.

@@ -1,3 +1,4 @@
+import Foundation
 public import NocturneSystem
 
 /// Where a run shows what it does.
@@ -35,7 +36,16 @@ public actor ProgressReporter {
     private let view: any ProgressView
     private let file: EventLog?
     private var status = ProgressStatus()
-    private var running: [Int64: (name: String, share: Double, steps: Int)] = [:]
+    fileprivate struct RunningItem {
+        let name: String
+        let steps: Int
+        let start: Duration
+        var stage = Stage.load
+        var share = 0.0
+        /// When its first tile was begun.
+        var inferenceStart: Duration?
+    }
+    private var running: [Int64: RunningItem] = [:]
     private var order: [Int64] = []
     private var stepsTotal = 0
     private var stepsDone = 0.0
@@ -65,9 +75,15 @@ public actor ProgressReporter {
     }
 
     func started(_ id: Int64, name: String, steps: Int) {
-        running[id] = (name, 0, steps)
+        running[id] = RunningItem(name: name, steps: steps, start: time.monotonic)
         order.append(id)
         emit(BatchEvent(.itemStarted, item: name))
+    }
+
+    /// An item has come to a stage.
+    func entered(_ id: Int64, _ stage: Stage) {
+        running[id]?.stage = stage
+        if stage == .infer { running[id]?.inferenceStart = time.monotonic }
     }
 
     func stepped(_ id: Int64, done: Int, of count: Int) {
@@ -127,11 +143,44 @@ public actor ProgressReporter {
         await view.flush()
     }
 
+    /// What the run does now.
+    func runProgress(_ memory: RunProgress.Memory) -> RunProgress {
+        update()
+        let now = time.monotonic
+        let items = order.compactMap { id in running[id].map { $0.progress(at: now) } }
+        return RunProgress(
+            process: Int(ProcessInfo.processInfo.processIdentifier),
+            time: time.wallClock.timestamp,
+            elapsedSeconds: status.elapsedSeconds ?? 0,
+            etaSeconds: status.etaSeconds,
+            total: status.total,
+            done: status.done,
+            failed: status.failed,
+            queued: max(status.total - status.done - items.count, 0),
+            items: items,
+            memory: memory
+        )
+    }
+
     private func update() {
         status.running = order.compactMap { id in running[id].map { ($0.name, $0.share) } }
         let elapsed = (time.monotonic - started).inSeconds
         status.elapsedSeconds = elapsed
         status.etaSeconds =
             stepsDone > 0 && elapsed > 2 ? elapsed / stepsDone * max(0, Double(stepsTotal) - stepsDone) : nil
+    }
+}
+
+extension ProgressReporter.RunningItem {
+    func progress(at now: Duration) -> RunProgress.Item {
+        // The stages after inference take a small part of the time.
+        let inference = inferenceStart.map { (now - $0).inSeconds } ?? 0
+        return RunProgress.Item(
+            item: name,
+            stage: stage,
+            share: share,
+            elapsedSeconds: (now - start).inSeconds,
+            etaSeconds: stage == .infer && share > 0.02 ? inference * (1 - share) / share : nil
+        )
     }
 }

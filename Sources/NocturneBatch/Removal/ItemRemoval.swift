@@ -70,9 +70,10 @@ public struct ItemRemoval: Sendable {
     private func remaining(_ traces: ItemTraces, _ others: [JournalItem]) -> [String] {
         let own = Set(OutputFolder.reportNames + others.map(\.name) + [".nocturne"])
         return FileSystem.files(below: output.path).filter { path in
-            guard let bytes = try? FileSystem.read(output.path + "/" + path) else { return false }
             let isOwn = path.split(separator: "/").first.map { own.contains(String($0)) } ?? false
-            return isOwn ? traces.areMarked(in: bytes) : traces.occur(in: bytes) || traces.occur(in: Array(path.utf8))
+            if !isOwn, traces.occur(in: Array(path.utf8)) { return true }
+            // A file that cannot be read may hold anything.
+            return (try? traces.occur(inFile: output.path + "/" + path, marksOnly: isOwn)) ?? true
         }
     }
 
@@ -95,9 +96,16 @@ public struct ItemRemoval: Sendable {
 
     private func removeLines(of path: String, where isRemoved: ([UInt8]) -> Bool) throws(FileSystemError) {
         guard FileSystem.kind(path) == .file else { return }
-        let bytes = try FileSystem.read(path)
-        let rest = ItemTraces.removingLines(from: bytes, where: isRemoved)
-        if rest != bytes { try FileSystem.replace(path, with: rest) }
+        var lines = try LineReader(path)
+        var isFound = false
+        while !isFound, let line = try lines.next() { isFound = isRemoved(line) }
+        guard isFound else { return }
+        lines = try LineReader(path)
+        let rest = try ReplacementFile(for: path)
+        while let line = try lines.next() {
+            if !isRemoved(line) { try rest.write(lines.isIncomplete ? line : line + [10]) }
+        }
+        try rest.putInPlace()
     }
 
     /// Takes inputs that consist of a removed item alone out of the description.

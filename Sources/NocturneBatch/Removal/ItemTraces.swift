@@ -1,13 +1,14 @@
 import Foundation
+package import NocturneSystem
 
 /// The texts by which items can be recognised in files about the batch: pure functions.
-struct ItemTraces: Sendable {
+package struct ItemTraces: Sendable {
     /// Of the items' folders; they may be ordinary words.
-    let names: Set<String>
+    package let names: Set<String>
     /// Paths and fingerprints, which say nothing else.
-    let marks: Set<String>
+    package let marks: Set<String>
 
-    init(names: [String] = [], marks: [String] = []) {
+    package init(names: [String] = [], marks: [String] = []) {
         self.names = Set(names)
         self.marks = Set(marks)
     }
@@ -28,15 +29,22 @@ struct ItemTraces: Sendable {
         return event.reason.map { occur(in: Array($0.utf8)) } ?? false
     }
 
-    private static func occurs(_ text: String, in bytes: [UInt8]) -> Bool {
+    /// - Parameter piece: whether bytes of the same file are before and after: what touches that end is found in the next piece.
+    private static func occurs(
+        _ text: String,
+        in bytes: [UInt8],
+        _ piece: (hasBefore: Bool, hasAfter: Bool) = (false, false)
+    ) -> Bool {
         guard !text.isEmpty else { return false }
         let (data, pattern) = (Data(bytes), Data(text.utf8))
         var start = data.startIndex
         while let found = data.range(of: pattern, in: start..<data.endIndex) {
+            start = found.lowerBound + 1
+            if piece.hasBefore, found.lowerBound == 0 { continue }
+            if piece.hasAfter, found.upperBound > data.endIndex - 2 { continue }
             let isOpen = found.lowerBound > data.startIndex && isName(data[found.lowerBound - 1])
             let isLonger = found.upperBound < data.endIndex && isName(data[found.upperBound])
             if !isOpen, !isLonger || isEndOfSentence(data, found.upperBound) { return true }
-            start = found.lowerBound + 1
         }
         return false
     }
@@ -55,11 +63,22 @@ struct ItemTraces: Sendable {
         }
     }
 
-    /// A text without some of its lines.
-    static func removingLines(from bytes: [UInt8], where isRemoved: ([UInt8]) -> Bool) -> [UInt8] {
-        Array(
-            bytes.split(separator: 10, omittingEmptySubsequences: false).filter { !isRemoved(Array($0)) }
-                .joined(separator: [10])
-        )
+    /// Whether they occur in a file, which is read in pieces.
+    /// - Parameters:
+    ///   - marksOnly: whether names do not count.
+    ///   - pieceSize: in bytes.
+    package func occur(inFile path: String, marksOnly: Bool, pieceSize: Int = 4 << 20) throws(FileSystemError) -> Bool {
+        let file = try FileDescriptor(reading: path)
+        let texts = marksOnly ? marks : marks.union(names)
+        // Pieces overlap, so that each text is whole in one of them, with what stands before and after it.
+        let overlap = (texts.map(\.utf8.count).max() ?? 0) + 3
+        var place = 0
+        while true {
+            let piece = try file.read(count: pieceSize + overlap, at: place)
+            let isLast = piece.count < pieceSize + overlap
+            if texts.contains(where: { Self.occurs($0, in: piece, (place > 0, !isLast)) }) { return true }
+            if isLast { return false }
+            place += pieceSize
+        }
     }
 }

@@ -35,6 +35,13 @@ package struct BatchMeasure: Sendable {
         BatchMeasure(name: Derived.position[0], scale: .linear, leastSpread: 3, title: "position to the right"),
         BatchMeasure(name: Derived.position[1], scale: .linear, leastSpread: 3, title: "position to the front"),
         BatchMeasure(name: Derived.position[2], scale: .linear, leastSpread: 3, title: "position to the head"),
+        BatchMeasure(name: "components", scale: .linear, leastSpread: 1, title: "number of components"),
+        BatchMeasure(
+            name: "largestComponentShare",
+            scale: .linear,
+            leastSpread: 0.05,
+            title: "share of the largest component"
+        ),
         BatchMeasure(name: "intensityMean", scale: .linear, leastSpread: 1, title: "mean intensity"),
         BatchMeasure(
             name: "intensityStandardDeviation",
@@ -54,8 +61,9 @@ package struct BatchMeasure: Sendable {
         /// The centroid relative to the mean centroid of the item's labels, in mm along R, A and S.
         package static let position = ["relativeRasX", "relativeRasY", "relativeRasZ"]
 
-        package static func rows(of statistics: [Statistic]) -> [Statistic] {
-            positions(statistics) + ratios(statistics)
+        /// The measures of an item, followed by those made from them.
+        package static func with(_ statistics: [Statistic]) -> [Statistic] {
+            statistics.isEmpty ? [] : statistics + positions(statistics) + ratios(statistics)
         }
 
         private static func positions(_ statistics: [Statistic]) -> [Statistic] {

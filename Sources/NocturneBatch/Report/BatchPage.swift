@@ -2,9 +2,19 @@ public import NocturneSystem
 
 /// A page for people that is written whenever the report is.
 public protocol BatchPage: Sendable {
-    /// Writes what has changed. Called after the report, from a thread that may wait for the disk.
-    /// - Throws: `CancelledError` once the flag is raised: the next run writes it. `FileSystemError`.
-    func write(_ batch: ReportedBatch, flag: CancellationFlag) throws
+    /// Begins to write what has changed. Called after the report is written, from a thread that may wait for the disk, as is
+    /// everything that it returns.
+    /// - Throws: `CancelledError` once the flag is raised: the next run writes the page. `FileSystemError`.
+    func begin(_ batch: ReportedBatch, flag: CancellationFlag) throws -> any BatchPageParts
+}
+
+/// A page that is being written, in parts.
+public protocol BatchPageParts {
+    /// Adds items in the order of discovery, ``BatchReport/itemsPerPart`` at a time; only the last part is shorter.
+    mutating func add(_ items: [ReportedItem]) throws
+
+    /// Writes what is about the whole batch.
+    mutating func finish() throws
 }
 
 /// A batch as it is reported.

@@ -1,6 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
-package import NocturneJournal
+import NocturneJournal
 import NocturneSystem
 
 /// Writes the files about the whole batch at the end of a run: the report, and what recipes write about all items.
@@ -43,60 +43,41 @@ struct BatchReportWriter {
         if control.givenUp == nil { await progress.note("Stopping without a new report: \(reason).") }
         control.giveUp(reason)
         // Where another run has the folder, the journal may not be readable any more.
-        return BatchCounts(of: (try? await journal.items()) ?? [])
+        return BatchCounts((try? await journal.stateCounts()) ?? [:])
     }
 
     /// The report is a function of the journal, which knows whether it changed since the last report.
     private func write() async throws -> BatchCounts {
-        let items = try await journal.items()
+        let counts = BatchCounts(try await journal.stateCounts())
         // `nocturne merge` reports on all shards.
-        guard output.shard == nil else { return BatchCounts(of: items) }
-        let files = [output.report, output.statistics, output.retryList]
-        if try await journal.value(of: .isReportUpToDate) == true,
-            try await journal.value(of: .reportVersion) == BatchReport.version,
-            await context.blocking.run({ files.allSatisfy(FileSystem.exists) })
-        {
-            return BatchCounts(of: items)
-        }
+        guard output.shard == nil, try await !isUpToDate() else { return counts }
         if try await journal.value(of: .reportVersion) != BatchReport.version {
-            for note in try await context.blocking.run({ try output.keepForeignReports() }) {
+            for note in try await context.blocking.run({ [output] in try output.keepForeignReports() }) {
                 await progress.note(note)
             }
         }
-        let report = try await journal.report(items, context.options.description)
-        let reported = ReportedBatch(output: output, report: report)
-        let isComplete = try await context.blocking.run {
-            [recipes = context.recipes, output, page = context.options.page, flag = control.flag] () throws -> Bool in
-            try FaultPoint.batchReport.pass()
-            try report.write(into: output)
-            let completed = items.filter { $0.state == .completed }.map { output.item($0.name) }
-            do {
-                for recipe in recipes { try recipe.summarize(folders: completed, into: output.path, flag: flag) }
-                try page?.write(reported, flag: flag)
-            } catch is CancelledError {
-                // The next run does it: the report is not marked as up to date.
-                return false
-            }
-            try FileSystem.flush(output.path)
-            return true
-        }
-        if isComplete {
-            try await journal.set(.reportVersion, to: BatchReport.version)
-            try await journal.set(.isReportUpToDate, to: true)
-        }
-        return BatchCounts(of: items)
-    }
-}
-
-extension Journal {
-    /// What the report about these items is made of.
-    package func report(_ items: [JournalItem], _ description: BatchDescription) throws(JournalError) -> BatchReport {
-        BatchReport(
-            items: items,
-            statistics: try statistics(),
-            description: description,
-            marks: try marks(),
-            ranges: try value(of: .referenceRanges) ?? []
+        let writing = ReportWriting(
+            journal: journal,
+            output: output,
+            page: context.options.page,
+            summaries: context.recipes.map { recipe in
+                { try recipe.summarize(folders: $0, into: $1, flag: $2) }
+            },
+            flag: control.flag
         )
+        do {
+            return try await writing.write(context.options.description, on: context.blocking)
+        } catch is CancelledError {
+            // The next run does it: the report is not marked as up to date.
+            return counts
+        }
+    }
+
+    private func isUpToDate() async throws -> Bool {
+        guard try await journal.value(of: .isReportUpToDate) == true,
+            try await journal.value(of: .reportVersion) == BatchReport.version
+        else { return false }
+        let files = [output.report, output.statistics, output.retryList]
+        return await context.blocking.run { files.allSatisfy(FileSystem.exists) }
     }
 }

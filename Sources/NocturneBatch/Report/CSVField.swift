@@ -14,7 +14,8 @@ package enum CSVField {
     package static func text(_ name: String) -> String {
         let isFormula = name.unicodeScalars.first.map { "=+-@\t\r".unicodeScalars.contains($0) } ?? false
         let field = isFormula ? "'" + name : name
-        guard field.contains(where: { ",\"\n\r".contains($0) }) else { return field }
+        // Bytes, not characters: CR LF is one character.
+        guard field.utf8.contains(where: { $0 == 0x2C || $0 == 0x22 || $0 == 0x0A || $0 == 0x0D }) else { return field }
         return "\"" + field.replacing("\"", with: "\"\"") + "\""
     }
 }

@@ -34,37 +34,44 @@ package struct ComparisonSummary: Sendable, Equatable, Encodable {
         let unit: String
     }
 
-    /// In the order of model, label and measure.
-    /// - Parameters:
-    ///   - names: of the items, in the order of `models` and `rows`.
-    ///   - rows: the statistics of each item.
-    package static func all(models: [String], names: [String], _ rows: [[Statistic]]) -> [ComparisonSummary] {
-        var found: [Key: [(name: String, value: Double)]] = [:]
-        for (place, own) in rows.enumerated() {
-            for row in own where measures[row.measure] != nil {
+    /// Takes the items of a batch one after the other.
+    package struct Collector {
+        private var found: [Key: [(name: String, value: Double)]] = [:]
+
+        package init() {}
+
+        /// - Parameter rows: the statistics of the item.
+        package mutating func add(model: String, name: String, _ rows: [Statistic]) {
+            for row in rows where measures[row.measure] != nil {
                 guard let value = row.value, value.isFinite else { continue }
-                let key = Key(model: models[place], label: row.label, measure: row.measure, unit: row.unit)
-                found[key, default: []].append((names[place], value))
+                let key = Key(model: model, label: row.label, measure: row.measure, unit: row.unit)
+                found[key, default: []].append((name, value))
             }
         }
-        return found.map { key, values in
-            let isBetterHigh = measures[key.measure] ?? true
-            let ordered = values.sorted { a, b in
-                a.value == b.value ? a.name < b.name : (a.value < b.value) == isBetterHigh
+
+        /// In the order of model, label and measure.
+        package func summaries() -> [ComparisonSummary] {
+            found.map(ComparisonSummary.init).sorted {
+                ($0.model, $0.label, $0.measure) < ($1.model, $1.label, $1.measure)
             }
-            return ComparisonSummary(
-                model: key.model,
-                label: key.label,
-                measure: key.measure,
-                unit: key.unit,
-                count: values.count,
-                mean: rounded(values.reduce(0) { $0 + $1.value } / Double(values.count)),
-                median: rounded(UnusualValues.Distribution.median(values.map(\.value)) ?? 0),
-                worst: ordered[0].value,
-                worstItems: ordered.prefix(worstCount).map(\.name)
-            )
         }
-        .sorted { ($0.model, $0.label, $0.measure) < ($1.model, $1.label, $1.measure) }
+    }
+
+    /// - Parameter values: of at least one item.
+    private init(_ key: Key, _ values: [(name: String, value: Double)]) {
+        let isBetterHigh = Self.measures[key.measure] ?? true
+        let ordered = values.sorted { a, b in
+            a.value == b.value ? a.name < b.name : (a.value < b.value) == isBetterHigh
+        }
+        model = key.model
+        label = key.label
+        measure = key.measure
+        unit = key.unit
+        count = values.count
+        mean = Self.rounded(values.reduce(0) { $0 + $1.value } / Double(values.count))
+        median = Self.rounded(UnusualValues.Distribution.median(values.map(\.value)) ?? 0)
+        worst = ordered[0].value
+        worstItems = ordered.prefix(Self.worstCount).map(\.name)
     }
 
     /// To six decimal places.

@@ -1,3 +1,4 @@
+import NocturneConcurrency
 public import NocturneJournal
 public import NocturneSystem
 
@@ -31,17 +32,17 @@ public struct ReportRenewal: Sendable {
                 throw BatchError(.notABatch, path: output.path, detail: "the journal does not describe the batch")
             }
             try await change(journal, try await journal.items())
-            let items = try await journal.items()
             _ = try output.keepForeignReports()
-            let report = try await journal.report(items, description)
-            try report.write(into: output)
-            let completed = items.filter { $0.state == .completed }.map { output.item($0.name) }
-            for summary in summaries { try summary(completed, output.path, CancellationFlag()) }
-            try page.write(ReportedBatch(output: output, report: report), flag: CancellationFlag())
-            try FileSystem.flush(output.path)
-            try await journal.set(.reportVersion, to: BatchReport.version)
-            try await journal.set(.isReportUpToDate, to: true)
-            return BatchCounts(of: items)
+            let writing = ReportWriting(
+                journal: journal,
+                output: output,
+                page: page,
+                summaries: summaries,
+                flag: CancellationFlag()
+            )
+            let pool = try BlockingPool(width: 1)
+            defer { pool.shutdown() }
+            return try await writing.write(description, on: pool)
         }
     }
 }

@@ -50,43 +50,73 @@ package struct UnusualValues: Sendable {
     private static let rareShare = 0.1
 
     fileprivate struct Key: Hashable {
-        package let model: String
-        package let label: String
-        package let measure: String
+        let model: String
+        let label: String
+        let measure: String
     }
 
-    fileprivate struct Entry {
-        let item: Int
-        let value: Double?
+    /// The values of a measure of one label, in the order of items: 12 bytes a value.
+    fileprivate struct Column {
         let unit: String
+        private(set) var items: [Int32] = []
+        /// Not a number where nothing was measured.
+        private(set) var values: [Double] = []
+
+        init(unit: String) { self.unit = unit }
+
+        var count: Int { items.count }
+
+        mutating func append(_ value: Double?, of item: Int) {
+            items.append(Int32(item))
+            values.append(value ?? .nan)
+        }
+
+        /// The places of the items with this value.
+        func items(with value: Double) -> [Int] {
+            zip(items, values).filter { $0.1 == value }.map { Int($0.0) }
+        }
     }
 
-    /// - Parameters:
-    ///   - models: of each item, in the order of the report.
-    ///   - statistics: of each item in the same order, with derived measures; empty for items that are not completed.
-    ///   - ranges: what a person expects, in batches of any size.
-    /// - Complexity: O(n log n) for n values.
-    package init(models: [String], statistics: [[Statistic]], ranges: [ReferenceRange] = []) {
-        let measures = Dictionary(uniqueKeysWithValues: BatchMeasure.all.map { ($0.name, $0) })
-        var groups: [Key: [Entry]] = [:]
-        for (item, rows) in statistics.enumerated() {
+    /// Takes the items of a batch one after the other.
+    package struct Collector {
+        private let ranges: [ReferenceRange]
+        private var columns: [Key: Column] = [:]
+        private var outside: [Value] = []
+        private var count = 0
+
+        /// - Parameter ranges: what a person expects, in batches of any size.
+        package init(ranges: [ReferenceRange] = []) { self.ranges = ranges }
+
+        /// - Parameter rows: of the item, with measures made from others; empty for items that are not completed.
+        package mutating func add(model: String, _ rows: [Statistic]) {
             for row in rows where measures[row.measure] != nil || RareState(rawValue: row.measure) != nil {
-                let key = Key(model: models[item], label: row.label, measure: row.measure)
-                groups[key, default: []].append(Entry(item: item, value: row.value, unit: row.unit))
+                let key = Key(model: model, label: row.label, measure: row.measure)
+                columns[key, default: Column(unit: row.unit)].append(row.value, of: count)
             }
+            outside += Value.outside(ranges, rows, of: model, item: count)
+            count += 1
         }
+
+        /// - Complexity: O(n log n) for n values.
+        package func values() -> UnusualValues { UnusualValues(columns, outside: outside) }
+    }
+
+    private static let measures = Dictionary(uniqueKeysWithValues: BatchMeasure.all.map { ($0.name, $0) })
+
+    private init(_ columns: [Key: Column], outside: [Value]) {
         var distributions: [Distribution] = []
-        var values: [Value] = []
-        for (key, entries) in groups where entries.count >= Self.leastCount {
+        var values = outside
+        for (key, column) in columns where column.count >= Self.leastCount {
             if let state = RareState(rawValue: key.measure) {
-                values += Self.rare(key, entries, state)
-            } else if let measure = measures[key.measure], let distribution = Distribution(key, entries, measure) {
+                values += Self.rare(key, column, state)
+            } else if let measure = Self.measures[key.measure],
+                let distribution = Distribution(key, column, measure)
+            {
                 distributions.append(distribution)
-                values += entries.compactMap { Value($0, key, measure, distribution) }
+                values += zip(column.items, column.values).compactMap {
+                    Value($0.1, of: Int($0.0), key, measure, distribution)
+                }
             }
-        }
-        for (item, rows) in statistics.enumerated() {
-            values += Value.outside(ranges, rows, of: models[item], item: item)
         }
         self.distributions = distributions.sorted {
             ($0.model, $0.label, $0.measure) < ($1.model, $1.label, $1.measure)
@@ -97,19 +127,19 @@ package struct UnusualValues: Sendable {
     }
 
     /// Items in a state in which hardly any other item is: a label is missing, or cut by the border of the volume.
-    private static func rare(_ key: Key, _ entries: [Entry], _ state: RareState) -> [Value] {
-        let found = entries.filter { $0.value == state.value }
-        guard !found.isEmpty, Double(found.count) <= rareShare * Double(entries.count) else { return [] }
-        let share = Double(found.count) / Double(entries.count)
+    private static func rare(_ key: Key, _ column: Column, _ state: RareState) -> [Value] {
+        let found = column.items(with: state.value)
+        guard !found.isEmpty, Double(found.count) <= rareShare * Double(column.count) else { return [] }
+        let share = Double(found.count) / Double(column.count)
         let score = scoreOfRarestState - (scoreOfRarestState - threshold) * share / rareShare
         return found.map {
             Value(
-                item: $0.item,
+                item: $0,
                 label: key.label,
                 measure: state.measure,
                 value: state.shownValue,
                 score: max(score, threshold),
-                text: state.text(found.count, entries.count)
+                text: state.text(found.count, column.count)
             )
         }
     }
@@ -134,15 +164,15 @@ private enum RareState: String {
 }
 
 extension UnusualValues.Distribution {
-    fileprivate init?(_ key: UnusualValues.Key, _ entries: [UnusualValues.Entry], _ measure: BatchMeasure) {
-        let places = entries.compactMap { $0.value.flatMap(measure.scale.place) }
+    fileprivate init?(_ key: UnusualValues.Key, _ column: UnusualValues.Column, _ measure: BatchMeasure) {
+        let places = column.values.compactMap(measure.scale.place)
         guard places.count >= UnusualValues.leastCount, let middle = Self.median(places) else { return nil }
         let deviation = Self.median(places.map { abs($0 - middle) }) ?? 0
         self.init(
             model: key.model,
             label: key.label,
             measure: key.measure,
-            unit: entries[0].unit,
+            unit: column.unit,
             scale: measure.scale,
             count: places.count,
             median: measure.scale.value(at: middle),
@@ -162,13 +192,13 @@ extension UnusualValues.Distribution {
 extension UnusualValues.Value {
     /// Nil for a value that is not unusual.
     fileprivate init?(
-        _ entry: UnusualValues.Entry,
+        _ value: Double,
+        of item: Int,
         _ key: UnusualValues.Key,
         _ measure: BatchMeasure,
         _ distribution: UnusualValues.Distribution
     ) {
-        guard let value = entry.value, let place = measure.scale.place(value),
-            let middle = measure.scale.place(distribution.median)
+        guard let place = measure.scale.place(value), let middle = measure.scale.place(distribution.median)
         else { return nil }
         let distance = (place - middle) / distribution.spread
         guard abs(distance) > UnusualValues.threshold else { return nil }
@@ -177,7 +207,7 @@ extension UnusualValues.Value {
             ? "\(measure.title) \(Self.digits(value / distribution.median)) times the median of this batch"
             : "\(measure.title) \(Self.digits(value)), the median of this batch is \(Self.digits(distribution.median))"
         self.init(
-            item: entry.item,
+            item: item,
             label: key.label,
             measure: key.measure,
             value: value,

@@ -7,9 +7,10 @@ import NocturneSystem
     import Glibc
 #endif
 
-/// The space on the disk of the output folder.
+/// The space on the disk of the output folder, and on that of the folder for work, where there is one.
 struct DiskSpaceMonitor: Sendable {
-    let path: String
+    /// The output folder first.
+    let places: [String]
     let policy: FullDiskPolicy
     let waiting: RunWaiting
 
@@ -23,17 +24,25 @@ struct DiskSpaceMonitor: Sendable {
     func measure(bytes: Int, attempt: Bool) async -> AdmissionStateMachine.Measurement {
         await waiting.probes.run { [self] in
             var result = AdmissionStateMachine.Measurement()
-            let free = FileSystem.freeBytes(at: path) ?? .max
+            let free = places.map { FileSystem.freeBytes(at: $0) ?? .max }.min() ?? .max
             result.freeBytes = free
             guard attempt, free >= bytes else { return result }
-            if let code = DiskProbe(path).refusal(of: bytes) {
+            if let refused = refusal(of: bytes) {
                 result.refusedBytes = bytes
-                result.refusal = DiskProbe(path).meaning(of: code)
+                result.refusal = DiskProbe(refused.place).meaning(of: refused.code)
             } else {
                 result.grantedBytes = bytes
             }
             return result
         }
+    }
+
+    /// The first place where so many bytes cannot be written.
+    private func refusal(of bytes: Int) -> (place: String, code: Int32)? {
+        for place in places {
+            if let code = DiskProbe(place).refusal(of: bytes) { return (place, code) }
+        }
+        return nil
     }
 
     /// Does what writes to the disk. Where it fails and the disk is full, it waits for space, and does it again.
@@ -47,11 +56,15 @@ struct DiskSpaceMonitor: Sendable {
                 let code = (error as? any SystemCallError)?.systemCode.flatMap(DiskProbe.outOfSpace)
                 let said = refusals < DiskSpaceMonitor.believedRefusals ? code : nil
                 guard waiting.control.mode == .running else { throw error }
-                let refused = await waiting.probes.run { DiskProbe(path).refusal(of: DiskShortage.spareBytes) }
-                guard let code = refused ?? said else { throw error }
+                let refused = await waiting.probes.run { refusal(of: DiskShortage.spareBytes) }
+                guard let code = refused?.code ?? said else { throw error }
                 refusals += 1
                 guard await waitForSpace(afterRefusals: refusals) else {
-                    throw BatchError(.outputFull, path: path, detail: "the disk is full: \(errnoText(code))")
+                    throw BatchError(
+                        .outputFull,
+                        path: refused?.place ?? places[0],
+                        detail: "the disk is full: \(errnoText(code))"
+                    )
                 }
             }
         }

@@ -11,11 +11,19 @@ package actor MachineMonitor {
         let gate: PressureGate
         /// For the whole process, in bytes.
         let processBudget: Int
+        /// Shows what the run does; called on a thread that may wait.
+        let show: @Sendable (RunProgress) -> Void
 
-        package init(budget: MemoryBudget, gate: PressureGate, processBudget: Int) {
+        package init(
+            budget: MemoryBudget,
+            gate: PressureGate,
+            processBudget: Int,
+            show: @escaping @Sendable (RunProgress) -> Void = { _ in }
+        ) {
             self.budget = budget
             self.gate = gate
             self.processBudget = processBudget
+            self.show = show
         }
     }
 
@@ -28,15 +36,19 @@ package actor MachineMonitor {
 
     private var followers: PressureFollowers?
     private var pressure: PressureStateMachine?
+    private var lastReading: MemoryReading?
     /// Seconds since somebody follows the pressure.
     private var seconds = 0
     private var waiterCount = 0
     private var isCheckingStopFile = false
+    private var isShowing = false
     /// The file that ends the watch is there.
     package private(set) var isStopRequested = false
     private let demand = ChangeSignal()
 
     static let interval = Duration.seconds(1)
+    /// Between two times that the run says what it does, in seconds.
+    private static let showSeconds = 2
     /// Between two signs of life, in seconds.
     private static let heartbeatSeconds = 30
 
@@ -71,6 +83,10 @@ package actor MachineMonitor {
                     break
                 }
                 await sampleMemory()
+                if followers != nil, seconds % Self.showSeconds == 1, !isShowing {
+                    isShowing = true
+                    group.addTask { await self.showProgress() }
+                }
                 if waiterCount > 0 { control.changes.notify() }
                 if watch?.stopFile != nil, !isCheckingStopFile, !isStopRequested {
                     isCheckingStopFile = true
@@ -118,6 +134,7 @@ package actor MachineMonitor {
     private func sampleMemory() async {
         guard followers != nil else { return }
         let reading = await readMemory()
+        lastReading = reading
         guard let followers, var machine = pressure else { return }
         let change = machine.observe(reading)
         pressure = machine
@@ -145,6 +162,19 @@ package actor MachineMonitor {
                 )
             )
         }
+    }
+
+    private func showProgress() async {
+        defer { isShowing = false }
+        guard let followers else { return }
+        let memory = RunProgress.Memory(
+            residentBytes: lastReading?.residentBytes,
+            leasedBytes: followers.budget.snapshot().leased,
+            budgetBytes: followers.processBudget,
+            pressure: "\(followers.gate.level)"
+        )
+        let progress = await progress.runProgress(memory)
+        await probes.run { followers.show(progress) }
     }
 
     private static func consequence(of level: PressureLevel) -> String {

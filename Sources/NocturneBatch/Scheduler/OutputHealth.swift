@@ -50,7 +50,8 @@ struct OutputHealth: Sendable {
         await probes.run { [self] in
             switch lock.place(in: output) {
             case .same where !lock.beat(): Finding(BatchEngine.lossReason, nil)
-            case .same: refusal().map { Finding("the output folder cannot be written any more", $0) }
+            case .same:
+                refusal().map { Finding("the output folder cannot be written any more", $0) } ?? workFault
             case .another:
                 Finding("the output folder is not there any more: it was moved, deleted or unmounted", nil)
             case .unknown(let code): Finding("the output folder does not answer any more", code)
@@ -58,9 +59,14 @@ struct OutputHealth: Sendable {
         }
     }
 
+    private var workFault: Finding? {
+        guard let work = output.work, FileSystem.kind(work) != .folder else { return nil }
+        return Finding("the folder for work is not there any more: \(work)", nil)
+    }
+
     /// Writes, flushes and removes a small file.
     private func refusal() -> Int32? {
-        let path = output.staging + "/.written-\(getpid())"
+        let path = output.hidden + "/.written-\(getpid())"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return OutputHealth.grave(errno) }
         defer {

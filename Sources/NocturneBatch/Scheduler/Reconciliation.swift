@@ -50,21 +50,33 @@ package struct Reconciliation: Sendable {
     package func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> [PendingItem] {
         try check()
         let known = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0) })
-        let (files, edits) = (try await journal.files(), try await journal.edits())
-        let decisions = try await blocking.run {
-            try output.restoreReplaced()
-            return try decide(discovery.items, known, files, edits, planner)
-        }
+        try await blocking.run { try output.restoreReplaced() }
+        let (whole, edits) = (try await wholeResults(), try await journal.edits())
+        let decisions = try await blocking.run { try decide(discovery.items, known, whole, edits, planner) }
         for note in discovery.notes + decisions.compactMap(\.note) { await progress.note(note) }
-        try await journal.record(decisions.filter { $0.changes(known) }.map(\.entry))
+        try await record(decisions, known)
         try await settleVanished(discovery, known: known)
-        let (queue, work, recognized) = try await queue(decisions)
-        try await start(queue, work)
+        let (queue, steps, recognized) = try await queue(decisions)
+        try await start(queue, steps: steps)
         await report(
-            decisions.filter { !recognized.contains($0.entry.key) && (options.reportsAll || $0.changes(known)) }
+            decisions.lazy.filter { !recognized.contains($0.entry.key) && (options.reportsAll || $0.changes(known)) }
         )
         return queue
     }
+
+    /// Records what is new, some thousands at a time and in order: after an interruption the rest gets the same names.
+    private func record(_ decisions: [WorkPlanner.Decision], _ known: [String: JournalItem]) async throws {
+        var entries: [JournalEntry] = []
+        for decision in decisions where decision.changes(known) {
+            entries.append(decision.entry)
+            guard entries.count == Self.entriesPerTransaction else { continue }
+            try await journal.record(entries)
+            entries.removeAll(keepingCapacity: true)
+        }
+        if !entries.isEmpty { try await journal.record(entries) }
+    }
+
+    private static let entriesPerTransaction = 4096
 
     private var now: String { options.time.wallClock.timestamp }
 
@@ -77,16 +89,33 @@ package struct Reconciliation: Sendable {
     private func decide(
         _ items: [DiscoveredItem],
         _ known: [String: JournalItem],
-        _ files: [Int64: [ItemFile]],
+        _ whole: Set<Int64>,
         _ edits: [String: LabelEdit],
         _ planner: WorkPlanner
     ) throws -> [WorkPlanner.Decision] {
         try planner.decide(items, known: known, foreign: foreignEntries(known, items), edits: edits) { item in
             try check()
-            guard let recorded = files[item.id] else { return false }
-            return output.holdsResult(item.name)
-                && recorded.allSatisfy { FileSystem.size(output.item(item.name) + "/" + $0.path) == $0.bytes }
+            return whole.contains(item.id)
         }
+    }
+
+    /// The ids of completed items whose results lie in their folders with every file.
+    private func wholeResults() async throws -> Set<Int64> {
+        try await withTaskExecutorPreference(blocking) {
+            var whole: Set<Int64> = []
+            try await journal.forEachPart { records, _ in
+                for record in records where record.item.state == .completed {
+                    try check()
+                    if isWhole(record.item.name, try record.files()) { whole.insert(record.item.id) }
+                }
+            }
+            return whole
+        }
+    }
+
+    private func isWhole(_ name: String, _ files: [ItemFile]) -> Bool {
+        !files.isEmpty && output.holdsResult(name)
+            && files.allSatisfy { FileSystem.size(output.item(name) + "/" + $0.path) == $0.bytes }
     }
 
     /// What lies in the output folder and is not proven to be ours: no item may take its name. Ours is what the journal
@@ -140,37 +169,46 @@ package struct Reconciliation: Sendable {
 
     // MARK: The queue
 
-    /// What is to be processed, suspects first, and the keys of items whose results were found finished.
+    /// What is to be processed, suspects first, with its number of steps, and the keys of items whose results were found
+    /// finished.
     private func queue(_ decisions: [WorkPlanner.Decision]) async throws -> (
-        queue: [PendingItem], work: [WorkPlanner.Decision], recognized: Set<String>
+        queue: [PendingItem], steps: Int, recognized: Set<String>
     ) {
         let ids = try await journal.ids()
-        let candidates = decisions.filter { $0.work || $0.entry.state == .quarantined }
-        let products = try await blocking.run { () throws -> [String: ItemProduct] in
-            var products: [String: ItemProduct] = [:]
-            for decision in candidates where ids[decision.entry.key] != nil {
+        // There may be a million decisions: places, not copies.
+        let candidates = decisions.indices.filter {
+            (decisions[$0].work || decisions[$0].entry.state == .quarantined) && ids[decisions[$0].entry.key] != nil
+        }
+        let products = try await blocking.run { () throws -> [Int: ItemProduct] in
+            var products: [Int: ItemProduct] = [:]
+            for place in candidates {
                 try check()
-                products[decision.entry.key] = finishedResult(of: decision)
+                products[place] = finishedResult(of: decisions[place])
             }
             // Their renames may not have reached the disk.
             if !products.isEmpty { try FileSystem.flush(output.path) }
             return products
         }
-        let recognized = candidates.compactMap { decision in
-            products[decision.entry.key].flatMap { product in ids[decision.entry.key].map { (id: $0, product: product) }
-            }
+        let recognized = products.sorted { $0.key < $1.key }.compactMap { place, product in
+            ids[decisions[place].entry.key].map { (id: $0, product: product) }
         }
         if !recognized.isEmpty { try await journal.complete(recognized, at: now) }
-        let work = candidates.filter { $0.work && products[$0.entry.key] == nil && ids[$0.entry.key] != nil }
-        let earlier = await blocking.run { Set(work.map(\.entry.name).filter(output.holdsResult)) }
-        let queue = work.compactMap { decision in
-            ids[decision.entry.key].map { id in
-                var item = PendingItem(decision, id: id)
-                item.hasEarlierResult = earlier.contains(item.name)
-                return item
+        let work = candidates.filter { decisions[$0].work && products[$0] == nil }
+        let (queue, steps) = try await blocking.run { () throws -> ([PendingItem], Int) in
+            let queue = work.compactMap { place in
+                ids[decisions[place].entry.key].map { id in
+                    var item = PendingItem(decisions[place], id: id)
+                    item.hasEarlierResult = output.holdsResult(item.name)
+                    return item
+                }
             }
+            return (queue, try countSteps(work.lazy.map { decisions[$0].item }))
         }
-        return (queue.filter(\.suspect) + queue.filter { !$0.suspect }, work, Set(products.keys))
+        let suspects = queue.filter(\.suspect)
+        return (
+            suspects.isEmpty ? queue : suspects + queue.filter { !$0.suspect }, steps,
+            Set(products.keys.map { decisions[$0].entry.key })
+        )
     }
 
     /// A crash between the rename and the journal leaves a finished folder that the journal does not have.
@@ -182,12 +220,9 @@ package struct Reconciliation: Sendable {
     }
 
     /// Cleans up the staging folder, and tells progress how much there is to do.
-    private func start(_ queue: [PendingItem], _ work: [WorkPlanner.Decision]) async throws {
-        let counts = BatchCounts(of: try await journal.items())
-        let steps = try await blocking.run { () throws -> Int in
-            cleanStaging(keeping: Set(queue.map(\.name)))
-            return try countSteps(work)
-        }
+    private func start(_ queue: [PendingItem], steps: Int) async throws {
+        let counts = BatchCounts(try await journal.stateCounts())
+        await blocking.run { cleanStaging(keeping: Set(queue.map(\.name))) }
         await progress.begin(
             total: counts.inputs - counts.skipped,
             alreadyDone: counts.inputs - counts.skipped - queue.count,
@@ -197,6 +232,7 @@ package struct Reconciliation: Sendable {
     }
 
     private func cleanStaging(keeping names: Set<String>) {
+        FileSystem.remove(output.arrived)
         for name in FileSystem.entries(output.staging) {
             // Checkpoints of items that continue are in folders; a link is not ours.
             let isKept = names.contains(name) && FileSystem.kind(output.staging(name)) == .folder
@@ -204,9 +240,9 @@ package struct Reconciliation: Sendable {
         }
     }
 
-    private func countSteps(_ work: [WorkPlanner.Decision]) throws -> Int {
+    private func countSteps(_ items: some Sequence<DiscoveredItem>) throws -> Int {
         var steps = 0
-        for item in work.map(\.item) {
+        for item in items {
             try check()
             options.trace.willRead(item.inputs.map(\.path))
             let plan = try? recipes[item.recipe].plan(source: item.source, threads: options.threads, lean: false)
@@ -218,7 +254,7 @@ package struct Reconciliation: Sendable {
 
     // MARK: Reporting
 
-    private func report(_ decisions: [WorkPlanner.Decision]) async {
+    private func report(_ decisions: some Sequence<WorkPlanner.Decision>) async {
         for decision in decisions where !decision.reused && !decision.work {
             let entry = decision.entry
             let kinds: [ItemState: BatchEvent.Kind] = [

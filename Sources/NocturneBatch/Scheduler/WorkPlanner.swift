@@ -55,14 +55,6 @@ public struct WorkPlanner: Sendable {
 
     public init(retries: RetrySelection) { self.retries = retries }
 
-    /// The names that items of a new batch would get, and remarks about them.
-    public func preview(_ discovered: [DiscoveredItem]) -> (
-        items: [(item: DiscoveredItem, name: String)], notes: [String]
-    ) {
-        let decisions = decide(discovered, known: [:], foreign: []) { _ in false }
-        return (decisions.map { ($0.item, $0.entry.name) }, decisions.compactMap(\.note))
-    }
-
     /// Names that cannot be an item's folder: those of the batch's own files, also while they are written, and of the file
     /// that stops a watch.
     static let reservedNames: Set<String> = {

@@ -57,6 +57,7 @@ extension StageActor {
         }
         active.begin(item.id, at: environment.time.monotonic)
         environment.stalls?.enter(item, link.stage)
+        await environment.progress.entered(item.id, link.stage)
         var seconds = message.seconds
         do {
             try await environment.health.checkHold()

@@ -4,30 +4,38 @@ import NocturneJournal
 import NocturneSystem
 
 /// Checks `batch.json`, `statistics.csv` and `retry.txt` against the journal, and that files promised by items exist.
+///
+/// What the files should be is made from the journal again, in parts, and compared byte by byte. Only files that differ are
+/// looked into.
 struct BatchReportVerification {
     let output: OutputFolder
-    let contents: JournalContents
+    let journal: Journal
     let inspection: any ResultInspection
 
-    func check(promised: Set<String>, _ report: inout VerificationReport) throws {
-        guard contents.isReportUpToDate else {
+    /// - Throws: ``BatchError`` when the journal does not describe the batch; `JournalError`.
+    func check(promised: Set<String>, _ report: inout VerificationReport) async throws {
+        guard try await journal.value(of: .isReportUpToDate) == true else {
             report.add(
                 output.report,
                 "is older than the journal: a run was interrupted; `nocturne resume` writes it again"
             )
             return
         }
-        guard contents.hasThisReportVersion else {
+        guard try await journal.value(of: .reportVersion) == BatchReport.version else {
             report.notes.append(
                 "\(output.report): written in the form of an earlier version, and not checked; `nocturne resume` writes it again"
             )
             return
         }
-        let expected = try contents.report(of: output)
-        checkBatch(expected.report, &report)
-        checkLines(output.statistics, expected: expected.statisticsTable, &report)
-        if let table = expected.comparisonTable { checkLines(output.comparison, expected: table, &report) }
-        checkLines(output.retryList, expected: expected.retryList, &report)
+        guard let description = try await journal.value(of: .batchDescription) else {
+            throw BatchError(.notABatch, path: output.path, detail: "the journal has no description of the batch")
+        }
+        let expected = try await journal.report(description)
+        let different = try await differentFiles(expected, &report)
+        if different.contains(output.report) { try await checkBatch(expected, &report) }
+        for file in ReportFile.lists where different.contains(file.path(in: output)) {
+            if let fault = try await firstDifferentLine(of: file, expected) { report.add(file.path(in: output), fault) }
+        }
         for name in promised.sorted() {
             let path = output.path + "/" + name
             guard FileSystem.kind(path) == .file else {
@@ -39,61 +47,134 @@ struct BatchReportVerification {
         }
     }
 
-    private func checkBatch(_ expected: BatchReport.Report, _ report: inout VerificationReport) {
+    /// The files whose bytes are not those that the journal gives; missing ones are reported and left out.
+    private func differentFiles(
+        _ expected: BatchReport,
+        _ report: inout VerificationReport
+    ) async throws -> Set<String> {
+        let files = ReportFile.allCases.filter { $0 != .comparison || !expected.comparison.isEmpty }
+        var text = try ReportText(expected)
+        var comparisons: [FileComparison] = []
+        for file in files {
+            let path = file.path(in: output)
+            guard FileSystem.kind(path) == .file else {
+                report.add(path, "is missing")
+                continue
+            }
+            comparisons.append(FileComparison(file, path))
+        }
+        for index in comparisons.indices { comparisons[index].compare(text.beginning) }
+        try await journal.forEachPart { records, place in
+            let part = try text.part(try expected.items(records, from: place))
+            for index in comparisons.indices { comparisons[index].compare(part) }
+        }
+        for index in comparisons.indices { comparisons[index].compare(text.end) }
+        for comparison in comparisons {
+            report.filesChecked += 1
+            report.bytesChecked += FileSystem.size(comparison.path) ?? 0
+        }
+        return Set(comparisons.filter { !$0.isSame }.map(\.path))
+    }
+
+    private func checkBatch(_ expected: BatchReport, _ report: inout VerificationReport) async throws {
         let path = output.report
-        guard let bytes = read(path, &report) else { return }
+        let written: ReportText.Head
         do {
+            let bytes = try FileSystem.read(path, limit: 1 << 32)
             if let first = try PipelineSchemas.batch.faults(in: bytes).first {
                 return report.add(path, "does not match its schema: \(first)")
             }
-            let written = try JSONDecoder().decode(BatchReport.Report.self, from: Data(bytes))
-            if written.counts != expected.counts { report.add(path, "its counts are not those of the journal") }
-            if written.items.count != expected.items.count {
-                report.add(path, "has \(written.items.count) items, the journal has \(expected.items.count)")
-            }
-            for (found, known) in zip(written.items, expected.items) where found != known {
-                report.add(path, "has \(found.item): \(found.text); the journal has \(known.item): \(known.text)")
-            }
-            if written.models != expected.models || written.options != expected.options {
-                report.add(path, "its models or options are not those of the journal")
-            }
-            if written.version != expected.version {
-                let fact = "written by version \(written.version), the batch was continued by \(expected.version)"
-                report.notes.append("\(path): \(fact)")
-            }
+            written = try JSONDecoder().decode(ReportText.Head.self, from: Data(bytes))
         } catch {
-            report.add(path, "cannot be read: \(error)")
+            return report.add(path, "cannot be read: \(error)")
+        }
+        let head = ReportText.Head(expected)
+        if written.counts != head.counts { report.add(path, "its counts are not those of the journal") }
+        if written.items.count != head.counts.inputs {
+            report.add(path, "has \(written.items.count) items, the journal has \(head.counts.inputs)")
+        }
+        var differences: [String] = []
+        try await journal.forEachPart { records, place in
+            let known = try expected.items(records, from: place).map(\.entry)
+            for (found, known) in zip(written.items.dropFirst(place), known) where found != known {
+                differences.append("has \(found.item): \(found.text); the journal has \(known.item): \(known.text)")
+            }
+        }
+        for difference in differences { report.add(path, difference) }
+        if written.models != head.models || written.options != head.options {
+            report.add(path, "its models or options are not those of the journal")
+        }
+        if written.version != head.version {
+            let fact = "written by version \(written.version), the batch was continued by \(head.version)"
+            report.notes.append("\(path): \(fact)")
         }
     }
 
-    /// Reports the first line that differs.
-    private func checkLines(_ path: String, expected: String, _ report: inout VerificationReport) {
-        guard let bytes = read(path, &report) else { return }
-        let wanted = Array(expected.utf8)
-        guard bytes != wanted else { return }
-        let lines = bytes.split(separator: 10, omittingEmptySubsequences: false)
-        let right = wanted.split(separator: 10, omittingEmptySubsequences: false)
-        let place = zip(lines, right).enumerated().first { $1.0 != $1.1 }?.offset ?? min(lines.count, right.count)
-        func text(_ lines: [ArraySlice<UInt8>]) -> String {
-            place < lines.count && !(lines[place].isEmpty && place == lines.count - 1)
-                ? "\"\(String(decoding: lines[place], as: UTF8.self).prefix(200))\"" : "nothing"
-        }
-        report.add(path, "line \(place + 1) is \(text(lines)), according to the journal it is \(text(right))")
-    }
-
-    private func read(_ path: String, _ report: inout VerificationReport) -> [UInt8]? {
-        guard FileSystem.kind(path) == .file else {
-            report.add(path, "is missing")
-            return nil
-        }
+    private func firstDifferentLine(of file: ReportFile, _ expected: BatchReport) async throws -> String? {
+        var text = try ReportText(expected)
         do {
-            let bytes = try FileSystem.read(path, limit: 1 << 32)
-            report.filesChecked += 1
-            report.bytesChecked += bytes.count
-            return bytes
-        } catch {
-            report.add(path, "cannot be read: \(error)")
-            return nil
+            var comparison = LineComparison(try LineReader(file.path(in: output)))
+            try comparison.compare(text.beginning[file])
+            try await journal.forEachPart { records, place in
+                try comparison.compare(try text.part(try expected.items(records, from: place))[file])
+            }
+            try comparison.compare(text.end[file])
+            return try comparison.finish()
+        } catch let error as FileSystemError {
+            return "cannot be read: \(error)"
         }
+    }
+}
+
+/// Whether a file has the bytes that are expected, which come in parts.
+private struct FileComparison {
+    let path: String
+    private let kind: ReportFile
+    private var place = 0
+    private var isEqual = true
+
+    init(_ kind: ReportFile, _ path: String) {
+        self.kind = kind
+        self.path = path
+    }
+
+    mutating func compare(_ part: ReportText.Part) {
+        let bytes = part[kind]
+        guard isEqual, !bytes.isEmpty else { return }
+        // A file that cannot be read is looked into later.
+        isEqual = (try? FileDescriptor(reading: path).read(count: bytes.count, at: place)) == bytes
+        place += bytes.count
+    }
+
+    var isSame: Bool { isEqual && FileSystem.size(path) == place }
+}
+
+/// Finds the first line of a file that is not the one expected.
+private struct LineComparison: ~Copyable {
+    private var lines: LineReader
+    private var number = 0
+    private var fault: String?
+
+    init(_ lines: consuming LineReader) { self.lines = lines }
+
+    /// - Parameter text: the next whole lines.
+    mutating func compare(_ text: [UInt8]) throws(FileSystemError) {
+        for line in text.split(separator: 10, omittingEmptySubsequences: false).dropLast() where fault == nil {
+            let found = try lines.next()
+            number += 1
+            if found != Array(line) || lines.isIncomplete { fault = Self.text(number, found, Array(line)) }
+        }
+    }
+
+    mutating func finish() throws(FileSystemError) -> String? {
+        if fault == nil, let line = try lines.next() { fault = Self.text(number + 1, line, nil) }
+        return fault
+    }
+
+    private static func text(_ number: Int, _ found: [UInt8]?, _ expected: [UInt8]?) -> String {
+        func quoted(_ line: [UInt8]?) -> String {
+            line.map { "\"\(String(decoding: $0, as: UTF8.self).prefix(200))\"" } ?? "nothing"
+        }
+        return "line \(number) is \(quoted(found)), according to the journal it is \(quoted(expected))"
     }
 }

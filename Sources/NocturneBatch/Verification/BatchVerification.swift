@@ -31,26 +31,57 @@ public struct BatchVerification: Sendable {
         flag: CancellationFlag = CancellationFlag(),
         progress: @escaping @Sendable (_ done: Int, _ all: Int) -> Void = { _, _ in }
     ) async throws -> VerificationReport {
-        let contents = try await output.reading { try await $0.contents() }
         let used = try pool ?? ComputePool(width: 1)
         defer { if pool == nil { used.shutdown() } }
-        return try await used.run { try check(contents, ComputeScope(pool: used, flag: flag), progress) }
+        let scope = ComputeScope(pool: used, flag: flag)
+        return try await output.reading { journal in
+            try await check(journal, scope, used, progress)
+        }
     }
 
     private func check(
-        _ contents: JournalContents,
+        _ journal: Journal,
         _ scope: ComputeScope,
+        _ pool: ComputePool,
         _ progress: @escaping @Sendable (_ done: Int, _ all: Int) -> Void
-    ) throws -> VerificationReport {
-        let items = contents.items
-        let completed = items.filter { $0.state == .completed }
+    ) async throws -> VerificationReport {
+        let items = try await journal.items()
+        let all = items.count { $0.state == .completed }
+        var checked = Checked()
+        var done = 0
+        try await journal.forEachPart { records, _ in
+            let completed = records.filter { $0.item.state == .completed }
+            let before = done
+            checked.add(try await pool.run { try check(completed, scope) { progress(before + $0, all) } })
+            done += completed.count
+        }
+        var report = try await pool.run { [checked] () throws in
+            var report = checked.report
+            checkOrphans(items, &report)
+            return report
+        }
+        try await BatchReportVerification(output: output, journal: journal, inspection: inspection)
+            .check(promised: checked.promised, &report)
+        return try await pool.run { [report] () throws in
+            var report = report
+            try EventVerification(output: output).check(items, flag: scope.flag, &report)
+            if checksSources { report.notes += items.compactMap(sourceNote) }
+            return report
+        }
+    }
+
+    private func check(
+        _ completed: [ItemRecord],
+        _ scope: ComputeScope,
+        _ progress: @escaping @Sendable (_ done: Int) -> Void
+    ) throws -> Checked {
         let found = Mutex([Int: Checked]())
         let done = Atomic(0)
         try scope.forEach(completed.count) { index in
-            let item = completed[index]
+            let item = completed[index].item
             var checked = Checked()
             do {
-                checked = try check(item, contents.product(of: item), scope.flag)
+                checked = try check(item, try ItemProduct(completed[index]), scope.flag)
             } catch is CancelledError {
                 // The loop itself throws it at its end.
                 return
@@ -58,20 +89,11 @@ public struct BatchVerification: Sendable {
                 checked.report.add(output.item(item.name), "cannot be read: \(error)")
             }
             found.withLock { $0[index] = checked }
-            progress(done.add(1, ordering: .relaxed).newValue, completed.count)
+            progress(done.add(1, ordering: .relaxed).newValue)
         }
-        var report = VerificationReport()
-        var promised: Set<String> = []
-        for checked in found.withLock({ found in completed.indices.compactMap { found[$0] } }) {
-            report.add(checked.report)
-            promised.formUnion(checked.promised)
-        }
-        checkOrphans(items, &report)
-        try BatchReportVerification(output: output, contents: contents, inspection: inspection)
-            .check(promised: promised, &report)
-        try EventVerification(output: output).check(items, flag: scope.flag, &report)
-        if checksSources { report.notes += items.compactMap(sourceNote) }
-        return report
+        var all = Checked()
+        for checked in found.withLock({ found in completed.indices.compactMap { found[$0] } }) { all.add(checked) }
+        return all
     }
 
     // MARK: Items
@@ -80,6 +102,11 @@ public struct BatchVerification: Sendable {
         var report = VerificationReport()
         /// Files of the batch that the item promises.
         var promised: Set<String> = []
+
+        mutating func add(_ other: Checked) {
+            report.add(other.report)
+            promised.formUnion(other.promised)
+        }
     }
 
     private func check(_ item: JournalItem, _ product: ItemProduct, _ flag: CancellationFlag) throws -> Checked {
@@ -222,6 +249,18 @@ public struct BatchVerification: Sendable {
         }
         guard Timestamp.string(seconds: seconds, nanoseconds: 0) > changed else { return nil }
         return "\(item.name): its source \(item.path) was changed after the result was made"
+    }
+}
+
+extension ItemProduct {
+    /// What was recorded of a completed item.
+    fileprivate init(_ record: ItemRecord) throws(JournalError) {
+        self.init(
+            files: try record.files(),
+            statistics: try record.statistics(),
+            notes: record.item.notes,
+            parts: try record.parts()
+        )
     }
 }
 

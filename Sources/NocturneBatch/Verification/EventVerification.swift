@@ -11,33 +11,34 @@ struct EventVerification {
     func check(_ items: [JournalItem], flag: CancellationFlag, _ report: inout VerificationReport) throws {
         let path = output.events
         guard FileSystem.kind(path) == .file else { return report.add(path, "is missing") }
-        let bytes: [UInt8]
-        do {
-            bytes = try FileSystem.read(path, limit: 1 << 32)
-        } catch {
-            return report.add(path, "cannot be read: \(error)")
-        }
         report.filesChecked += 1
-        report.bytesChecked += bytes.count
-        if let last = bytes.last, last != 10 { report.add(path, "its last line is incomplete") }
         var ends: [String: BatchEvent.Kind] = [:]
         var latest = ""
         var goesBack = 0
         let decoder = JSONDecoder()
-        for (index, line) in bytes.split(separator: 10, omittingEmptySubsequences: false).dropLast().enumerated() {
-            try flag.check()
-            do {
-                if let fault = try PipelineSchemas.event.faults(in: Array(line)).first {
-                    report.add(path, "line \(index + 1) does not match its schema: \(fault)")
-                    continue
+        do {
+            var lines = try LineReader(path)
+            var number = 0
+            while let line = try lines.next(), !lines.isIncomplete {
+                number += 1
+                try flag.check()
+                do {
+                    if let fault = try PipelineSchemas.event.faults(in: line).first {
+                        report.add(path, "line \(number) does not match its schema: \(fault)")
+                        continue
+                    }
+                    let event = try decoder.decode(BatchEvent.self, from: Data(line))
+                    if event.time < latest { goesBack += 1 }
+                    latest = max(latest, event.time)
+                    if let item = event.item { ends[item] = event.event }
+                } catch {
+                    report.add(path, "line \(number): \(error)")
                 }
-                let event = try decoder.decode(BatchEvent.self, from: Data(line))
-                if event.time < latest { goesBack += 1 }
-                latest = max(latest, event.time)
-                if let item = event.item { ends[item] = event.event }
-            } catch {
-                report.add(path, "line \(index + 1): \(error)")
             }
+            report.bytesChecked += lines.bytesRead
+            if lines.isIncomplete { report.add(path, "its last line is incomplete") }
+        } catch let error as FileSystemError {
+            return report.add(path, "cannot be read: \(error)")
         }
         // Somebody may set the clock during a run.
         if goesBack > 0 { report.notes.append("\(path): the time goes back \(goesBack) times") }

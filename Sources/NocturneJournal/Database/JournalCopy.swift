@@ -31,7 +31,7 @@ struct JournalCopy {
             for _ in 0..<5 {
                 let before = JournalCopy.versions(journal)
                 for suffix in ["", "-wal"] where FileSystem.exists(journal + suffix) {
-                    try FileSystem.write(path + suffix, try FileSystem.read(journal + suffix, limit: 1 << 30))
+                    try FileSystem.copy(journal + suffix, to: path + suffix, flush: false)
                 }
                 if JournalCopy.versions(journal) == before { break }
             }

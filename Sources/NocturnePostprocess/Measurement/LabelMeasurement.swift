@@ -63,6 +63,10 @@ public struct LabelMeasurement: Hashable, Sendable, Codable {
     /// In voxel indices, with an exclusive upper end; nil when absent.
     public var boundingBox: VoxelBox?
     public var status: LabelStatus
+    /// The number of connected components, and the share of the voxels that the largest one has; nil when they were not
+    /// counted, and no share when absent.
+    public var components: Int?
+    public var largestComponentShare: Double?
 
     public init(
         value: UInt16,

@@ -16,6 +16,8 @@ public enum LabelMeasurer {
     ///     for size and position but not for intensity.
     ///   - values: the labels to measure; 0 measures the background.
     ///   - histogram: its bins; without edges they span each label's own values.
+    ///   - connectivity: of components, which are counted in one more pass over the voxels, on one thread; nil to leave it
+    ///     out.
     /// - Returns: one measurement for every element of `values`, in that order.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is checked about every million voxels.
     public static func measure(
@@ -23,6 +25,7 @@ public enum LabelMeasurer {
         image: Volume?,
         values: [UInt16],
         histogram: RegionOfInterest.HistogramRule = .standard,
+        connectivity: Connectivity? = nil,
         scope: ComputeScope
     ) throws(CancelledError) -> [LabelMeasurement] {
         let geometry = labels.geometry
@@ -43,13 +46,34 @@ public enum LabelMeasurer {
         } else {
             tallies = try tally(labels, nil, places, wanted.count, scope)
         }
-        return values.map { value in
+        var measurements = values.map { value in
             let place = Int(places[Int(value)])
             return measurement(of: value, tallies[place], found[place], geometry)
         }
+        if let connectivity { try countComponents(in: labels, connectivity, &measurements, scope) }
+        return measurements
     }
 
-    /// The extra memory of ``measure(labels:image:values:histogram:scope:)``, in bytes.
+    private static func countComponents(
+        in labels: LabelVolume,
+        _ connectivity: Connectivity,
+        _ measurements: inout [LabelMeasurement],
+        _ scope: ComputeScope
+    ) throws(CancelledError) {
+        let box = VoxelBox(around: measurements.compactMap(\.boundingBox))
+        let counts =
+            try box.map { box throws(CancelledError) in
+                try ComponentCounter.counts(in: labels, box: box, connectivity: connectivity, scope: scope)
+            } ?? [:]
+        for place in measurements.indices where measurements[place].value != 0 {
+            let count = counts[measurements[place].value] ?? ComponentCounter.Count()
+            measurements[place].components = count.components
+            measurements[place].largestComponentShare =
+                count.components > 0 ? Double(count.largestVoxelCount) / Double(measurements[place].voxelCount) : nil
+        }
+    }
+
+    /// The extra memory of ``measure(labels:image:values:histogram:connectivity:scope:)``, in bytes.
     public static func predictedBytes(threads: Int) -> Int { IntensityDistribution.predictedBytes(threads: threads) }
 
     private static func distributions(

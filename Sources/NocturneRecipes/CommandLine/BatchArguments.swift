@@ -13,7 +13,7 @@ package struct BatchArguments: ParsableArguments {
     @Option(
         name: [.customShort("m"), .long],
         parsing: .singleValue,
-        help: "A model package: a folder or a name. Repeatable."
+        help: "A model package: a folder or a name. Repeatable. Default: the only one on the search path."
     )
     package var model: [String] = []
 
@@ -108,16 +108,19 @@ extension BatchArguments {
         for kind in RecipeRegistry.current.kinds { _ = try kind.options(from: recipes.parsed, hasModels: true) }
     }
 
-    /// The batch described by these arguments; models are given by their folders.
-    /// - Parameter version: the program's version.
-    package func description(version: String) throws -> BatchDescription {
-        let packages = ModelPackage.distinct(try model.map { try LoadedModels.package($0) })
-        let choices = try choices(for: packages)
-        guard !choices.recipes.isEmpty else {
-            throw ValidationError(
-                "name a model with --model, use existing labels with --existing-labels, or make surfaces with --isosurface"
-            )
+    /// The batch described by these arguments; models are given by their folders. Where neither a model is named nor an option
+    /// is given that needs none, the only package on the search path is used.
+    /// - Parameters:
+    ///   - version: the program's version.
+    ///   - say: gets a message that names the package that was chosen so.
+    package func description(version: String, say: (String) -> Void = { _ in }) throws -> BatchDescription {
+        var packages = ModelPackage.distinct(try model.map { try LoadedModels.package($0) })
+        if packages.isEmpty, try !usesKindWithoutModel {
+            let package = try onlyPackage()
+            say("Using the only model on the search path: \(package.id) in \(package.folder)")
+            packages = [package]
         }
+        let choices = try choices(for: packages)
         for package in packages where packages.filter({ $0.id == package.id }).count > 1 {
             throw ValidationError(
                 "two models have the id \(package.id) and the same version: "
@@ -136,6 +139,25 @@ extension BatchArguments {
             only: try routes(packages, choices),
             modelPaths: packages.map { absolutePath($0.folder) }
         )
+    }
+
+    /// Whether an option is given that processes inputs without a model.
+    private var usesKindWithoutModel: Bool {
+        get throws {
+            for kind in RecipeRegistry.current.kinds where kind.settings == nil {
+                if try kind.options(from: recipes.parsed, hasModels: false) != nil { return true }
+            }
+            return false
+        }
+    }
+
+    /// - Throws: `ValidationError` where the search path has none, or several.
+    private func onlyPackage() throws -> ModelPackage {
+        let found = ModelPackage.distinct(LoadedModels.catalog.entries().compactMap { try? $0.package.get() })
+        if found.count == 1 { return found[0] }
+        let others = "use existing labels with --existing-labels, or make surfaces with --isosurface"
+        guard !found.isEmpty else { throw ValidationError("name a model with --model, \(others)") }
+        throw ValidationError("name a model with --model: \(found.map(\.id).joined(separator: ", ")); or \(others)")
     }
 
     /// The options of the kinds in use.

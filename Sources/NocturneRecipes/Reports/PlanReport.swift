@@ -53,8 +53,10 @@ package struct PlanReport: Encodable, Sendable {
         defer { pool.shutdown() }
         let reading = MemoryReading.take()
         let budget = memoryBytes ?? MemoryBudget.defaultTotal(reading)
-        let process = max((reading.residentBytes ?? 0) - loadedBytes, 0)
-        let shared = try recipes.reduce(process) { $0 + (try $1.sharedBytes(threads: threads)) }
+        let resources = ResourceLimits(threads: threads, memoryBytes: memoryBytes, loadedBytes: loadedBytes)
+        let shared = try recipes.reduce(resources.processBytes(by: reading)) {
+            $0 + (try $1.sharedBytes(threads: threads))
+        }
         let search = search ?? Self.searchingInputs(of: description)
         let (discovery, perStep) = try await pool.run {
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())

@@ -12,9 +12,9 @@ public enum FileSystem {
     }
 
     /// Copies a file whole, as ``replace(_:with:flush:)`` writes it.
-    public static func copy(_ path: String, to place: String) throws(FileSystemError) {
+    public static func copy(_ path: String, to place: String, flush: Bool = true) throws(FileSystemError) {
         let source = try FileDescriptor(reading: path)
-        try replace(place, flush: true) { (copy) throws(FileSystemError) in
+        try replace(place, flush: flush) { (copy) throws(FileSystemError) in
             try source.forEachPiece(of: 1 << 20) { (piece) throws(FileSystemError) in
                 try copy.write(piece)
                 return true
@@ -27,13 +27,9 @@ public enum FileSystem {
         flush: Bool,
         content: (borrowing FileDescriptor) throws(FileSystemError) -> Void
     ) throws(FileSystemError) {
-        let temporary = path + ".part"
-        if kind(temporary) == .other { remove(temporary) }
-        let file = try FileDescriptor(creating: temporary, followsLinks: false)
-        try content(file)
-        if flush { try file.flush() }
-        let code = FaultPoint.fileRename.code { cposix_rename(temporary, path, 0) }
-        guard code == 0 else { throw FileSystemError(operation: "rename", path: path, code: code) }
+        let new = try ReplacementFile(for: path)
+        try content(new.file)
+        try new.putInPlace(flush: flush)
     }
 
     /// Writes a file whole. A link that lies there is not followed.

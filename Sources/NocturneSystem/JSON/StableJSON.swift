@@ -4,9 +4,13 @@ import Foundation
 public enum StableJSON {
     /// Ends with a line feed.
     public static func encode(_ value: some Encodable) throws -> [UInt8] {
+        Array(try encoder().encode(value)) + [10]
+    }
+
+    static func encoder() -> JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        return Array(try encoder.encode(value)) + [10]
+        return encoder
     }
 
     /// One object on one line, with a line feed.

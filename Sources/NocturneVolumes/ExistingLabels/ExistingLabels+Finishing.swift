@@ -35,6 +35,7 @@ extension ExistingLabels {
                 labels: volume,
                 image: inferred.image,
                 values: own.map { labels[$0].value },
+                connectivity: .corners,
                 scope: scope
             )
             for (index, measurement) in zip(own, measured) { found[index] = measurement }

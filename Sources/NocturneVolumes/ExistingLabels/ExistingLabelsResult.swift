@@ -42,6 +42,10 @@ struct ExistingLabelsResult: ItemResult {
         @Nullable var boundingBox: SegmentationResult.Box?
         /// Null if the grid is only as large as the object.
         @Nullable var touchesBorder: Bool?
+        /// Whose voxels touch at faces, edges or corners. Absent in results of 0.1.0, as is the share.
+        let components: Int?
+        /// Of the label's voxels; absent for a label that is not there.
+        let largestComponentShare: Double?
         @Nullable var mesh: SegmentationResult.Mesh?
 
         var cutByBorder: Bool? { touchesBorder }

@@ -98,6 +98,8 @@ struct ExistingLabelsWriter {
             centroidRasMm: measured.centroid.map { [rounded($0.x), rounded($0.y), rounded($0.z)] },
             boundingBox: measured.boundingBox.map(SegmentationResult.Box.init),
             touchesBorder: isWhole && isPresent ? measured.touchesBorder : nil,
+            components: measured.components,
+            largestComponentShare: measured.largestComponentShare.map(rounded),
             mesh: meshed.meshes[index]
         )
     }

@@ -55,7 +55,10 @@ struct ExistingMemory {
                 ),
                 PlannedBuffer(
                     "measuring",
-                    bytes: LabelMeasurer.predictedBytes(threads: threads),
+                    bytes: max(
+                        LabelMeasurer.predictedBytes(threads: threads),
+                        ComponentCounter.predictedBytes(shape)
+                    ),
                     from: .finish,
                     through: .finish
                 ),

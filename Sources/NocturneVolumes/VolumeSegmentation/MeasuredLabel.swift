@@ -11,9 +11,20 @@ protocol MeasuredLabel {
     var centroidRasMm: [Double]? { get }
     /// Whether it touches the border of the volume; nil if that has no meaning.
     var cutByBorder: Bool? { get }
+    /// Connected components; nil in results that do not have them.
+    var components: Int? { get }
+    var largestComponentShare: Double? { get }
 }
 
 extension MeasuredLabel {
+    private var parts: [Statistic] {
+        guard let components else { return [] }
+        return [
+            Statistic(label: name, measure: "components", value: Double(components), unit: "1"),
+            Statistic(label: name, measure: "largestComponentShare", value: largestComponentShare, unit: "1"),
+        ]
+    }
+
     /// Its rows in the batch's statistics table.
     var statistics: [Statistic] {
         func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
@@ -26,7 +37,7 @@ extension MeasuredLabel {
             row("centroidRasY", centroidRasMm?[1], "mm"),
             row("centroidRasZ", centroidRasMm?[2], "mm"),
             row("touchesBorder", cutByBorder.map { $0 ? 1 : 0 }, "1"),
-        ] + SegmentationResult.Intensity.statistics(intensity, of: name)
+        ] + parts + SegmentationResult.Intensity.statistics(intensity, of: name)
     }
 }
 

@@ -65,6 +65,10 @@ struct SegmentationResult: ItemResult {
         @Nullable var centroidRasMm: [Double]?
         @Nullable var boundingBox: Box?
         let touchesBorder: Bool
+        /// Whose voxels touch at faces, edges or corners. Absent in results of 0.1.0, as is the share.
+        let components: Int?
+        /// Of the label's voxels; absent for a label that is not there.
+        let largestComponentShare: Double?
         @Nullable var cleaning: Cleaning?
         @Nullable var mesh: Mesh?
 

@@ -146,6 +146,8 @@ struct SegmentationWriter {
             },
             boundingBox: measured?.boundingBox.map(SegmentationResult.Box.init),
             touchesBorder: measured?.touchesBorder ?? false,
+            components: measured?.components,
+            largestComponentShare: measured?.largestComponentShare.map(SegmentationResult.rounded),
             cleaning: cleaning.map {
                 .init(
                     componentsFound: $0.componentsFound,

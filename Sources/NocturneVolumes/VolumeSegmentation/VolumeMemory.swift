@@ -132,6 +132,7 @@ struct VolumeMemory {
     private func measuringBytes(_ threads: Int) -> Int {
         max(
             LabelMeasurer.predictedBytes(threads: threads),
+            ComponentCounter.predictedBytes(source.geometry.shape),
             regions?.predictedBytes(in: source.geometry, threads: threads) ?? 0,
             ReferenceComparison(options, source).predictedBytes(threads: threads)
         )

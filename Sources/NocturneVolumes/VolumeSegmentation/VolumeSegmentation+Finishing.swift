@@ -47,6 +47,7 @@ extension VolumeSegmentation {
             labels: labels,
             image: inferred.volume,
             values: wantedLabels(of: model).map(\.value),
+            connectivity: .corners,
             scope: context.scope
         )
         let regions = try regions?.measure(on: inferred.volume, of: inferred.source, item, scope: context.scope)

@@ -26,6 +26,7 @@ struct Merge: AsyncParsableCommand {
         let folder = OutputFolder(absolutePath(output))
         let outcome = try await Merge.merge(folder, closes: close)
         var lines = [SummaryText.summary(outcome.counts, output: folder, seconds: nil)]
+        if let text = outcome.starts.text { lines.append("Tasks were \(text)") }
         if !outcome.open.isEmpty {
             let names = outcome.open.map { "\($0.plan.number) (\($0.state.rawValue))" }.joined(separator: ", ")
             lines.append("Items wait in \(outcome.open.count) shards: \(names)")

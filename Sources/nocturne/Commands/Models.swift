@@ -23,9 +23,17 @@ struct Models: ParsableCommand {
         @Argument(help: "More folders to search.")
         var folders: [String] = []
 
+        @Flag(help: "Print JSON.")
+        var json = false
+
         func run() throws {
             let catalog = LoadedModels.catalog(explicitFolders: folders.map(absolutePath))
             let entries = catalog.entries()
+            if json {
+                try Terminal.printJSON(ModelList(catalog, entries))
+                if entries.isEmpty { throw NocturneExit.nothingMatched }
+                return
+            }
             if entries.isEmpty {
                 Terminal.printResult("No packages in \(catalog.searchPath.joined(separator: ", "))")
                 throw NocturneExit.nothingMatched

@@ -34,7 +34,8 @@ struct Plan: AsyncParsableCommand {
 
     func run() async throws {
         if let output { return try await divide(OutputFolder(absolutePath(output))) }
-        try await Plan.show(try batch.description(version: Nocturne.version), resources: resources, json: json)
+        let description = try batch.description(version: Nocturne.version, say: Terminal.printMessage)
+        try await Plan.show(description, resources: resources, json: json)
     }
 
     /// Prints what a run would do.
@@ -53,7 +54,7 @@ struct Plan: AsyncParsableCommand {
     private func divide(_ folder: OutputFolder) async throws {
         try folder.checkHoldsNoBatch()
         try folder.checkReportsAreOwn()
-        var description = try batch.description(version: Nocturne.version)
+        var description = try batch.description(version: Nocturne.version, say: Terminal.printMessage)
         description.instructionSet = sharding.instructionSet(for: batch.precision)
         let threads = resources.width()
         let report = try await PlanReport(

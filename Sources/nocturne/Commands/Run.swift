@@ -5,6 +5,7 @@ import NocturneCluster
 import NocturneInference
 import NocturneJournal
 import NocturneRecipes
+import NocturneSupervisor
 import NocturneSystem
 
 struct Run: EngineCommand {
@@ -106,6 +107,9 @@ struct Run: EngineCommand {
             )
         else { return }
         Terminal.printUrgently("items wait: the task is put back into the queue")
+        let reason: TaskStarts.Reason =
+            isElsewhere ? .unsuitableMachine : task.isNearEnd(at: now) ? .timeLimit : .other
+        TaskStarts.record(for: folder) { $0.putBack(reason) }
         let node = isElsewhere ? ProcessInfo.processInfo.environment["SLURMD_NODENAME"] : nil
         do { try task.requeue(excluding: node) } catch { Terminal.printUrgently("\(error)") }
     }
@@ -113,7 +117,7 @@ struct Run: EngineCommand {
     func run() async throws {
         if dryRun {
             try await Plan.show(
-                try batch.description(version: Nocturne.version),
+                try batch.description(version: Nocturne.version, say: Terminal.printMessage),
                 resources: resources,
                 json: show.json
             )
@@ -124,7 +128,7 @@ struct Run: EngineCommand {
             EngineProcess.Request(
                 output: folder,
                 description: try await ExistingBatch.startedByThisRun(folder)
-                    ?? batch.description(version: Nocturne.version),
+                    ?? batch.description(version: Nocturne.version, say: Terminal.printMessage),
                 resources: resources,
                 show: show,
                 retries: retryFailed ? .all : .none,
@@ -138,6 +142,11 @@ struct Run: EngineCommand {
         let environment = ProcessInfo.processInfo.environment
         guard let plan = try await folder.whole.shardPlan() else { throw BatchError.notDivided(folder.whole) }
         if let task = shard?.task { try task.check(plan, folder.whole) }
+        let slurmTask = SlurmTask(environment: environment)
+        // Not for an engine that was started again after a crash.
+        if let slurmTask, ProcessHandover.toEngine?.previousEnd == nil {
+            TaskStarts.record(for: folder) { $0.begin(slurmTask) }
+        }
         try plan.checkArithmetic(
             version: Nocturne.version,
             isAvailable: { InstructionSets.isAvailable($0, environment: environment) },
@@ -152,7 +161,7 @@ struct Run: EngineCommand {
             failFast: failFast
         )
         // What Slurm would end is not started; a minute is for the end of what is active.
-        request.deadline = SlurmTask(environment: environment)?.end.map { $0 - 60 }
+        request.deadline = slurmTask?.end.map { $0 - 60 }
         do {
             try await EngineProcess.run(request)
         } catch let error as BatchError where error.code == .outputInUse {

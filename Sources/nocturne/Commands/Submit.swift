@@ -35,6 +35,14 @@ struct Submit: AsyncParsableCommand {
     )
     var threads: ThreadCount?
 
+    @Option(
+        help: ArgumentHelp(
+            "Prepare results in this folder on a local disk of each machine, such as '$TMPDIR'.",
+            valueName: "folder"
+        )
+    )
+    var work: String?
+
     @Option(help: "The program on the machines of the cluster. Default: this one.")
     var program: String?
 
@@ -57,6 +65,7 @@ struct Submit: AsyncParsableCommand {
             threads: threads?.count ?? batch.plan.threads
         )
         job.mostTasks = tasks
+        job.work = work
         if let kubernetes {
             let description = try await ExistingBatch.description(of: folder)
             let manifest = KubernetesJob(job, image: kubernetes)

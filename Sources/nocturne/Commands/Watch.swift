@@ -45,7 +45,7 @@ struct Watch: EngineCommand {
             EngineProcess.Request(
                 output: folder,
                 description: try await ExistingBatch.startedByThisRun(folder)
-                    ?? batch.description(version: Nocturne.version),
+                    ?? batch.description(version: Nocturne.version, say: Terminal.printMessage),
                 resources: resources,
                 show: show,
                 overwrite: overwrite,

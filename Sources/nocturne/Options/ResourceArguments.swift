@@ -20,6 +20,14 @@ struct ResourceArguments: ParsableArguments {
     @Option(help: "When the disk is full: pause until space is free, or stop so that the batch can be resumed.")
     var onFull = FullDiskPolicy.pause
 
+    @Option(
+        help: ArgumentHelp(
+            "Prepare results in this folder on a local disk, such as $TMPDIR of a cluster; finished ones are copied.",
+            valueName: "folder"
+        )
+    )
+    var work: String?
+
     @Option(help: "Start items only within these hours, such as 20:00-06:00.", transform: WorkingHours.Window.parse)
     var between: WorkingHours.Window?
 
@@ -72,7 +80,12 @@ struct ResourceArguments: ParsableArguments {
     var faultInjection = false
 
     /// - Throws: `ValidationError` if an ordinary run has faults in its environment.
-    func validate() throws { _ = try faultSpecification() }
+    func validate() throws {
+        _ = try faultSpecification()
+        if work?.isEmpty == true {
+            throw ValidationError("--work has no folder: is the variable in it not set on this machine?")
+        }
+    }
 
     /// - Parameter action: ends the process.
     func stallPolicy(action: @escaping @Sendable (String) -> Void) -> StallPolicy? {

@@ -52,11 +52,9 @@ struct ComparisonReport: Encodable {
             StateChange(item: $0.name, first: $0.first.state.rawValue, second: $0.second.state.rawValue)
         }
         self.notCompared = notCompared
-        agreement = ComparisonSummary.all(
-            models: agreements.map { _ in "" },
-            names: agreements.map(\.name),
-            agreements.map(\.rows)
-        )
+        var agreement = ComparisonSummary.Collector()
+        for (name, rows) in agreements { agreement.add(model: "", name: name, rows) }
+        self.agreement = agreement.summaries()
         let measured = comparison.pairs.flatMap(comparison.rows)
         changes = BatchComparison.changes(measured)
         rows =

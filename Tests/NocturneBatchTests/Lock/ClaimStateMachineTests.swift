@@ -67,6 +67,19 @@ struct ClaimStateMachineTests {
         #expect(ending.observe(seen, at: .zero) == .take(after: 7))
     }
 
+    @Test("waits for two signs of life where a local file system has an empty claim, as after a power cut")
+    func empty() {
+        let empty = FoundClaim(generation: 7, text: [], record: nil)
+        var local = machine(locksExcludeAll: true)
+        #expect(local.observe(empty, at: .zero) == .lookAgain)
+        #expect(local.observe(empty, at: .seconds(19)) == .lookAgain)
+        #expect(local.observe(empty, at: .seconds(20)) == .take(after: 7))
+        var share = machine()
+        #expect(share.observe(empty, at: .zero) == .lookAgain)
+        #expect(share.observe(empty, at: .seconds(99)) == .lookAgain)
+        #expect(share.observe(empty, at: .seconds(100)) == .take(after: 7))
+    }
+
     @Test("trusts a local file system's lock about runs of this machine, and only about those")
     func local() {
         var container = machine(locksExcludeAll: true)

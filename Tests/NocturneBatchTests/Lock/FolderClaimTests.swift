@@ -44,6 +44,18 @@ struct FolderClaimTests {
         #expect(next != nil && !claim.beat() && !claim.isNewest)
     }
 
+    @Test("is still held when the whole folder was moved away, and is not when only its file was removed")
+    func movedAway() throws {
+        let claim = try #require(try FolderClaim.take(output, after: 0, for: Self.stranger))
+        let away = output.path + "-away"
+        try FileSystem.move(output.path, to: away)
+        #expect(claim.beat())
+        try FileSystem.move(away, to: output.path)
+        #expect(claim.beat())
+        FileSystem.remove(output.hidden + "/claim.1")
+        #expect(!claim.beat())
+    }
+
     @Test("of another machine counts until it is released, that of this machine never")
     func otherMachine() throws {
         #expect(!FolderClaim.isHeldByAnotherMachine(output))

@@ -14,13 +14,17 @@ struct ComparisonSummaryTests {
             [row("dice", $0, "1"), row("hausdorff95", $0.map { 10 - $0 }, "mm"), row("volume", 3, "ml")]
         }
         let names = (0..<8).map { "case-\($0)" }
-        let found = ComparisonSummary.all(models: Array(repeating: "m", count: 8), names: names, rows)
+        var collector = ComparisonSummary.Collector()
+        for (name, own) in zip(names, rows) { collector.add(model: "m", name: name, own) }
+        let found = collector.summaries()
         #expect(found.map(\.measure) == ["dice", "hausdorff95"])
         let first = try #require(found.first)
         #expect(first.count == 7 && first.median == 0.8 && first.worst == 0.5)
         #expect(abs(first.mean - 5.44 / 7) < 1e-6)
         #expect(first.worstItems == ["case-1", "case-6", "case-5", "case-3", "case-0"])
         #expect(found[1].worst == 9.5 && found[1].worstItems == first.worstItems)
-        #expect(ComparisonSummary.all(models: ["m"], names: ["a"], [[row("volume", 3, "ml")]]).isEmpty)
+        var other = ComparisonSummary.Collector()
+        other.add(model: "m", name: "a", [row("volume", 3, "ml")])
+        #expect(other.summaries().isEmpty)
     }
 }

@@ -47,7 +47,7 @@ struct UnusualValuesTests {
                 "bladder": organ(200, SIMD3(0, -30, -220)),
             ]
             change(item, &organs)
-            return organs.keys.sorted().flatMap { organs[$0]?.rows($0) ?? [] }.with(BatchMeasure.Derived.rows)
+            return BatchMeasure.Derived.with(organs.keys.sorted().flatMap { organs[$0]?.rows($0) ?? [] })
         }
     }
 
@@ -130,8 +130,13 @@ struct UnusualValuesTests {
     }
 }
 
-extension [Statistic] {
-    fileprivate func with(_ more: ([Statistic]) -> [Statistic]) -> [Statistic] { self + more(self) }
+extension UnusualValues {
+    /// Of items with these models and statistics.
+    init(models: [String], statistics: [[Statistic]], ranges: [ReferenceRange] = []) {
+        var collector = Collector(ranges: ranges)
+        for (model, rows) in zip(models, statistics) { collector.add(model: model, rows) }
+        self = collector.values()
+    }
 }
 
 extension SplitMix64 {

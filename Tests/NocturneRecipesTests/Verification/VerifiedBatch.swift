@@ -6,6 +6,7 @@ import NocturneJournal
 import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
+import NocturneTestSupport
 import NocturneVolumes
 
 /// A finished batch that is damaged on purpose and verified.
@@ -69,7 +70,7 @@ struct VerifiedBatch {
         try await Journal.with(path: output.journal) { journal in
             guard let found = try await journal.items().first(where: { $0.name == item }) else { return }
             var product = ItemProduct(
-                files: try await journal.files()[found.id] ?? [],
+                files: try await journal.filesOfItems()[found.id] ?? [],
                 statistics: try await journal.statistics()[found.id] ?? [],
                 notes: found.notes,
                 parts: try await journal.parts()[found.id] ?? []

@@ -1,0 +1,65 @@
+import Foundation
+public import NocturneSystem
+
+/// What a run is doing, for commands in other terminals: `.nocturne/progress.json`, which is written every two seconds while items
+/// are processed, and removed afterwards.
+public struct RunProgress: Codable, Sendable {
+    public struct Item: Codable, Sendable {
+        public let item: String
+        public let stage: Stage
+        /// Of its tiles, from 0 to 1.
+        public let share: Double
+        /// Since it was started, and until it probably ends; null while that is not known.
+        public let elapsedSeconds: Double
+        @Nullable public var etaSeconds: Double?
+    }
+
+    public struct Memory: Codable, Sendable {
+        /// Of the process.
+        @Nullable public var residentBytes: Int?
+        /// Reserved for the items that are processed.
+        public let leasedBytes: Int
+        public let budgetBytes: Int
+        /// normal, warning (nothing more is started) or critical (only the oldest item continues).
+        public let pressure: String
+    }
+
+    /// The process that works on the batch.
+    public let process: Int
+    /// When this was written, UTC.
+    public let time: String
+    public let elapsedSeconds: Double
+    @Nullable public var etaSeconds: Double?
+    /// Items of the batch, and those that have ended.
+    public let total: Int
+    public let done: Int
+    public let failed: Int
+    /// Items that wait for their turn.
+    public let queued: Int
+    /// Items that are worked on, the oldest first.
+    public let items: [Item]
+    public let memory: Memory
+}
+
+extension OutputFolder {
+    private var progress: String { hidden + "/progress.json" }
+
+    /// Says what the run does. A disk that refuses it does not matter.
+    func show(_ progress: RunProgress?) {
+        guard let progress else { return FileSystem.remove(self.progress) }
+        guard let bytes = try? StableJSON.encode(progress) else { return }
+        try? FileSystem.replace(self.progress, with: bytes, flush: false)
+    }
+
+    /// What the process does that works on the batch; nil before it has said so, and for another process than that of the
+    /// lock: a killed run leaves what it last said.
+    public func runProgress(of holder: LockHolder?) -> RunProgress? {
+        guard let holder, let found = lastProgress, found.process == Int(holder.process.process) else { return nil }
+        return found
+    }
+
+    private var lastProgress: RunProgress? {
+        guard FileSystem.kind(progress) == .file, let bytes = try? FileSystem.read(progress) else { return nil }
+        return try? JSONDecoder().decode(RunProgress.self, from: Data(bytes))
+    }
+}

@@ -1,0 +1,126 @@
+import NocturneConcurrency
+package import NocturneJournal
+import NocturneSystem
+
+/// Writes the files about the whole batch from its journal, in parts: memory does not grow with what the results hold.
+struct ReportWriting {
+    let journal: Journal
+    let output: OutputFolder
+    let page: (any BatchPage)?
+    let summaries: [BatchSummary]
+    let flag: CancellationFlag
+
+    /// Writes all files, each in one step, and records that they are up to date.
+    /// - Parameter pool: on which files are written.
+    /// - Throws: `CancelledError` once the flag is raised: the report is there then, and the page is not; `JournalError`;
+    ///   `FileSystemError`.
+    func write(_ description: BatchDescription, on pool: BlockingPool) async throws -> BatchCounts {
+        let report = try await withTaskExecutorPreference(pool) {
+            try FaultPoint.batchReport.pass()
+            let report = try await journal.report(description)
+            let completed = try await writeFiles(report)
+            for summary in summaries { try summary(completed, output.path, flag) }
+            if let page { try await write(page, report) }
+            try FileSystem.flush(output.path)
+            return report
+        }
+        try await journal.set(.reportVersion, to: BatchReport.version)
+        try await journal.set(.isReportUpToDate, to: true)
+        return report.counts
+    }
+
+    /// - Returns: the folders of completed items.
+    private func writeFiles(_ report: BatchReport) async throws -> [String] {
+        var files = try ReportFiles(output, report)
+        try files.begin()
+        var completed: [String] = []
+        try await journal.forEachPart { records, place in
+            let items = try report.items(records, from: place)
+            try files.write(items)
+            completed += items.filter { $0.item.state == .completed }.map { output.item($0.item.name) }
+        }
+        try files.putInPlace()
+        return completed
+    }
+
+    private func write(_ page: any BatchPage, _ report: BatchReport) async throws {
+        var parts = try page.begin(ReportedBatch(output: output, report: report), flag: flag)
+        try await journal.forEachPart { records, place in
+            try parts.add(try report.items(records, from: place))
+        }
+        try parts.finish()
+    }
+}
+
+/// The files of the report while they are written.
+private struct ReportFiles: ~Copyable {
+    private var text: ReportText
+    private let batch: ReplacementFile
+    private let statistics: ReplacementFile
+    private let retryList: ReplacementFile
+    private let comparison: ReplacementFile?
+
+    init(_ output: OutputFolder, _ report: BatchReport) throws {
+        let text = try ReportText(report)
+        let batch = try ReplacementFile(for: output.report)
+        let statistics = try ReplacementFile(for: output.statistics)
+        let retryList = try ReplacementFile(for: output.retryList)
+        let comparison = report.comparison.isEmpty ? nil : try ReplacementFile(for: output.comparison)
+        // No call may throw between these.
+        self.text = text
+        self.batch = batch
+        self.statistics = statistics
+        self.retryList = retryList
+        self.comparison = comparison
+    }
+
+    func begin() throws { try write(text.beginning) }
+
+    mutating func write(_ items: [ReportedItem]) throws { try write(try text.part(items)) }
+
+    func putInPlace() throws {
+        try write(text.end)
+        try batch.putInPlace()
+        try statistics.putInPlace()
+        try retryList.putInPlace()
+        try comparison?.putInPlace()
+    }
+
+    private func write(_ part: ReportText.Part) throws {
+        try batch.write(part[.batch])
+        try statistics.write(part[.statistics])
+        try retryList.write(part[.retryList])
+        try comparison?.write(part[.comparison])
+    }
+}
+
+extension Journal {
+    /// Calls `body` with the items in the order of discovery, ``BatchReport/itemsPerPart`` at a time; only the last part is
+    /// shorter. `place` is how many items were before.
+    nonisolated package func forEachPart(
+        _ body: (_ records: [ItemRecord], _ place: Int) async throws -> Void
+    ) async throws {
+        var (last, place): (Int64, Int) = (0, 0)
+        while true {
+            let records = try await records(after: last, limit: BatchReport.itemsPerPart)
+            if let end = records.last {
+                try await body(records, place)
+                (last, place) = (end.item.id, place + records.count)
+            }
+            if records.count < BatchReport.itemsPerPart { return }
+        }
+    }
+
+    /// What the report says about the batch as a whole.
+    nonisolated package func report(_ description: BatchDescription) async throws -> BatchReport {
+        var collector = BatchReport.Collector(
+            description,
+            marks: try await marks(),
+            ranges: try await value(of: .referenceRanges) ?? []
+        )
+        try await forEachPart { records, _ in
+            for record in records { collector.add(record.item, try record.statistics()) }
+        }
+        return collector.report()
+    }
+}
