@@ -93,6 +93,7 @@ class SlurmCluster:
         self.configuration.write_text(text)
         self.environment = {**os.environ, "SLURM_CONF": str(self.configuration)}
         self.daemons: dict[str, subprocess.Popen[bytes]] = {}
+        self.pending_since: dict[str, float] = {}
 
     def __enter__(self) -> SlurmCluster:
         self.daemons["slurmctld"] = self._start("slurmctld", "-D", "-f", str(self.configuration))
@@ -161,3 +162,18 @@ class SlurmCluster:
             job, array, index, state, node, name = line.split("|")
             found.append(Task(job, array, int(index) if index.isdigit() else None, state, node, name))
         return found
+
+    def start_requeued_tasks(self) -> None:
+        """Lets tasks start that were put back into the queue, for which Slurm waits two minutes, and raises time limits
+        that were lowered.
+
+        A few seconds stay: a node refuses a task that starts in the second in which it was ended there, and Slurm then
+        takes it for ended.
+        """
+        for task in self.tasks():
+            name = f"{task.array}_{task.index}"
+            if task.state != "PENDING" or not task.index:
+                self.pending_since.pop(name, None)
+            elif time.monotonic() - self.pending_since.setdefault(name, time.monotonic()) > 3:
+                with contextlib.suppress(RuntimeError):
+                    self.run("scontrol", "update", f"JobId={name}", "StartTime=now", "TimeLimit=30")
