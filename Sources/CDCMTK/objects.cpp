@@ -122,10 +122,10 @@ bool is_code_text(const std::string &text) {
     return DcmCodeString::checkStringValue(OFString(text.data(), text.size()), "1-n").good();
 }
 
-/// The number of the source's series followed by three digits, so that both series are adjacent in a list.
-std::string series_number(DcmItem &set, bool is_segmentation) {
+/// The number of the source's series followed by three digits, so that the series are adjacent in a list.
+std::string series_number(DcmItem &set, const cdcmtk_object &object) {
     Sint32 number = 0;
-    const int ours = is_segmentation ? 1 : 2;
+    const int ours = 2 * object.maker_number + (object.is_segmentation ? 1 : 2);
     if (set.findAndGetSint32(DCM_SeriesNumber, number).bad() || number < 0 || number > 1000000) number = 9;
     return std::to_string(int64_t(number) * 1000 + ours);
 }
@@ -165,5 +165,5 @@ void cdcmtk::copy_modules(DcmDataset &source, cdcmtk_object &object) {
         put(set, DCM_StructureSetDate, date);
         put(set, DCM_StructureSetTime, time);
     }
-    put(set, DCM_SeriesNumber, series_number(source, object.is_segmentation));
+    put(set, DCM_SeriesNumber, series_number(source, object));
 }

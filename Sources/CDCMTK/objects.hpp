@@ -89,6 +89,7 @@ struct ObjectSource {
 /// An object under construction.
 struct cdcmtk_object {
     bool is_segmentation = false;
+    int maker_number = 0;
     std::string dimension_uid, fallback_frame_uid, frame_uid, study_uid, orientation, algorithm, algorithm_type;
     int rows = 0, columns = 0;
     double directions[6] = {}, tolerance = 0;

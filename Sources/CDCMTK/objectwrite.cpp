@@ -55,6 +55,7 @@ void begin_common(const cdcmtk_object_plan &plan, cdcmtk_object &object) {
     object.columns = plan.columns;
     std::copy(plan.orientation, plan.orientation + 6, object.directions);
     object.tolerance = plan.tolerance;
+    object.maker_number = plan.maker_number;
     object.dimension_uid = plan.dimension_uid;
     object.fallback_frame_uid = plan.frame_of_reference_uid;
     object.algorithm = plan.algorithm;

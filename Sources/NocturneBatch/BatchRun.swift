@@ -167,6 +167,15 @@ actor BatchRun {
 
     /// Processes the items of one round.
     private func process(_ queue: [PendingItem]) async throws {
+        let counts = BatchCounts(try await context.journal.stateCounts())
+        await context.progress.note(
+            StartText.work(
+                counts,
+                queued: queue.count,
+                threads: context.options.resources.threads,
+                memoryBytes: context.limits.memoryBytes
+            )
+        )
         let processing = try await ItemProcessing(queue, context, processBytes: await measuredProcessBytes())
         await processing.run()
         peakLeasedBytes = max(peakLeasedBytes, processing.budget.snapshot().peakLeased)

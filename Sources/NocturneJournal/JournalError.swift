@@ -43,11 +43,21 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
             case .SQLITE_BUSY: EAGAIN
             default: (error as? any SystemCallError)?.systemCode
             }
-        if let path {
+        if let path, Self.isDamage(error) {
+            let advice =
+                "move it away, with the files beside it that begin with its name, and start the batch again with the same inputs "
+                + "and options: finished results are recognised and kept; marks of reviewers have to be imported again"
+            self.init(.unusable, detail: "\(path): the journal is damaged (\(error)). Next step: \(advice)")
+        } else if let path {
             self.init(.unusable, detail: "\(path): \(error)", systemCode: systemCode)
         } else {
             self.init(.failed, detail: "the journal cannot be written: \(error)", systemCode: systemCode)
         }
+    }
+
+    private static func isDamage(_ error: any Error) -> Bool {
+        let code = (error as? DatabaseError)?.resultCode
+        return code == .SQLITE_CORRUPT || code == .SQLITE_NOTADB
     }
 
     /// For a name or path in the journal that leads elsewhere.

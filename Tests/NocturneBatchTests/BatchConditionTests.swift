@@ -119,7 +119,7 @@ struct BatchConditionTests {
         let stop = batch.folder("stop").path
         let outcome = try await batch.run(
             TextRecipe { stage, _ in
-                guard stage == .load else { return }
+                guard stage == .infer else { return }
                 try FileSystem.write(stop, [])
                 // The file is looked for once a second.
                 while batch.control.mode == .running { sched_yield() }

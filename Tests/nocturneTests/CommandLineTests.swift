@@ -1,5 +1,7 @@
 import Foundation
 import NocturneBatch
+import NocturneCore
+import NocturneFormats
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -123,6 +125,46 @@ struct CommandLineTests {
         #expect(tool.status == 0)
         #expect(tool.output.contains("20×30×40 voxels of 1.0×1.0×1.0 mm, RAS"))
         #expect(tool.output.contains("not usable: "))
+    }
+
+    @Test("Inputs are counted by kind, photos among them, and what is refused is grouped by reason")
+    func inspectSummary() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii", 20, 30, 40)
+        for index in 0..<3 { try bench.folder.write("no picture", to: "in/text\(index).txt") }
+        let image = RGBImage(width: 120, height: 110)
+        try PNGWriter.write(image, to: bench.input + "/photo.png")
+        let tool = try Tool(["inspect", bench.input, "--summary"])
+        #expect(tool.status == 0)
+        #expect(
+            tool.output == "1 volume, 1 photo, 3 not usable\n  3 × neither DICOM nor NIfTI nor a photo\n",
+            "\(tool.output)"
+        )
+        let photo = try Tool(["inspect", bench.input + "/photo.png"])
+        #expect(photo.status == 0 && photo.output.contains("120×110 pixels"))
+    }
+
+    @Test("A damaged journal is named with the next step, and that step brings the batch back without inference")
+    func damagedJournal() throws {
+        let bench = try ToolBench()
+        for index in 0..<2 { try bench.addVolume("v\(index).nii", 20, 20, 20) }
+        #expect(try bench.run().status == 0)
+        let journal = bench.output + "/.nocturne/journal.sqlite"
+        let results = try FileManager.default.contentsOfDirectory(atPath: bench.output).sorted()
+        let before = try Data(contentsOf: URL(fileURLWithPath: bench.output + "/v0/run.json"))
+        try FileSystem.write(journal, Array("no database, but something longer than nothing".utf8))
+        for command in ["status", "verify", "resume"] {
+            let tool = try Tool([command, bench.output])
+            #expect(tool.status != 0 && tool.errors.contains("the journal is damaged"), "\(command): \(tool.errors)")
+            #expect(tool.errors.contains("Next step: move it away"))
+        }
+        for entry in FileSystem.entries(bench.output + "/.nocturne") where entry.hasPrefix("journal.sqlite") {
+            FileSystem.remove(bench.output + "/.nocturne/" + entry)
+        }
+        #expect(try bench.run().status == 0)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: bench.output + "/v0/run.json")) == before)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.output).sorted() == results)
+        #expect(try Tool(["verify", bench.output]).status == 0)
     }
 
     @Test("Interrupted, it leaves with 130, tells the truth, and goes on", arguments: [SIGINT, SIGTERM])

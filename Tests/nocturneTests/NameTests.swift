@@ -300,7 +300,8 @@ struct NameTests {
             seen.insert((path as NSString).lastPathComponent)
         }
         for name in [
-            "batch.json", "events.jsonl", "retry.txt", "statistics.csv", "contact-sheet.pdf", "report.pdf",
+            "batch.json", "events.jsonl", "retry.txt", "statistics.csv", "measurements.csv", "contact-sheet.pdf",
+            "report.pdf",
             "heatmap.png",
             "segmentation.dcm", "rtstruct.dcm", "slices.png", "meshes", "above.stl", "run.json", "journal.sqlite",
             "lock",

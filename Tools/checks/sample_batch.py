@@ -26,7 +26,7 @@ FILES = {
     "skin-lesions-demo": ["result.json", "run.json", "heatmap.png", "report.pdf"],
     "book-spines": ["result.json", "run.json", "overlay.jpg", "coco.json", "crops"],
 }
-REPORT = ["batch.json", "statistics.csv", "events.jsonl", "retry.txt", "contact-sheet.pdf"]
+REPORT = ["batch.json", "statistics.csv", "measurements.csv", "events.jsonl", "retry.txt", "contact-sheet.pdf"]
 
 
 def expected_items() -> dict[str, int]:

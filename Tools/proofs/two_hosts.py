@@ -44,7 +44,16 @@ JOURNAL = r"^\.nocturne/journal\.sqlite(-wal|-shm)?$"
 JOURNAL_LOG = r"^\.nocturne/journal\.sqlite-wal$"
 # Seconds for which a run observes the claim of another host that is silent.
 PATIENCE = 100
-REPORTS = {"batch.json", "statistics.csv", "retry.txt", "contact-sheet.pdf", "comparison.csv", "index.html", "review"}
+REPORTS = {
+    "batch.json",
+    "statistics.csv",
+    "measurements.csv",
+    "retry.txt",
+    "contact-sheet.pdf",
+    "comparison.csv",
+    "index.html",
+    "review",
+}
 # What a run that has lost its claim must not change any more.
 FORBIDDEN = {"journal", "staging-2", "results", "reports"}
 

@@ -41,6 +41,7 @@ typedef struct {
     double pixel_spacing[2];             /* between rows, between columns */
     double slice_step;
     double tolerance;                    /* maximum distance of a source from its expected position */
+    int32_t maker_number;                /* 0 to 498, part of the series number: differs between models */
 } cdcmtk_object_plan;
 
 typedef struct {

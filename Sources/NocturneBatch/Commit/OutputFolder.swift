@@ -34,6 +34,7 @@ public struct OutputFolder: Sendable {
     public var report: String { path + "/batch.json" }
     public var statistics: String { path + "/statistics.csv" }
     /// Agreement with reference labels over the batch.
+    public var measurements: String { path + "/measurements.csv" }
     public var comparison: String { path + "/comparison.csv" }
     public var retryList: String { path + "/retry.txt" }
     public var events: String { (shard == nil ? path : hidden) + "/events.jsonl" }

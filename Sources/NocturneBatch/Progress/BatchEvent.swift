@@ -31,7 +31,7 @@ public struct BatchEvent: Sendable, Codable {
     public var leasedBytes: Int?
     public var etaSeconds: Double?
 
-    init(
+    package init(
         _ event: Kind,
         item: String? = nil,
         reason: String? = nil,

@@ -21,6 +21,8 @@ public struct ProgressStatus: Sendable {
     public var total = 0
     public var done = 0
     public var failed = 0
+    /// How many skipped inputs have been shown, with the one that is shown now.
+    public var skipped = 0
     /// Active items by name, with the share of their tiles that is finished.
     public var running: [(name: String, share: Double)] = []
     public var etaSeconds: Double?
@@ -129,6 +131,7 @@ public actor ProgressReporter {
             event.failed = status.failed
             event.etaSeconds = status.etaSeconds.map { $0.rounded() }
         }
+        if event.event == .itemSkipped { status.skipped += 1 }
         if let line = try? StableJSON.encodeLine(event) { file?.append(line) }
         view.show(event, status)
     }

@@ -1,4 +1,4 @@
-import NocturneSystem
+public import NocturneSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -41,13 +41,15 @@ public struct JSONLinesView: ProgressView {
     public func flush() async { await LineWriter.standardOutput.flush(patience: readerPatience) }
 }
 
-/// One plain line an item on standard error: for files and pipes, never a control character.
+/// One plain line an item on standard error, with local date and time: for files and pipes, never a control character.
 public struct PlainLinesView: ProgressView {
-    public init() {}
+    private let time: any TimeSource
+
+    public init(time: any TimeSource = SystemTime()) { self.time = time }
 
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {
         guard let text = EventText.line(event, status) else { return }
-        LineWriter.standardError.append(Array((text + "\n").utf8))
+        LineWriter.standardError.append(Array("\(time.wallClock.localText) \(text)\n".utf8))
     }
     public func refresh(_ status: ProgressStatus) {}
     public func close() {}
@@ -126,10 +128,11 @@ public enum EventText {
         case .itemCompleted: return "\(count) \(item) completed in \(duration(event.seconds ?? 0))"
         case .itemFailed: return "\(count) \(item) FAILED\(reason)"
         case .itemQuarantined: return "\(item) quarantined\(reason)"
-        case .itemInterrupted: return "\(item) stopped; it can be resumed"
+        case .itemInterrupted:
+            return "\(item) stopped; it can be resumed" + (event.reason == "interrupted" ? "" : reason)
         case .itemCancelled: return "\(count) \(item) cancelled\(reason)"
         case .itemRetried: return "\(item) will be tried again\(reason)"
-        case .itemSkipped: return "\(item) skipped\(reason)"
+        case .itemSkipped: return status.skipped > StartText.shownSkips ? nil : "\(item) skipped\(reason)"
         case .note: return event.reason
         case .pressure: return "memory\(reason)"
         case .disk: return "disk\(reason)"

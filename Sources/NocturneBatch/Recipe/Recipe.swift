@@ -136,6 +136,8 @@ public struct RecipeItem: Sendable {
     /// The folder of an earlier result of this item, which stays until the new one takes its place. Nobody has checked it: a
     /// recipe that makes use of it compares fingerprints and digests.
     public var earlierResult: String?
+    /// Of the program that processes it; empty when it is not known.
+    public var version = ""
 
     public init(name: String, path: String, fingerprint: String, edit: ItemEdit? = nil) {
         self.name = name

@@ -6,8 +6,8 @@ package import NocturneJournal
 /// A batch may have a million items. They are read twice, in parts: once by ``Collector`` for what is about all of them, and
 /// once by ``ReportText``, which makes the files.
 package struct BatchReport: Sendable {
-    /// Of the form of `batch.json` and `statistics.csv`. 2 has unusual values, 3 the codes of reasons.
-    package static let version = 3
+    /// Of the form of the report's files. 2 has unusual values, 3 the codes of reasons, 4 the table of measurements.
+    package static let version = 4
     /// How many items are in memory at once.
     package static let itemsPerPart = 500
 
@@ -18,6 +18,7 @@ package struct BatchReport: Sendable {
     package let marks: [String: [ReviewMark]]
     /// Over all compared items, for each model, label and measure.
     package let comparison: [ComparisonSummary]
+    package let measurements: MeasurementTable
     /// Of one item, by its place: the most unusual first.
     private let unusualOfItem: [Int: [UnusualValues.Value]]
 
@@ -27,6 +28,7 @@ package struct BatchReport: Sendable {
         private var counts = BatchCounts()
         private var unusual: UnusualValues.Collector
         private var comparison = ComparisonSummary.Collector()
+        private var measurements = MeasurementTable.Collector()
         private let marks: [String: [ReviewMark]]
         private var currentMarks: [String: [ReviewMark]] = [:]
 
@@ -44,6 +46,7 @@ package struct BatchReport: Sendable {
             let rows = BatchMeasure.Derived.with(statistics)
             let model = description.model(of: item)
             unusual.add(model: model, rows)
+            measurements.add(rows)
             comparison.add(model: model, name: item.name, rows)
             counts.add(1, item.state)
             let current = (marks[item.name] ?? []).filter { $0.fingerprint == item.fingerprint }
@@ -57,7 +60,8 @@ package struct BatchReport: Sendable {
                 counts,
                 unusual.values(),
                 marks: currentMarks,
-                comparison: comparison.summaries()
+                comparison: comparison.summaries(),
+                measurements: measurements.table
             )
         }
     }
@@ -67,13 +71,15 @@ package struct BatchReport: Sendable {
         _ counts: BatchCounts,
         _ unusual: UnusualValues,
         marks: [String: [ReviewMark]],
-        comparison: [ComparisonSummary]
+        comparison: [ComparisonSummary],
+        measurements: MeasurementTable
     ) {
         self.description = description
         self.counts = counts
         self.unusual = unusual
         self.marks = marks
         self.comparison = comparison
+        self.measurements = measurements
         unusualOfItem = Dictionary(grouping: unusual.values, by: \.item)
     }
 

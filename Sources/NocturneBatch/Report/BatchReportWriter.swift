@@ -77,7 +77,7 @@ struct BatchReportWriter {
         guard try await journal.value(of: .isReportUpToDate) == true,
             try await journal.value(of: .reportVersion) == BatchReport.version
         else { return false }
-        let files = [output.report, output.statistics, output.retryList]
+        let files = [output.report, output.statistics, output.measurements, output.retryList]
         return await context.blocking.run { files.allSatisfy(FileSystem.exists) }
     }
 }

@@ -6,17 +6,19 @@ import NocturneSystem
 package enum ReportFile: CaseIterable {
     case batch
     case statistics
+    case measurements
     case retryList
     /// There is one only if something was compared with references.
     case comparison
 
     /// Those that consist of lines, one or more for an item.
-    package static let lists: [ReportFile] = [.statistics, .retryList, .comparison]
+    package static let lists: [ReportFile] = [.statistics, .measurements, .retryList, .comparison]
 
     package func path(in output: OutputFolder) -> String {
         switch self {
         case .batch: output.report
         case .statistics: output.statistics
+        case .measurements: output.measurements
         case .retryList: output.retryList
         case .comparison: output.comparison
         }
@@ -36,6 +38,9 @@ package struct ReportText {
 
     /// The content of `batch.json`, but for the items.
     package struct Head: Codable {
+        /// Of `batch.json`.
+        fileprivate static let schemaVersion = 3
+
         package let schemaVersion: Int
         package let disclaimer: String
         package let version: String
@@ -45,7 +50,7 @@ package struct ReportText {
         package let items: [ReportedItem.Entry]
     }
 
-    static let statisticsHeader = "item,label,measure,value,unit,unusual,verdict,disclaimer\n"
+    static let statisticsHeader = "item,label,measure,value,unit,unusual,verdict,model,source,disclaimer\n"
     package static let comparisonHeader = "model,label,measure,unit,items,mean,median,worst,worstItems"
 
     private let report: BatchReport
@@ -60,7 +65,11 @@ package struct ReportText {
 
     /// What is before the first item.
     package var beginning: Part {
-        Part([.batch: list.beginning, .statistics: Array(Self.statisticsHeader.utf8)])
+        Part([
+            .batch: list.beginning,
+            .statistics: Array(Self.statisticsHeader.utf8),
+            .measurements: Array(report.measurements.header.utf8),
+        ])
     }
 
     /// What is after the last item.
@@ -70,6 +79,7 @@ package struct ReportText {
         Part([
             .batch: try list.part(items.map(\.entry)),
             .statistics: Array(items.map(\.statisticsLines).joined().utf8),
+            .measurements: Array(items.map(report.measurements.line).joined().utf8),
             .retryList: Array(retryLines(items.map(\.item)).utf8),
         ])
     }
@@ -97,7 +107,7 @@ extension ReportText.Head {
     package init(_ report: BatchReport) {
         let identifiers = report.description.identifiers
         self.init(
-            schemaVersion: BatchReport.version,
+            schemaVersion: Self.schemaVersion,
             disclaimer: Disclaimer.text,
             version: report.description.version,
             models: report.description.models,
@@ -112,11 +122,17 @@ extension ReportText.Head {
 }
 
 extension ReportedItem {
+    /// Of reviewers on the item as a whole, in alphabetical order.
+    var verdicts: String {
+        Set(marks.filter { $0.object == nil }.map(\.verdict.rawValue)).sorted().joined(separator: " ")
+    }
+
     /// In `statistics.csv`. The last columns have the robust z-score of unusual values, and the verdicts of reviewers on the
     /// item as a whole.
     fileprivate var statisticsLines: String {
-        let verdicts = Set(marks.filter { $0.object == nil }.map(\.verdict.rawValue)).sorted().joined(separator: " ")
-        let end = "," + verdicts + "," + CSVField.text(Disclaimer.short) + "\n"
+        let end =
+            [verdicts, model, identifiers.shown(item.path), Disclaimer.short].map { "," + CSVField.text($0) }
+            .joined() + "\n"
         let name = CSVField.text(item.name)
         return rows.map { row in
             let score = unusual.first { $0.label == row.label && $0.measure == row.measure }?.score

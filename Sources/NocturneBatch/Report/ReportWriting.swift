@@ -57,6 +57,7 @@ private struct ReportFiles: ~Copyable {
     private var text: ReportText
     private let batch: ReplacementFile
     private let statistics: ReplacementFile
+    private let measurements: ReplacementFile
     private let retryList: ReplacementFile
     private let comparison: ReplacementFile?
 
@@ -64,12 +65,14 @@ private struct ReportFiles: ~Copyable {
         let text = try ReportText(report)
         let batch = try ReplacementFile(for: output.report)
         let statistics = try ReplacementFile(for: output.statistics)
+        let measurements = try ReplacementFile(for: output.measurements)
         let retryList = try ReplacementFile(for: output.retryList)
         let comparison = report.comparison.isEmpty ? nil : try ReplacementFile(for: output.comparison)
         // No call may throw between these.
         self.text = text
         self.batch = batch
         self.statistics = statistics
+        self.measurements = measurements
         self.retryList = retryList
         self.comparison = comparison
     }
@@ -82,6 +85,7 @@ private struct ReportFiles: ~Copyable {
         try write(text.end)
         try batch.putInPlace()
         try statistics.putInPlace()
+        try measurements.putInPlace()
         try retryList.putInPlace()
         try comparison?.putInPlace()
     }
@@ -89,6 +93,7 @@ private struct ReportFiles: ~Copyable {
     private func write(_ part: ReportText.Part) throws {
         try batch.write(part[.batch])
         try statistics.write(part[.statistics])
+        try measurements.write(part[.measurements])
         try retryList.write(part[.retryList])
         try comparison?.write(part[.comparison])
     }

@@ -71,6 +71,9 @@ extension AdmissionStateMachine {
             return [.complete(end.id, seconds: seconds)]
         case .interrupted:
             return [.settle(end.id, cancelled.contains(item.item.name) ? .cancelled : .interrupted)]
+        case .postponed(let postponement):
+            item.returns = item.again(from: now)
+            return [.putBack(end.id, ItemReason(.interrupted, postponement.rawValue))]
         case .failed(let reason, let recovery):
             var text = reason
             text.text = "\(reason.stage ?? ""): \(reason.text)"

@@ -41,12 +41,35 @@ extension AdmissionStateMachine {
     private func canFinish(_ item: Item, _ needs: Needs, _ conditions: Conditions) -> Bool {
         guard let left = conditions.untilDeadline else { return true }
         guard left > .zero else { return false }
-        guard let seconds = pace.seconds(model: item.model, steps: needs.steps) else { return true }
-        let started = active.values.reduce(0) {
-            $0 + (pace.seconds(model: $1.item.model, steps: $1.needs.steps) ?? 0)
-        }
+        guard let seconds = seconds(item, needs) else { return true }
+        let started = active.values.reduce(0) { $0 + (self.seconds($1.item, $1.needs) ?? 0) }
         let remaining = max(0, started - (conditions.now - busySince).inSeconds)
         return remaining + seconds <= left.inSeconds
+    }
+
+    /// What an item will probably take; nil as long as nothing is known of its model.
+    private func seconds(_ item: Item, _ needs: Needs) -> Double? {
+        pace.seconds(model: item.model, steps: needs.steps)
+            ?? timedSteps[item.model].map { $0 * Double(max(needs.steps, 1)) }
+    }
+
+    // MARK: Items that were loaded ahead
+
+    /// A tile of an active item took so long. The fastest one counts until an item of the model is completed: the first
+    /// tile of a session takes longer than those after it.
+    package mutating func stepTimed(_ id: Int64, seconds: Double) {
+        guard let model = active[id]?.item.model, pace.seconds(model: model, steps: 1) == nil else { return }
+        timedSteps[model] = min(timedSteps[model] ?? seconds, seconds)
+    }
+
+    /// Why an active item must not continue to its inference; nil when it may. Items are loaded while others are computed,
+    /// and the hours, the deadline or a request to stop may come before their turn does.
+    package func postponement(of id: Int64, _ conditions: Conditions) -> Postponement? {
+        guard let item = active[id] else { return nil }
+        if conditions.mode == .draining, conditions.returnsLoaded { return .stopping }
+        if conditions.untilOpening > .zero { return .outsideHours }
+        guard let left = conditions.untilDeadline else { return nil }
+        return left <= .zero || seconds(item.item, item.needs).map { $0 > left.inSeconds } ?? false ? .tooLate : nil
     }
 
     private func budgetObstacle(_ candidate: Waiting, _ needs: Needs, _ conditions: Conditions) -> Obstacle? {

@@ -65,6 +65,8 @@ extension AdmissionStateMachine {
         /// Monotonic time.
         package var now: Duration
         package var mode = RunControl.Mode.running
+        /// Whether items whose inference has not begun are left to the next run.
+        package var returnsLoaded = false
         /// Names of the items that are to be cancelled.
         package var cancelled: Set<String> = []
         /// What the active items have leased of the budget.
@@ -139,7 +141,7 @@ extension AdmissionStateMachine {
         case settle(Int64, Settlement)
         /// Remove what the item has in staging.
         case discardStaging(Int64)
-        /// Start nothing more; what is active comes to its end.
+        /// Start nothing more; all active items come to their end.
         case drain(DrainReason)
         /// Stop everything, because the batch cannot continue.
         case giveUp(String)

@@ -42,6 +42,8 @@ package struct AdmissionStateMachine: Sendable {
     private var shortageItem: Int64?
 
     package internal(set) var pace = LearnedPace()
+    /// Seconds a tile of models of which no item was completed yet.
+    var timedSteps: [String: Double] = [:]
     /// Since when the machine works on what is active: the last end of an item, or the first start after a rest.
     var busySince = Duration.zero
     /// Items that would probably not be finished in time.

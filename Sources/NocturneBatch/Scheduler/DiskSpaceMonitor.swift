@@ -93,7 +93,7 @@ struct DiskSpaceMonitor: Sendable {
                 await waiting.show(policy == .stop ? .stopsForSpace(shortage) : .waitsForSpace(shortage))
             }
             guard policy == .pause else {
-                waiting.control.drain()
+                waiting.control.finishActive()
                 break
             }
             do { try await waiting.sample(after: generation) } catch { break }

@@ -255,15 +255,18 @@ package struct Reconciliation: Sendable {
     // MARK: Reporting
 
     private func report(_ decisions: some Sequence<WorkPlanner.Decision>) async {
+        var skips: [String] = []
         for decision in decisions where !decision.reused && !decision.work {
             let entry = decision.entry
             let kinds: [ItemState: BatchEvent.Kind] = [
                 .failed: .itemFailed, .skipped: .itemSkipped, .quarantined: .itemQuarantined,
             ]
+            if entry.state == .skipped { skips.append(entry.reason?.text ?? "") }
             if let kind = kinds[entry.state] {
                 await progress.emit(BatchEvent(kind, item: entry.name, because: entry.reason))
             }
         }
+        if let text = StartText.skips(skips) { await progress.note(text) }
     }
 }
 

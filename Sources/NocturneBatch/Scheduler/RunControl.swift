@@ -5,13 +5,14 @@ import Synchronization
 public final class RunControl: Sendable {
     public enum Mode: Int, Sendable {
         case running
-        /// Nothing more is started; active items come to their end.
+        /// Nothing more is started.
         case draining
         case cancelled
     }
 
     private struct State {
         var mode = Mode.running
+        var returnsLoaded = false
         var itemFlags: [String: CancellationFlag] = [:]
         var cancelledNames: Set<String> = []
         var givenUp: String?
@@ -54,11 +55,21 @@ public final class RunControl: Sendable {
         cancel()
     }
 
-    /// Starts nothing more; active items come to their end.
+    /// Starts nothing more. Items whose inference has begun come to their end; the others are left to the next run, whatever
+    /// has been loaded of them.
     public func drain() {
+        state.withLock { $0.returnsLoaded = true }
+        finishActive()
+    }
+
+    /// Starts nothing more; all active items come to their end.
+    func finishActive() {
         state.withLock { if $0.mode == .running { $0.mode = .draining } }
         changes.notify()
     }
+
+    /// Whether items whose inference has not begun are left to the next run.
+    var returnsLoaded: Bool { state.withLock { $0.returnsLoaded } }
 
     /// Stops one item, active or still waiting.
     public func cancel(item name: String) {

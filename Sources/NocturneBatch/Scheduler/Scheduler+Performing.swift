@@ -78,13 +78,14 @@ extension Scheduler {
         case .complete(let id, let seconds): await complete(id, seconds)
         case .putBack(let id, let reason):
             await record(id, as: .pending, reason)
-            await progress.putBack(id, BatchEvent(.itemRetried, item: items[id]?.name, because: reason))
+            let event: BatchEvent.Kind = reason.code == .interrupted ? .itemInterrupted : .itemRetried
+            await progress.putBack(id, BatchEvent(event, item: items[id]?.name, because: reason))
         case .settle(let id, let settlement): await settle(id, settlement)
         case .discardStaging(let id):
             guard let name = items[id]?.name else { return }
             await context.blocking.run { [staging = context.output.staging(name)] in FileSystem.remove(staging) }
         case .drain(let reason):
-            control.drain()
+            control.finishActive()
             if let notice = reason.notice(context.options.rules.hours) { await context.waiting.show(notice) }
         case .giveUp(let reason):
             let isFirst = control.givenUp == nil
@@ -171,6 +172,7 @@ extension ActiveItem {
             fingerprint: source.fingerprint,
             edit: item.edit.map { ItemEdit($0, in: context.output) }
         )
+        recipeItem.version = context.options.description.version
         if item.hasEarlierResult { recipeItem.earlierResult = context.output.item(item.name) }
         self.init(
             id: item.id,

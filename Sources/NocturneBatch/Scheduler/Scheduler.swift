@@ -71,6 +71,7 @@ actor Scheduler: ItemEndReceiver {
         let wallClock = time.wallClock
         var result = AdmissionStateMachine.Conditions(now: time.monotonic)
         result.mode = control.mode
+        result.returnsLoaded = control.returnsLoaded
         result.cancelled = control.cancelledItems
         result.leasedBytes = budget.snapshot().leased
         result.isUnderPressure = !budget.isAdmitting
@@ -109,6 +110,12 @@ actor Scheduler: ItemEndReceiver {
             await context.waiting.show(notice)
         }
     }
+
+    // MARK: Items on their way
+
+    func postponement(of id: Int64) -> Postponement? { machine.postponement(of: id, conditions) }
+
+    func stepTimed(_ id: Int64, seconds: Double) { machine.stepTimed(id, seconds: seconds) }
 
     // MARK: Ends of items
 

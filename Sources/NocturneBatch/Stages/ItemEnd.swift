@@ -9,6 +9,8 @@ package struct ItemEnd: Sendable {
         case failed(ItemReason, recovery: RecoveryAction?)
         /// Stopped from outside.
         case interrupted
+        /// It waits again: its inference had not begun.
+        case postponed(Postponement)
     }
 
     package let id: Int64
@@ -25,6 +27,10 @@ package struct ItemEnd: Sendable {
 
 /// Hears how items end. A direct call, so that cancellation of the caller's task loses nothing.
 protocol ItemEndReceiver: Sendable {
+    /// Why an item whose inference has not begun must not continue; nil when it may.
+    func postponement(of id: Int64) async -> Postponement?
+    /// One of the first tiles of an item took so long.
+    func stepTimed(_ id: Int64, seconds: Double) async
     func itemEnded(_ end: ItemEnd) async
 }
 
@@ -48,4 +54,11 @@ package enum RecoveryAction: Sendable {
             return nil
         }
     }
+}
+
+/// Why an item waits again that was loaded ahead.
+package enum Postponement: String, Sendable {
+    case outsideHours = "the hours ended before its inference began"
+    case tooLate = "it would probably not be finished in time"
+    case stopping = "the run is to stop, and its inference had not begun"
 }

@@ -55,6 +55,10 @@ extension StageActor {
             await environment.end(item, .interrupted, seconds: message.seconds)
             return nil
         }
+        if link.stage <= .infer, let postponement = await environment.receiver.postponement(of: item.id) {
+            await environment.end(item, .postponed(postponement), seconds: message.seconds)
+            return nil
+        }
         active.begin(item.id, at: environment.time.monotonic)
         environment.stalls?.enter(item, link.stage)
         await environment.progress.entered(item.id, link.stage)

@@ -15,6 +15,8 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
     private var run: Run?
     private let start: Start
     private let executor: PoolSerialExecutor
+    /// So many tiles of an item are timed, for the deadline.
+    private static var timedSteps: Int { 2 }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -52,7 +54,12 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
         try await environment.gate.pass(ticket, flag: item.flag)
         try item.flag.check()
         try FaultPoint.tile.pass()
+        let (begin, before) = (environment.time.monotonic, run.stepsDone)
         try run.step(item.context)
+        if before < Self.timedSteps {
+            let seconds = (environment.time.monotonic - begin).inSeconds
+            await environment.receiver.stepTimed(item.id, seconds: seconds / Double(max(run.stepsDone - before, 1)))
+        }
         try run.checkpoint(force: false, item.context)
         environment.stalls?.moved(item.id)
         await environment.progress.stepped(item.id, done: run.stepsDone, of: run.stepCount)

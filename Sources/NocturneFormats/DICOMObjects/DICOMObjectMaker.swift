@@ -1,3 +1,5 @@
+import NocturneSystem
+
 /// A slice of the grid and its source file.
 public struct DICOMSourceSlice: Hashable, Sendable {
     public let path: String
@@ -20,6 +22,10 @@ public struct DICOMObjectMaker: Hashable, Sendable {
     public var description: String
     /// Whether a person has edited the labels, which are then SEMIAUTOMATIC instead of AUTOMATIC.
     public var isEdited: Bool
+
+    /// 0 to 498, by name and version of the model: part of the series number, so that the objects of two models of one source
+    /// are series of different numbers (those of two in 499 pairs of models are the same by chance).
+    var number: Int { (Int(ContentDigest.of(algorithm).hex.prefix(8), radix: 16) ?? 0) % 499 }
 
     public init(software: String, algorithm: String, description: String, isEdited: Bool = false) {
         self.software = software

@@ -36,6 +36,7 @@ struct ObjectBuilder: ~Copyable {
         plan.orientation = (row.x, row.y, row.z, column.x, column.y, column.z)
         plan.pixel_spacing = (spacing.y, spacing.x)
         plan.slice_step = spacing.z
+        plan.maker_number = Int32(maker.number)
         // The tolerance that ``SliceStack`` allows: a tenth of a step or of a pixel, or a few hundredths of a
         // millimetre.
         plan.tolerance = max(0.15 * spacing.max(), 0.1)

@@ -33,6 +33,15 @@ public struct WallTime: Sendable, Hashable, Comparable {
     /// UTC, RFC 3339, to the millisecond.
     public var timestamp: String { Timestamp.string(seconds: seconds, nanoseconds: nanoseconds) }
 
+    /// Date and time of the day in local time, to the second: `2026-11-24 01:55:46`.
+    public var localText: String {
+        var (seconds, local) = (time_t(seconds), tm())
+        localtime_r(&seconds, &local)
+        func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        let day = "\(local.tm_year + 1900)-\(two(local.tm_mon + 1))-\(two(local.tm_mday))"
+        return "\(day) \(two(local.tm_hour)):\(two(local.tm_min)):\(two(local.tm_sec))"
+    }
+
     public static func < (left: WallTime, right: WallTime) -> Bool {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }

@@ -13,6 +13,8 @@ struct ExistingLabelsResult: ItemResult {
         let shape: [Int]
         let spacingMm: [Double]
         let orientation: String
+        /// Of measured intensities: ``ImageUnit``. Absent in results of 0.1.0.
+        let intensityUnit: String?
         /// Rows of the map from voxel indices (i, j, k) to RAS+ millimetres.
         let affineRas: [[Double]]
     }
@@ -66,5 +68,9 @@ struct ExistingLabelsResult: ItemResult {
     var notes: [String]
 
     /// Rows for the batch's statistics table.
-    var statistics: [Statistic] { labels.flatMap(\.statistics) }
+    var statistics: [Statistic] {
+        let unit = source.intensityUnit
+        return (unit == nil ? [] : ImageUnit.spacingRows(source.spacingMm))
+            + labels.flatMap { $0.statistics(intensityUnit: unit) }
+    }
 }

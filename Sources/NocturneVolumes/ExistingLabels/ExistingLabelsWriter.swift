@@ -53,6 +53,7 @@ struct ExistingLabelsWriter {
                 shape: [geometry.shape.x, geometry.shape.y, geometry.shape.z],
                 spacingMm: [spacing.x, spacing.y, spacing.z],
                 orientation: geometry.orientationCode,
+                intensityUnit: ImageUnit.name(modality: image?.modality),
                 affineRas: Array(geometry.affine.rows.prefix(3))
             ),
             image: image.map { .init(modality: $0.modality ?? "", files: $0.files.count) },
@@ -92,8 +93,8 @@ struct ExistingLabelsWriter {
             file: file(label.volume),
             status: isWhole || !isPresent ? measured.status.rawValue : "present",
             voxelCount: measured.voxelCount,
-            volumeMm3: isPresent ? rounded(measured.volumeMm3) : nil,
-            volumeMl: isPresent ? rounded(measured.volumeMl) : nil,
+            volumeMm3: rounded(measured.volumeMm3),
+            volumeMl: rounded(measured.volumeMl),
             intensity: measured.intensity.map(SegmentationResult.Intensity.init),
             centroidRasMm: measured.centroid.map { [rounded($0.x), rounded($0.y), rounded($0.z)] },
             boundingBox: measured.boundingBox.map(SegmentationResult.Box.init),

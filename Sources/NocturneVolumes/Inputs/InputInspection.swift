@@ -4,9 +4,10 @@ import NocturneCore
 import NocturneFormats
 import NocturneRecipeSupport
 public import NocturneSystem
+import Synchronization
 
-/// Describes the inputs without regard to a model.
-public struct InputInspection {
+/// Describes volumes, label objects and photos among the inputs, without regard to a model.
+public struct InputInspection: Sendable {
     public struct Entry: Encodable, Sendable {
         public let path: String
         @Nullable public var format: String?
@@ -27,7 +28,9 @@ public struct InputInspection {
         @Nullable public var correction: Correction?
         /// For an object that holds labels instead of an image; nil for volumes.
         @Nullable public var labels: [Label]?
-        /// Why it is not a usable volume; nil if it is one, or an object that `--existing-labels` takes.
+        /// Width and height of a photo, upright; nil for everything else.
+        @Nullable public var pixels: [Int]?
+        /// Why it is not usable; nil for a volume, a photo, and an object that `--existing-labels` takes.
         @Nullable public var problem: String?
     }
 
@@ -58,8 +61,9 @@ public struct InputInspection {
     public struct Report: Encodable, Sendable {
         public let entries: [Entry]
         public let notes: [String]
+        public let summary: Summary
 
-        /// Whether no input can be used by a volume recipe.
+        /// Whether no input can be used.
         public var isEmpty: Bool { !entries.contains { $0.problem == nil } }
     }
 
@@ -101,14 +105,24 @@ public struct InputInspection {
             if objects.count < series.files.count || series.files.isEmpty { entries.append(entry(series)) }
         }
         entries += scan.rejectedFiles.map { refused($0.path, format: "DICOM", $0.reason.detail) }
-        entries += scan.notDICOM.map { refused($0, format: nil, "neither DICOM nor NIfTI") }
+        entries += try photos(scan.notDICOM)
         return Report(
             entries: entries.sorted { ($0.path, $0.part ?? "") < ($1.path, $1.part ?? "") },
-            notes: walk.notes
+            notes: walk.notes,
+            summary: Summary(entries)
         )
     }
 
-    private func refused(_ path: String, format: String?, _ problem: String) -> Entry {
+    private func photos(_ paths: [String]) throws -> [Entry] {
+        let found = Mutex([Int: Entry]())
+        try scope.forEach(paths.count) { index in
+            let entry = photo(paths[index])
+            found.withLock { $0[index] = entry }
+        }
+        return found.withLock { found in paths.indices.compactMap { found[$0] } }
+    }
+
+    func refused(_ path: String, format: String?, _ problem: String) -> Entry {
         Entry(
             path: path,
             format: format,

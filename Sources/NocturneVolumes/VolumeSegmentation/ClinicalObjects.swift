@@ -87,11 +87,13 @@ struct ClinicalObjects {
         ContentDigest(hex: item.fingerprint) ?? ContentDigest.of(item.fingerprint)
     }
 
-    private func maker(_ description: String) -> DICOMObjectMaker {
-        DICOMObjectMaker(
-            software: "Nocturne",
-            algorithm: "\(package.name) \(package.version)",
-            description: description,
+    /// - Parameter kind: what the series has, for its description.
+    private func maker(_ kind: String) -> DICOMObjectMaker {
+        let algorithm = "\(package.name) \(package.version)"
+        return DICOMObjectMaker(
+            software: item.version.isEmpty ? "Nocturne" : "Nocturne \(item.version)",
+            algorithm: algorithm,
+            description: "\(kind): \(algorithm)",
             isEdited: item.edit != nil
         )
     }
@@ -117,7 +119,7 @@ struct ClinicalObjects {
             volume,
             segments: segments,
             sources: slices,
-            maker: maker("Segmentation by Nocturne"),
+            maker: maker("Segmentation"),
             fingerprint: fingerprint,
             to: path,
             within: VolumeMemory.objectBytes(volume.geometry.shape),
@@ -147,7 +149,7 @@ struct ClinicalObjects {
             regions,
             geometry: volume.geometry,
             sources: slices,
-            maker: maker("Contours by Nocturne"),
+            maker: maker("Contours"),
             fingerprint: fingerprint,
             to: path,
             flag: scope.flag

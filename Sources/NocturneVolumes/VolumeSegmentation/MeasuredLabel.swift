@@ -26,7 +26,8 @@ extension MeasuredLabel {
     }
 
     /// Its rows in the batch's statistics table.
-    var statistics: [Statistic] {
+    /// - Parameter intensityUnit: nil for results of 0.1.0.
+    func statistics(intensityUnit: String?) -> [Statistic] {
         func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
             Statistic(label: name, measure: measure, value: value, unit: unit)
         }
@@ -37,15 +38,20 @@ extension MeasuredLabel {
             row("centroidRasY", centroidRasMm?[1], "mm"),
             row("centroidRasZ", centroidRasMm?[2], "mm"),
             row("touchesBorder", cutByBorder.map { $0 ? 1 : 0 }, "1"),
-        ] + parts + SegmentationResult.Intensity.statistics(intensity, of: name)
+        ] + parts + SegmentationResult.Intensity.statistics(intensity, of: name, in: intensityUnit)
     }
 }
 
 extension SegmentationResult.Intensity {
     /// Rows for `name`: five measures, the edges of the histogram, and one row per bin, numbered from 1.
-    static func statistics(_ intensity: SegmentationResult.Intensity?, of name: String) -> [Statistic] {
-        func row(_ measure: String, _ value: Double?, _ unit: String = "stored unit") -> Statistic {
-            Statistic(label: name, measure: measure, value: value, unit: unit)
+    /// - Parameter unit: of the intensities; nil for results of 0.1.0, which did not state it.
+    static func statistics(
+        _ intensity: SegmentationResult.Intensity?,
+        of name: String,
+        in unit: String?
+    ) -> [Statistic] {
+        func row(_ measure: String, _ value: Double?, _ rowUnit: String? = nil) -> Statistic {
+            Statistic(label: name, measure: measure, value: value, unit: rowUnit ?? unit ?? "stored unit")
         }
         let histogram = intensity?.histogram
         return [
@@ -57,5 +63,19 @@ extension SegmentationResult.Intensity {
             row("histogramLower", histogram?.lower),
             row("histogramUpper", histogram?.upper),
         ] + (histogram?.counts ?? []).enumerated().map { row("histogramCount\($0 + 1)", Double($1), "1") }
+    }
+}
+
+/// In which units images are measured.
+enum ImageUnit {
+    /// Of intensities: Hounsfield units where the header says that the image is a CT, otherwise whatever the values of the
+    /// image mean after the header's scaling.
+    static func name(modality: String?) -> String { modality == "CT" ? "HU" : "image value" }
+
+    /// The spacing of the voxels as rows of the image itself, along its first, second and third axis.
+    static func spacingRows(_ spacing: [Double]) -> [Statistic] {
+        zip(["spacingI", "spacingJ", "spacingK"], spacing).map {
+            Statistic(label: "image", measure: $0, value: ($1 * 1e6).rounded() / 1e6, unit: "mm")
+        }
     }
 }

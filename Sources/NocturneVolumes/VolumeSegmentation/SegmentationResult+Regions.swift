@@ -85,7 +85,7 @@ extension SegmentationResult.Region {
 
     /// Rows for the batch's statistics table: the measures that have a meaning for the kind. The name marks it as a
     /// region, to distinguish it from labels.
-    var statistics: [Statistic] {
+    func statistics(intensityUnit: String?) -> [Statistic] {
         func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
             Statistic(label: "roi:\(name)", measure: measure, value: value, unit: unit)
         }
@@ -100,6 +100,6 @@ extension SegmentationResult.Region {
             : [row("area", areaMm2, "mm2"), row("sampledArea", sampledAreaMm2, "mm2")]
         return size + [
             row("sampleCount", sampleCount.map(Double.init), "1")
-        ] + SegmentationResult.Intensity.statistics(intensity, of: "roi:\(name)")
+        ] + SegmentationResult.Intensity.statistics(intensity, of: "roi:\(name)", in: intensityUnit)
     }
 }

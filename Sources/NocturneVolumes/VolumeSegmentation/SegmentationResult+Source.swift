@@ -10,6 +10,7 @@ extension SegmentationResult.Source {
             name: source.name,
             files: source.files.count,
             modality: source.modality,
+            intensityUnit: ImageUnit.name(modality: source.modality),
             shape: [geometry.shape.x, geometry.shape.y, geometry.shape.z],
             spacingMm: [spacing.x, spacing.y, spacing.z],
             orientation: geometry.orientationCode,

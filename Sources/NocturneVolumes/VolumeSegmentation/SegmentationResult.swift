@@ -13,6 +13,8 @@ struct SegmentationResult: ItemResult {
         let name: String
         let files: Int
         @Nullable var modality: String?
+        /// Of measured intensities: ``ImageUnit``. Absent in results of 0.1.0.
+        let intensityUnit: String?
         let shape: [Int]
         let spacingMm: [Double]
         let orientation: String
@@ -113,6 +115,9 @@ struct SegmentationResult: ItemResult {
 
     /// Rows for the batch's statistics table.
     var statistics: [Statistic] {
-        labels.flatMap(\.statistics) + regions.flatMap(\.statistics) + (comparison?.statistics ?? [])
+        let unit = source.intensityUnit
+        return (unit == nil ? [] : ImageUnit.spacingRows(source.spacingMm))
+            + labels.flatMap { $0.statistics(intensityUnit: unit) }
+            + regions.flatMap { $0.statistics(intensityUnit: unit) } + (comparison?.statistics ?? [])
     }
 }

@@ -130,7 +130,6 @@ struct SegmentationWriter {
     private func entry(for label: ModelLabel, mesh: SegmentationResult.Mesh?) -> SegmentationResult.Label {
         let measured = finished.measurements.first { $0.value == label.value }
         let cleaning = finished.cleaning.first { $0.value == label.value }
-        let present = (measured?.voxelCount ?? 0) > 0
         return SegmentationResult.Label(
             value: Int(label.value),
             name: label.name,
@@ -138,8 +137,8 @@ struct SegmentationWriter {
             code: label.code.map { .init(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) },
             status: measured?.status.rawValue ?? LabelStatus.absent.rawValue,
             voxelCount: measured?.voxelCount ?? 0,
-            volumeMm3: present ? measured.map { SegmentationResult.rounded($0.volumeMm3) } : nil,
-            volumeMl: present ? measured.map { SegmentationResult.rounded($0.volumeMl) } : nil,
+            volumeMm3: SegmentationResult.rounded(measured?.volumeMm3 ?? 0),
+            volumeMl: SegmentationResult.rounded(measured?.volumeMl ?? 0),
             intensity: measured?.intensity.map(SegmentationResult.Intensity.init),
             centroidRasMm: measured?.centroid.map {
                 [SegmentationResult.rounded($0.x), SegmentationResult.rounded($0.y), SegmentationResult.rounded($0.z)]

@@ -7,11 +7,14 @@ import NocturneVolumes
 
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the volumes in files and folders, their geometry, and why other files are refused."
+        abstract: "Show the volumes and photos in files and folders, their geometry, and why other files are refused."
     )
 
     @Argument(help: "Files and folders.")
     var inputs: [String]
+
+    @Flag(help: "Show only how many inputs of each kind there are, and how many are refused for which reason.")
+    var summary = false
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -45,7 +48,8 @@ struct Inspect: AsyncParsableCommand {
             try Terminal.printJSON(report)
         } else {
             for note in report.notes { Terminal.printResult(note) }
-            for entry in report.entries { Terminal.printResult(text(entry)) }
+            if !summary { for entry in report.entries { Terminal.printResult(text(entry)) } }
+            for line in report.summary.lines { Terminal.printResult(line) }
         }
         if report.isEmpty { throw NocturneExit.nothingMatched }
     }

@@ -13,7 +13,8 @@ struct Verify: AsyncParsableCommand {
         discussion: """
             Hashes every file, counts every label map, reads every surface, picture and document, and compares the \
             report, retry list, statistics and events with the journal. Exits with 3 if anything differs. No \
-            model is needed.
+            model is needed. A copy of the results without the folder .nocturne is checked by what result.json and \
+            batch.json say.
             """
     )
 
@@ -31,12 +32,8 @@ struct Verify: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        _ = try await ExistingBatch.description(of: folder)
-        try await folder.checkIsWhole()
-        let state = BatchLock.state(of: folder)
-        if state.isHeld {
-            throw BatchError(.outputInUse, path: folder.path, detail: "\(state.holderText) is working on this batch")
-        }
+        let isCopy = !folder.holdsBatch && FileSystem.kind(folder.report) == .file
+        if !isCopy { try await check(folder) }
         let flag = CancellationFlag()
         let signal = Mutex<Int32?>(nil)
         try SignalListener.start([SIGINT, SIGTERM]) { event in
@@ -50,7 +47,11 @@ struct Verify: AsyncParsableCommand {
         let verification = BatchVerification(folder, inspection: RecipeResults(), checksSources: sources)
         let report: VerificationReport
         do {
-            report = try await verification.run(on: pool, flag: flag) { done, all in count?.show(done, of: all) }
+            let progress: @Sendable (Int, Int) -> Void = { done, all in count?.show(done, of: all) }
+            report =
+                isCopy
+                ? try await verification.runWithoutJournal(on: pool, flag: flag, progress: progress)
+                : try await verification.run(on: pool, flag: flag, progress: progress)
             count?.clear()
         } catch is CancelledError {
             count?.clear()
@@ -58,6 +59,15 @@ struct Verify: AsyncParsableCommand {
         }
         if json { try Terminal.printJSON(report) } else { Terminal.printResult(text(report)) }
         if !report.faults.isEmpty { throw NocturneExit.someFailed }
+    }
+
+    /// Whether there is a batch that no run works on.
+    private func check(_ folder: OutputFolder) async throws {
+        _ = try await ExistingBatch.description(of: folder)
+        try await folder.checkIsWhole()
+        let state = BatchLock.state(of: folder)
+        guard state.isHeld else { return }
+        throw BatchError(.outputInUse, path: folder.path, detail: "\(state.holderText) is working on this batch")
     }
 
     private func text(_ report: VerificationReport) -> String {

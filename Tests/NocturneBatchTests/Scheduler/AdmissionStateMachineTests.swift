@@ -291,6 +291,48 @@ struct AdmissionStateMachineTests {
         #expect(desk.machine.leftForLater == 2)
     }
 
+    @Test("What was loaded ahead waits again when the hours end, the run is to stop, or the time does not suffice")
+    func postponed() {
+        var desk = Desk(Array(repeating: Needs(memoryBytes: 40, steps: 10), count: 2))
+        #expect(desk.startAll() == [0, 1])
+        #expect(desk.machine.postponement(of: 1, desk.conditions) == nil)
+        desk.conditions.untilOpening = .seconds(3600)
+        #expect(desk.machine.postponement(of: 1, desk.conditions) == .outsideHours)
+        let end = ItemEnd(id: 1, outcome: .postponed(.outsideHours), seconds: [:])
+        let reason = ItemReason(.interrupted, "the hours ended before its inference began")
+        #expect(desk.machine.itemEnded(end, cancelled: [], .zero) == [.putBack(1, reason)])
+        desk.machine.recorded(1, .zero)
+        desk.active = [0]
+        #expect(desk.next() == .wait(.opening, until: .seconds(3600)))
+        desk.conditions.untilOpening = .zero
+        #expect(desk.next() == .start(1, after: nil))
+
+        desk.conditions.mode = .draining
+        #expect(desk.machine.postponement(of: 1, desk.conditions) == nil)
+        desk.conditions.returnsLoaded = true
+        #expect(desk.machine.postponement(of: 1, desk.conditions) == .stopping)
+    }
+
+    @Test("A model of which nothing was completed is judged by its fastest tile so far")
+    func timedTile() {
+        var desk = Desk(Array(repeating: Needs(memoryBytes: 30, steps: 10), count: 4))
+        desk.conditions.untilDeadline = .seconds(100)
+        #expect(desk.startAll() == [0, 1, 2])
+        desk.machine.stepTimed(0, seconds: 30)
+        #expect(desk.machine.postponement(of: 1, desk.conditions) == .tooLate)
+        desk.machine.stepTimed(0, seconds: 9)
+        desk.machine.stepTimed(0, seconds: 12)
+        #expect(desk.machine.postponement(of: 1, desk.conditions) == nil)
+        desk.conditions.untilDeadline = .seconds(89)
+        #expect(desk.machine.postponement(of: 1, desk.conditions) == .tooLate)
+        // What items really took counts more.
+        desk.complete(0, seconds: 20)
+        desk.machine.stepTimed(1, seconds: 9)
+        #expect(desk.machine.postponement(of: 1, desk.conditions) == nil)
+        desk.conditions.untilDeadline = .zero
+        #expect(desk.machine.postponement(of: 1, desk.conditions) == .tooLate)
+    }
+
     @Test("A start that fails leads back to the queue, to a failure or to the end of the run")
     func failedStarts() {
         var desk = Desk(Array(repeating: Needs(memoryBytes: 1), count: 4))

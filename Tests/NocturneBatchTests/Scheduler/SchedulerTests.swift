@@ -67,6 +67,38 @@ struct SchedulerTests {
         #expect(time.monotonic >= .seconds(59 * 60))
     }
 
+    @Test("Of items that were loaded before the hours end, only the one whose inference has begun is computed")
+    func hoursEnd() async throws {
+        let batch = try TextBatch(["a": "one", "b": "two", "c": "three", "d": "four"])
+        let time = ManualTime(advancesItself: true, wallClock: SystemTime().wallClock)
+        let now = WorkingHours().secondsSinceMidnight(time.wallClock) / 60
+        func text(_ minutes: Int) -> String { "\(minutes / 60 % 24):\(minutes % 60)" }
+        // Open from a minute ago for an hour.
+        let window = try #require(WorkingHours.Window("\(text(now + 1439))-\(text(now + 59))"))
+        let hours = WorkingHours(window: window)
+        let begun = Mutex<[Int]>([])
+        let recipe = TextRecipe { stage, _ in
+            guard stage == .infer else { return }
+            begun.withLock { $0.append(hours.secondsUntilOpen(at: time.wallClock)) }
+            if begun.withLock({ $0.count == 1 }) { time.advance(by: .seconds(3600)) }
+        }
+        let outcome = try await batch.run(recipe) {
+            $0.time = time
+            $0.rules.hours = hours
+        }
+        #expect(outcome.counts.completed == 4)
+        #expect(begun.withLock { $0 } == [0, 0, 0, 0])
+        #expect(time.monotonic >= .seconds(23 * 3600))
+    }
+
+    @Test("A run that is to start nothing more leaves what was only loaded to the next one")
+    func draining() async throws {
+        let batch = try TextBatch(["a": "one", "b": "two", "c": "three", "d": "four"])
+        let recipe = TextRecipe { [control = batch.control] stage, _ in if stage == .infer { control.drain() } }
+        let outcome = try await batch.run(recipe)
+        #expect(outcome.counts.completed == 1 && outcome.counts.notReached == 3 && outcome.mode == .draining)
+    }
+
     @Test("A run that waits is cancelled at once")
     func cancelledWhileWaiting() async throws {
         let batch = try TextBatch(["a": "one"])

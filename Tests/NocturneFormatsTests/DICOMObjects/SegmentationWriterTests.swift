@@ -153,6 +153,40 @@ struct SegmentationWriterTests {
         #expect(first.range(of: Data("DA\u{8}\0\(year)".utf8)) == nil)
     }
 
+    @Test("a series says which program and model it is from, and has a number of its own beside the source's")
+    func series() throws {
+        let source = try SourceSeries(0)
+        let labels = try source.labels()
+        func elements(_ algorithm: String) throws -> [String] {
+            let path = source.folder("\(algorithm).dcm").path
+            try DICOMSegmentationWriter.write(
+                labels,
+                segments: testSegments,
+                sources: source.sources,
+                maker: DICOMObjectMaker(software: "Program 9", algorithm: algorithm, description: "Seg: \(algorithm)"),
+                fingerprint: testFingerprint,
+                to: path,
+                scope: .serial()
+            )
+            let file = try Data(contentsOf: URL(fileURLWithPath: path))
+            return [0x0020_0011, 0x0008_103E, 0x0018_1020].map { Self.text(of: $0, in: file) ?? "" }
+        }
+        let (first, second) = (try elements("model 1"), try elements("model 2"))
+        #expect(first[1...] == ["Seg: model 1", "Program 9"])
+        #expect(second[1...] == ["Seg: model 2", "Program 9"])
+        // The source is series 4.
+        #expect([first, second].allSatisfy { (4001...4998).contains(Int($0[0]) ?? 0) })
+        #expect(first[0] != second[0])
+    }
+
+    /// The text of an element in a file of explicit VR and little endian.
+    private static func text(of tag: Int, in file: Data) -> String? {
+        let mark = [tag >> 16 & 0xFF, tag >> 24, tag & 0xFF, tag >> 8 & 0xFF].map { UInt8($0) }
+        guard let place = ["IS", "LO"].lazy.compactMap({ file.range(of: Data(mark + $0.utf8)) }).first else { return nil }
+        let (start, length) = (place.upperBound + 2, Int(file[place.upperBound]))
+        return String(decoding: file[start..<start + length], as: UTF8.self).trimmingCharacters(in: .whitespaces)
+    }
+
     @Test("nothing is written when no label is there")
     func nothing() throws {
         let source = try SourceSeries(0)

@@ -106,7 +106,7 @@ struct LabelMapTests {
         let labels = try bench.labels("a")
         #expect(labels.map { $0["name"] as? String } == ["kidney", "absent", "label 7"])
         #expect(labels.map { $0["voxelCount"] as? Int } == [216, 0, 512])
-        #expect(labels.map { $0["volumeMm3"] as? Double } == [1728, nil, 4096])
+        #expect(labels.map { $0["volumeMm3"] as? Double } == [1728, 0, 4096])
         // Of the first, voxels 4 to 7 lie in the ones of the image.
         let mean = try #require((labels[0]["intensity"] as? [String: Any])?["mean"] as? Double)
         #expect(abs(mean - 64.0 / 216) < 1e-6)

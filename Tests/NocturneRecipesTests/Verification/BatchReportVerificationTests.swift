@@ -28,7 +28,11 @@ struct BatchReportVerificationTests {
             ("batch.json", "\"schemaVersion\" : 3", "\"schemaVersion\" : 1", "does not match its schema"),
             ("batch.json", "{", "[", "no JSON"),
             ("statistics.csv", "voxelCount,512", "voxelCount,511", "according to the journal it is"),
-            ("statistics.csv", "item,label,measure,value,unit,unusual,verdict,disclaimer\n", "", "line 1 is"),
+            (
+                "statistics.csv", "item,label,measure,value,unit,unusual,verdict,model,source,disclaimer\n", "",
+                "line 1 is"
+            ),
+            ("measurements.csv", ",completed,", ",failed,", "according to the journal it is"),
             ("retry.txt", "bad.nii", "good.nii", "line 2 is"),
             ("retry.txt", "bad.nii\n", "bad.nii\nmore\n", "line 3 is \"more\", according to the journal it is nothing"),
             (
@@ -48,9 +52,25 @@ struct BatchReportVerificationTests {
         #expect(faults.count == 1 && faults[0].hasPrefix(file + ": ") && faults[0].contains(fact), "\(faults)")
     }
 
+    @Test("A copy without the journal is checked by what result.json and batch.json say")
+    func copy() async throws {
+        let (_, batch) = try await finished()
+        let pool = try ComputePool(width: 1)
+        defer { pool.shutdown() }
+        func faults() async throws -> [String] {
+            try await batch.copyFaults(pool)
+        }
+        FileSystem.remove(batch.url(".nocturne").path)
+        #expect(try await faults() == [])
+        try batch.replace("a/result.json", "\"voxelCount\" : 512", "\"voxelCount\" : 511")
+        #expect(try await faults().contains { $0.hasPrefix("a/") })
+        FileSystem.remove(batch.url("a").path)
+        #expect(try await faults() == ["a: is missing: batch.json has the item as completed"])
+    }
+
     @Test(
         "A file of the account that is gone is told",
-        arguments: ["batch.json", "statistics.csv", "retry.txt", "events.jsonl", "a/run.json"]
+        arguments: ["batch.json", "statistics.csv", "measurements.csv", "retry.txt", "events.jsonl", "a/run.json"]
     )
     func missing(file: String) async throws {
         let (_, batch) = try await finished()

@@ -26,6 +26,12 @@ struct VerifiedBatch {
         return report.faults.map { "\($0.path.dropFirst(output.path.count + 1)): \($0.detail)" }
     }
 
+    /// The same without a journal.
+    func copyFaults(_ pool: ComputePool) async throws -> [String] {
+        let report = try await BatchVerification(output, inspection: RecipeResults()).runWithoutJournal(on: pool)
+        return report.faults.map { "\($0.path.dropFirst(output.path.count + 1)): \($0.detail)" }
+    }
+
     /// What is found that is no fault.
     func notes() async throws -> [String] {
         try await BatchVerification(output, inspection: RecipeResults()).run().notes

@@ -1,0 +1,33 @@
+import NocturneSystem
+
+/// What a run says before the first item: how much there is to do, and with what.
+package enum StartText {
+    /// So many skipped inputs are shown one by one.
+    package static let shownSkips = 20
+
+    /// - Parameters:
+    ///   - counts: of the whole batch, the queue among what was not reached.
+    ///   - queued: items that this run is to process.
+    package static func work(_ counts: BatchCounts, queued: Int, threads: Int, memoryBytes: Int) -> String {
+        let others = [
+            (counts.completed, "completed"), (counts.failed, "failed"), (counts.skipped, "skipped"),
+            (counts.cancelled, "cancelled"), (counts.quarantined, "quarantined"),
+        ]
+        let rest = others.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        return "\(queued) of \(counts.inputs) inputs are to be processed\(rest.isEmpty ? "" : " (\(rest))"), "
+            + "with \(threads) \(threads == 1 ? "thread" : "threads") and \(ByteCount(memoryBytes)) of memory."
+    }
+
+    /// What is said once so many inputs are skipped that most are not shown; nil when all are.
+    /// - Parameter reasons: of all skipped inputs, in any order.
+    package static func skips(_ reasons: [String]) -> String? {
+        guard reasons.count > shownSkips else { return nil }
+        let groups = Dictionary(grouping: reasons, by: \.self).map { ($0.value.count, $0.key) }
+            .sorted { ($1.0, $0.1) < ($0.0, $1.1) }
+        var text = groups.prefix(5).map { "\($0.0) × \($0.1)" }.joined(separator: "; ")
+        let others = groups.dropFirst(5).reduce(0) { $0 + $1.0 }
+        if others > 0 { text += "; \(others) for other reasons" }
+        return "\(reasons.count) inputs are skipped, of which \(shownSkips) are shown here: \(text). "
+            + "batch.json and events.jsonl name all of them."
+    }
+}
