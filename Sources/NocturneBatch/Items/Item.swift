@@ -21,6 +21,9 @@ public struct DiscoveredItem: Sendable {
     public var inputs: [InputStamp]
     /// Why it cannot be processed; nil for a good item.
     public var problem: ItemProblem?
+    /// Words of its paths by which its patient can be identified, as ``PathWords`` compares them: the journal keeps them, results
+    /// do not show them.
+    public var words: [String] = []
     /// The prefix of the keys of folders that could not be read.
     public static let missedKeyPrefix = "missed:"
     /// The prefix of the keys of single files that belong to no item.
@@ -70,9 +73,12 @@ public struct Discovery: Sendable {
     public var items: [DiscoveredItem]
     /// Remarks that are not about a single item.
     public var notes: [String]
+    /// What identifies patients in the paths of all files.
+    public var patients: PatientFolders
 
-    public init(items: [DiscoveredItem] = [], notes: [String] = []) {
+    public init(items: [DiscoveredItem] = [], notes: [String] = [], patients: PatientFolders = PatientFolders()) {
         self.items = items
         self.notes = notes
+        self.patients = patients
     }
 }

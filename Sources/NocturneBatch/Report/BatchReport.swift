@@ -18,6 +18,8 @@ package struct BatchReport: Sendable {
     package let marks: [String: [ReviewMark]]
     /// Over all compared items, for each model, label and measure.
     package let comparison: [ComparisonSummary]
+    /// How the batch shows names that belong to no item.
+    let names: ShownNames
     /// Of one item, by its place: the most unusual first.
     private let unusualOfItem: [Int: [UnusualValues.Value]]
 
@@ -25,6 +27,7 @@ package struct BatchReport: Sendable {
     package struct Collector {
         private let description: BatchDescription
         private var counts = BatchCounts()
+        private var words: Set<String> = []
         private var unusual: UnusualValues.Collector
         private var comparison = ComparisonSummary.Collector()
         private let marks: [String: [ReviewMark]]
@@ -46,6 +49,7 @@ package struct BatchReport: Sendable {
             unusual.add(model: model, rows)
             comparison.add(model: model, name: item.name, rows)
             counts.add(1, item.state)
+            words.formUnion(item.words)
             let current = (marks[item.name] ?? []).filter { $0.fingerprint == item.fingerprint }
             if !current.isEmpty { currentMarks[item.name] = current }
         }
@@ -53,7 +57,7 @@ package struct BatchReport: Sendable {
         /// - Complexity: O(n log n) for n values.
         package consuming func report() -> BatchReport {
             BatchReport(
-                description,
+                (description, ShownNames(description.identifiers, words: words)),
                 counts,
                 unusual.values(),
                 marks: currentMarks,
@@ -63,13 +67,13 @@ package struct BatchReport: Sendable {
     }
 
     private init(
-        _ description: BatchDescription,
+        _ batch: (description: BatchDescription, names: ShownNames),
         _ counts: BatchCounts,
         _ unusual: UnusualValues,
         marks: [String: [ReviewMark]],
         comparison: [ComparisonSummary]
     ) {
-        self.description = description
+        (description, names) = batch
         self.counts = counts
         self.unusual = unusual
         self.marks = marks
@@ -95,7 +99,7 @@ package struct BatchReport: Sendable {
             rows: BatchMeasure.Derived.with(statistics),
             unusual: unusualOfItem[place] ?? [],
             marks: marks[item.name] ?? [],
-            identifiers: description.identifiers
+            names: ShownNames(description.identifiers, words: item.words)
         )
     }
 

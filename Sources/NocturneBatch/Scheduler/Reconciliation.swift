@@ -273,7 +273,7 @@ extension WorkPlanner.Decision {
         guard !reused else { return false }
         guard let before = known[entry.key] else { return true }
         return before.state != entry.state || before.reason != entry.reason || before.crashes != entry.crashes
-            || before.fingerprint != entry.fingerprint
+            || before.fingerprint != entry.fingerprint || before.words != entry.words
     }
 }
 

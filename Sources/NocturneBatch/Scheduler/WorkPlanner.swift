@@ -44,7 +44,8 @@ public struct WorkPlanner: Sendable {
                 fingerprint: item.fingerprint.hex,
                 state: state,
                 reason: reason,
-                crashes: crashes
+                crashes: crashes,
+                words: item.words
             )
             work = state == .pending
         }
