@@ -29,6 +29,7 @@ extension Discovery {
                 } else if let several = models[item.key], several.count > 1 {
                     item.key += "|" + item.model
                     item.name += "@" + item.model
+                    item.suffix += "@" + item.model
                 }
                 merged.items.append(merged.withholdingWords(item))
             }
@@ -41,7 +42,9 @@ extension Discovery {
         guard item.words.isEmpty else { return item }
         var item = item
         item.words = patients.words(of: item.path)
-        if !item.words.isEmpty { item.name = ShownNames(.hash, words: item.words).shown(item.name) }
+        guard !item.words.isEmpty else { return item }
+        let names = ShownNames(.hash, words: item.words)
+        (item.name, item.suffix) = (names.shown(item.name), names.shown(item.suffix))
         return item
     }
 

@@ -7,8 +7,10 @@ public struct DiscoveredItem: Sendable {
     /// Names the source within the batch, the same in every run and for every model: what the journal knows the item by,
     /// together with the model where there are several for it.
     public var key: String
-    /// The preferred name of the folder; made unique by the planner.
+    /// The preferred name of the folder; made unique by the planner: see ``ItemNames``.
     public var name: String
+    /// What ``name`` ends with besides the name of the file or folder: which of its volumes it is, and the model.
+    public var suffix = ""
     /// The id of the model that is to process it.
     public var model: String
     /// What the recipe needs to find the source again, in a form of its own.

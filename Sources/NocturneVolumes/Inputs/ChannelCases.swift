@@ -16,6 +16,8 @@ struct FoundVolume: Sendable {
     var images: [FoundFile] = []
     var volume: Result<VolumeFacts, Refusal>
     var order: String
+    /// What ``name`` ends with besides the name of the file or folder.
+    var suffix = ""
     /// Words of its paths by which its patient can be identified.
     var words: [String] = []
 

@@ -140,19 +140,20 @@ struct VolumeDiscovery {
             let labelled = Set(series.labels.map(\.path))
             let slices = series.files.compactMap { labelled.contains($0) ? nil : byPath[$0] }
             guard let first = slices.min(by: { $0.path < $1.path }) else { continue }
-            var name = first.folderName
+            var suffix = ""
             if seriesInFolder[first.folderPath, default: []].count > 1 {
-                name += series.number.map { "_s\($0)" } ?? "_series"
+                suffix += series.number.map { "_s\($0)" } ?? "_series"
             }
-            if let part = series.part { name += "_" + part }
+            if let part = series.part { suffix += "_" + part }
             found.append(
                 FoundVolume(
                     key: "dicom:\(first.folderPath):\(series.seriesInstanceUID)" + (series.part.map { ":\($0)" } ?? ""),
-                    name: name,
+                    name: first.folderName + suffix,
                     path: first.folderPath,
                     files: slices,
                     volume: series.volume,
-                    order: first.path + (series.part.map { ":\($0)" } ?? "")
+                    order: first.path + (series.part.map { ":\($0)" } ?? ""),
+                    suffix: suffix
                 )
             )
         }
@@ -232,7 +233,7 @@ struct VolumeDiscovery {
             fingerprint: ContentDigest.of(text),
             inputs: (found.allFiles + (reference.map { [$0] } ?? [])).map { InputStamp($0.path) }
         )
-        item.words = found.words
+        (item.words, item.suffix) = (found.words, found.suffix)
         switch found.volume {
         case .failure(let refusal): item.problem = refusal.problem
         case .success(let facts):

@@ -28,11 +28,13 @@ struct IsosurfaceDiscovery {
             source: "{}",
             path: found.path,
             fingerprint: ContentDigest.of(
-                (["nocturne isosurfaces 1", found.names(identifiers).fingerprint] + optionTexts + stamps).joined(separator: "\n")
+                (["nocturne isosurfaces 1", found.names(identifiers).fingerprint] + optionTexts + stamps).joined(
+                    separator: "\n"
+                )
             ),
             inputs: found.allFiles.map { InputStamp($0.path) }
         )
-        item.words = found.words
+        (item.words, item.suffix) = (found.words, found.suffix)
         switch found.volume {
         case .failure(let refusal): item.problem = refusal.problem
         case .success(let facts):
