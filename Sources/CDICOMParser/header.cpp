@@ -40,6 +40,11 @@ void fill_texts(const cdicom::Object &object, cdicom_header &header) {
     text(tag::Units, header.units, sizeof header.units);
     text(tag::Manufacturer, header.manufacturer, sizeof header.manufacturer);
     cdicom::copy_text(header.transfer_syntax_uid, sizeof header.transfer_syntax_uid, object.syntax_uid);
+    // Pseudonyms in files whose identity was removed may be shown.
+    if (set.text(tag::PatientIdentityRemoved).compare(0, 3, "YES") == 0) return;
+    text(tag::PatientName, header.patient_name, sizeof header.patient_name);
+    text(tag::PatientID, header.patient_id, sizeof header.patient_id);
+    text(tag::PatientBirthDate, header.birth_date, sizeof header.birth_date);
 }
 
 void fill_pixels(const Node &set, cdicom_header &header) {

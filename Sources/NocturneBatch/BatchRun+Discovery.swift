@@ -63,7 +63,7 @@ extension BatchRun {
         let routes = context.options.description.routes
         return try await context.blocking.run { [recipes = context.recipes, unresponsive] in
             var found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
-            found.addFailures(of: unresponsive)
+            found.addFailures(of: unresponsive, request.identifiers)
             found.items.removeAll { settled.contains($0.path) }
             return found
         }

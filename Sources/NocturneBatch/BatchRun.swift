@@ -150,7 +150,10 @@ actor BatchRun {
             options: settings
         )
         // What failed in this very run is not tried again.
-        let planner = WorkPlanner(retries: isFirstRound ? context.options.rules.retries : .none)
+        let planner = WorkPlanner(
+            retries: isFirstRound ? context.options.rules.retries : .none,
+            identifiers: context.options.description.identifiers
+        )
         return try await context.disk.retryingWhenFull { [discovery] in
             try await reconciliation.run(discovery, planner: planner)
         }

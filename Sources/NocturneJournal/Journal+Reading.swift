@@ -106,9 +106,14 @@ extension Journal {
     }
 }
 
+extension Journal {
+    /// Words as the table has them.
+    static func words(_ text: String) -> [String] { text.isEmpty ? [] : text.split(separator: " ").map(String.init) }
+}
+
 extension JournalItem {
     fileprivate static let columns =
-        "id, key, name, path, fingerprint, state, reason, code, stage, deaths, notes, changed, model"
+        "id, key, name, path, fingerprint, state, reason, code, stage, deaths, notes, changed, model, words"
 
     fileprivate init(_ row: Row, _ decoder: JSONDecoder) throws {
         let notes: String = row["notes"]
@@ -130,7 +135,8 @@ extension JournalItem {
             // Most items have none, and there may be a hundred thousand of them.
             notes: notes == "[]" ? [] : try decoder.decode([String].self, from: Data(notes.utf8)),
             changed: row["changed"],
-            model: row["model"]
+            model: row["model"],
+            words: Journal.words(row["words"])
         )
     }
 }

@@ -33,7 +33,8 @@ extension Journal {
                     source: row["source"],
                     path: row["path"],
                     fingerprint: row["fingerprint"],
-                    state: ItemState(rawValue: state) ?? .pending
+                    state: ItemState(rawValue: state) ?? .pending,
+                    words: Journal.words(row["words"])
                 )
                 items.append(PlannedEntry(entry, inputs: row["inputs"]))
             }

@@ -10,11 +10,14 @@ extension Journal {
             try Journal.markReportOld(db)
             let insert = try db.makeStatement(
                 sql: """
-                    INSERT INTO item (key, name, model, source, path, fingerprint, state, reason, code, stage, deaths)
-                    VALUES (:key, :name, :model, :source, :path, :fingerprint, :state, :reason, :code, :stage, :deaths)
+                    INSERT INTO item (key, name, model, source, path, fingerprint, state, reason, code, stage, deaths,
+                        words)
+                    VALUES (:key, :name, :model, :source, :path, :fingerprint, :state, :reason, :code, :stage, :deaths,
+                        :words)
                     ON CONFLICT (key) DO UPDATE SET model = excluded.model, source = excluded.source, path = excluded.path,
                         fingerprint = excluded.fingerprint, state = excluded.state, reason = excluded.reason,
-                        code = excluded.code, stage = excluded.stage, deaths = excluded.deaths, statistics = '[]', notes = '[]', parts = '[]'
+                        code = excluded.code, stage = excluded.stage, deaths = excluded.deaths, words = excluded.words,
+                        statistics = '[]', notes = '[]', parts = '[]'
                     """
             )
             for entry in entries {
@@ -23,6 +26,7 @@ extension Journal {
                     "path": entry.path,
                     "fingerprint": entry.fingerprint, "state": entry.state.rawValue, "deaths": entry.crashes,
                     "reason": entry.reason?.text, "code": entry.reason?.code.rawValue, "stage": entry.reason?.stage,
+                    "words": entry.words.joined(separator: " "),
                 ])
             }
         }

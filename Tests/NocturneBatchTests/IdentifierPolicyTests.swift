@@ -11,7 +11,7 @@ struct IdentifierPolicyTests {
     @Test("UIDs become digests, the same ones everywhere, and nothing else changes")
     func hash() {
         let uid = "1.2.840.113619.2.55.3.604688119"
-        let policy = IdentifierPolicy.hash
+        let policy = ShownNames(.hash)
         #expect(policy.shown(uid) == digits(uid))
         #expect(policy.shown("study/\(uid)/\(uid).4.5.dcm") == "study/\(digits(uid))/\(digits(uid + ".4.5")).dcm")
         #expect(policy.shown("CT.\(uid)..dcm") == "CT.\(digits(uid))..dcm")
@@ -25,7 +25,7 @@ struct IdentifierPolicyTests {
 
     @Test("With none nothing of a name is left, and items of different sources have different names")
     func none() {
-        let policy = IdentifierPolicy.none
+        let policy = ShownNames(.none)
         #expect(policy.shown("MUSTER^EVA/1.2.3") == "withheld")
         #expect(policy.itemName("MUSTER^EVA", key: "a") == "item-" + ContentDigest.of("a").hex.prefix(12))
         #expect(policy.itemName("MUSTER^EVA", key: "a") != policy.itemName("MUSTER^EVA", key: "b"))
@@ -33,7 +33,7 @@ struct IdentifierPolicyTests {
 
     @Test("Kept names are as they were; a description gives the policy back, also one that 0.1.0 wrote")
     func keep() throws {
-        #expect(IdentifierPolicy.keep.shown("1.2.840.10008.5") == "1.2.840.10008.5")
+        #expect(ShownNames(.keep).shown("1.2.840.10008.5") == "1.2.840.10008.5")
         func description(_ options: String, _ more: String = "") throws -> BatchDescription {
             let text = """
                 {"version": "0.1.0", "models": [], "options": \(options), \(more) "inputs": [], "include": [],
@@ -57,11 +57,11 @@ struct IdentifierPolicyTests {
         let path = "/data/MUSTER EVA/\(uid).nii"
         let fact = "voxel 3 of 17 is not in 1.2.840.10008.1.2.4.90"
         let text = "\(path): \(fact)"
-        #expect(IdentifierPolicy.keep.shown(in: text, of: [path]) == text)
+        #expect(ShownNames(.keep).shown(in: text, of: [path]) == text)
         #expect(
-            IdentifierPolicy.hash.shown(in: text, of: [path]) == "/data/MUSTER EVA/\(digits(uid)).nii: \(fact)"
+            ShownNames(.hash).shown(in: text, of: [path]) == "/data/MUSTER EVA/\(digits(uid)).nii: \(fact)"
         )
-        #expect(IdentifierPolicy.none.shown(in: text, of: [path]) == "withheld: \(fact)")
+        #expect(ShownNames(.none).shown(in: text, of: [path]) == "withheld: \(fact)")
     }
 
     @Test(
@@ -90,7 +90,7 @@ struct IdentifierPolicyTests {
         ] as [(String, [String], String)]
     )
     func nameless(text: String, paths: [String], shown: String) {
-        #expect(IdentifierPolicy.none.shown(in: text, of: paths) == shown)
+        #expect(ShownNames(.none).shown(in: text, of: paths) == shown)
     }
 
     @Test("Names that are marked in a sentence are found again without their files")
@@ -101,7 +101,7 @@ struct IdentifierPolicyTests {
         )
         #expect(text == "“IM1” and “IM2”, “IM2” too, but not IM10, lie at one place")
         #expect(
-            IdentifierPolicy.none.shown(in: text, of: [])
+            ShownNames(.none).shown(in: text, of: [])
                 == "withheld and withheld, withheld too, but not IM10, lie at one place"
         )
     }
@@ -109,8 +109,9 @@ struct IdentifierPolicyTests {
     @Test("A private transfer syntax is named", arguments: [IdentifierPolicy.hash, .none])
     func transferSyntax(policy: IdentifierPolicy) {
         let text = "no decoder for transfer syntax \"1.3.46.670589.33.1.4.1\" (a private one of Philips)"
-        #expect(policy.shown(in: text, of: ["/data/a.dcm"]) == text)
+        let names = ShownNames(policy)
+        #expect(names.shown(in: text, of: ["/data/a.dcm"]) == text)
         let other = "image 1.3.46.670589.33.1.4.1"
-        #expect(policy.shown(in: other, of: []) != other)
+        #expect(names.shown(in: other, of: []) != other)
     }
 }

@@ -15,10 +15,8 @@ struct WorkPlannerTests {
         let planner = WorkPlanner(retries: .none)
         let items = [item("a/ct.nii", name: "ct"), item("b/ct.nii", name: "CT"), item("c/other.nii", name: "other")]
         let first = planner.preview(items)
-        #expect(first.items.map(\.name)[0] == "ct")
-        #expect(first.items.map(\.name)[1].hasPrefix("CT-"))
-        #expect(Set(first.items.map { $0.name.lowercased() }).count == 3)
-        #expect(first.notes.count == 1)
+        #expect(first.items.map(\.name) == ["a_ct", "b_CT", "other"])
+        #expect(first.notes == [])
         #expect(planner.preview(items).items.map(\.name) == first.items.map(\.name))
     }
 

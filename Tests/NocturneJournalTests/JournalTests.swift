@@ -55,6 +55,20 @@ struct JournalTests {
         }
     }
 
+    @Test("Words of patients are kept with the item, and change with it")
+    func words() async throws {
+        try await withJournal { journal in
+            var first = entry("a")
+            first.words = ["doe", "jane"]
+            try await journal.plan([PlannedEntry(first, inputs: "{}"), PlannedEntry(entry("b"), inputs: "{}")])
+            #expect(try await journal.items().map(\.words) == [["doe", "jane"], []])
+            #expect(try await journal.planned(Set(ItemState.allCases)).map(\.entry.words) == [["doe", "jane"], []])
+            first.words = []
+            try await journal.record([first])
+            #expect(try await journal.items().map(\.words) == [[], []])
+        }
+    }
+
     @Test("A changed item loses what was recorded of its earlier result")
     func changed() async throws {
         try await withJournal { journal in

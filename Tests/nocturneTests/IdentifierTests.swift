@@ -101,6 +101,40 @@ struct IdentifierTests {
         #expect(try Tool(["verify", bench.output]).status == 0)
     }
 
+    @Test("Words of paths that the header gives as the patient's are in no result", arguments: [nil, "keep"])
+    func patients(word: String?) throws {
+        let bench = try ToolBench()
+        // Its patient is QuincyPatient^Rose, QuincyIdentity, born on 29 February 1904.
+        let patient = "in/QuincyPatient_Rose_29.02.1904"
+        try PlantedNames.addSeries(to: bench.folder, "\(patient)/quincyidentity")
+        try addBroken("QuincyPatient_Rose_29.02.1904/rose.nii", to: bench)
+        try bench.addVolume("QuincyPatient_Rose_29.02.1904/ROSE_19040229.nii")
+        try bench.folder.write("a text", to: "\(patient)/Rose.txt")
+        try bench.addVolume("other.nii")
+        let tool = try Tool(
+            ["run", bench.input, "--output", bench.output, "--model", bench.model(), "--review", "volumes"]
+                + (word.map { ["--identifiers", $0] } ?? [])
+        )
+        #expect(tool.status == 3 && tool.errors.contains("completed"), "\(tool.errors)")
+        // The given name with what is beside it in names: four letters alone also stand in pictures, which are in Base64.
+        let words = ["quincypatient", "_rose", "rose_", "rose.", "quincyidentity", "19040229", "29.02.1904"]
+        func named(_ name: String, _ text: String) -> [String] {
+            words.filter { name.lowercased().contains($0) || text.lowercased().contains($0) }
+        }
+        let found = try shared(bench)
+        for file in found where word == nil { #expect(named(file.name, file.text) == [], "\(file.name)") }
+        #expect(found.contains { $0.name.hasPrefix("patient-") } == (word == nil))
+        #expect(found.contains { !named($0.name, $0.text).isEmpty } == (word != nil))
+        #expect(found.contains { $0.name == "other/result.json" })
+        // The journal names the items as before, and a second run, the report and the check show them in the same way.
+        let table = try String(contentsOfFile: bench.output + "/batch.json", encoding: .utf8)
+        for words in [["resume", bench.output, "--quiet"], ["review", bench.output]] {
+            _ = try Tool(words)
+        }
+        #expect(try String(contentsOfFile: bench.output + "/batch.json", encoding: .utf8) == table)
+        #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
     @Test("Other words are refused")
     func refused() throws {
         let bench = try ToolBench()

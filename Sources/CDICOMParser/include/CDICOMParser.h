@@ -18,8 +18,8 @@
  *   files in 0.28 s on two cores, where dcm2niix needs 0.93 s (Tools/benchmarks/RESULTS.md).
  * - Pixels stay in the file until a frame is requested, and one frame is read at a time. Pixel data with a wrong or
  *   missing offset table, a wrong length or no end marker is still read where that is safe.
- * - Only the elements listed in kept.cpp are stored. Patient names, identifiers and birth dates are skipped in the
- *   file.
+ * - Only the elements listed in kept.cpp are stored. Of the elements about the patient these are name, identifier and
+ *   birth date, which are compared with the file's path and then forgotten.
  *
  * A data set whose representation (explicit or implicit) is not the one that its transfer syntax states is read as it
  * is, if all of it is then understood.
@@ -142,6 +142,10 @@ typedef struct {
     int32_t acquisition_matrix[4];   /* frequency rows and columns, phase rows and columns; 0 when not stated */
     char units[24];                  /* of PET */
     char manufacturer[72];
+    /* Only to find them in the file's path; empty where PatientIdentityRemoved is YES. Bytes as stored. */
+    char patient_name[208];
+    char patient_id[72];
+    char birth_date[24];
 } cdicom_header;
 
 #define CDICOM_MOST_DIMENSIONS 16

@@ -12,6 +12,7 @@ extension Discovery {
         let unknown = unknownFiles(each)
         let (models, objections) = models(each, routes)
         var merged = Discovery(notes: unique(each.flatMap(\.notes)))
+        for discovery in each { merged.patients.merge(discovery.patients) }
         var listed: Set<String> = []
         for (recipe, discovery) in each.enumerated() {
             for var item in discovery.items {
@@ -28,29 +29,42 @@ extension Discovery {
                 } else if let several = models[item.key], several.count > 1 {
                     item.key += "|" + item.model
                     item.name += "@" + item.model
+                    item.suffix += "@" + item.model
                 }
-                merged.items.append(item)
+                merged.items.append(merged.withholdingWords(item))
             }
         }
         return merged
     }
 
+    /// What lies beside files that name a patient is shown without these words, too.
+    private func withholdingWords(_ item: DiscoveredItem) -> DiscoveredItem {
+        guard item.words.isEmpty else { return item }
+        var item = item
+        item.words = patients.words(of: item.path)
+        guard !item.words.isEmpty else { return item }
+        let names = ShownNames(.hash, words: item.words)
+        (item.name, item.suffix) = (names.shown(item.name), names.shown(item.suffix))
+        return item
+    }
+
     /// Adds files that do not respond and that no recipe has listed, as failures.
-    package mutating func addFailures(of files: UnresponsiveFiles) {
+    package mutating func addFailures(of files: UnresponsiveFiles, _ identifiers: IdentifierPolicy = .hash) {
         let listed = Set(items.map(\.path))
         for path in files.paths where !listed.contains(path) {
-            items.append(
-                DiscoveredItem(
-                    key: DiscoveredItem.fileKeyPrefix + path,
-                    name: path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path,
-                    model: "",
-                    source: path,
-                    path: path,
-                    fingerprint: ContentDigest.of(path + InputStamp(path).text),
-                    inputs: [InputStamp(path)],
-                    problem: .refused(files.reason(for: path))
-                )
+            let key = DiscoveredItem.fileKeyPrefix + path
+            let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+            let item = DiscoveredItem(
+                key: key,
+                name: ShownNames(identifiers).itemName(name, key: key),
+                model: "",
+                source: path,
+                path: path,
+                fingerprint: ContentDigest.of(path + InputStamp(path).text),
+                inputs: [InputStamp(path)],
+                problem: .refused(files.reason(for: path))
             )
+            items.append(withholdingWords(item))
         }
     }
 

@@ -7,8 +7,10 @@ public struct DiscoveredItem: Sendable {
     /// Names the source within the batch, the same in every run and for every model: what the journal knows the item by,
     /// together with the model where there are several for it.
     public var key: String
-    /// The preferred name of the folder; made unique by the planner.
+    /// The preferred name of the folder; made unique by the planner: see ``ItemNames``.
     public var name: String
+    /// What ``name`` ends with besides the name of the file or folder: which of its volumes it is, and the model.
+    public var suffix = ""
     /// The id of the model that is to process it.
     public var model: String
     /// What the recipe needs to find the source again, in a form of its own.
@@ -21,6 +23,9 @@ public struct DiscoveredItem: Sendable {
     public var inputs: [InputStamp]
     /// Why it cannot be processed; nil for a good item.
     public var problem: ItemProblem?
+    /// Words of its paths by which its patient can be identified, as ``PathWords`` compares them: the journal keeps them, results
+    /// do not show them.
+    public var words: [String] = []
     /// The prefix of the keys of folders that could not be read.
     public static let missedKeyPrefix = "missed:"
     /// The prefix of the keys of single files that belong to no item.
@@ -70,9 +75,12 @@ public struct Discovery: Sendable {
     public var items: [DiscoveredItem]
     /// Remarks that are not about a single item.
     public var notes: [String]
+    /// What identifies patients in the paths of all files.
+    public var patients: PatientFolders
 
-    public init(items: [DiscoveredItem] = [], notes: [String] = []) {
+    public init(items: [DiscoveredItem] = [], notes: [String] = [], patients: PatientFolders = PatientFolders()) {
         self.items = items
         self.notes = notes
+        self.patients = patients
     }
 }

@@ -122,6 +122,9 @@ public struct DiscoveryRequest: Sendable {
         self.trace = trace
         self.identifiers = identifiers
     }
+
+    /// How results show names where no patient is known.
+    public var shownNames: ShownNames { ShownNames(identifiers) }
 }
 
 /// The item as a recipe sees it.

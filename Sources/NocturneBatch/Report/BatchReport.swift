@@ -19,6 +19,8 @@ package struct BatchReport: Sendable {
     /// Over all compared items, for each model, label and measure.
     package let comparison: [ComparisonSummary]
     package let measurements: MeasurementTable
+    /// How the batch shows names that belong to no item.
+    let names: ShownNames
     /// Of one item, by its place: the most unusual first.
     private let unusualOfItem: [Int: [UnusualValues.Value]]
 
@@ -26,6 +28,7 @@ package struct BatchReport: Sendable {
     package struct Collector {
         private let description: BatchDescription
         private var counts = BatchCounts()
+        private var words: Set<String> = []
         private var unusual: UnusualValues.Collector
         private var comparison = ComparisonSummary.Collector()
         private var measurements = MeasurementTable.Collector()
@@ -49,6 +52,7 @@ package struct BatchReport: Sendable {
             measurements.add(rows)
             comparison.add(model: model, name: item.name, rows)
             counts.add(1, item.state)
+            words.formUnion(item.words)
             let current = (marks[item.name] ?? []).filter { $0.fingerprint == item.fingerprint }
             if !current.isEmpty { currentMarks[item.name] = current }
         }
@@ -56,7 +60,7 @@ package struct BatchReport: Sendable {
         /// - Complexity: O(n log n) for n values.
         package consuming func report() -> BatchReport {
             BatchReport(
-                description,
+                (description, ShownNames(description.identifiers, words: words)),
                 counts,
                 unusual.values(),
                 marks: currentMarks,
@@ -67,14 +71,14 @@ package struct BatchReport: Sendable {
     }
 
     private init(
-        _ description: BatchDescription,
+        _ batch: (description: BatchDescription, names: ShownNames),
         _ counts: BatchCounts,
         _ unusual: UnusualValues,
         marks: [String: [ReviewMark]],
         comparison: [ComparisonSummary],
         measurements: MeasurementTable
     ) {
-        self.description = description
+        (description, names) = batch
         self.counts = counts
         self.unusual = unusual
         self.marks = marks
@@ -101,7 +105,7 @@ package struct BatchReport: Sendable {
             rows: BatchMeasure.Derived.with(statistics),
             unusual: unusualOfItem[place] ?? [],
             marks: marks[item.name] ?? [],
-            identifiers: description.identifiers
+            names: ShownNames(description.identifiers, words: item.words)
         )
     }
 

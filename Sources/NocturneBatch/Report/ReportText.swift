@@ -105,7 +105,6 @@ package struct ReportText {
 
 extension ReportText.Head {
     package init(_ report: BatchReport) {
-        let identifiers = report.description.identifiers
         self.init(
             schemaVersion: Self.schemaVersion,
             disclaimer: Disclaimer.text,
@@ -113,7 +112,7 @@ extension ReportText.Head {
             models: report.description.models,
             options: report.description.options.mapValues {
                 // Folders that were given as options may have names of inputs.
-                $0.hasPrefix("/") ? identifiers.shown($0) : $0
+                $0.hasPrefix("/") ? report.names.shown($0) : $0
             },
             counts: report.counts,
             items: []

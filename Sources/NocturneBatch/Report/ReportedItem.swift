@@ -13,7 +13,7 @@ public struct ReportedItem: Sendable {
     /// The most unusual first.
     package let unusual: [UnusualValues.Value]
     package let marks: [ReviewMark]
-    package let identifiers: IdentifierPolicy
+    package let names: ShownNames
 
     /// In `batch.json`.
     package struct Entry: Codable, Equatable, Sendable {
@@ -65,8 +65,8 @@ public struct ReportedItem: Sendable {
         Entry(
             item: item.name,
             state: BatchReport.name(of: item.state),
-            source: identifiers.shown(item.path),
-            reason: item.reason.map { identifiers.shown(in: $0.text, of: [item.path]) },
+            source: names.shown(item.path),
+            reason: item.reason.map { names.shown(in: $0.text, of: [item.path]) },
             code: code?.rawValue,
             stage: item.reason?.stage,
             remedy: code.map(Remedies.remedy),

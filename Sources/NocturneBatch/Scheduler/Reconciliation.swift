@@ -93,7 +93,7 @@ package struct Reconciliation: Sendable {
         _ edits: [String: LabelEdit],
         _ planner: WorkPlanner
     ) throws -> [WorkPlanner.Decision] {
-        try planner.decide(items, known: known, foreign: foreignEntries(known, items), edits: edits) { item in
+        try planner.decide(items, known: known, foreign: foreignEntries(known, items, planner), edits: edits) { item in
             try check()
             return whole.contains(item.id)
         }
@@ -121,13 +121,18 @@ package struct Reconciliation: Sendable {
     /// What lies in the output folder and is not proven to be ours: no item may take its name. Ours is what the journal
     /// names, and what proves to be a whole result of the item that would have that name; a file called `result.json`
     /// proves nothing.
-    private func foreignEntries(_ known: [String: JournalItem], _ items: [DiscoveredItem]) -> Set<String> {
+    private func foreignEntries(
+        _ known: [String: JournalItem],
+        _ items: [DiscoveredItem],
+        _ planner: WorkPlanner
+    ) -> Set<String> {
         // No name is given then, and a shard does not look through the results of all others.
         guard items.contains(where: { known[$0.key] == nil }) else { return [] }
         let ours = Set(known.values.map(\.name))
         let others = FileSystem.entries(output.path).filter { !ours.contains($0) }
         guard others.contains(where: output.holdsResult) else { return Set(others) }
-        let requested = Dictionary(grouping: items.filter { $0.problem == nil }) { WorkPlanner.safeName($0.name) }
+        let named = zip(ItemNames(items, planner.identifiers).names, items).filter { $0.1.problem == nil }
+        let requested = Dictionary(grouping: named, by: \.0).mapValues { $0.map(\.1) }
         return Set(
             others.filter { entry in
                 guard output.holdsResult(entry), let candidates = requested[entry] else { return true }
@@ -276,7 +281,7 @@ extension WorkPlanner.Decision {
         guard !reused else { return false }
         guard let before = known[entry.key] else { return true }
         return before.state != entry.state || before.reason != entry.reason || before.crashes != entry.crashes
-            || before.fingerprint != entry.fingerprint
+            || before.fingerprint != entry.fingerprint || before.words != entry.words
     }
 }
 

@@ -44,7 +44,8 @@ public struct WorkPlanner: Sendable {
                 fingerprint: item.fingerprint.hex,
                 state: state,
                 reason: reason,
-                crashes: crashes
+                crashes: crashes,
+                words: item.words
             )
             work = state == .pending
         }
@@ -52,8 +53,13 @@ public struct WorkPlanner: Sendable {
 
     /// Which failed, cancelled and quarantined items are to be tried again.
     let retries: RetrySelection
+    /// How folders are shown that become part of names.
+    let identifiers: IdentifierPolicy
 
-    public init(retries: RetrySelection) { self.retries = retries }
+    public init(retries: RetrySelection, identifiers: IdentifierPolicy = .hash) {
+        self.retries = retries
+        self.identifiers = identifiers
+    }
 
     /// Names that cannot be an item's folder: those of the batch's own files, also while they are written, and of the file
     /// that stops a watch.
@@ -74,9 +80,10 @@ public struct WorkPlanner: Sendable {
         edits: [String: LabelEdit] = [:],
         isIntact: (JournalItem) throws -> Bool
     ) rethrows -> [Decision] {
-        var taken = Set(known.values.map { $0.name.lowercased() }).union(Self.reservedNames)
-        taken.formUnion(foreign.map { $0.lowercased() })
-        return try discovered.map { item in
+        // The items of a shard are all known, and so are those of most later runs.
+        let isNew = discovered.contains { known[$0.key] == nil }
+        var names = isNew ? GivenNames(discovered, known, foreign, identifiers) : nil
+        return try discovered.enumerated().map { place, item in
             if let before = known[item.key] {
                 // The same text may come in another Unicode form, and the journal tells those apart.
                 var item = item
@@ -84,7 +91,7 @@ public struct WorkPlanner: Sendable {
                 guard let edit = edits[before.name] else { return try decide(item, before: before, isIntact: isIntact) }
                 return try decide(item, before: before, edit, isIntact: isIntact)
             }
-            let (name, note) = uniqueName(for: item, taken: &taken)
+            let (name, note) = names?.name(of: item, at: place) ?? (item.name, nil)
             return fresh(item, name: name, note: note)
         }
     }
@@ -169,24 +176,6 @@ public struct WorkPlanner: Sendable {
         }
     }
 
-    /// The preferred name, or with six digits of the key's digest where it is taken: the same in every run.
-    private func uniqueName(for item: DiscoveredItem, taken: inout Set<String>) -> (String, String?) {
-        var name = Self.safeName(item.name)
-        var note: String?
-        if taken.contains(name.lowercased()) {
-            let digest = ContentDigest.of(item.key).hex
-            var digits = 6
-            let preferred = name
-            repeat {
-                name = "\(preferred)-\(digest.prefix(digits))"
-                digits += 2
-            } while taken.contains(name.lowercased()) && digits <= 64
-            note = "\(item.path): the name \(preferred) is taken in the output folder; this one becomes \(name)"
-        }
-        taken.insert(name.lowercased())
-        return (name, note)
-    }
-
     /// A folder name that every file system takes, that no shell reads as an option and no spreadsheet as a formula.
     package static func safeName(_ preferred: String) -> String {
         var name = String(
@@ -201,11 +190,52 @@ public struct WorkPlanner: Sendable {
         let stem = name.prefix { $0 != "." }.lowercased()
         if devices.contains(stem) { name = "_" + name }
         // File systems count bytes: 255 at most, with space for a suffix.
-        while name.utf8.count > 180 { name.removeLast() }
+        while name.utf8.count > mostNameBytes { name.removeLast() }
         return name.isEmpty ? "item" : name
     }
+
+    static let mostNameBytes = 180
 
     private static let devices: Set<String> = Set(
         ["con", "prn", "aux", "nul"] + (0...9).flatMap { ["com\($0)", "lpt\($0)"] }
     )
+}
+
+/// The names that new items get, one after the other. Those that the journal has never change.
+private struct GivenNames {
+    private let names: ItemNames
+    private let ofKnown: Set<String>
+    private var taken: Set<String>
+
+    init(
+        _ discovered: [DiscoveredItem],
+        _ known: [String: JournalItem],
+        _ foreign: Set<String>,
+        _ identifiers: IdentifierPolicy
+    ) {
+        names = ItemNames(discovered, identifiers)
+        ofKnown = Set(known.values.map { $0.name.lowercased() })
+        taken = WorkPlanner.reservedNames.union(foreign.map { $0.lowercased() }).union(ofKnown)
+    }
+
+    /// The preferred name; with its folders in front where an item of an earlier run has that name; else with six digits of the
+    /// key's digest, which are the same in every run.
+    mutating func name(of item: DiscoveredItem, at place: Int) -> (name: String, note: String?) {
+        let preferred = names.names[place]
+        if names.keepsName(at: place), taken.insert(preferred.lowercased()).inserted { return (preferred, nil) }
+        if names.isAlone(at: place), ofKnown.contains(preferred.lowercased()) {
+            for name in names.qualified(item) where !names.contains(name) && taken.insert(name.lowercased()).inserted {
+                return (name, nil)
+            }
+        }
+        let digest = ContentDigest.of(item.key).hex
+        var digits = 6
+        var name = preferred
+        repeat {
+            name = "\(preferred)-\(digest.prefix(digits))"
+            digits += 2
+        } while (taken.contains(name.lowercased()) || names.contains(name)) && digits <= 64
+        taken.insert(name.lowercased())
+        return (name, "\(item.path): the name \(preferred) is taken in the output folder; this one becomes \(name)")
+    }
 }

@@ -52,6 +52,7 @@ extension Discovery {
                 inputs: inputs
             )
             item.recipe = known.recipe
+            item.words = entry.words
             if let changed = inputs.first(where: { !$0.holds }) {
                 let what = InputStamp(changed.path).size == nil ? "is gone" : "has changed"
                 item.problem = .refused(

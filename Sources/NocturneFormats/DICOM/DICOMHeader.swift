@@ -91,6 +91,11 @@ extension DICOMObject {
             pixelKind: [nil, .integer, .float, .double][Int(min(max(header.pixel_kind, 0), 3))],
             mosaicTiles: header.mosaic_tiles > 0 ? Int(header.mosaic_tiles) : nil,
             mosaicNormal: has(CDICOM_HAS_MOSAIC_NORMAL) ? SIMD3(normal.0, normal.1, normal.2) : nil,
+            patient: PatientIdentity(
+                name: text(header.patient_name),
+                identifier: text(header.patient_id),
+                birthDate: text(header.birth_date)
+            ),
             frameGroupCount: frames.count,
             frameGroups: frames
         )

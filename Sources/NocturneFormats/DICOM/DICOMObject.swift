@@ -2,7 +2,7 @@ import NocturneSystem
 
 /// The header values of one DICOM file that determine how it becomes part of a volume.
 ///
-/// Contains no pixels and nothing that identifies the patient: name, identifier and birth date are never read.
+/// Contains no pixels. Name, identifier and birth date of the patient are only compared with paths: see ``PatientIdentity``.
 ///
 /// An optional is nil when the element is missing, empty, or holds no usable number.
 public struct DICOMObject: Sendable, Hashable {
@@ -97,6 +97,8 @@ public struct DICOMObject: Sendable, Hashable {
     public var mosaicTiles: Int?
     /// The direction in which the slices of a mosaic follow each other, LPS+.
     public var mosaicNormal: SIMD3<Double>?
+    /// Nil where the identity was removed, or the header has none.
+    @SharedValue public internal(set) var patient: PatientIdentity?
     /// Items of PerFrameFunctionalGroupsSequence, or of the positions of a United Imaging grid.
     public var frameGroupCount: Int
 
@@ -109,6 +111,12 @@ public struct DICOMObject: Sendable, Hashable {
 }
 
 extension DICOMObject {
+    /// Lets objects of one patient share what is known of him.
+    mutating func sharePatient(_ known: inout [PatientIdentity: SharedValue<PatientIdentity?>]) {
+        guard let patient else { return }
+        if let shared = known[patient] { _patient = shared } else { known[patient] = _patient }
+    }
+
     /// Remarks about the header for the report that do not prevent reading.
     public var notes: [String] {
         var notes: [String] = []

@@ -25,6 +25,8 @@ public struct DICOMScan: Sendable {
     /// Files that were not among the given paths but are listed in a DICOMDIR that was. They are also in one of the
     /// lists above. Keyed by path; the value is the DICOMDIR.
     public var named: [String: String]
+    /// The patients of the objects in each folder.
+    public internal(set) var patients: [String: Set<PatientIdentity>] = [:]
 
     public init(series: [DICOMSeries], rejectedFiles: [RejectedFile], notDICOM: [String], named: [String: String] = [:])
     {
@@ -216,7 +218,11 @@ public enum DICOMScanner {
         var objects: [SharedValue<DICOMObject>] = []
         for file in files {
             switch file.header {
-            case .object(let object): objects.append(object)
+            case .object(let object):
+                objects.append(object)
+                if let patient = object.wrappedValue.patient {
+                    scan.patients[object.wrappedValue.folder, default: []].insert(patient)
+                }
             case .member: break
             case .notDICOM: scan.notDICOM.append(file.path)
             case .fault(let error):

@@ -3,9 +3,11 @@ import Synchronization
 /// Texts that many files have in common, such as the UID of their series, each kept in memory once.
 final class RepeatedTexts: Sendable {
     private let known = Mutex<Set<String>>([])
+    private let patients = Mutex<[PatientIdentity: SharedValue<PatientIdentity?>]>([:])
 
     /// Lets `object` share its texts with the objects before it.
     func share(in object: inout DICOMObject) {
+        patients.withLock { object.sharePatient(&$0) }
         known.withLock { known in
             for text in Self.texts { share(&object[keyPath: text], known: &known) }
             for text in Self.optionalTexts {

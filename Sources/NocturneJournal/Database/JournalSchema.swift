@@ -100,6 +100,10 @@ enum JournalSchema {
         migrator.registerMigration("inputs of planned items") { db in
             try db.execute(sql: "ALTER TABLE item ADD COLUMN inputs TEXT NOT NULL DEFAULT ''")
         }
+        // Of letters and digits, separated by spaces.
+        migrator.registerMigration("words of patients in paths") { db in
+            try db.execute(sql: "ALTER TABLE item ADD COLUMN words TEXT NOT NULL DEFAULT ''")
+        }
         return migrator
     }
 }

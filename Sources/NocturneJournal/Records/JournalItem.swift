@@ -14,6 +14,9 @@ public struct JournalItem: Sendable, Hashable {
     public var changed: String?
     /// The id of the model that processes it; empty without one, and in batches of 0.1.0.
     public var model: String
+    /// Words of its paths that results do not show, since they identify the patient.
+    public var words: [String]
+
     package init(
         id: Int64,
         key: String,
@@ -25,7 +28,8 @@ public struct JournalItem: Sendable, Hashable {
         crashes: Int,
         notes: [String],
         changed: String? = nil,
-        model: String = ""
+        model: String = "",
+        words: [String] = []
     ) {
         self.id = id
         self.key = key
@@ -38,6 +42,7 @@ public struct JournalItem: Sendable, Hashable {
         self.notes = notes
         self.changed = changed
         self.model = model
+        self.words = words
     }
 }
 
@@ -59,6 +64,8 @@ public struct JournalEntry: Sendable, Hashable {
     public var reason: ItemReason?
     /// How often the engine crashed while this item was active.
     public var crashes: Int
+    /// Words of its paths that results do not show, since they identify the patient: of letters and digits.
+    public var words: [String]
 
     public init(
         key: String,
@@ -69,7 +76,8 @@ public struct JournalEntry: Sendable, Hashable {
         fingerprint: String,
         state: ItemState,
         reason: ItemReason? = nil,
-        crashes: Int = 0
+        crashes: Int = 0,
+        words: [String] = []
     ) {
         self.key = key
         self.name = name
@@ -80,5 +88,6 @@ public struct JournalEntry: Sendable, Hashable {
         self.state = state
         self.reason = reason
         self.crashes = crashes
+        self.words = words
     }
 }

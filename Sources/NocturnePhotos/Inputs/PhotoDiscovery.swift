@@ -25,6 +25,13 @@ struct PhotoDiscovery {
         let facts: Result<PhotoFacts, PhotoError>
         /// Identifies the file's version.
         let stamp: String
+        /// Of a DICOM photo.
+        let patient: PatientIdentity?
+        /// Words of its path by which its patient can be identified.
+        var words: [String] = []
+
+        /// How results show its names.
+        func names(_ identifiers: IdentifierPolicy) -> ShownNames { ShownNames(identifiers, words: words) }
     }
 
     /// The prefix of the keys of photos.
@@ -60,12 +67,32 @@ struct PhotoDiscovery {
             } catch {
                 facts = .failure(error)
             }
-            let scanned = ScannedFile(file: files[index], facts: facts, stamp: files[index].stamp)
+            let isDICOM = (try? facts.get())?.format == .dicom
+            let patient = isDICOM ? (try? DICOMObject.readHeader(path: files[index].path))?.patient : nil
+            let scanned = ScannedFile(file: files[index], facts: facts, stamp: files[index].stamp, patient: patient)
             found.withLock { $0[index] = scanned }
         }
         request.trace.end()
-        let rest = Discovery(items: models.flatMap(walk.unusable), notes: walk.notes)
-        return (found.withLock { found in files.indices.compactMap { found[$0] } }, rest)
+        var scanned = found.withLock { found in files.indices.compactMap { found[$0] } }
+        let patients = Self.patients(scanned, walk.paths, request)
+        for index in scanned.indices { scanned[index].words = patients.words(of: scanned[index].file.path) }
+        let rest = Discovery(items: models.flatMap(walk.unusable), notes: walk.notes, patients: patients)
+        return (scanned, rest)
+    }
+
+    /// What identifies the patients of DICOM photos in paths.
+    private static func patients(
+        _ scanned: [ScannedFile],
+        _ paths: [String],
+        _ request: DiscoveryRequest
+    ) -> PatientFolders {
+        guard request.identifiers == .hash else { return PatientFolders() }
+        var sought: [String: SoughtWords] = [:]
+        for file in scanned {
+            guard let own = file.patient?.sought else { continue }
+            if sought[file.file.folderPath]?.formUnion(own) == nil { sought[file.file.folderPath] = own }
+        }
+        return sought.isEmpty ? PatientFolders() : PatientFolders(sought, paths: paths)
     }
 
     /// The item of one file for one model.
@@ -79,20 +106,22 @@ struct PhotoDiscovery {
         fingerprintParts: [String] = [],
         source: (PhotoFacts) throws -> String
     ) throws -> DiscoveredItem {
-        let all = ["nocturne 1", identifiers.rawValue] + reader.fingerprintParts + fingerprintParts + [scanned.stamp]
+        let names = scanned.names(identifiers)
+        let all = ["nocturne 1", names.fingerprint] + reader.fingerprintParts + fingerprintParts + [scanned.stamp]
         let baseName = (scanned.file.fileName as NSString).deletingPathExtension
         var item = DiscoveredItem(
             key: keyPrefix + scanned.file.path,
-            name: identifiers.itemName(baseName, key: scanned.file.path),
+            name: names.itemName(baseName, key: scanned.file.path),
             model: reader.id,
             source: "{}",
             path: scanned.file.path,
             fingerprint: ContentDigest.of(all.joined(separator: "\n")),
             inputs: [InputStamp(scanned.file.path)]
         )
+        item.words = scanned.words
         switch scanned.facts {
         case .failure(let error):
-            item.name = identifiers.itemName(scanned.file.fileName, key: scanned.file.path)
+            item.name = names.itemName(scanned.file.fileName, key: scanned.file.path)
             if error.code == .notAPicture {
                 item.key = DiscoveredItem.fileKeyPrefix + scanned.file.path
                 item.problem = .unknown(.discovered(error.faultCode, error.detail))

@@ -16,22 +16,23 @@ public struct PhotoRecord: ItemSource {
     /// Peak memory of decoding, including the picture if it is decoded as a whole.
     var decodingBytes: Int
     package var identifiers: IdentifierPolicy?
+    package var words: [String]?
 
     package var namedFiles: [String] { [path] }
 
     /// - Parameter inBands: whether the picture is read in bands, which takes less memory.
     init(
         model: String,
-        path: String,
-        name: String,
+        _ scanned: PhotoDiscovery.ScannedFile,
         facts: PhotoFacts,
         inBands: Bool = false,
         identifiers: IdentifierPolicy
     ) {
         self.model = model
-        self.path = path
-        self.name = name
+        path = scanned.file.path
+        name = scanned.names(identifiers).shown(scanned.file.name)
         self.identifiers = identifiers
+        words = scanned.words.isEmpty ? nil : scanned.words
         width = facts.uprightWidth
         height = facts.uprightHeight
         decodingBytes = inBands ? facts.predictedBandBytes : facts.predictedBytes

@@ -27,7 +27,7 @@ struct ClassifiedPhotoDiscovery {
         }
         let takesMetadata = models.contains { $0.settings.metadata != nil }
         let remarks = takesMetadata ? table?.notes ?? [] : []
-        return Discovery(items: items + rest.items, notes: rest.notes + remarks)
+        return Discovery(items: items + rest.items, notes: rest.notes + remarks, patients: rest.patients)
     }
 
     /// Excludes the metadata table and the sidecar files of pictures, which are not inputs.
@@ -92,8 +92,7 @@ struct ClassifiedPhotoDiscovery {
             try ClassifiedPhotoSource(
                 photo: PhotoRecord(
                     model: reader.id,
-                    path: scanned.file.path,
-                    name: identifiers.shown(scanned.file.name),
+                    scanned,
                     facts: facts,
                     inBands: true,
                     identifiers: identifiers

@@ -12,6 +12,7 @@ public struct ClassifiedPhotoSource: ItemSource {
     var expectsMetadata: Bool
 
     package var identifiers: IdentifierPolicy? { photo.identifiers }
+    package var words: [String]? { photo.words }
     package var namedFiles: [String] { photo.namedFiles }
 
     init(photo: PhotoRecord, metadata reading: ClinicalMetadataReading?, expectsMetadata: Bool) {

@@ -46,15 +46,14 @@ public struct PhotoInstances: Recipe {
                 try PhotoDiscovery.item(scanned, reader, request.identifiers) { facts in
                     try PhotoRecord(
                         model: reader.id,
-                        path: scanned.file.path,
-                        name: request.identifiers.shown(scanned.file.name),
+                        scanned,
                         facts: facts,
                         identifiers: request.identifiers
                     ).encoded
                 }
             }
         }
-        return Discovery(items: items + rest.items, notes: rest.notes)
+        return Discovery(items: items + rest.items, notes: rest.notes, patients: rest.patients)
     }
 
     public func sharedBytes(threads: Int) throws -> Int {

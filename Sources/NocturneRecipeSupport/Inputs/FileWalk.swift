@@ -227,6 +227,9 @@ package struct FileWalk {
 }
 
 extension FileWalk {
+    /// The paths of all that was found, whether it can be used or not.
+    package var paths: [String] { (files + unresponsive).map(\.path) + unusablePaths.map(\.path) }
+
     /// The unusable paths as items. Every recipe returns them; each is reported once.
     package func unusable(model: String) -> [DiscoveredItem] {
         unusablePaths.map { entry in
@@ -234,7 +237,7 @@ extension FileWalk {
             let key = (entry.isFault ? DiscoveredItem.missedKeyPrefix : DiscoveredItem.fileKeyPrefix) + entry.path
             return DiscoveredItem(
                 key: key,
-                name: request.identifiers.itemName((entry.path as NSString).lastPathComponent, key: key),
+                name: request.shownNames.itemName((entry.path as NSString).lastPathComponent, key: key),
                 model: model,
                 source: "{}",
                 path: entry.path,

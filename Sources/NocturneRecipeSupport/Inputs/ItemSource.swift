@@ -6,11 +6,18 @@ import NocturneSystem
 package protocol ItemSource: Codable, Sendable {
     /// How input names appear in its results; nil in journals of versions without this option.
     var identifiers: IdentifierPolicy? { get }
+    /// Words of its paths by which its patient can be identified; nil for none.
+    var words: [String]? { get }
     /// The files that its notes may mention.
     var namedFiles: [String] { get }
 }
 
 extension ItemSource {
+    package var words: [String]? { nil }
+
+    /// How its results show names.
+    package var shownNames: ShownNames { ShownNames(identifiers ?? .hash, words: words ?? []) }
+
     /// One line of JSON with sorted keys.
     package var encoded: String {
         get throws { String(decoding: try StableJSON.encodeLine(self).dropLast(), as: UTF8.self) }

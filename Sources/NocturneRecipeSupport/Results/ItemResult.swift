@@ -24,9 +24,9 @@ extension ItemResult {
     /// allows.
     /// - Throws: `FileSystemError`.
     package func write(into folder: String, of source: some ItemSource) throws -> ItemProduct {
-        let policy = source.identifiers ?? .hash
+        let names = source.shownNames
         var result = self
-        result.notes = notes.map { policy.shown(in: $0, of: source.namedFiles) }
+        result.notes = notes.map { names.shown(in: $0, of: source.namedFiles) }
         let bytes = try StableJSON.encode(result)
         try FileSystem.write(folder + "/result.json", bytes)
         return result.product(ownBytes: bytes)

@@ -46,7 +46,8 @@ package struct BatchArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How input names appear in results: as they are (keep), with UIDs as digests (hash), or not (none). "
+            "How input names appear in results: as they are (keep), with digests in place of UIDs and of the patient's "
+                + "name, number and birth date (hash), or not (none). "
                 + "DICOM objects name the patient like their source in any case."
         )
     )

@@ -65,7 +65,8 @@ package struct PlanReport: Encodable, Sendable {
                 try recipes.map { try $0.secondsPerStep(scope: scope) }
             )
         }
-        let decisions = WorkPlanner(retries: .none).decide(discovery.items, known: [:], foreign: taken) { _ in false }
+        let planner = WorkPlanner(retries: .none, identifiers: description.identifiers)
+        let decisions = planner.decide(discovery.items, known: [:], foreign: taken) { _ in false }
         self.decisions = decisions
         budgetBytes = budget
         engineBytes = shared

@@ -18,8 +18,9 @@ struct ExistingDiscovery {
         try walk.run()
         let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
         let (scan, byPath) = try DICOMFiles.scan(others, request, rules: DICOMSeriesRules(), scope: scope)
+        let patients = DICOMFiles.patients(scan, walk.paths, request)
         var items = walk.unusable(model: ExistingLabels.model)
-        let maps = try LabelMapDiscovery(options: options, request: request, scope: scope)
+        let maps = try LabelMapDiscovery(options: options, request: request, patients: patients, scope: scope)
             .run(walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) })
         items += maps.items + maps.others.map { otherFile($0, request, noLabelMap) }
         items += (scan.rejectedFiles.map(\.path) + scan.notDICOM).compactMap { byPath[$0] }.map {
@@ -32,7 +33,9 @@ struct ExistingDiscovery {
             for object in objects {
                 guard let file = byPath[object.path] else { continue }
                 request.trace.willRead([file.path])
-                items.append(try item(object, file, images, byPath, request.identifiers))
+                items.append(
+                    try item(object, file, images, byPath, (request.identifiers, patients.words(of: file.path)))
+                )
             }
             // The images of a series are reported as one item.
             let taken = Set(objects.map(\.path))
@@ -42,7 +45,11 @@ struct ExistingDiscovery {
             }
         }
         request.trace.end()
-        return Discovery(items: items.sorted { ($0.path, $0.key) < ($1.path, $1.key) }, notes: walk.notes)
+        return Discovery(
+            items: items.sorted { ($0.path, $0.key) < ($1.path, $1.key) },
+            notes: walk.notes,
+            patients: patients
+        )
     }
 
     private let noLabelMap =
@@ -57,7 +64,7 @@ struct ExistingDiscovery {
         let key = DiscoveredItem.fileKeyPrefix + file.path
         return DiscoveredItem(
             key: key,
-            name: request.identifiers.itemName(isSeries ? file.folderName : file.fileName, key: key),
+            name: request.shownNames.itemName(isSeries ? file.folderName : file.fileName, key: key),
             model: ExistingLabels.model,
             source: "{}",
             path: isSeries ? file.folderPath : file.path,
@@ -74,18 +81,20 @@ struct ExistingDiscovery {
         _ file: FoundFile,
         _ images: SourceImages,
         _ byPath: [String: FoundFile],
-        _ identifiers: IdentifierPolicy
+        _ shown: (policy: IdentifierPolicy, words: [String])
     ) throws -> DiscoveredItem {
         let key = "labels:" + file.path
+        let names = ShownNames(shown.policy, words: shown.words)
         var item = DiscoveredItem(
             key: key,
-            name: identifiers.itemName((file.fileName as NSString).deletingPathExtension, key: key),
+            name: names.itemName((file.fileName as NSString).deletingPathExtension, key: key),
             model: ExistingLabels.model,
             source: "{}",
             path: file.path,
             fingerprint: ContentDigest.of(key),
             inputs: [InputStamp(file.path)]
         )
+        item.words = shown.words
         do {
             let found: Found
             switch object.kind {
@@ -94,14 +103,15 @@ struct ExistingDiscovery {
             case .labelMap: return item
             }
             var source = found.source
-            source.name = identifiers.shown(file.name)
-            source.identifiers = identifiers
+            source.name = names.shown(file.name)
+            source.identifiers = shown.policy
+            source.words = shown.words.isEmpty ? nil : shown.words
             let slices = found.series?.files.compactMap { byPath[$0] } ?? []
             if let series = found.series { source.image = image(series, slices) }
             let optionTexts = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             let stamps = [file.stamp] + slices.map(\.stamp)
             item.fingerprint = ContentDigest.of(
-                (["nocturne existing labels 1", identifiers.rawValue] + optionTexts + stamps).joined(separator: "\n")
+                (["nocturne existing labels 1", names.fingerprint] + optionTexts + stamps).joined(separator: "\n")
             )
             item.inputs += slices.map { InputStamp($0.path) }
             do { item.source = try source.encoded } catch {

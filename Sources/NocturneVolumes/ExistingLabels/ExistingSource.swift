@@ -26,6 +26,7 @@ public struct ExistingSource: ItemSource {
     /// The file that names the labels of a label map; nil where its header does, or nothing does.
     var namesFile: String?
     package var identifiers: IdentifierPolicy?
+    package var words: [String]?
 
     package var namedFiles: [String] { [path] + (image?.files ?? []) + (namesFile.map { [$0] } ?? []) }
 

@@ -13,6 +13,7 @@ import Synchronization
 struct LabelMapDiscovery {
     let options: ExistingLabelsOptions
     let request: DiscoveryRequest
+    let patients: PatientFolders
     let scope: ComputeScope
 
     private typealias Header = Result<NIfTIHeader, NIfTIError>
@@ -64,17 +65,20 @@ struct LabelMapDiscovery {
     // MARK: Items
 
     private func item(_ pair: LabelMapPairs.Pair, _ headers: [String: Header]) throws -> DiscoveredItem {
-        let (file, identifiers) = (pair.labels, request.identifiers)
+        let file = pair.labels
+        let words = patients.words(of: file.path)
+        let names = ShownNames(request.identifiers, words: words)
         let key = "labels:" + file.path
         var item = DiscoveredItem(
             key: key,
-            name: identifiers.itemName(VolumeDiscovery.stem(file.fileName), key: key),
+            name: names.itemName(VolumeDiscovery.stem(file.fileName), key: key),
             model: ExistingLabels.model,
             source: "{}",
             path: file.path,
             fingerprint: ContentDigest.of(key),
             inputs: [InputStamp(file.path)]
         )
+        item.words = words
         let header: NIfTIHeader
         switch headers[file.path] {
         case .success(let found): header = found
@@ -86,12 +90,12 @@ struct LabelMapDiscovery {
             return item
         }
         let (image, note) = image(of: pair, header, headers)
-        let names = namesFile(for: file, header)
+        let labelNames = namesFile(for: file, header)
         let geometry = image?.geometry ?? header.geometry
         var source = ExistingSource(
             kind: .labelMap,
             path: file.path,
-            name: identifiers.shown(file.name),
+            name: names.shown(file.name),
             geometry: geometry,
             volumes: 1,
             labels: 0,
@@ -99,11 +103,12 @@ struct LabelMapDiscovery {
             notes: header.notes + (note.map { [$0] } ?? [])
         )
         source.image = image
-        source.namesFile = names?.path
-        source.identifiers = identifiers
-        let used = [file] + (image == nil ? [] : [pair.image].compactMap(\.self)) + [names].compactMap(\.self)
+        source.namesFile = labelNames?.path
+        source.identifiers = request.identifiers
+        source.words = words.isEmpty ? nil : words
+        let used = [file] + (image == nil ? [] : [pair.image].compactMap(\.self)) + [labelNames].compactMap(\.self)
         let optionTexts = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        let parts = ["nocturne existing labels 1", identifiers.rawValue] + optionTexts + used.map(\.stamp)
+        let parts = ["nocturne existing labels 1", names.fingerprint] + optionTexts + used.map(\.stamp)
         item.fingerprint = ContentDigest.of(parts.joined(separator: "\n"))
         item.inputs = used.map { InputStamp($0.path) }
         do { item.source = try source.encoded } catch {

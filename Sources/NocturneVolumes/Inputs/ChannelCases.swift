@@ -16,6 +16,10 @@ struct FoundVolume: Sendable {
     var images: [FoundFile] = []
     var volume: Result<VolumeFacts, Refusal>
     var order: String
+    /// What ``name`` ends with besides the name of the file or folder.
+    var suffix = ""
+    /// Words of its paths by which its patient can be identified.
+    var words: [String] = []
 
     /// All files that the result depends on.
     var allFiles: [FoundFile] { files + images }
@@ -256,7 +260,8 @@ struct ChannelCases {
             files: volumes.flatMap(\.files),
             images: volumes.flatMap(\.images),
             volume: volume,
-            order: volumes[0].order
+            order: volumes[0].order,
+            words: volumes[0].words
         )
     }
 

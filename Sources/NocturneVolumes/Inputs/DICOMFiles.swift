@@ -55,6 +55,21 @@ enum DICOMFiles {
         return (scan, byPath)
     }
 
+    /// What identifies the patients of a scan in paths; nothing unless the request asks for digests in place of such words.
+    /// - Parameter paths: of all that was found.
+    static func patients(_ scan: DICOMScan, _ paths: [String], _ request: DiscoveryRequest) -> PatientFolders {
+        guard request.identifiers == .hash, !scan.patients.isEmpty else { return PatientFolders() }
+        var known: [PatientIdentity: SoughtWords] = [:]
+        let sought = scan.patients.mapValues { patients in
+            patients.reduce(into: SoughtWords(names: [], identifiers: [], birthDate: "")) { sought, patient in
+                let own = known[patient] ?? patient.sought
+                known[patient] = own
+                sought.formUnion(own)
+            }
+        }
+        return PatientFolders(sought, paths: paths + scan.named.keys.sorted())
+    }
+
     /// What the user can do about a refused series.
     static func hint(_ series: DICOMSeries) -> String {
         if series.problem?.code == .derived { return "; --include-derived processes it" }

@@ -17,6 +17,9 @@ extension FoundVolume {
             : (files.first?.name ?? name)
     }
 
+    /// How results show its names.
+    func names(_ identifiers: IdentifierPolicy) -> ShownNames { ShownNames(identifiers, words: words) }
+
     /// What the journal stores of a volume that can be read.
     /// - Parameter model: the id of the model package, or the name of a recipe without models.
     func source(_ facts: VolumeFacts, model: String, _ identifiers: IdentifierPolicy) -> VolumeSource {
@@ -26,7 +29,7 @@ extension FoundVolume {
             model: model,
             files: files.map(\.path),
             // Of files directly in an input, no folder remains.
-            name: identifiers.shown(shown.isEmpty ? files.first?.folderName ?? name : shown),
+            name: names(identifiers).shown(shown.isEmpty ? files.first?.folderName ?? name : shown),
             images: images.map(\.path),
             identifiers: identifiers,
             geometry: facts.geometry,
@@ -35,6 +38,7 @@ extension FoundVolume {
             seriesInstanceUID: facts.seriesInstanceUID,
             notes: facts.notes
         )
+        source.words = words.isEmpty ? nil : words
         source.window = facts.window
         if let series = facts.series { source.set(series, files: files) }
         return source

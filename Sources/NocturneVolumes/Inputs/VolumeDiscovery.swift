@@ -20,13 +20,16 @@ struct VolumeDiscovery {
     let scope: ComputeScope
 
     func run(_ request: DiscoveryRequest) throws -> Discovery {
-        let (found, walk) = try volumes(request)
+        let (found, walk, patients) = try volumes(request)
         let unusable = models.flatMap { walk.unusable(model: $0.package.id) }
-        return Discovery(items: try items(found, request.identifiers) + unusable, notes: walk.notes)
+        return Discovery(items: try items(found, request.identifiers) + unusable, notes: walk.notes, patients: patients)
     }
 
-    /// Every volume and every file that was expected to be one, in order, and the walk that found them.
-    func volumes(_ request: DiscoveryRequest) throws -> (found: [FoundVolume], walk: FileWalk) {
+    /// Every volume and every file that was expected to be one, in order, the walk that found them, and what identifies their
+    /// patients in paths.
+    func volumes(
+        _ request: DiscoveryRequest
+    ) throws -> (found: [FoundVolume], walk: FileWalk, patients: PatientFolders) {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
         let isExcluded = ReferenceComparison.excludedFromInputs(options, request.inputs)
@@ -41,9 +44,12 @@ struct VolumeDiscovery {
         found += try niftiVolumes(nifti, request)
         found += zip(walk.unresponsive, isUnresponsiveNIfTI).filter { !$0.1 }
             .map { single($0.0, .refused(request.silent.reason(for: $0.0.path))) }
-        found += try dicomVolumes(others, excluding: Set(nifti.map(\.path)), request)
+        let dicom = try dicomVolumes(others, excluding: Set(nifti.map(\.path)), request)
+        found += dicom.found
         found.sort { $0.order < $1.order }
-        return (found, walk)
+        let patients = DICOMFiles.patients(dicom.scan, walk.paths, request)
+        for index in found.indices { found[index].words = patients.words(of: found[index].path) }
+        return (found, walk, patients)
     }
 
     // MARK: NIfTI
@@ -115,7 +121,7 @@ struct VolumeDiscovery {
         _ files: [FoundFile],
         excluding nifti: Set<String>,
         _ request: DiscoveryRequest
-    ) throws -> [FoundVolume] {
+    ) throws -> (found: [FoundVolume], scan: DICOMScan) {
         var all: [FoundSeries] = []
         let (scan, byPath) = try DICOMFiles.scan(files, request, rules: options.seriesRules, scope: scope) {
             all.append(FoundSeries($0))
@@ -134,19 +140,20 @@ struct VolumeDiscovery {
             let labelled = Set(series.labels.map(\.path))
             let slices = series.files.compactMap { labelled.contains($0) ? nil : byPath[$0] }
             guard let first = slices.min(by: { $0.path < $1.path }) else { continue }
-            var name = first.folderName
+            var suffix = ""
             if seriesInFolder[first.folderPath, default: []].count > 1 {
-                name += series.number.map { "_s\($0)" } ?? "_series"
+                suffix += series.number.map { "_s\($0)" } ?? "_series"
             }
-            if let part = series.part { name += "_" + part }
+            if let part = series.part { suffix += "_" + part }
             found.append(
                 FoundVolume(
                     key: "dicom:\(first.folderPath):\(series.seriesInstanceUID)" + (series.part.map { ":\($0)" } ?? ""),
-                    name: name,
+                    name: first.folderName + suffix,
                     path: first.folderPath,
                     files: slices,
                     volume: series.volume,
-                    order: first.path + (series.part.map { ":\($0)" } ?? "")
+                    order: first.path + (series.part.map { ":\($0)" } ?? ""),
+                    suffix: suffix
                 )
             )
         }
@@ -158,7 +165,7 @@ struct VolumeDiscovery {
             guard let file = byPath[path], !VolumeDiscovery.isImageOfPair(file, nifti) else { continue }
             found.append(single(file, VolumeDiscovery.problem(ofUnknown: path)))
         }
-        return found
+        return (found, scan)
     }
 
     private static func problem(ofUnknown path: String) -> ItemProblem {
@@ -210,22 +217,23 @@ struct VolumeDiscovery {
         _ identifiers: IdentifierPolicy
     ) -> DiscoveredItem {
         let id = model.package.id
-        let name = found.inputName
+        let (name, names) = (found.inputName, found.names(identifiers))
         let reference = ReferenceComparison.file(for: name, item: found.name, options)
         let text = [
-            "nocturne 1", identifiers.rawValue, model.package.digest.hex, model.engineName, model.precision.rawValue,
+            "nocturne 1", names.fingerprint, model.package.digest.hex, model.engineName, model.precision.rawValue,
             optionText,
             stamp + (reference.map { "\nreference \($0.stamp)" } ?? ""),
         ].joined(separator: "\n")
         var item = DiscoveredItem(
             key: found.key,
-            name: identifiers.itemName(found.name, key: found.key),
+            name: names.itemName(found.name, key: found.key),
             model: id,
             source: "{}",
             path: found.path,
             fingerprint: ContentDigest.of(text),
             inputs: (found.allFiles + (reference.map { [$0] } ?? [])).map { InputStamp($0.path) }
         )
+        (item.words, item.suffix) = (found.words, found.suffix)
         switch found.volume {
         case .failure(let refusal): item.problem = refusal.problem
         case .success(let facts):

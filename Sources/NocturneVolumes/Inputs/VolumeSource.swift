@@ -40,6 +40,7 @@ public struct VolumeSource: ItemSource {
     /// The voxel files of NIfTI pairs, whose headers are ``files``.
     var images: [String]?
     package var identifiers: IdentifierPolicy?
+    package var words: [String]?
 
     package var namedFiles: [String] { files + (images ?? []) + (reference.map { [$0] } ?? []) }
 

@@ -11,27 +11,30 @@ struct IsosurfaceDiscovery {
 
     func run(_ request: DiscoveryRequest) throws -> Discovery {
         let discovery = VolumeDiscovery(models: [], options: options.reading, scope: scope)
-        let (found, walk) = try discovery.volumes(request)
+        let (found, walk, patients) = try discovery.volumes(request)
         let stamps = try FoundVolume.stamps(of: found, scope: scope)
         let items = found.map { found in
             item(found, found.allFiles.map { stamps[$0.path] ?? "" }, request.identifiers)
         }
-        return Discovery(items: items + walk.unusable(model: Isosurfaces.model), notes: walk.notes)
+        return Discovery(items: items + walk.unusable(model: Isosurfaces.model), notes: walk.notes, patients: patients)
     }
 
     private func item(_ found: FoundVolume, _ stamps: [String], _ identifiers: IdentifierPolicy) -> DiscoveredItem {
         let optionTexts = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         var item = DiscoveredItem(
             key: found.key,
-            name: identifiers.itemName(found.name, key: found.key),
+            name: found.names(identifiers).itemName(found.name, key: found.key),
             model: Isosurfaces.model,
             source: "{}",
             path: found.path,
             fingerprint: ContentDigest.of(
-                (["nocturne isosurfaces 1", identifiers.rawValue] + optionTexts + stamps).joined(separator: "\n")
+                (["nocturne isosurfaces 1", found.names(identifiers).fingerprint] + optionTexts + stamps).joined(
+                    separator: "\n"
+                )
             ),
             inputs: found.allFiles.map { InputStamp($0.path) }
         )
+        (item.words, item.suffix) = (found.words, found.suffix)
         switch found.volume {
         case .failure(let refusal): item.problem = refusal.problem
         case .success(let facts):

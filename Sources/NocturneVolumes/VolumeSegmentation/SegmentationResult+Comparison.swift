@@ -27,11 +27,11 @@ extension SegmentationResult {
         let toleranceMm: Double
         let labels: [Label]
 
-        init(_ outcome: ReferenceComparison.Outcome, labels: [ModelLabel], _ identifiers: IdentifierPolicy) {
-            let names = Dictionary(labels.map { ($0.value, $0.name) }) { first, _ in first }
-            reference = identifiers.shown(outcome.reference)
+        init(_ outcome: ReferenceComparison.Outcome, labels: [ModelLabel], _ names: ShownNames) {
+            let nameOf = Dictionary(labels.map { ($0.value, $0.name) }) { first, _ in first }
+            reference = names.shown(outcome.reference)
             toleranceMm = outcome.tolerance
-            self.labels = outcome.labels.map { Label($0, name: names[$0.value] ?? "\($0.value)") }
+            self.labels = outcome.labels.map { Label($0, name: nameOf[$0.value] ?? "\($0.value)") }
         }
 
         /// Rows for the batch's statistics table.

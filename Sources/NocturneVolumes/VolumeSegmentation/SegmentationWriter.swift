@@ -79,7 +79,7 @@ struct SegmentationWriter {
             edited: edited,
             labels: labels.map { entry(for: $0, mesh: meshed.meshes[$0.value]) },
             regions: finished.regions.map(SegmentationResult.Region.init),
-            comparison: finished.comparison.map { .init($0, labels: labels, finished.source.identifiers ?? .hash) },
+            comparison: finished.comparison.map { .init($0, labels: labels, finished.source.shownNames) },
             files: files,
             notes: notes
         )
@@ -89,7 +89,7 @@ struct SegmentationWriter {
     private var edited: SegmentationResult.Edit? {
         item.edit.map { edit in
             SegmentationResult.Edit(
-                file: (finished.source.identifiers ?? .hash).shown(edit.file),
+                file: finished.source.shownNames.shown(edit.file),
                 sha256: edit.sha256,
                 original: EditedLabelMap.originalFile
             )

@@ -44,7 +44,7 @@ struct WordCount: Recipe {
                     )
                     return DiscoveredItem(
                         key: "text:" + file.path,
-                        name: request.identifiers.itemName(file.fileName, key: file.path),
+                        name: request.shownNames.itemName(file.fileName, key: file.path),
                         model: model.package.id,
                         source: try source.encoded,
                         path: file.path,

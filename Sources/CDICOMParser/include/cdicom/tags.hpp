@@ -23,6 +23,12 @@ constexpr uint32_t Manufacturer = 0x00080070;
 constexpr uint32_t SeriesDescription = 0x0008103E;
 constexpr uint32_t FrameType = 0x00089007;
 
+// The patient: what file names may repeat.
+constexpr uint32_t PatientName = 0x00100010;
+constexpr uint32_t PatientID = 0x00100020;
+constexpr uint32_t PatientBirthDate = 0x00100030;
+constexpr uint32_t PatientIdentityRemoved = 0x00120062;
+
 // Acquisition.
 constexpr uint32_t SliceThickness = 0x00180050;
 constexpr uint32_t EchoTime = 0x00180081;

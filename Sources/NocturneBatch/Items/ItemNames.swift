@@ -1,0 +1,143 @@
+/// The names that the items of one discovery are to have, as folders of the output: pure, and the same in any order of the
+/// items.
+///
+/// A name that several items would have gets folders of their paths in front: the shortest run of folders that tells all of
+/// them apart, the innermost one of that length. `sub-001/ct/ct.nii.gz` and `sub-002/ct/ct.nii.gz` become `sub-001_ct` and
+/// `sub-002_ct`. Items that no folder tells apart, since they lie in one, keep equal names, as do those whose names are
+/// withheld.
+package struct ItemNames: Sendable {
+    /// Of each item, in their order.
+    package private(set) var names: [String]
+    /// Places of items with folders in front.
+    private var qualified: Set<Int> = []
+    /// All names, in lower case.
+    private var all: Set<String> = []
+    /// Of the names that several items have, in lower case, the place of the item that is to keep it.
+    private var keepers: [String: Int] = [:]
+
+    private let identifiers: IdentifierPolicy
+
+    package init(_ items: [DiscoveredItem], _ identifiers: IdentifierPolicy) {
+        self.identifiers = identifiers
+        names = items.map { WorkPlanner.safeName($0.name) }
+        let repeated = collect()
+        guard !repeated.isEmpty else { return }
+        if identifiers != .none {
+            for group in Self.groups(items, names, of: repeated) { qualify(group, items) }
+        }
+        chooseKeepers(items)
+    }
+
+    /// Whether the item has its name: it alone is called so, or of several it comes first by its key.
+    package func keepsName(at place: Int) -> Bool { keepers[names[place].lowercased()].map { $0 == place } ?? true }
+
+    /// Whether no other item of the discovery is to be called so.
+    package func isAlone(at place: Int) -> Bool { keepers[names[place].lowercased()] == nil }
+
+    /// Whether an item of the discovery is to be called so.
+    package func contains(_ name: String) -> Bool { all.contains(name.lowercased()) }
+
+    /// The names of one item with one, two and more of its folders in front: for one whose name an item of an earlier
+    /// discovery has.
+    package func qualified(_ item: DiscoveredItem) -> [String] {
+        guard identifiers != .none else { return [] }
+        let folders = Self.folders(of: item, identifiers)
+        return folders.indices.compactMap { Self.joined(folders.prefix($0 + 1), item) }
+    }
+
+    // MARK: Equal names
+
+    /// Fills ``all``.
+    /// - Returns: the names that occur more than once, in lower case.
+    private mutating func collect() -> Set<String> {
+        all.removeAll(keepingCapacity: true)
+        var repeated: Set<String> = []
+        for name in names where !all.insert(name.lowercased()).inserted { repeated.insert(name.lowercased()) }
+        return repeated
+    }
+
+    /// Those that have their name without folders come first, then keys decide.
+    private mutating func chooseKeepers(_ items: [DiscoveredItem]) {
+        let repeated = collect()
+        guard !repeated.isEmpty else { return }
+        func rank(_ place: Int) -> (Int, String) { (qualified.contains(place) ? 1 : 0, items[place].key) }
+        for place in items.indices {
+            let name = names[place].lowercased()
+            guard repeated.contains(name) else { continue }
+            if let other = keepers[name], rank(other) <= rank(place) { continue }
+            keepers[name] = place
+        }
+    }
+
+    /// The places of items whose names, without their suffixes, several items have.
+    private static func groups(
+        _ items: [DiscoveredItem],
+        _ names: [String],
+        of repeated: Set<String>
+    ) -> [[Int]] {
+        let stems = Set(items.indices.filter { repeated.contains(names[$0].lowercased()) }.map { items[$0].stem })
+        var groups: [String: [Int]] = [:]
+        for (place, item) in items.enumerated() where stems.contains(item.stem) {
+            groups[item.stem, default: []].append(place)
+        }
+        return Array(groups.values)
+    }
+
+    // MARK: Folders
+
+    /// Puts folders in front of the names of a group, if any run of them tells the items apart.
+    private mutating func qualify(_ group: [Int], _ items: [DiscoveredItem]) {
+        let folders = group.map { Self.folders(of: items[$0], identifiers) }
+        let places = Set(folders)
+        guard places.count > 1, let run = Self.shortestRun(places) else { return }
+        let new = zip(group, folders).map { place, folders in
+            Self.joined(folders.dropFirst(run.offset).prefix(run.length), items[place])
+        }
+        // With names that are too long for files, all of them stay as they are.
+        guard new.allSatisfy({ $0 != nil }) else { return }
+        for (place, name) in zip(group, new) {
+            if let name {
+                names[place] = name
+                qualified.insert(place)
+            }
+        }
+    }
+
+    /// The shortest run of folders that differs for all of the lists.
+    private static func shortestRun(_ places: Set<[String]>) -> (offset: Int, length: Int)? {
+        let depth = places.map(\.count).max() ?? 0
+        guard depth > 0 else { return nil }
+        for length in 1...depth {
+            for offset in 0...(depth - length) {
+                var seen: Set<String> = []
+                let isEnough = places.allSatisfy { folders in
+                    let run = folders.dropFirst(offset).prefix(length)
+                    return !run.isEmpty && seen.insert(run.joined(separator: "/").lowercased()).inserted
+                }
+                if isEnough { return (offset, length) }
+            }
+        }
+        return nil
+    }
+
+    /// The folders that an item lies in as results show them, the innermost first.
+    private static func folders(of item: DiscoveredItem, _ identifiers: IdentifierPolicy) -> [String] {
+        let names = ShownNames(identifiers, words: item.words)
+        return item.path.split(separator: "/").dropLast().reversed()
+            .map { WorkPlanner.safeName(names.shown(String($0))) }
+    }
+
+    /// Nil for a name that would be cut off.
+    private static func joined(_ folders: some Collection<String>, _ item: DiscoveredItem) -> String? {
+        let name = folders.reversed().joined(separator: "_") + "_" + WorkPlanner.safeName(item.name)
+        return name.utf8.count <= WorkPlanner.mostNameBytes ? WorkPlanner.safeName(name) : nil
+    }
+}
+
+extension DiscoveredItem {
+    /// The name without what discovery has appended, as names are compared.
+    fileprivate var stem: String {
+        let name = name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name
+        return WorkPlanner.safeName(name).lowercased()
+    }
+}

@@ -1,0 +1,40 @@
+public import NocturneSystem
+
+/// What a header says about who the patient is: kept in memory during a scan, only to look for it in paths.
+///
+/// Its description and its mirror say nothing, so that it reaches no log by mistake.
+public struct PatientIdentity: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+    private let name: String
+    private let identifier: String
+    private let birthDate: String
+
+    /// - Parameters:
+    ///   - name: PatientName (0010,0010), its components separated by `^`.
+    ///   - identifier: PatientID (0010,0020).
+    ///   - birthDate: PatientBirthDate (0010,0030).
+    /// - Returns: nil when all are empty.
+    init?(name: String, identifier: String, birthDate: String) {
+        guard !name.isEmpty || !identifier.isEmpty || !birthDate.isEmpty else { return nil }
+        (self.name, self.identifier, self.birthDate) = (name, identifier, birthDate)
+    }
+
+    /// What may be found in paths: names (without titles), identifier and birth date.
+    public var sought: SoughtWords {
+        let groups = name.split(separator: "=", omittingEmptySubsequences: true)
+        var sought = SoughtWords(names: [], identifiers: [identifier], birthDate: birthDate)
+        for group in groups {
+            let names = group.split(separator: "^", omittingEmptySubsequences: false).prefix(3).map(String.init)
+            sought.formUnion(SoughtWords(names: names, identifiers: [identifier], birthDate: birthDate))
+        }
+        return sought
+    }
+
+    public var description: String { "a patient" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension DICOMObject {
+    /// The words of the file's path that are the patient's name, identifier or birth date according to its header; none where
+    /// PatientIdentityRemoved (0012,0062) is YES.
+    public var wordsOfPatient: Set<String> { patient?.sought.found(in: path) ?? [] }
+}

@@ -1,0 +1,142 @@
+import NocturneBatch
+import NocturneCore
+import NocturneJournal
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("Names of items")
+struct ItemNamesTests {
+    /// - Parameter path: of a file, whose name without extension names the item.
+    private func item(_ path: String, suffix: String = "", words: [String] = []) -> DiscoveredItem {
+        let file = path.split(separator: "/").last.map(String.init) ?? ""
+        var item = DiscoveredItem(
+            key: "file:" + path + suffix,
+            name: String(file.prefix { $0 != "." }) + suffix,
+            model: "m",
+            source: "{}",
+            path: path,
+            fingerprint: .of(path)
+        )
+        (item.suffix, item.words) = (suffix, words)
+        return item
+    }
+
+    private func names(_ items: [DiscoveredItem], _ identifiers: IdentifierPolicy = .hash) -> [String] {
+        ItemNames(items, identifiers).names
+    }
+
+    @Test(
+        "Equal names get the shortest run of folders that tells all of them apart; others stay",
+        arguments: [
+            (["/in/sub-001/ct/ct.nii", "/in/sub-002/ct/ct.nii", "/in/x/mr.nii"], ["sub-001_ct", "sub-002_ct", "mr"]),
+            (
+                ["/in/sts1/CT/image.nii", "/in/sts1/PET/image.nii", "/in/sts2/CT/image.nii"],
+                ["sts1_CT_image", "sts1_PET_image", "sts2_CT_image"]
+            ),
+            (["/in/a/x/i.nii", "/in/b/y/i.nii"], ["x_i", "y_i"]),
+            (["/in/i.nii", "/in/a/I.nii"], ["in_i", "a_I"]),
+            (["/a.nii", "/b/a.nii"], ["a", "a"]),
+            // One folder: nothing tells them apart.
+            (["/in/a.jpg", "/in/a.png"], ["a", "a"]),
+            (["/in/p/a.jpg", "/in/p/a.png", "/in/q/a.png"], ["p_a", "p_a", "q_a"]),
+            // A folder whose name is no folder's name in the output, and one that differs in case only.
+            (["/in/a b/i.nii", "/in/-c/i.nii"], ["a_b_i", "c_i"]), (["/in/A/i.nii", "/in/a/i.nii"], ["i", "i"]),
+        ] as [([String], [String])]
+    )
+    func folders(paths: [String], expected: [String]) {
+        let items = paths.map { item($0) }
+        #expect(names(items) == expected)
+        #expect(names(items.reversed()) == expected.reversed())
+    }
+
+    @Test("What discovery appends stays at the end, and volumes of one folder get the same folders in front")
+    func suffixes() {
+        let items = [
+            item("/in/a/CT", suffix: "_s1"), item("/in/a/CT", suffix: "_s2"), item("/in/b/CT", suffix: "_s1"),
+            item("/in/b/MR", suffix: "@m"), item("/in/b/MR", suffix: "@n"),
+        ]
+        #expect(names(items) == ["a_CT_s1", "a_CT_s2", "b_CT_s1", "MR@m", "MR@n"])
+    }
+
+    @Test("Folders are shown as the policy says")
+    func policy() {
+        let uid = "1.2.840.113619.2.55.3.604688119"
+        let items = [item("/in/DOE/i.nii", words: ["doe"]), item("/in/\(uid)/i.nii")]
+        let shown = [ShownNames(.hash, words: ["doe"]).shown("DOE"), ShownNames(.hash).shown(uid)]
+        #expect(names(items) == shown.map { $0 + "_i" })
+        #expect(names(items, .keep) == ["DOE_i", uid + "_i"])
+        #expect(names(items, .none) == ["i", "i"])
+    }
+
+    @Test("Names that would be too long stay as they are")
+    func long() {
+        let long = String(repeating: "d", count: 180)
+        #expect(names([item("/in/\(long)1/i.nii"), item("/in/\(long)2/i.nii")]) == ["i", "i"])
+    }
+
+    // MARK: Given by the planner
+
+    private func given(_ items: [DiscoveredItem], known: [(DiscoveredItem, name: String)] = []) -> (
+        names: [String], notes: [String]
+    ) {
+        let journaled = known.map { item, name in
+            (
+                item.key,
+                JournalItem(
+                    id: 1,
+                    key: item.key,
+                    name: name,
+                    path: item.path,
+                    fingerprint: item.fingerprint.hex,
+                    state: .completed,
+                    reason: nil,
+                    crashes: 0,
+                    notes: []
+                )
+            )
+        }
+        let decisions = WorkPlanner(retries: .none)
+            .decide(items, known: Dictionary(uniqueKeysWithValues: journaled), foreign: []) { _ in true }
+        return (decisions.map(\.entry.name), decisions.compactMap(\.note))
+    }
+
+    @Test("A digest is the last resort, with a note; who keeps the name does not depend on the order")
+    func lastResort() {
+        let items = [
+            item("/in/a.png"), item("/in/a.jpg"), item("/in/b/c.nii"), item("/in/d/c.nii"), item("/in/b_c.nii"),
+        ]
+        let (names, notes) = given(items)
+        #expect(names[0].hasPrefix("a-") && names[1] == "a")
+        // The item whose own name it is keeps it.
+        #expect(names[2].hasPrefix("b_c-") && names[3] == "d_c" && names[4] == "b_c")
+        #expect(notes.count == 2 && notes.allSatisfy { $0.contains("is taken") })
+        #expect(given(items.reversed()).names == names.reversed())
+    }
+
+    @Test("Names in the journal stay, and the rest gets the names that it would have had in one run")
+    func known() {
+        let items = [item("/in/a/i.nii"), item("/in/b/i.nii"), item("/in/b/j.png"), item("/in/b/j.jpg")]
+        let whole = given(items).names
+        #expect(whole[0] == "a_i" && whole[1] == "b_i")
+        for count in items.indices {
+            let known = (0..<count).map { (items[$0], name: whole[$0]) }
+            #expect(given(items, known: known).names == whole)
+        }
+        #expect(
+            given(items, known: [(items[0], name: "i"), (items[1], name: "i-123456")]).names[0...1] == [
+                "i", "i-123456",
+            ]
+        )
+    }
+
+    @Test("An item that is found later gets its folder's name where its name is taken, else a digest")
+    func later() {
+        let first = item("/in/a/i.nii")
+        #expect(given([item("/in/b/i.nii")], known: [(first, name: "i")]).names == ["b_i"])
+        #expect(given([item("/in/b/i.nii")], known: [(first, name: "i")]).notes == [])
+        #expect(given([first, item("/in/b/i.nii")], known: [(first, name: "i")]).names == ["i", "b_i"])
+        let same = given([item("/in/a/i.jpg"), first], known: [(first, name: "i")])
+        #expect(same.names[0].hasPrefix("i-") && same.notes.count == 1)
+    }
+}
