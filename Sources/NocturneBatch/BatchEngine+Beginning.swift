@@ -66,7 +66,8 @@ extension BatchEngine {
                     .optionsDiffer,
                     path: options.output.path,
                     detail: "this folder holds another batch: " + differences.joined(separator: "; ")
-                        + ". Give --overwrite to continue with the new options, or another output folder."
+                        + ". Give --overwrite to continue with the new options (--dry-run shows what they affect), or another output "
+                        + "folder."
                 )
             }
         }

@@ -11,6 +11,13 @@ protocol EngineCommand: AsyncParsableCommand {
     var needsEngine: Bool { get }
     var folder: OutputFolder { get }
     var resources: ResourceArguments { get }
+    var show: OutputArguments { get }
+    /// How the command continues a batch with changed options; nil for one that takes none.
+    var consent: ChangeConsent? { get }
+    /// Which items are tried again.
+    var retries: RetrySelection { get }
+    /// What the batch is described by in this run.
+    func description() async throws -> BatchDescription
     /// Whether the engine reads standard input.
     var keepsInput: Bool { get }
     /// The exit code for that of the engine.
@@ -24,19 +31,24 @@ protocol EngineCommand: AsyncParsableCommand {
 extension EngineCommand {
     var needsEngine: Bool { true }
     var keepsInput: Bool { false }
+    var consent: ChangeConsent? { nil }
+    var retries: RetrySelection { .none }
+    func description() async throws -> BatchDescription { try await ExistingBatch.continued(folder) }
 
     func exitCode(after code: NocturneExit) -> NocturneExit { code == .unsuitableMachine ? .stoppedEarly : code }
     func engineEnded(with code: NocturneExit) {}
 
     /// Processes the batch in an engine. Returns when all items completed, or once a detached run has started.
-    /// - Throws: ``NocturneExit`` for all other outcomes; the errors of ``check()``; `ValidationError` if a detached
+    /// - Throws: ``NocturneExit`` for all other outcomes, also when the user does not want to continue; the errors of ``check()``; `ValidationError` if a detached
     ///   process would have to read standard input; `BatchError` when the engine cannot be started.
     func startEngine() throws {
         try check()
-        if resources.detach { return try detach() }
+        let isConfirmed = try confirmChanges()
+        if resources.detach { return try detach(isConfirmed: isConfirmed) }
         let end = RunSupervision.run(
             on: folder,
             keepsInput: keepsInput,
+            isConfirmed: isConfirmed,
             time: Nocturne.time,
             show: Terminal.printUrgently
         )
@@ -56,11 +68,11 @@ extension EngineCommand {
         }
     }
 
-    private func detach() throws {
+    private func detach(isConfirmed: Bool) throws {
         guard !keepsInput else {
             throw ValidationError("--detach cannot read standard input: give --list a file")
         }
-        switch try Detachment.start(folder) {
+        switch try Detachment.start(folder, isConfirmed: isConfirmed) {
         case .started(let process, let log):
             Terminal.printMessage(
                 "Process \(process) runs the batch; output goes to \(log); follow it with "

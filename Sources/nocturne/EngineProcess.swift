@@ -131,7 +131,7 @@ struct EngineProcess {
         var rules = RunRules()
         // A restart of the engine does not retry items that failed earlier in the same run.
         if handover?.previousEnd == nil { rules.retries = request.retries }
-        rules.overwrite = request.overwrite
+        rules.overwrite = request.overwrite || handover?.isConfirmed == true
         rules.failFast = request.failFast
         rules.deadline = request.deadline
         rules.onFull = request.resources.onFull

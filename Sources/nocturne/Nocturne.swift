@@ -40,6 +40,9 @@ struct Nocturne: AsyncParsableCommand {
         if ProcessHandover.toEngine != nil { SignalListener.keep([SIGUSR1, SIGUSR2]) }
         do {
             let command = try parseAsRoot()
+            if let command = command as? any EngineCommand, ChangePreview.isThisProcess {
+                Foundation.exit(await command.previewChanges())
+            }
             if let command = command as? any EngineCommand, command.needsEngine, ProcessHandover.toEngine == nil {
                 try command.startEngine()
             } else {

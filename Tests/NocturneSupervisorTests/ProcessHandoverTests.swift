@@ -7,7 +7,8 @@ struct ProcessHandoverTests {
     @Test(
         "survives the environment",
         arguments: [
-            ProcessHandover.detachedSupervisor(readyDescriptor: 7),
+            ProcessHandover.detachedSupervisor(readyDescriptor: 7, isConfirmed: true),
+            .changePreview,
             .engine(EngineHandover(run: "12 since yesterday")),
             .engine(
                 EngineHandover(

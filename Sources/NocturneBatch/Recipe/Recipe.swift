@@ -36,6 +36,10 @@ public protocol Recipe: Sendable {
     /// into place but never journaled is recognised. Nil for anything else; errors of reading count as nil.
     func recognize(folder: String, fingerprint: String) throws -> ItemProduct?
 
+    /// Whether a result in a folder, of this item with other options, has what the stages after the inference need: then it is
+    /// made again without inference. Only a forecast: the stages find out for themselves. Errors of reading count as no.
+    func keepsInference(_ source: Source, of folder: String) throws -> Bool
+
     /// Writes what is about the whole batch: called at the end of a run in which something changed.
     /// - Parameters:
     ///   - folders: of all completed items of the batch, in the order of discovery, of other recipes too.
@@ -44,6 +48,9 @@ public protocol Recipe: Sendable {
 }
 
 extension Recipe {
+    /// No.
+    public func keepsInference(_ source: Source, of folder: String) throws -> Bool { false }
+
     /// Nothing.
     public func summarize(folders: [String], into output: String, flag: CancellationFlag) throws {}
 
@@ -55,6 +62,11 @@ extension Recipe {
     /// ``plan(_:threads:lean:)`` for a source as the journal has it.
     public func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
         try plan(Self.source(from: source), threads: threads, lean: lean)
+    }
+
+    /// ``keepsInference(_:of:)`` for a source as the journal has it.
+    func keepsInference(source: String, of folder: String) -> Bool {
+        (try? keepsInference(Self.source(from: source), of: folder)) ?? false
     }
 
     /// The ordinary plan if it fits into `bytes`, else the lean one, which may not fit either.

@@ -13,6 +13,8 @@ package enum Remedies {
     private static let notAnInput = "Nothing is to be done: it is not an input of the batch's models."
     private static let exportAgain =
         "Export the whole series from the archive again, or leave it out with --exclude. `nocturne inspect` shows its slices."
+    private static let tilted =
+        "If the reason offers --fix-tilt, use `nocturne resume --fix-tilt`; otherwise export the series again."
     private static let copyAgain =
         "The file is damaged or incomplete: copy or convert it again, then use `nocturne retry`."
     private static let report =
@@ -60,9 +62,9 @@ package enum Remedies {
         "dicom.notAnImageClass": notAnInput,
         "dicom.notOpened": "Check that the file can be read, then use `nocturne retry`.",
         "dicom.otherObject": notAnInput,
-        "dicom.sheared": "If the reason offers --fix-tilt, use it; otherwise export the series again.",
+        "dicom.sheared": tilted,
         "dicom.singleSlice": notAnInput,
-        "dicom.spacingNotUniform": "If the reason offers --fix-tilt, use it; otherwise export the series again.",
+        "dicom.spacingNotUniform": tilted,
         "dicom.unsupportedPixels":
             "Convert the series to a common transfer syntax, for instance with dcmconv, and use `nocturne retry`.",
         "disk.full": "Free space on the disk, then use `nocturne resume`.",

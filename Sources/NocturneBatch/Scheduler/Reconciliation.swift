@@ -49,10 +49,14 @@ package struct Reconciliation: Sendable {
     /// - Throws: `CancelledError` when the run is to stop; errors of the journal.
     package func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> [PendingItem] {
         try check()
-        let known = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0) })
         try await blocking.run { try output.restoreReplaced() }
-        let (whole, edits) = (try await wholeResults(), try await journal.edits())
-        let decisions = try await blocking.run { try decide(discovery.items, known, whole, edits, planner) }
+        let recorded = try await withTaskExecutorPreference(blocking) {
+            try await RecordedItems(journal, output) { try check() }
+        }
+        let known = recorded.items
+        let decisions = try await blocking.run {
+            try recorded.decide(discovery.items, recipes, planner) { try check() }
+        }
         for note in discovery.notes + decisions.compactMap(\.note) { await progress.note(note) }
         try await record(decisions, known)
         try await settleVanished(discovery, known: known)
@@ -82,67 +86,6 @@ package struct Reconciliation: Sendable {
 
     private func check() throws(CancelledError) {
         if control.mode == .cancelled { throw CancelledError() }
-    }
-
-    // MARK: Decisions
-
-    private func decide(
-        _ items: [DiscoveredItem],
-        _ known: [String: JournalItem],
-        _ whole: Set<Int64>,
-        _ edits: [String: LabelEdit],
-        _ planner: WorkPlanner
-    ) throws -> [WorkPlanner.Decision] {
-        try planner.decide(items, known: known, foreign: foreignEntries(known, items, planner), edits: edits) { item in
-            try check()
-            return whole.contains(item.id)
-        }
-    }
-
-    /// The ids of completed items whose results lie in their folders with every file.
-    private func wholeResults() async throws -> Set<Int64> {
-        try await withTaskExecutorPreference(blocking) {
-            var whole: Set<Int64> = []
-            try await journal.forEachPart { records, _ in
-                for record in records where record.item.state == .completed {
-                    try check()
-                    if isWhole(record.item.name, try record.files()) { whole.insert(record.item.id) }
-                }
-            }
-            return whole
-        }
-    }
-
-    private func isWhole(_ name: String, _ files: [ItemFile]) -> Bool {
-        !files.isEmpty && output.holdsResult(name)
-            && files.allSatisfy { FileSystem.size(output.item(name) + "/" + $0.path) == $0.bytes }
-    }
-
-    /// What lies in the output folder and is not proven to be ours: no item may take its name. Ours is what the journal
-    /// names, and what proves to be a whole result of the item that would have that name; a file called `result.json`
-    /// proves nothing.
-    private func foreignEntries(
-        _ known: [String: JournalItem],
-        _ items: [DiscoveredItem],
-        _ planner: WorkPlanner
-    ) -> Set<String> {
-        // No name is given then, and a shard does not look through the results of all others.
-        guard items.contains(where: { known[$0.key] == nil }) else { return [] }
-        let ours = Set(known.values.map(\.name))
-        let others = FileSystem.entries(output.path).filter { !ours.contains($0) }
-        guard others.contains(where: output.holdsResult) else { return Set(others) }
-        let named = zip(ItemNames(items, planner.identifiers).names, items).filter { $0.1.problem == nil }
-        let requested = Dictionary(grouping: named, by: \.0).mapValues { $0.map(\.1) }
-        return Set(
-            others.filter { entry in
-                guard output.holdsResult(entry), let candidates = requested[entry] else { return true }
-                return !candidates.contains { item in
-                    let folder = output.item(entry)
-                    return (try? recipes[item.recipe].recognize(folder: folder, fingerprint: item.fingerprint.hex))
-                        != nil
-                }
-            }
-        )
     }
 
     /// Items that wait, and that this run did not find, keep waiting, unless the description of the batch has changed. A

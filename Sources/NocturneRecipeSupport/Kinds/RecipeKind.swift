@@ -25,7 +25,8 @@ package protocol RecipeKind: Sendable {
     static var arguments: [any RecipeArguments.Type] { get }
 
     /// The options of a batch.
-    /// - Parameter hasModels: whether packages with its task were given.
+    /// - Parameter hasModels: whether the batch uses this kind whatever its options: packages with its task were given, or an
+    ///   existing batch has it.
     /// - Returns: nil when the batch does not use this kind.
     /// - Throws: `BatchError` for files named by options that cannot be used.
     static func options(from arguments: ParsedRecipeArguments, hasModels: Bool) throws -> Options?

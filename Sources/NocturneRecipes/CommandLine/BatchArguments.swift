@@ -172,16 +172,7 @@ extension BatchArguments {
             }
         }
         let used = try registry.kinds.compactMap { try chosen($0) }
-        for group in registry.arguments {
-            let given = recipes.parsed.given(in: group)
-            func accepts(_ kind: any RecipeKind.Type) -> Bool { kind.arguments.contains { $0 == group } }
-            guard !given.isEmpty, !used.contains(where: { accepts($0.kind) }) else { continue }
-            let purposes = registry.kinds.filter { accepts($0) && $0.settings != nil }.map { $0.purpose }
-            throw ValidationError(
-                "\(given.joined(separator: ", ")) needs a model to \(purposes.joined(separator: " or to ")); "
-                    + "none is given"
-            )
-        }
+        try recipes.checkTaken(by: used.map(\.kind))
         return BatchChoices(
             inference: InferenceOptions(engine: engine, precision: precision),
             identifiers: identifiers,

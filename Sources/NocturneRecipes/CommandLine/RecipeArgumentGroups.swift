@@ -30,6 +30,21 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
         return Mirror(self, children: types.map { (label: "_" + Self.name(of: $0), value: Self.definition(of: $0)) })
     }
 
+    /// - Throws: `ValidationError` for options that none of the kinds takes.
+    func checkTaken(by used: [any RecipeKind.Type]) throws {
+        let registry = RecipeRegistry.current
+        for group in registry.arguments {
+            let given = parsed.given(in: group)
+            func accepts(_ kind: any RecipeKind.Type) -> Bool { kind.arguments.contains { $0 == group } }
+            guard !given.isEmpty, !used.contains(where: accepts) else { continue }
+            let purposes = registry.kinds.filter { accepts($0) && $0.settings != nil }.map { $0.purpose }
+            throw ValidationError(
+                "\(given.joined(separator: ", ")) needs a model to \(purposes.joined(separator: " or to ")); "
+                    + "none is given"
+            )
+        }
+    }
+
     private static func name(of type: any RecipeArguments.Type) -> String { String(describing: type) }
 
     private static func definition<Group: RecipeArguments>(of type: Group.Type) -> Any {

@@ -4,13 +4,15 @@ import NocturneJournal
 import NocturneRecipeSupport
 package import NocturneSystem
 
-/// What a run would do: the report of `nocturne plan`.
+/// What a run would do: the report of `nocturne plan`, and of `--dry-run` for a batch that exists.
 package struct PlanReport: Encodable, Sendable {
     package struct Item: Encodable, Sendable {
         package let item: String
         package let source: String
+        package let state: RemainingWork
         @Nullable package var peakBytes: Int?
         @Nullable package var tiles: Int?
+        /// Of inference. In a batch that exists, with the other stages as they took in it before.
         @Nullable package var seconds: Double?
         package let fits: Bool
         /// Whether it fits only if large buffers are kept in files.
@@ -18,6 +20,21 @@ package struct PlanReport: Encodable, Sendable {
         @Nullable package var problem: String?
     }
 
+    /// The batch that the output folder holds.
+    package struct Batch: Codable, Sendable {
+        package let output: String
+        /// How it differs from the plan; empty if it does not.
+        package let changes: [String]
+        /// How many items are in each state.
+        package let counts: [String: Int]
+        /// Items without a result that are no longer among the inputs.
+        package let vanished: Int
+
+        package func count(_ state: RemainingWork) -> Int { counts[state.rawValue] ?? 0 }
+    }
+
+    /// Nil without a batch in the output folder.
+    @Nullable package var batch: Batch?
     package let budgetBytes: Int
     package let engineBytes: Int
     package let seconds: Double
@@ -27,65 +44,88 @@ package struct PlanReport: Encodable, Sendable {
     package let decisions: [WorkPlanner.Decision]
 
     private enum CodingKeys: String, CodingKey {
-        case budgetBytes, engineBytes, seconds, items, notes
+        case batch, budgetBytes, engineBytes, seconds, items, notes
     }
 
     /// Finds the items of a plan.
     package typealias Search = @Sendable (_ recipes: [any Recipe], _ scope: ComputeScope) throws -> Discovery
 
-    /// Whether no item can be processed.
-    package var isEmpty: Bool { items.allSatisfy { $0.problem != nil } }
+    /// The output folder with what it holds already.
+    package struct Existing: Sendable {
+        package let recorded: RecordedItems
+        package let retries: RetrySelection
 
-    /// Loads the models, discovers the inputs and plans each item. Runs only one inference step, to time it.
+        package init(_ recorded: RecordedItems, retries: RetrySelection = .none) {
+            self.recorded = recorded
+            self.retries = retries
+        }
+    }
+
+    /// Whether there is nothing that can be processed, nor was.
+    package var isEmpty: Bool { batch == nil && items.allSatisfy { $0.problem != nil } }
+
+    /// Loads the models, discovers the inputs and plans each item that is to be processed. Runs at most one inference step of
+    /// each recipe, to time it. Writes nothing.
     /// - Parameters:
-    ///   - memoryBytes: the budget; nil for the default share of the available memory.
-    ///   - taken: names that no item may have.
+    ///   - existing: the output folder; nil for a plan without one.
     ///   - search: finds the items; nil to search the inputs.
     package init(
         _ description: BatchDescription,
-        threads: Int,
-        memoryBytes: Int?,
-        taken: Set<String> = [],
+        _ resources: ResourceLimits,
+        existing: Existing? = nil,
         search: Search? = nil
     ) async throws {
+        let threads = resources.threads
         let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description)
         let pool = try ComputePool(width: threads)
         defer { pool.shutdown() }
         let reading = MemoryReading.take()
-        let budget = memoryBytes ?? MemoryBudget.defaultTotal(reading)
-        let resources = ResourceLimits(threads: threads, memoryBytes: memoryBytes, loadedBytes: loadedBytes)
+        let budget = resources.memoryBytes ?? MemoryBudget.defaultTotal(reading)
+        var resources = resources
+        resources.loadedBytes = loadedBytes
         let shared = try recipes.reduce(resources.processBytes(by: reading)) {
             $0 + (try $1.sharedBytes(threads: threads))
         }
-        let search = search ?? Self.searchingInputs(of: description)
-        let (discovery, perStep) = try await pool.run {
+        let search = search ?? Self.searchingInputs(of: description, existing?.recorded)
+        let (found, perStep) = try await pool.run {
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())
-            return (
+            let found = try PlannedItems(
                 try search(recipes, scope),
-                try recipes.map { try $0.secondsPerStep(scope: scope) }
+                existing,
+                recipes,
+                description.identifiers
+            )
+            return (
+                found,
+                try recipes.enumerated().map {
+                    try found.recipesWithInference.contains($0) ? $1.secondsPerStep(scope: scope) : 0
+                }
             )
         }
-        let planner = WorkPlanner(retries: .none, identifiers: description.identifiers)
-        let decisions = planner.decide(discovery.items, known: [:], foreign: taken) { _ in false }
-        self.decisions = decisions
-        budgetBytes = budget
-        engineBytes = shared
-        items = decisions.map { decision in
-            let (entry, recipe) = (decision, decision.item.recipe)
-            return Item(entry.item, name: entry.entry.name, available: budget - shared, secondsPerStep: perStep[recipe])
-            {
-                try recipes[recipe].plan(source: entry.item.source, threads: threads, within: budget - shared)
+        let mean = existing?.recorded.meanSecondsWithoutInference()
+        items = zip(found.decisions, found.states).map { decision, state in
+            let recipe = decision.item.recipe
+            var item = Item(decision, state, available: budget - shared, secondsPerStep: perStep[recipe]) {
+                try recipes[recipe].plan(source: decision.item.source, threads: threads, within: budget - shared)
             }
+            if state.isWork, let others = existing?.recorded.secondsWithoutInference(of: item.item) ?? mean {
+                item.seconds = (state == .remake ? 0 : item.seconds ?? 0) + others
+            }
+            return item
         }
+        (decisions, budgetBytes, engineBytes) = (found.decisions, budget, shared)
         seconds = items.reduce(0) { $0 + ($1.seconds ?? 0) }
-        notes = discovery.notes + decisions.compactMap(\.note)
+        batch = existing.flatMap { Batch($0.recorded, description, found) }
+        notes = found.notes
     }
 
-    private static func searchingInputs(of description: BatchDescription) -> Search {
+    private static func searchingInputs(of description: BatchDescription, _ recorded: RecordedItems?) -> Search {
         let request = DiscoveryRequest(
             inputs: description.inputs,
             include: description.include,
             exclude: description.exclude,
+            pruned: recorded.map { [$0.output.path] } ?? [],
+            toleratesMissing: !(recorded?.items.isEmpty ?? true),
             identifiers: description.identifiers
         )
         return { recipes, scope in
@@ -94,33 +134,91 @@ package struct PlanReport: Encodable, Sendable {
     }
 }
 
+/// What was found, and what becomes of it.
+private struct PlannedItems: Sendable {
+    let decisions: [WorkPlanner.Decision]
+    /// One for each decision.
+    let states: [RemainingWork]
+    let notes: [String]
+
+    init(
+        _ discovery: Discovery,
+        _ existing: PlanReport.Existing?,
+        _ recipes: [any Recipe],
+        _ identifiers: IdentifierPolicy
+    ) throws {
+        let planner = WorkPlanner(retries: existing?.retries ?? .none, identifiers: identifiers)
+        var discovery = discovery
+        if let recorded = existing?.recorded {
+            recorded.leaveOutRemoved(from: &discovery)
+            decisions = try recorded.decide(discovery.items, recipes, planner)
+            states = decisions.map { recorded.remainingWork($0, recipes[$0.item.recipe]) }
+            // That an item is processed again is its state.
+            notes =
+                discovery.notes
+                + zip(decisions, states).compactMap { decision, state in
+                    let isState = [.repeat, .remake].contains(state) && !recorded.hasEdit(decision.entry.name)
+                    return isState ? nil : decision.note
+                }
+        } else {
+            decisions = planner.decide(discovery.items, known: [:], foreign: []) { _ in false }
+            states = decisions.map { RemainingWork(new: $0) }
+            notes = discovery.notes + decisions.compactMap(\.note)
+        }
+    }
+
+    /// The indices of the recipes that have items with inference left.
+    var recipesWithInference: Set<Int> {
+        Set(zip(decisions, states).filter { $0.1.needsInference }.map(\.0.item.recipe))
+    }
+}
+
+extension PlanReport.Batch {
+    /// Nil where the folder holds no batch.
+    fileprivate init?(_ recorded: RecordedItems, _ description: BatchDescription, _ found: PlannedItems) {
+        guard let earlier = recorded.description else { return nil }
+        let none = Dictionary(uniqueKeysWithValues: RemainingWork.allCases.map { ($0.rawValue, 0) })
+        self.init(
+            output: recorded.output.path,
+            changes: description.differences(from: earlier),
+            counts: found.states.reduce(into: none) { $0[$1.rawValue, default: 0] += 1 },
+            vanished: recorded.vanished(found.decisions)
+        )
+    }
+}
+
 extension PlanReport.Item {
     /// - Parameters:
     ///   - available: bytes left for items by the engine.
     ///   - plan: predicts the resources of the item.
-    init(
-        _ item: DiscoveredItem,
-        name: String,
+    fileprivate init(
+        _ decision: WorkPlanner.Decision,
+        _ state: RemainingWork,
         available: Int,
         secondsPerStep: Double,
         plan: () throws -> ItemPlan
     ) {
-        let problem = item.problem.map { problem in
-            switch problem {
-            case .refused(let reason): "refused: \(reason.text)"
-            case .setAside(let reason), .unknown(let reason): "set aside: \(reason.text)"
-            }
-        }
-        let plan = problem == nil ? try? plan() : nil
+        let plan = state.isWork ? try? plan() : nil
         self.init(
-            item: name,
-            source: item.path,
+            item: decision.entry.name,
+            source: decision.item.path,
+            state: state,
             peakBytes: plan?.peak(),
-            tiles: plan?.steps,
+            tiles: state == .remake ? 0 : plan?.steps,
             seconds: plan.map { Double($0.steps) * secondsPerStep },
-            fits: plan.map { $0.peak() <= available } ?? false,
+            fits: plan.map { $0.peak() <= available } ?? (state == .completed),
             lean: plan?.isLean ?? false,
-            problem: problem
+            problem: Self.problem(decision, state)
         )
+    }
+
+    private static func problem(_ decision: WorkPlanner.Decision, _ state: RemainingWork) -> String? {
+        switch decision.item.problem {
+        case .refused(let reason): return "refused: \(reason.text)"
+        case .setAside(let reason), .unknown(let reason): return "set aside: \(reason.text)"
+        case nil: break
+        }
+        guard !state.isWork, state != .completed else { return nil }
+        return "\(state.rawValue) before" + (decision.entry.reason.map { ": \($0.text)" } ?? "")
     }
 }

@@ -17,8 +17,9 @@ public enum Detachment {
     static func log(of output: OutputFolder) -> String { output.hidden + "/log" }
 
     /// Starts this very command line, without its flag, in a session of its own. Returns once the batch has begun.
+    /// - Parameter isConfirmed: whether a person wants to continue with changed options.
     /// - Throws: ``BatchError`` when it cannot be started.
-    public static func start(_ output: OutputFolder) throws -> Outcome {
+    public static func start(_ output: OutputFolder, isConfirmed: Bool) throws -> Outcome {
         let state = BatchLock.state(of: output)
         if state.isHeld {
             throw BatchError(.outputInUse, path: output.path, detail: "\(state.holderText) is working on this batch")
@@ -40,7 +41,7 @@ public enum Detachment {
             throw BatchError(.engineDied, path: output.path, detail: "cannot start the run: \(errnoText(code))")
         }
         defer { close(reading) }
-        let process = spawn(log: log, ready: writing)
+        let process = spawn(.detachedSupervisor(readyDescriptor: writing, isConfirmed: isConfirmed), log: log)
         close(writing)
         guard process > 0 else {
             throw BatchError(.engineDied, path: output.path, detail: "cannot start the run: \(errnoText(-process))")
@@ -50,9 +51,8 @@ public enum Detachment {
         return .ended(code: exitCode(of: process), text: text ?? "")
     }
 
-    private static func spawn(log: Int32, ready: Int32) -> pid_t {
-        let environment = ProcessHandover.detachedSupervisor(readyDescriptor: ready)
-            .environment(ProcessInfo.processInfo.environment)
+    private static func spawn(_ handover: ProcessHandover, log: Int32) -> pid_t {
+        let environment = handover.environment(ProcessInfo.processInfo.environment)
         return CStrings.with(CommandLine.arguments.filter { $0 != "--detach" }, environment) { arguments, variables in
             cposix_spawn_detached("/proc/self/exe", arguments, variables, log)
         }
@@ -69,7 +69,7 @@ public enum Detachment {
     }
 
     /// The exit code of a process that is about to end; nil when a signal ended it.
-    private static func exitCode(of process: pid_t) -> Int32? {
+    static func exitCode(of process: pid_t) -> Int32? {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 {
             guard errno == EINTR else { return nil }

@@ -7,8 +7,11 @@ import Foundation
 /// What a process of a run is given by the process that started it, in one environment variable.
 public enum ProcessHandover: Codable, Sendable, Hashable {
     /// To a supervisor without a terminal: the descriptor of a pipe into which a byte is written once the batch has begun.
-    case detachedSupervisor(readyDescriptor: Int32)
+    /// `isConfirmed` as in ``EngineHandover/isConfirmed``.
+    case detachedSupervisor(readyDescriptor: Int32, isConfirmed: Bool)
     case engine(EngineHandover)
+    /// To a process that only says what changed options affect: see ``ChangePreview``.
+    case changePreview
 
     package static let variable = "NOCTURNE_HANDOVER"
 
@@ -61,18 +64,22 @@ public struct EngineHandover: Codable, Sendable, Hashable {
     public var ignoresHangUp: Bool
     /// Where a byte is written once the batch has begun; nil when nobody waits for that.
     public var readyDescriptor: Int32?
+    /// Whether a person was asked about changed options, and wants to continue with them.
+    public var isConfirmed: Bool
 
     public init(
         run: String,
         previousEnd: String? = nil,
         lockDescriptor: Int32? = nil,
         ignoresHangUp: Bool = false,
-        readyDescriptor: Int32? = nil
+        readyDescriptor: Int32? = nil,
+        isConfirmed: Bool = false
     ) {
         self.run = run
         self.previousEnd = previousEnd
         self.lockDescriptor = lockDescriptor
         self.ignoresHangUp = ignoresHangUp
         self.readyDescriptor = readyDescriptor
+        self.isConfirmed = isConfirmed
     }
 }

@@ -11,23 +11,28 @@ public enum RunSupervision {
     /// - Parameters:
     ///   - keepsInput: whether the engine reads standard input. It is then read whole once, for every engine that may have
     ///     to be started; otherwise engines read nothing.
+    ///   - isConfirmed: whether a person wants to continue with changed options.
     ///   - show: shows a message without blocking.
     public static func run(
         on output: OutputFolder,
         keepsInput: Bool,
+        isConfirmed: Bool,
         time: any TimeSource,
         show: @escaping @Sendable (String) -> Void
     ) -> SupervisorEnd {
         // Who ignores the ends of children does not learn how they ended. Asked before anything is changed.
         signal(SIGCHLD, SIG_DFL)
         let ignoresHangUp = ignoresHangUp()
-        var readyDescriptor: Int32?
-        if case .detachedSupervisor(let descriptor) = ProcessHandover.received { readyDescriptor = descriptor }
+        var (readyDescriptor, isConfirmed): (Int32?, Bool) = (nil, isConfirmed)
+        if case .detachedSupervisor(let descriptor, let wasConfirmed) = ProcessHandover.received {
+            (readyDescriptor, isConfirmed) = (descriptor, wasConfirmed)
+        }
         if keepsInput, let problem = keepInput() { show("cannot keep standard input: \(problem)") }
         let handover = EngineHandover(
             run: name(time),
             ignoresHangUp: ignoresHangUp,
-            readyDescriptor: readyDescriptor
+            readyDescriptor: readyDescriptor,
+            isConfirmed: isConfirmed
         )
         do {
             let process = try SystemSupervisorProcess(

@@ -187,6 +187,9 @@ public struct ExistingLabels: Recipe {
 
     // MARK: Recognizing results
 
+    /// There is no inference.
+    public func keepsInference(_ source: ExistingSource, of folder: String) throws -> Bool { true }
+
     public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
         try ExistingLabelsResult.recognize(folder: folder, fingerprint: fingerprint)
     }

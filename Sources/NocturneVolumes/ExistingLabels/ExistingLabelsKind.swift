@@ -17,7 +17,7 @@ package enum ExistingLabelsKind: RecipeKind {
         from arguments: ParsedRecipeArguments,
         hasModels: Bool
     ) throws -> ExistingLabelsOptions? {
-        guard arguments[ExistingLabelsArguments.self].existingLabels else { return nil }
+        guard hasModels || arguments[ExistingLabelsArguments.self].existingLabels else { return nil }
         let surfaces = arguments[SurfaceArguments.self]
         var options = ExistingLabelsOptions(meshes: surfaces.meshes, frame: surfaces.frame, preview: surfaces.preview)
         options.pictures = surfaces.pictures

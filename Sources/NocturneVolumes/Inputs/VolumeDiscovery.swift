@@ -200,11 +200,10 @@ struct VolumeDiscovery {
 
     private func items(_ found: [FoundVolume], _ identifiers: IdentifierPolicy) throws -> [DiscoveredItem] {
         let stamps = try FoundVolume.stamps(of: found, scope: scope)
-        let optionTexts = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         return models.flatMap { model in
             ChannelCases(model: model.package).cases(found).map { found in
                 let stamp = found.allFiles.map { stamps[$0.path] ?? "" }.joined(separator: "\n")
-                return item(found, stamp, optionTexts.joined(separator: "\n"), model, identifiers)
+                return item(found, stamp, model, identifiers)
             }
         }
     }
@@ -212,13 +211,15 @@ struct VolumeDiscovery {
     private func item(
         _ found: FoundVolume,
         _ stamp: String,
-        _ optionText: String,
         _ model: SegmentationModel,
         _ identifiers: IdentifierPolicy
     ) -> DiscoveredItem {
         let id = model.package.id
         let (name, names) = (found.inputName, found.names(identifiers))
         let reference = ReferenceComparison.file(for: name, item: found.name, options)
+        var source = (try? found.volume.get()).map { found.source($0, model: id, identifiers) }
+        let optionText = options.shownInResults(of: source).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            .joined(separator: "\n")
         let text = [
             "nocturne 1", names.fingerprint, model.package.digest.hex, model.engineName, model.precision.rawValue,
             optionText,
@@ -244,10 +245,9 @@ struct VolumeDiscovery {
             } else if facts.geometry.shape.z < 2 {
                 item.problem = .refused(FoundVolume.singleSlice)
             }
-            var source = found.source(facts, model: id, identifiers)
-            source.reference = reference?.path
-            source.setLabelsFingerprint(stamp, model, options)
-            item.record(source)
+            source?.reference = reference?.path
+            source?.setLabelsFingerprint(stamp, model, options)
+            if let source { item.record(source) }
         }
         return item
     }

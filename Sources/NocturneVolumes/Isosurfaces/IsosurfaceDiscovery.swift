@@ -20,7 +20,10 @@ struct IsosurfaceDiscovery {
     }
 
     private func item(_ found: FoundVolume, _ stamps: [String], _ identifiers: IdentifierPolicy) -> DiscoveredItem {
-        let optionTexts = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let source = (try? found.volume.get()).map { found.source($0, model: Isosurfaces.model, identifiers) }
+        let optionTexts = OptionScope.concerning(source, options.shown).sorted { $0.key < $1.key }.map {
+            "\($0.key)=\($0.value)"
+        }
         var item = DiscoveredItem(
             key: found.key,
             name: found.names(identifiers).itemName(found.name, key: found.key),
@@ -39,7 +42,7 @@ struct IsosurfaceDiscovery {
         case .failure(let refusal): item.problem = refusal.problem
         case .success(let facts):
             if facts.geometry.shape.z < 2 { item.problem = .refused(FoundVolume.singleSlice) }
-            item.record(found.source(facts, model: Isosurfaces.model, identifiers))
+            if let source { item.record(source) }
         }
         return item
     }

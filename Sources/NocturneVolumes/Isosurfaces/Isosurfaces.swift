@@ -54,6 +54,9 @@ public struct Isosurfaces: Recipe {
         return LoadedIntensities(source: source, volume: read.channels[0], notes: notes)
     }
 
+    /// There is no inference.
+    public func keepsInference(_ source: VolumeSource, of folder: String) throws -> Bool { true }
+
     public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
         try IsosurfacesResult.recognize(folder: folder, fingerprint: fingerprint)
     }

@@ -17,7 +17,7 @@ package enum IsosurfacesKind: RecipeKind {
 
     package static func options(from arguments: ParsedRecipeArguments, hasModels: Bool) throws -> IsosurfaceOptions? {
         let values = arguments[IsosurfaceArguments.self].isosurface
-        guard !values.isEmpty else { return nil }
+        guard hasModels || !values.isEmpty else { return nil }
         let surfaces = arguments[SurfaceArguments.self]
         let inputs = arguments[VolumeInputArguments.self]
         var options = IsosurfaceOptions(

@@ -31,7 +31,7 @@ struct IsosurfacesWriter {
             fingerprint: item.fingerprint,
             source: SegmentationResult.Source(meshed.source),
             unit: meshed.source.intensityUnit,
-            options: options.shown,
+            options: OptionScope.concerning(meshed.source, options.shown),
             surfaces: meshed.levels.map(entry),
             files: try written.map { try ItemFile($0, in: folder) },
             notes: meshed.notes + levelNotes

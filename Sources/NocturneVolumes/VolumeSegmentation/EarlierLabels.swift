@@ -25,11 +25,7 @@ struct EarlierLabels: Sendable {
     ///   edited, and when its label map is not the one that was written.
     /// - Complexity: reads `result.json` and the label map once.
     init?(in folder: String, for source: VolumeSource, wanted: some Sequence<String>) {
-        guard let fingerprint = source.labelsFingerprint,
-            let bytes = try? FileSystem.read(folder + "/result.json"),
-            let result = try? JSONDecoder().decode(SegmentationResult.self, from: Data(bytes)),
-            result.labelsFingerprint == fingerprint, result.edited == nil,
-            Set(wanted).isSubset(of: result.labels.map(\.name)),
+        guard let result = Self.result(in: folder, for: source, wanted: wanted),
             let file = result.files.first(where: { $0.path == SegmentationWriter.labelFile })
         else { return nil }
         path = folder + "/" + file.path
@@ -46,6 +42,21 @@ struct EarlierLabels: Sendable {
                 )
             }
         }
+    }
+
+    /// The earlier result; nil as above, but for its label map, which is not read.
+    static func result(
+        in folder: String,
+        for source: VolumeSource,
+        wanted: some Sequence<String>
+    ) -> SegmentationResult? {
+        guard let fingerprint = source.labelsFingerprint,
+            let bytes = try? FileSystem.read(folder + "/result.json"),
+            let result = try? JSONDecoder().decode(SegmentationResult.self, from: Data(bytes)),
+            result.labelsFingerprint == fingerprint, result.edited == nil,
+            Set(wanted).isSubset(of: result.labels.map(\.name))
+        else { return nil }
+        return result
     }
 
     /// - Throws: `NIfTIError`, ``VolumeError`` when the file was replaced meanwhile, `CancelledError`.

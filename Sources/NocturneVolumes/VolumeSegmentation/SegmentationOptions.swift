@@ -93,8 +93,11 @@ public struct SegmentationOptions: Sendable, Hashable {
         DICOMSeriesRules(correctsStacks: fixesTilt, includesDerived: includesDerived)
     }
 
-    /// What a result and its fingerprint may contain: no local path.
-    var shownInResults: [String: String] { shown.filter { !["rois-path", "compare-path"].contains($0.key) } }
+    /// What a result of a source and its fingerprint contain: no local path, and only what concerns the source.
+    /// - Parameter source: nil for one that is refused.
+    func shownInResults(of source: VolumeSource?) -> [String: String] {
+        OptionScope.concerning(source, shown).filter { !["rois-path", "compare-path"].contains($0.key) }
+    }
 }
 
 extension SegmentationOptions: RecipeOptions {

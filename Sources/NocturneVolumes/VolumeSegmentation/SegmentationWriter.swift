@@ -75,7 +75,7 @@ struct SegmentationWriter {
                     precision: model.precision,
                     instructionSet: model.instructionSet
                 ),
-            options: options.shownInResults,
+            options: options.shownInResults(of: finished.source),
             edited: edited,
             labels: labels.map { entry(for: $0, mesh: meshed.meshes[$0.value]) },
             regions: finished.regions.map(SegmentationResult.Region.init),

@@ -67,6 +67,12 @@ public struct VolumeSegmentation: Recipe {
         return once * Double(level.passes(options).count)
     }
 
+    /// The label map itself is not looked at.
+    public func keepsInference(_ source: VolumeSource, of folder: String) throws -> Bool {
+        let wanted = wantedLabels(of: try model(source.model)).map(\.name)
+        return EarlierLabels.result(in: folder, for: source, wanted: wanted) != nil
+    }
+
     // MARK: Stages, recognizing results
 
     public func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {

@@ -48,7 +48,7 @@ struct Adopt: EngineCommand {
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try await ExistingBatch.continued(folder),
+                description: try await description(),
                 resources: resources,
                 show: show
             )

@@ -39,14 +39,16 @@ struct Plan: AsyncParsableCommand {
     }
 
     /// Prints what a run would do.
-    /// - Throws: ``NocturneExit/nothingMatched`` when there is nothing to do.
-    static func show(_ description: BatchDescription, resources: ResourceArguments, json: Bool) async throws {
-        let report = try await PlanReport(
-            description,
-            threads: resources.width(),
-            memoryBytes: resources.memoryBytes()
-        )
-        if json { try Terminal.printJSON(report) } else { Terminal.printResult(text(report)) }
+    /// - Parameter existing: the output folder; nil for a plan without one.
+    /// - Throws: ``NocturneExit/nothingMatched`` when there is nothing to do, nor was.
+    static func show(
+        _ description: BatchDescription,
+        resources: ResourceArguments,
+        existing: PlanReport.Existing? = nil,
+        json: Bool
+    ) async throws {
+        let report = try await PlanReport(description, resources.limits, existing: existing)
+        if json { try Terminal.printJSON(report) } else { Terminal.printResult(PlanText(report: report).text) }
         if report.isEmpty { throw NocturneExit.nothingMatched }
     }
 
@@ -57,14 +59,10 @@ struct Plan: AsyncParsableCommand {
         var description = try batch.description(version: Nocturne.version, say: Terminal.printMessage)
         description.instructionSet = sharding.instructionSet(for: batch.precision)
         let threads = resources.width()
-        let report = try await PlanReport(
-            description,
-            threads: threads,
-            memoryBytes: resources.memoryBytes(),
-            taken: Set(FileSystem.entries(folder.path))
-        )
+        let existing = PlanReport.Existing(try await RecordedItems.read(folder))
+        let report = try await PlanReport(description, resources.limits, existing: existing)
         if report.isEmpty {
-            Terminal.printMessage(Plan.text(report))
+            Terminal.printMessage(PlanText(report: report).text)
             throw NocturneExit.nothingMatched
         }
         let (items, others) = try report.divisible()
@@ -93,25 +91,5 @@ struct Plan: AsyncParsableCommand {
             Process them with: nocturne run \(folder.path) --shard 1/\(count) and so on, or nocturne submit \(folder.path) --slurm
             Afterwards: nocturne merge \(folder.path)
             """
-    }
-
-    private static func remark(_ item: PlanReport.Item) -> String {
-        if !item.fits { return "does not fit into the memory budget" }
-        return item.lean ? "lean: sums in a file, no other items in parallel" : ""
-    }
-
-    private static func text(_ report: PlanReport) -> String {
-        var rows = [["item", "peak memory", "tiles", "inference", "remark"]]
-        for item in report.items {
-            rows.append([
-                item.item, item.peakBytes.map { "\(ByteCount($0))" } ?? "-", item.tiles.map(String.init) ?? "-",
-                item.seconds.map(EventText.duration) ?? "-",
-                item.problem ?? remark(item),
-            ])
-        }
-        let summary =
-            "Engine and model take \(ByteCount(report.engineBytes)) of a budget of \(ByteCount(report.budgetBytes)); "
-            + "inference about \(EventText.duration(report.seconds)). Nothing was run."
-        return ([Terminal.table(rows)] + report.notes + [summary]).joined(separator: "\n")
     }
 }

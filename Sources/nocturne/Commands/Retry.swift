@@ -9,7 +9,11 @@ import NocturneSystem
 
 struct Retry: EngineCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Try failed, cancelled and quarantined items again, and finish the rest of the batch."
+        abstract: "Try failed, cancelled and quarantined items again, and finish the rest of the batch.",
+        discussion: """
+            With options that change results, such as --fix-tilt, the batch continues with them: results that they affect are \
+            made again, and options that are not given stay as they are.
+            """
     )
 
     @Argument(help: "The batch's output folder.")
@@ -30,9 +34,18 @@ struct Retry: EngineCommand {
     @OptionGroup var sharding: ShardArguments
     @OptionGroup var resources: ResourceArguments
     @OptionGroup var show: OutputArguments
+    @OptionGroup var consentArguments: ConsentArguments
+    @OptionGroup var changes: ChangedOptions
 
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
     var needsEngine: Bool { sharding.shards == nil }
+
+    var retries: RetrySelection { reviewed != nil ? .none : code.isEmpty ? .all : .codes(Set(code)) }
+    var consent: ChangeConsent? { ChangeConsent(isGiven: true, mayAsk: !consentArguments.yes) }
+
+    func description() async throws -> BatchDescription {
+        try changes.applied(to: try await ExistingBatch.continued(folder))
+    }
 
     func check() throws {
         try ExistingBatch.check(folder)
@@ -54,10 +67,11 @@ struct Retry: EngineCommand {
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try await ExistingBatch.continued(folder),
+                description: try await description(),
                 resources: resources,
                 show: show,
-                retries: reviewed != nil ? .none : code.isEmpty ? .all : .codes(Set(code))
+                retries: retries,
+                overwrite: true
             )
         )
     }
@@ -85,15 +99,16 @@ struct Retry: EngineCommand {
             throw BatchError(.notAShard, path: folder.path, detail: "\(why); nothing was divided")
         }
         let description = try await ExistingBatch.continued(folder)
+        guard try changes.applied(to: description) == description else {
+            throw ValidationError("A batch cannot be divided with changed options; leave out --shards, or the options.")
+        }
         if let isa = sharding.isa, isa != description.instructionSet {
             throw ValidationError(
                 "The batch uses \(description.instructionSet ?? "its own instruction set"); leave out --isa."
             )
         }
         let threads = resources.width()
-        let report = try await PlanReport(description, threads: threads, memoryBytes: resources.memoryBytes()) {
-            recipes,
-            scope in
+        let report = try await PlanReport(description, resources.limits) { recipes, scope in
             try Discovery(planned: entries, recipes: recipes.count, flag: scope.flag)
         }
         // The engine crashed twice on these, most often for memory.

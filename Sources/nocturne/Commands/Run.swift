@@ -19,6 +19,7 @@ struct Run: EngineCommand {
     @OptionGroup var batch: BatchArguments
     @OptionGroup var resources: ResourceArguments
     @OptionGroup var show: OutputArguments
+    @OptionGroup var consentArguments: ConsentArguments
 
     @Option(name: [.short, .long], help: "The folder for the results.")
     var output: String?
@@ -37,13 +38,13 @@ struct Run: EngineCommand {
     @Flag(help: "Exit with 0 instead of 3 when some items failed, for schedulers that would repeat the task.")
     var failedItemsOk = false
 
-    @Flag(help: "Show what would be done without processing anything.")
+    @Flag(help: "Show what would be done, or is left to be done, without processing or writing anything.")
     var dryRun = false
 
     @Flag(help: "Try failed, cancelled and quarantined items again.")
     var retryFailed = false
 
-    @Flag(help: "Continue the batch with different options; items that they affect are repeated.")
+    @Flag(help: "Continue the batch with different options; results that they affect are made again.")
     var overwrite = false
 
     @Flag(help: "Stop at the first item that fails.")
@@ -51,6 +52,21 @@ struct Run: EngineCommand {
 
     var needsEngine: Bool { !dryRun }
     var keepsInput: Bool { batch.list == "-" }
+    var retries: RetrySelection { retryFailed ? .all : .none }
+
+    /// What can be read once, such as a list from a pipe, is left to the engine.
+    var consent: ChangeConsent? {
+        guard shard == nil, batch.list.map({ FileSystem.kind($0) == .file }) ?? true else { return nil }
+        return ChangeConsent(isGiven: overwrite || consentArguments.yes, mayAsk: !consentArguments.yes)
+    }
+
+    func description() async throws -> BatchDescription {
+        // Of the engine before this one: it may have read a list that can be read once.
+        if let started = try await ExistingBatch.startedByThisRun(folder) { return started }
+        return try batch.description(version: Nocturne.version) { text in
+            if !ChangePreview.isThisProcess { Terminal.printMessage(text) }
+        }
+    }
 
     var folder: OutputFolder {
         guard shard != nil else { return OutputFolder(absolutePath(output ?? "")) }
@@ -119,6 +135,7 @@ struct Run: EngineCommand {
             try await Plan.show(
                 try batch.description(version: Nocturne.version, say: Terminal.printMessage),
                 resources: resources,
+                existing: PlanReport.Existing(try await RecordedItems.read(folder), retries: retries),
                 json: show.json
             )
             return
@@ -127,12 +144,11 @@ struct Run: EngineCommand {
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try await ExistingBatch.startedByThisRun(folder)
-                    ?? batch.description(version: Nocturne.version, say: Terminal.printMessage),
+                description: try await description(),
                 resources: resources,
                 show: show,
-                retries: retryFailed ? .all : .none,
-                overwrite: overwrite,
+                retries: retries,
+                overwrite: overwrite || consentArguments.yes,
                 failFast: failFast
             )
         )
@@ -157,7 +173,7 @@ struct Run: EngineCommand {
             description: try await ExistingBatch.continued(folder),
             resources: resources,
             show: show,
-            retries: retryFailed ? .all : .none,
+            retries: retries,
             failFast: failFast
         )
         // What Slurm would end is not started; a minute is for the end of what is active.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import NocturneBatch
 import NocturneRecipes
+import NocturneSupervisor
 import NocturneSystem
 
 struct Watch: EngineCommand {
@@ -15,6 +16,7 @@ struct Watch: EngineCommand {
     @OptionGroup var batch: BatchArguments
     @OptionGroup var resources: ResourceArguments
     @OptionGroup var show: OutputArguments
+    @OptionGroup var consentArguments: ConsentArguments
 
     @Option(name: [.short, .long], help: "The folder for the results.")
     var output: String
@@ -28,7 +30,7 @@ struct Watch: EngineCommand {
     @Option(help: "Stop watching once this file exists. Default: the file stop in the output folder.")
     var stopFile: String?
 
-    @Flag(help: "Continue the batch with different options; items that they affect are repeated.")
+    @Flag(help: "Continue the batch with different options; results that they affect are made again.")
     var overwrite = false
 
     func validate() throws {
@@ -38,17 +40,29 @@ struct Watch: EngineCommand {
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
     var keepsInput: Bool { batch.list == "-" }
 
+    /// What can be read once, such as a list from a pipe, is left to the engine.
+    var consent: ChangeConsent? {
+        guard batch.list.map({ FileSystem.kind($0) == .file }) ?? true else { return nil }
+        return ChangeConsent(isGiven: overwrite || consentArguments.yes, mayAsk: !consentArguments.yes)
+    }
+
     func check() throws { try batch.check() }
+
+    func description() async throws -> BatchDescription {
+        if let started = try await ExistingBatch.startedByThisRun(folder) { return started }
+        return try batch.description(version: Nocturne.version) { text in
+            if !ChangePreview.isThisProcess { Terminal.printMessage(text) }
+        }
+    }
 
     func run() async throws {
         try await EngineProcess.run(
             EngineProcess.Request(
                 output: folder,
-                description: try await ExistingBatch.startedByThisRun(folder)
-                    ?? batch.description(version: Nocturne.version, say: Terminal.printMessage),
+                description: try await description(),
                 resources: resources,
                 show: show,
-                overwrite: overwrite,
+                overwrite: overwrite || consentArguments.yes,
                 watch: FolderWatcher(
                     quietSeconds: settle.seconds,
                     stopFile: stopFile.map(absolutePath) ?? folder.path + "/stop",

@@ -113,6 +113,9 @@ struct ResourceArguments: ParsableArguments {
     /// The memory budget; nil for the default.
     func memoryBytes() -> Int? { memory?.bytes }
 
+    /// What a plan reckons with.
+    var limits: ResourceLimits { ResourceLimits(threads: width(), memoryBytes: memoryBytes()) }
+
     /// The number of compute threads.
     func width() -> Int { threads?.count ?? CoreAllowance.count() }
 }

@@ -27,6 +27,15 @@ enum Terminal {
         return isatty(2) == 1 && terminal != nil && terminal != "dumb"
     }
 
+    /// Whether a question reaches a person, and the answer this process.
+    static var canAsk: Bool { isatty(0) == 1 && isatty(2) == 1 }
+
+    /// Asks a question on standard error; anything but yes is no.
+    static func ask(_ question: String) -> Bool {
+        write(EventText.printable(question) + " [y/N] ")
+        return ["y", "yes"].contains((readLine() ?? "").lowercased())
+    }
+
     static func printJSON(_ value: some Encodable) throws {
         try FileHandle.standardOutput.write(contentsOf: Data(try StableJSON.encode(value)))
     }

@@ -47,3 +47,51 @@ def tiny_volume(seed: int, size: int = 16) -> bytes:
             for x in range(a + 2, a + 8):
                 voxels[x + size * (y + size * z)] = 1
     return bytes(header) + bytes(voxels)
+
+
+def _element(group: int, number: int, kind: str, value: bytes) -> bytes:
+    """A DICOM data element in explicit VR, little endian."""
+    pad = b"\0" if kind in ("UI", "OB") else b" "
+    value += pad * (len(value) % 2)
+    if kind in ("OB", "OW"):
+        return struct.pack("<HH2sHI", group, number, kind.encode(), 0, len(value)) + value
+    return struct.pack("<HH2sH", group, number, kind.encode(), len(value)) + value
+
+
+def write_series(folder: Path, seed: int, *, tilt: float = 0, size: int = 16) -> None:
+    """A CT series of size slices in a folder; `tilt` is how far each slice is shifted along its columns, in mm."""
+    folder.mkdir(parents=True)
+    series = f"1.2.826.0.1.3680043.8.498.{1000 + seed}"
+    voxels = tiny_volume(seed, size)[352:]
+    for index in range(size):
+        uid = f"{series}.{index + 1}"
+        meta = _element(2, 2, "UI", b"1.2.840.10008.5.1.4.1.1.2") + _element(2, 3, "UI", uid.encode())
+        meta += _element(2, 0x10, "UI", b"1.2.840.10008.1.2.1")
+        meta = _element(2, 0, "UL", struct.pack("<I", len(meta))) + meta
+        short = struct.Struct("<H").pack
+        slice_voxels = voxels[index * size**2 : (index + 1) * size**2]
+        body = [
+            (8, 0x16, "UI", b"1.2.840.10008.5.1.4.1.1.2"),
+            (8, 0x18, "UI", uid.encode()),
+            (8, 0x60, "CS", b"CT"),
+            (0x20, 0x0D, "UI", f"{series}.900".encode()),
+            (0x20, 0x0E, "UI", series.encode()),
+            (0x20, 0x13, "IS", str(index + 1).encode()),
+            (0x20, 0x32, "DS", f"0\\{index * tilt}\\{index}".encode()),
+            (0x20, 0x37, "DS", b"1\\0\\0\\0\\1\\0"),
+            (0x20, 0x52, "UI", f"{series}.901".encode()),
+            (0x28, 2, "US", short(1)),
+            (0x28, 4, "CS", b"MONOCHROME2"),
+            (0x28, 0x10, "US", short(size)),
+            (0x28, 0x11, "US", short(size)),
+            (0x28, 0x30, "DS", b"1\\1"),
+            (0x28, 0x100, "US", short(16)),
+            (0x28, 0x101, "US", short(16)),
+            (0x28, 0x102, "US", short(15)),
+            (0x28, 0x103, "US", short(1)),
+            (0x28, 0x1052, "DS", b"0"),
+            (0x28, 0x1053, "DS", b"1"),
+            (0x7FE0, 0x10, "OW", b"".join(short(voxel) for voxel in slice_voxels)),
+        ]
+        data = b"".join(_element(*element) for element in body)
+        (folder / f"{index:03}.dcm").write_bytes(b"\0" * 128 + b"DICM" + meta + data)
