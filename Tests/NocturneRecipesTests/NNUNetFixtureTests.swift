@@ -68,6 +68,6 @@ struct NNUNetFixtureTests {
         #expect(different <= labels.count * (fixture.name == "G" ? 5 : 1) / 100)
     }
 
-    @Test("there are sixteen of its fixtures")
-    func count() { #expect(NNUNetCase.all.count == 16) }
+    @Test("there are nineteen of its fixtures")
+    func count() { #expect(NNUNetCase.all.count == 19) }
 }

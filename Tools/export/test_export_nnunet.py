@@ -178,6 +178,16 @@ ACCEPTED: list[tuple[Change, list[str], str, Callable[[dict[str, Any]], Any], An
         lambda full: full[SETTINGS]["mirroringAxes"],
         [],
     ),
+    *(
+        (
+            edit("plans.json", "image_reader_writer", value=reader),
+            [],
+            f"reader {reader}",
+            lambda full: full[SETTINGS]["orientation"],
+            orientation,
+        )
+        for reader, orientation in [("NibabelIOWithReorient", "RAS"), ("SimpleITKIOWithReorient", "RAS-ITK")]
+    ),
     (
         write("crossval_results_folds_0/postprocessing.json", steps([1, 2, 3], 2)),
         [],

@@ -92,6 +92,27 @@ public struct Affine: Hashable, Sendable, Codable {
         )
     }
 
+    /// The directions of the axes without spacing and shear: the orthogonal matrix closest to the columns of unit length
+    /// (the factor of their polar decomposition), column by column. Of a singular map, those columns themselves.
+    package var closestRotation: [SIMD3<Double>] {
+        var columns = (0..<3).map { axis -> SIMD3<Double> in
+            let norm = length(column(axis))
+            return norm > 0 ? column(axis) / norm : .zero
+        }
+        // Newton's iteration: the mean with the transposed inverse. It converges quadratically once it is close.
+        for _ in 0..<64 {
+            let volume = dot(cross(columns[0], columns[1]), columns[2])
+            guard abs(volume) > 1e-12 else { return columns }
+            let next = (0..<3).map { axis in
+                (columns[axis] + cross(columns[(axis + 1) % 3], columns[(axis + 2) % 3]) / volume) / 2
+            }
+            let change = zip(columns, next).map { length($0 - $1) }.reduce(0, +)
+            columns = next
+            if change < 1e-14 { break }
+        }
+        return columns
+    }
+
     /// The same map into DICOM's LPS+ space (or back): the signs of x and y change.
     public var flippedBetweenRASAndLPS: Affine {
         let flip = SIMD3<Double>(-1, -1, 1)

@@ -31,22 +31,32 @@ public struct AxisOrientation: Hashable, Sendable, Codable {
         )
     }
 
-    /// The rearrangement that brings a grid closest to RAS+.
+    /// The rearrangement that brings a grid closest to RAS+, as nibabel's `io_orientation` and ITK choose it.
     ///
-    /// Among the six permutations, the one with the largest sum of absolute direction cosines is chosen; on a tie, the
-    /// first one in lexicographic order. An oblique grid therefore always has one defined result.
+    /// Of the grid's axes, the one that lies closest to some patient axis is assigned first, then the next ones, each to
+    /// the closest patient axis that is left. On a tie, the first axis is taken, and the first patient axis; nibabel and
+    /// ITK leave ties to rounding. The axes of a sheared grid are first replaced by those of the closest grid without shear.
     public init(of affine: Affine) {
-        let directions = (0..<3).map { axis -> SIMD3<Double> in
-            let column = affine.column(axis)
-            let norm = length(column)
-            return norm > 0 ? column / norm : .zero
+        let directions = affine.closestRotation
+        let closeness = directions.map { max(abs($0.x), abs($0.y), abs($0.z)) }
+        var axes: [Int] = []
+        while axes.count < 3 {
+            axes.append(Self.first(of: closeness, except: axes))
         }
-        var best: (score: Double, permutation: [Int]) = (-1, [0, 1, 2])
-        for permutation in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-            let score = (0..<3).reduce(0.0) { $0 + abs(directions[permutation[$1]][$1]) }
-            if score > best.score + 1e-9 { best = (score, permutation) }
+        var source = [0, 0, 0]
+        var taken: [Int] = []
+        for axis in axes {
+            let direction = directions[axis]
+            taken.append(Self.first(of: [abs(direction.x), abs(direction.y), abs(direction.z)], except: taken))
+            source[taken[taken.count - 1]] = axis
         }
-        self.init(source: best.permutation, reversed: (0..<3).map { directions[best.permutation[$0]][$0] < 0 })
+        self.init(source: source, reversed: (0..<3).map { directions[source[$0]][$0] < 0 })
+    }
+
+    /// The place of the largest of three values; values that differ by less than rounding does count as equal.
+    private static func first(of values: [Double], except taken: [Int]) -> Int {
+        let left = (0..<3).filter { !taken.contains($0) }
+        return left.dropFirst().reduce(left[0]) { values[$1] > values[$0] + 1e-9 ? $1 : $0 }
     }
 
     public var changesNothing: Bool { self == .stored }

@@ -27,7 +27,7 @@ struct ModelGrid {
         native = orientation.shape(from: source.geometry.shape)
         let whole = VoxelBox(all: native)
         box = level.cropToNonzero ? try nonzero(orientation) ?? whole : whole
-        let stored = source.spacing
+        let stored = source.spacing(turned: turned, as: level.orientation)
         let source = orientation.source
         let own = SIMD3(stored[source[0]], stored[source[1]], stored[source[2]])
         let wanted = (0..<3).map { axis in level.spacing.flatMap { $0[2 - axis] } ?? own[axis] }
@@ -43,6 +43,18 @@ struct ModelGrid {
 
     func tiles(_ level: LevelModel, _ options: SegmentationOptions) throws -> TilePlan {
         try TilePlan(imageShape: GridZYX(shape), patch: level.patch, step: level.tileStep(options))
+    }
+}
+
+extension VolumeSource {
+    /// The spacing in mm along i, j and k by which nnU-Net's reader determines the size of the resampled grid.
+    ///
+    /// nibabel writes a new header for a volume that it turns, with the lengths of the affine's columns in single
+    /// precision. Of an oblique volume they often differ from the header's own field in the last bit, which decides
+    /// where the new size lies half-way between two numbers.
+    fileprivate func spacing(turned: AxisOrientation, as orientation: CascadeLevel.Orientation) -> SIMD3<Double> {
+        guard orientation == .ras, format == .nifti, !turned.changesNothing else { return spacing }
+        return SIMD3<Double>(SIMD3<Float>(geometry.spacing))
     }
 }
 

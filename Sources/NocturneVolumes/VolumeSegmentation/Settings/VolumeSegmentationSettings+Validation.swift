@@ -86,7 +86,7 @@ extension ModelValidation {
     ) throws(ModelPackageError) -> CascadeLevel {
         let orientationText = raw.orientation ?? CascadeLevel.Orientation.stored.rawValue
         guard let orientation = CascadeLevel.Orientation(rawValue: orientationText) else {
-            throw refuse("\(key).orientation", expected: "RAS or stored", found: orientationText)
+            throw refuse("\(key).orientation", expected: "RAS, RAS-ITK or stored", found: orientationText)
         }
         let transpose = raw.transpose?.map(\.value) ?? [0, 1, 2]
         guard transpose.sorted() == [0, 1, 2] else {

@@ -47,8 +47,11 @@ public struct DisplayWindow: Hashable, Sendable {
 /// y, x) of the volume, permuted by ``transpose``.
 public struct CascadeLevel: Hashable, Sendable {
     public enum Orientation: String, Hashable, Sendable {
-        /// The volume is reoriented to the nearest RAS+ grid first.
+        /// The volume is reoriented to the nearest RAS+ grid first, as by nnU-Net's `NibabelIOWithReorient`: where that
+        /// changes the order of a NIfTI file's voxels, the spacing is that of its affine.
         case ras = "RAS"
+        /// The same, as by `SimpleITKIOWithReorient`: the spacing is always the header's own field.
+        case rasByITK = "RAS-ITK"
         /// The axes stay as stored in the file.
         case stored
     }

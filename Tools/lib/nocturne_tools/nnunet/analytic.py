@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+import nibabel as nib
 import numpy as np
 import onnx
 import torch
@@ -21,6 +24,8 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
+from .shapes import Grid
+
 Shape = tuple[int, int, int]
 STATISTICS = {"mean": 0.0, "median": 0.0, "std": 2.0, "min": -5.0, "max": 5.0}
 STATISTICS |= {"percentile_00_5": -4.0, "percentile_99_5": 4.0}
@@ -28,7 +33,11 @@ STATISTICS |= {"percentile_00_5": -4.0, "percentile_99_5": 4.0}
 
 @dataclass
 class Case:
-    """Everything in (z, y, x), or in the transposed order where nnU-Net uses that."""
+    """Everything in (z, y, x), or in the transposed order where nnU-Net uses that.
+
+    `grid`, whose triples are in the order (i, j, k), has rotation, order and directions of the file's axes; without it
+    they are those of ITK.
+    """
 
     name: str
     about: str
@@ -48,6 +57,8 @@ class Case:
     torch_resampling: bool = False
     previous: Case | None = None
     value: float = 1.0  # of the labels in declaration: 1 and 2 times this
+    reader: str = "SimpleITKIO"
+    grid: Grid | None = None
 
     def image(self) -> NDArray[np.float32]:
         """(channels, z, y, x)."""
@@ -60,6 +71,24 @@ class Case:
             inner[tuple(slice(self.border, n - self.border) for n in self.shape)] = True
             image[:, ~inner] = 0
         return image
+
+    def affine(self) -> NDArray[np.float64]:
+        """Voxel (i, j, k) to RAS+ mm."""
+        if self.grid is not None:
+            return replace(self.grid, shape=self.shape[::-1], spacing=self.spacing[::-1]).affine()
+        return np.diag([-self.spacing[2], -self.spacing[1], self.spacing[0], 1.0])
+
+    def write_volumes(self, folder: Path) -> list[str]:
+        """One file for each channel, voxels (x, y, z)."""
+        folder.mkdir(parents=True, exist_ok=True)
+        files = []
+        for channel, image in enumerate(self.image()):
+            nifti = nib.Nifti1Image(np.ascontiguousarray(image.transpose(2, 1, 0)), self.affine())
+            nifti.set_qform(self.affine(), 1)
+            nifti.set_sform(self.affine(), 1)
+            files.append(str(folder / f"{self.name}_{channel:04}.nii"))
+            nib.save(nifti, files[-1])
+        return files
 
     def dataset(self) -> dict[str, Any]:
         names = {str(n): ["first", "second"][n] for n in range(self.channels)}
@@ -97,7 +126,7 @@ class Case:
         return {
             "dataset_name": "Dataset998_Analytic",
             "plans_name": "nnUNetPlans",
-            "image_reader_writer": "SimpleITKIO",
+            "image_reader_writer": self.reader,
             "transpose_forward": self.transpose,
             "transpose_backward": [self.transpose.index(axis) for axis in range(3)],
             "label_manager": "LabelManager",
@@ -183,6 +212,28 @@ CASES.append(
     )
 )
 CASES.append(replace(CASES[2], name="P", about="axis 0 apart, torch resampling", torch_resampling=True))
+# Without the zeros around, 9, 6 and 6 voxels along i, j and k: 7.5, 5.5 and 6.5 at 1.2 mm. The last bit of the spacing
+# decides, and nibabel's differs from that of the header.
+TURNED = Case(
+    "Q",
+    "two channels, z-score, cropped, turned to RAS by nibabel from PIR, oblique",
+    (10, 10, 13),
+    (1.3, 1.1, 1.0),
+    target=[1.2, 1.2, 1.2],
+    scheme="ZScoreNormalization",
+    mask=True,
+    channels=2,
+    border=2,
+    constants=[0.25, 0.75, 0.5],
+    reader="NibabelIOWithReorient",
+    grid=Grid((0, 0, 0), (0, 0, 0), (9, 0, 0), flipped=(0, 1), order=(1, 2, 0)),
+)
+STEEP = Grid((0, 0, 0), (0, 0, 0), (-45, -10, 30))  # the sum of the cosines is larger for another order of the axes
+CASES += [
+    TURNED,
+    replace(CASES[1], name="R", about="turned to RAS, steep", shift=True, reader=TURNED.reader, grid=STEEP),
+    replace(TURNED, name="S", about="turned to RAS by ITK from PIR, oblique", reader="SimpleITKIOWithReorient"),
+]
 
 
 @dataclass(frozen=True)
@@ -216,5 +267,18 @@ def predict(case: Case) -> Prediction:
             return inner(data)
 
         predictor.predict_logits_from_preprocessed_data = watched  # type: ignore[method-assign]
-        labels = predictor.predict_single_npy_array(case.image(), {"spacing": list(case.spacing)}, before)
+        if case.grid is None:
+            labels = predictor.predict_single_npy_array(case.image(), {"spacing": list(case.spacing)}, before)
+        else:
+            labels = _predict_file(case, predictor, manager.image_reader_writer_class())
     return Prediction(np.asarray(labels).astype(np.uint8), seen[0])
+
+
+def _predict_file(case: Case, predictor: nnUNetPredictor, reader: Any) -> NDArray[Any]:
+    """Reads and writes as the plans demand; the labels (z, y, x) of the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        image, properties = reader.read_images(case.write_volumes(Path(folder)))
+        labels = predictor.predict_single_npy_array(image, properties)
+        out = Path(folder) / "labels.nii"
+        reader.write_seg(labels, str(out), properties)
+        return np.asarray(nib.load(out).dataobj).transpose(2, 1, 0)

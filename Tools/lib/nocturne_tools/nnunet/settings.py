@@ -12,7 +12,7 @@ ORIENTATIONS = {
     "SimpleITKIO": "stored",
     "NibabelIO": "stored",
     "NibabelIOWithReorient": "RAS",
-    "SimpleITKIOWithReorient": "RAS",
+    "SimpleITKIOWithReorient": "RAS-ITK",
 }
 SCHEMES = {
     "CTNormalization": "ct",
