@@ -182,7 +182,8 @@ struct SegmentationWriterTests {
     /// The text of an element in a file of explicit VR and little endian.
     private static func text(of tag: Int, in file: Data) -> String? {
         let mark = [tag >> 16 & 0xFF, tag >> 24, tag & 0xFF, tag >> 8 & 0xFF].map { UInt8($0) }
-        guard let place = ["IS", "LO"].lazy.compactMap({ file.range(of: Data(mark + $0.utf8)) }).first else { return nil }
+        let places = ["IS", "LO"].lazy.compactMap { file.range(of: Data(mark + $0.utf8)) }
+        guard let place = places.first else { return nil }
         let (start, length) = (place.upperBound + 2, Int(file[place.upperBound]))
         return String(decoding: file[start..<start + length], as: UTF8.self).trimmingCharacters(in: .whitespaces)
     }
