@@ -176,7 +176,7 @@ struct ResumeTests {
     func drain() async throws {
         let bench = try bench(items: 12)
         let outcome = try await bench.run { event, control in
-            if event.event == .itemStarted { control.drain() }
+            if event.event == .itemCompleted { control.drain() }
         }
         #expect(outcome.mode == .draining)
         #expect(outcome.counts.completed >= 1 && outcome.counts.notReached >= 1)

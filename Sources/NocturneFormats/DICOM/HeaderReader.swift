@@ -84,9 +84,9 @@ struct HeaderReader {
         }
         if object.sopClassUID.isEmpty, object.modality.isEmpty, object.rows == nil {
             return DICOMReadError(
-                .notReadable,
+                .notAnImageClass,
                 path: object.path,
-                detail: "neither SOPClassUID (0008,0016), Modality (0008,0060) nor Rows (0028,0010) is present"
+                detail: "no image: neither SOPClassUID (0008,0016), Modality (0008,0060) nor Rows (0028,0010) is present"
             )
         }
         return nil

@@ -183,9 +183,12 @@ struct ChannelCases {
             switch volume.volume {
             case .failure(let refusal):
                 var refused = merged(volumes, path, .failure(refusal))
-                if case .refused(var reason) = refusal.problem {
+                switch refusal.problem {
+                // With a channel that no model reads the case is incomplete.
+                case .refused(var reason), .setAside(var reason):
                     reason.text = "\(Self.marked(volume)): \(reason.text)"
                     refused.volume = .failure(Refusal(problem: .refused(reason)))
+                case .unknown: break
                 }
                 return refused
             case .success(let own):

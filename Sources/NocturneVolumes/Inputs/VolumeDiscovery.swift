@@ -88,9 +88,9 @@ struct VolumeDiscovery {
                 }
                 result = .success((facts: VolumeFacts(header), data: header.dataPath))
             } catch {
-                result = .failure(
-                    Refusal(problem: .refused(.discovered(FaultCode(of: error), error.detail + DICOMFiles.hint(error))))
-                )
+                let reason = ItemReason.discovered(FaultCode(of: error), error.detail + DICOMFiles.hint(error))
+                let isOtherKind = [.notThreeDimensional, .unsupportedDataType].contains(error.code)
+                result = .failure(Refusal(problem: isOtherKind ? .setAside(reason) : .refused(reason)))
             }
             headers.withLock { $0[index] = result }
         }
