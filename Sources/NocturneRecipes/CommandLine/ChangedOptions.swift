@@ -17,6 +17,16 @@ package struct ChangedOptions: ParsableArguments {
 
     package init() {}
 
+    /// Whether any of these options is on a command line, also with the value that it has by default.
+    package static func areGiven(in arguments: [String] = CommandLine.arguments) -> Bool {
+        let help = helpMessage(columns: 200)
+        return names(in: arguments).contains { help.contains("--\($0)") }
+    }
+
+    private static func names(in arguments: [String]) -> Set<String> {
+        Set(arguments.filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2).prefix { $0 != "=" }) })
+    }
+
     /// The description of the batch with these options; the same one if none is given, or none differs.
     /// - Parameter arguments: the command line, which tells options that are not given from those with the default's value.
     /// - Throws: `ValidationError` for options that no recipe of the batch takes; `BatchError` for files named by options that
@@ -26,7 +36,7 @@ package struct ChangedOptions: ParsableArguments {
         arguments: [String] = CommandLine.arguments
     ) throws -> BatchDescription {
         let registry = RecipeRegistry.current
-        let names = Set(arguments.filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2).prefix { $0 != "=" }) })
+        let names = Self.names(in: arguments)
         // Batches of 0.1.0 have no record of their kinds; their packages name them.
         let tasks =
             description.values == nil ? Set(try description.modelPaths.map(LoadedModels.package).map(\.task)) : []

@@ -35,7 +35,9 @@ struct Resume: EngineCommand {
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
 
     var retries: RetrySelection { retryFailed ? .all : .none }
-    var consent: ChangeConsent? { ChangeConsent(isGiven: true, mayAsk: !consentArguments.yes) }
+    var consent: ChangeConsent? {
+        ChangedOptions.areGiven() ? ChangeConsent(isGiven: true, mayAsk: !consentArguments.yes) : nil
+    }
 
     func description() async throws -> BatchDescription {
         try changes.applied(to: try await ExistingBatch.continued(folder))

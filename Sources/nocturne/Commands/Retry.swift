@@ -41,7 +41,9 @@ struct Retry: EngineCommand {
     var needsEngine: Bool { sharding.shards == nil }
 
     var retries: RetrySelection { reviewed != nil ? .none : code.isEmpty ? .all : .codes(Set(code)) }
-    var consent: ChangeConsent? { ChangeConsent(isGiven: true, mayAsk: !consentArguments.yes) }
+    var consent: ChangeConsent? {
+        ChangedOptions.areGiven() ? ChangeConsent(isGiven: true, mayAsk: !consentArguments.yes) : nil
+    }
 
     func description() async throws -> BatchDescription {
         try changes.applied(to: try await ExistingBatch.continued(folder))
