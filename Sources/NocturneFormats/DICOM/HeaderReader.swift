@@ -86,7 +86,7 @@ struct HeaderReader {
             return DICOMReadError(
                 .notAnImageClass,
                 path: object.path,
-                detail: "no image: neither SOPClassUID (0008,0016), Modality (0008,0060) nor Rows (0028,0010) is present"
+                detail: "no image: SOPClassUID (0008,0016), Modality (0008,0060) and Rows (0028,0010) are missing"
             )
         }
         return nil
