@@ -26,7 +26,8 @@ struct ClassifiedPhotoDiscovery {
             }
         }
         let takesMetadata = models.contains { $0.settings.metadata != nil }
-        let remarks = takesMetadata ? table?.notes ?? [] : []
+        let photos = files.filter { (try? $0.facts.get()) != nil }.map(\.file.name)
+        let remarks = takesMetadata ? (table?.notes ?? []) + [table?.unmatchedRows(photos)].compactMap(\.self) : []
         return Discovery(items: items + rest.items, notes: rest.notes + remarks, patients: rest.patients)
     }
 

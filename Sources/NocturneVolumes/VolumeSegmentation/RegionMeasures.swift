@@ -62,6 +62,27 @@ struct RegionMeasures: Sendable {
         }
     }
 
+    /// What is said of patterns that fit no item.
+    func unmatchedPatterns(_ items: [DiscoveredItem], _ identifiers: IdentifierPolicy) throws -> [String] {
+        let patterns = Set(file.entries.flatMap { $0.items ?? [] })
+        guard !patterns.isEmpty else { return [] }
+        var left = patterns
+        let places = zip(ItemNames(items, identifiers).names, items).filter { $0.1.problem == nil }
+        for (name, item) in places where !left.isEmpty {
+            let names = Self.names(name, of: try VolumeSource(item.source))
+            left = left.filter { pattern in !names.contains { fnmatch(pattern, $0, 0) == 0 } }
+        }
+        return left.sorted().map {
+            "regions: no item is called \($0); `nocturne plan` shows the names of items"
+        }
+    }
+
+    /// By which regions name an item.
+    private static func names(_ item: String, of source: VolumeSource) -> [String] {
+        let file = (source.name as NSString).lastPathComponent
+        return [item, source.name, file, VolumeDiscovery.stem(file)]
+    }
+
     /// Bytes for the largest region on this grid: regions are measured one after the other.
     func predictedBytes(in geometry: VolumeGeometry, threads: Int) -> Int {
         file.entries.map { RegionMeasurer.predictedBytes(of: $0.region, in: geometry, threads: threads) }.max() ?? 0
@@ -74,8 +95,7 @@ struct RegionMeasures: Sendable {
         _ item: RecipeItem,
         scope: ComputeScope
     ) throws -> (measurements: [RegionMeasurement], notes: [String]) {
-        let file = (source.name as NSString).lastPathComponent
-        let names = [item.name, source.name, file, VolumeDiscovery.stem(file)]
+        let names = Self.names(item.name, of: source)
         var (measurements, notes): ([RegionMeasurement], [String]) = ([], [])
         var seen: Set<String> = []
         for entry in self.file.entries where entry.isFor(names) {

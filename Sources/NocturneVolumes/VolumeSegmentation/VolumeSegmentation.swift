@@ -33,7 +33,9 @@ public struct VolumeSegmentation: Recipe {
     // MARK: Discovery and planning
 
     public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        try VolumeDiscovery(models: models, options: options, scope: scope).run(request)
+        var discovery = try VolumeDiscovery(models: models, options: options, scope: scope).run(request)
+        if let regions { discovery.notes += try regions.unmatchedPatterns(discovery.items, request.identifiers) }
+        return discovery
     }
 
     public func sharedBytes(threads: Int) throws -> Int {

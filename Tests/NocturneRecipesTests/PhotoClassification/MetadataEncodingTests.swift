@@ -32,6 +32,15 @@ struct MetadataEncodingTests {
         #expect(try age(Array(text(separator, end: end).utf8)) == 62.5)
     }
 
+    @Test("Rows that belong to no picture are counted, and the first one is named")
+    func unmatched() throws {
+        let text = "image,age\na,1\nb,2\nc/d.jpg,3\n"
+        let table = try MetadataTable(bytes: Array(text.utf8), path: "t.csv")
+        #expect(table.unmatchedRows(["a.jpg", "x/b.png", "c/d.jpg"]) == nil)
+        let note = try #require(table.unmatchedRows(["a.jpg"]))
+        #expect(note.hasPrefix("t.csv: 2 of 3 pictures that it names are not among the inputs, such as \"b\" (row 3)"))
+    }
+
     @Test("UTF-8 and UTF-16 with and without what marks them", arguments: [",", ";", "\t"])
     func unicode(_ separator: String) throws {
         let text = text(separator, end: "\r\n")

@@ -42,6 +42,21 @@ struct RegionBatchTests {
         return try JSONSchema(Data(contentsOf: schema)).faults(in: Data(contentsOf: url))
     }
 
+    @Test("A region for an item that is not there is named in a note")
+    func missingItem() async throws {
+        let bench = try BatchBench()
+        for folder in ["one", "two"] { try bench.addBox("\(folder)/ct.nii", affine: affine) }
+        let file =
+            #"{"schemaVersion": 1, "space": "patientLps", "regions": [{"name": "a", "kind": "length","#
+            + #" "points": [[-8, 22, 38], [-8, 22, 54]], "items": ["one_ct", "t*_ct", "liver7"]}]}"#
+        let path = try bench.folder.write(file, to: "rois.json").path
+        let options = SegmentationOptions(meshes: .none, regions: try RegionInstruction(path: path))
+        #expect(try await bench.run(options).counts.completed == 2)
+        let events = try String(contentsOfFile: bench.output.path + "/events.jsonl", encoding: .utf8)
+        let notes = events.split(separator: "\n").filter { $0.contains("regions: no item is called") }
+        #expect(notes.count == 1 && notes[0].contains("liver7"))
+    }
+
     @Test("Regions are in the results they are for, and in the table; the file may lie among the inputs")
     func regionsInResults() async throws {
         let bench = try BatchBench()

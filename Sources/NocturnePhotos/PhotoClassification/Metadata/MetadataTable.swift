@@ -82,6 +82,17 @@ package struct MetadataTable: Sendable {
         rows[key, default: []].append(Entry(number: row.number, texts: texts, count: row.fields.count))
     }
 
+    /// What is said of rows that belong to none of these pictures; nil where there are none.
+    /// - Parameter names: paths relative to the inputs.
+    package func unmatchedRows(_ names: [String]) -> String? {
+        let used = Set(names.compactMap { name in MetadataTable.keys(of: name).first { rows[$0] != nil } })
+        let unmatched = rows.filter { !used.contains($0.key) }
+        guard let first = unmatched.min(by: { $0.value[0].number < $1.value[0].number }) else { return nil }
+        return
+            "\(fileName): \(unmatched.count) of \(rows.count) pictures that it names are not among the inputs, such as "
+            + "\"\(first.key)\" (row \(first.value[0].number)); names are compared with file names and with paths below the input"
+    }
+
     /// The row for each picture, or why there is none.
     ///
     /// - Parameters:
