@@ -251,7 +251,7 @@ struct CommandLineTests {
         #expect(!tool.errors.contains("died"))
     }
 
-    @Test("SIGUSR1 finishes the active items and leaves with 75")
+    @Test("SIGUSR1 finishes the items whose inference has begun and leaves with 75")
     func drain() throws {
         let bench = try ToolBench()
         // More than fit between the stages at once, so that some are left when the signal comes.
@@ -259,6 +259,7 @@ struct CommandLineTests {
         let tool = try Tool(
             ["run", bench.input, "--model", bench.model("classes-16"), "--output", bench.output],
             signal: SIGUSR1,
+            after: "itemCompleted",
             in: bench.output + "/events.jsonl"
         )
         #expect(tool.status == 75)
