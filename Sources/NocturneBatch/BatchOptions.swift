@@ -8,6 +8,24 @@ public struct BatchOutcome: Sendable {
     public let peakLeasedBytes: Int
     /// Why the run could not continue, when it could not.
     public let givenUp: String?
+    /// What a person may want to look at; nil where no report was written.
+    public var remarks: ReportRemarks?
+}
+
+/// How many completed items a person may want to look at.
+public struct ReportRemarks: Sendable, Codable, Equatable {
+    /// With notes.
+    public let noted: Int
+    /// With values that are unusual in the batch.
+    public let unusual: Int
+    /// Without an output that was asked for: ``MissingOutput``.
+    public let incomplete: Int
+
+    package init(noted: Int, unusual: Int, incomplete: Int) {
+        self.noted = noted
+        self.unusual = unusual
+        self.incomplete = incomplete
+    }
 }
 
 /// What to do about an item that makes no progress, or takes too long.

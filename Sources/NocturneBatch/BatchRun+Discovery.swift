@@ -34,6 +34,8 @@ extension BatchRun {
                 .nothingMatched,
                 path: options.description.inputs.joined(separator: " "),
                 detail: "no input was found"
+                    + (options.description.include.isEmpty
+                        ? "" : " that fits --include " + options.description.include.joined(separator: " "))
                     + (found.notes.isEmpty ? "" : " (" + found.notes.joined(separator: "; ") + ")")
             )
         }

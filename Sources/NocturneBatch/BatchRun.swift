@@ -27,6 +27,7 @@ actor BatchRun {
     private var searchTime: Duration?
     private var needsDiscovery = false
     private var counts = BatchCounts()
+    private var remarks: ReportRemarks?
     private var peakLeasedBytes = 0
     /// What the process takes without its models, as it was in the first round: what the recipes keep between rounds would
     /// count as shared.
@@ -95,7 +96,8 @@ actor BatchRun {
             counts: counts,
             mode: control.mode,
             peakLeasedBytes: peakLeasedBytes,
-            givenUp: control.givenUp
+            givenUp: control.givenUp,
+            remarks: remarks
         )
     }
 
@@ -122,7 +124,7 @@ actor BatchRun {
                 )
             }
         }
-        counts = try await report.bringUpToDate()
+        (counts, remarks) = try await report.bringUpToDate()
         cposix_trim_heap()
     }
 

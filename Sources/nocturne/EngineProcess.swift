@@ -100,7 +100,13 @@ struct EngineProcess {
             if let signal = signals.received { throw NocturneExit(stoppedBy: signal) }
             throw error
         }
-        let code = NocturneExit(outcome.counts, mode: outcome.mode, signal: signals.received, givenUp: outcome.givenUp)
+        let code = NocturneExit(
+            outcome.counts,
+            mode: outcome.mode,
+            signal: signals.received,
+            givenUp: outcome.givenUp,
+            incomplete: outcome.remarks?.incomplete ?? 0
+        )
         await hooks?.batchEnded(outcome.counts, code: code.rawValue)
         try end(outcome, code, after: time.monotonic - start)
     }
@@ -149,7 +155,12 @@ struct EngineProcess {
     private func end(_ outcome: BatchOutcome, _ code: NocturneExit, after duration: Duration) throws {
         if !request.show.quiet && !request.show.json {
             Terminal.printMessage(
-                SummaryText.summary(outcome.counts, output: request.output, seconds: duration.inSeconds)
+                SummaryText.summary(
+                    outcome.counts,
+                    output: request.output,
+                    seconds: duration.inSeconds,
+                    remarks: outcome.remarks
+                )
             )
             if [.interrupted, .terminated, .stoppedEarly].contains(code) {
                 Terminal.printMessage("Continue with: nocturne resume \(request.output.path)")

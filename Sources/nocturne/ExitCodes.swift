@@ -33,7 +33,14 @@ enum NocturneExit: Int32, Error {
 
     /// For the outcome of a run.
     /// - Parameter givenUp: why the run could not continue; nil if it could.
-    init(_ counts: BatchCounts, mode: RunControl.Mode, signal: Int32?, givenUp: String? = nil) {
+    /// - Parameter incomplete: how many results are without an output that was asked for.
+    init(
+        _ counts: BatchCounts,
+        mode: RunControl.Mode,
+        signal: Int32?,
+        givenUp: String? = nil,
+        incomplete: Int = 0
+    ) {
         if let signal {
             self.init(stoppedBy: signal)
             return
@@ -44,7 +51,7 @@ enum NocturneExit: Int32, Error {
         }
         if counts.notReached > 0 && mode == .draining {
             self = .stoppedEarly
-        } else if counts.failed + counts.quarantined + counts.cancelled + counts.notReached > 0 {
+        } else if counts.failed + counts.quarantined + counts.cancelled + counts.notReached + incomplete > 0 {
             self = .someFailed
         } else if counts.completed == 0 {
             self = .nothingMatched

@@ -56,13 +56,21 @@ struct Nocturne: AsyncParsableCommand {
         } catch {
             let code = exitCode(for: error)
             if code == .success || code == .validationFailure {
-                let message = fullMessage(for: error)
+                let message = fullMessage(for: error) + suggestion()
                 if code == .success { print(message) } else { Terminal.printError(message, prefix: "") }
                 Foundation.exit(code == .success ? 0 : NocturneExit.usage.rawValue)
             }
             Terminal.printError("\(error)")
             Foundation.exit(NocturneExit.internalError.rawValue)
         }
+    }
+
+    /// What may have been meant where the first word is no command; empty otherwise.
+    private static func suggestion() -> String {
+        guard let word = CommandLine.arguments.dropFirst().first, !word.hasPrefix("-") else { return "" }
+        let names = configuration.subcommands.map { $0._commandName }
+        guard !names.contains(word), let name = Spelling.nearest(to: word, among: names) else { return "" }
+        return "\nDid you mean 'nocturne \(name)'?"
     }
 
     private static func run(_ command: sending any ParsableCommand) async throws {

@@ -439,14 +439,32 @@ struct VolumeBatchTests {
         #expect(refused.counts.failed == 1)
         #expect(try await bench.reason("series")?.contains("slices are missing; --fix-tilt resamples it") == true)
 
-        let outcome = try await bench.run(
-            SegmentationOptions(fixesTilt: true),
-            output: OutputFolder(bench.folder("out2").path)
-        )
+        var options = SegmentationOptions(fixesTilt: true)
+        options.writesSegmentationObject = true
+        let output = OutputFolder(bench.folder("out2").path)
+        let outcome = try await bench.run(options, output: output)
         #expect(outcome.counts.completed == 1)
         let result = try String(contentsOfFile: bench.folder("out2/series/result.json").path, encoding: .utf8)
         #expect(result.contains("resampled: steps of") && result.contains("1 planes interpolated"))
         #expect(result.contains("fix-tilt"))
+        // What was asked for and cannot be made is counted, also by a run that finds everything done.
+        #expect(result.contains("not made: segmentation.dcm: the voxels do not lie on the source images"))
+        #expect(outcome.remarks == ReportRemarks(noted: 1, unusual: 0, incomplete: 1))
+        #expect(try await bench.run(options, output: output).remarks == outcome.remarks)
+    }
+
+    @Test("Archives and volumes of other formats are skipped with what can be done")
+    func otherFormats() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("good.nii")
+        try bench.folder.write([0x50, 0x4B, 3, 4] + [UInt8](repeating: 0, count: 100), to: "in/pacs.zip")
+        try bench.folder.write("NRRD0004\ntype: short\n", to: "in/scan.nrrd")
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 1 && outcome.counts.skipped == 2)
+        #expect(try await bench.reason("pacs.zip")?.contains("a ZIP archive, which has to be unpacked first") == true)
+        #expect(try await bench.reason("scan.nrrd")?.contains("convert it to NIfTI") == true)
+        // A volume with notes is counted for the summary.
+        #expect(outcome.remarks == ReportRemarks(noted: 0, unusual: 0, incomplete: 0))
     }
 
     @Test("2-D and 4-D images are skipped as such")

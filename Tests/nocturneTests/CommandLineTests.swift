@@ -20,6 +20,11 @@ struct CommandLineTests {
             (["run", bench.input, "--model", bench.model(), "--output", bench.output, "--memory", "much"], "much"),
             (["run", bench.input + "/gone", "--model", bench.model(), "--output", bench.output], "No such file"),
             (["resume", bench.input], "holds no batch"),
+            (["rum", bench.input], "Did you mean 'nocturne run'?"),
+            (
+                ["run", "https://example.org/a.zip", "--model", bench.model(), "--output", bench.output],
+                "is an address: download it first"
+            ),
         ] {
             let tool = try Tool(arguments)
             #expect(tool.status == 2, "\(arguments)")

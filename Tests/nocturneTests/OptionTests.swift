@@ -6,7 +6,8 @@ struct OptionTests {
     @Test(
         "that are wrong are refused with code 2, naming the option, the value and what is allowed",
         arguments: [
-            ("--memory", "much", "8G"), ("--memory", "0", "8G"), ("--threads", "0", "1 to 1024"),
+            ("--memory", "much", "8G"), ("--memory", "0", "8G"), ("--memory", "8", "at least 1M"),
+            ("--threads", "0", "1 to 1024"),
             ("--threads", "many", "1 to 1024"), ("--on-full", "explode", "'pause' and 'stop'"),
             ("--between", "20:00", "20:00-06:00"), ("--between", "06:00-06:00", "20:00-06:00"),
             ("--finish-by", "24:00", "06:00"), ("--stall-limit", "soon", "seconds"), ("--item-timeout", "2d", "30m"),

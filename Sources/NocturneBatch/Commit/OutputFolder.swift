@@ -58,7 +58,14 @@ public struct OutputFolder: Sendable {
     /// - Throws: ``BatchError`` for a folder without a batch.
     public func checkHoldsBatch() throws(BatchError) {
         guard !holdsBatch else { return }
-        throw BatchError(.notABatch, path: path, detail: "holds no batch: there is no .nocturne/journal.sqlite")
+        let code = errno
+        guard code == EACCES else {
+            throw BatchError(.notABatch, path: path, detail: "holds no batch: there is no .nocturne/journal.sqlite")
+        }
+        let detail =
+            "its journal cannot be read: \(errnoText(code)). Only the user who started the batch may; results and batch.json can be "
+            + "read by others"
+        throw BatchError(.notABatch, path: path, detail: detail)
     }
 
     /// Makes the folder and its hidden part, which is for its owner alone: what is in work is not to be seen, and nobody

@@ -218,8 +218,7 @@ extension BatchLock {
     private static func inUse(_ output: OutputFolder) -> BatchError { inUse(output, state(of: output).holder) }
 
     private static func inUse(_ output: OutputFolder, _ holder: LockHolder?) -> BatchError {
-        let detail = "\(LockState.held(holder).holderText) is working on this batch"
-        return BatchError(.outputInUse, path: output.path, detail: detail)
+        BatchError(inUse: output, by: LockState.held(holder))
     }
 
     private static func perhapsInUse(_ output: OutputFolder, _ holder: LockHolder?) -> BatchError {
@@ -267,4 +266,14 @@ extension BatchLock {
 
     /// What the run that works on the batch now waits for; nil when it does not wait, or none is active.
     public static func waiting(in output: OutputFolder) -> String? { state(of: output).holder?.waitingFor }
+}
+
+extension BatchError {
+    /// For a batch on which a run works.
+    public init(inUse output: OutputFolder, by state: LockState) {
+        let detail =
+            "\(state.holderText) is working on this batch. `nocturne status` shows what it does, `nocturne attach` follows it, "
+            + "`nocturne cancel` stops it"
+        self.init(.outputInUse, path: output.path, detail: detail)
+    }
 }

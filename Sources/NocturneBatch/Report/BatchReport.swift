@@ -13,6 +13,7 @@ package struct BatchReport: Sendable {
 
     package let description: BatchDescription
     package let counts: BatchCounts
+    package let remarks: ReportRemarks
     package let unusual: UnusualValues
     /// The marks of reviewers about results as they are now, by the name of the item.
     package let marks: [String: [ReviewMark]]
@@ -28,6 +29,7 @@ package struct BatchReport: Sendable {
     package struct Collector {
         private let description: BatchDescription
         private var counts = BatchCounts()
+        private var (noted, incomplete) = (0, 0)
         private var words: Set<String> = []
         private var unusual: UnusualValues.Collector
         private var comparison = ComparisonSummary.Collector()
@@ -52,6 +54,10 @@ package struct BatchReport: Sendable {
             measurements.add(rows)
             comparison.add(model: model, name: item.name, rows)
             counts.add(1, item.state)
+            if item.state == .completed {
+                if !item.notes.isEmpty { noted += 1 }
+                if item.notes.contains(where: MissingOutput.isOne) { incomplete += 1 }
+            }
             words.formUnion(item.words)
             let current = (marks[item.name] ?? []).filter { $0.fingerprint == item.fingerprint }
             if !current.isEmpty { currentMarks[item.name] = current }
@@ -61,7 +67,7 @@ package struct BatchReport: Sendable {
         package consuming func report() -> BatchReport {
             BatchReport(
                 (description, ShownNames(description.identifiers, words: words)),
-                counts,
+                (counts, noted, incomplete),
                 unusual.values(),
                 marks: currentMarks,
                 comparison: comparison.summaries(),
@@ -72,19 +78,24 @@ package struct BatchReport: Sendable {
 
     private init(
         _ batch: (description: BatchDescription, names: ShownNames),
-        _ counts: BatchCounts,
+        _ numbers: (counts: BatchCounts, noted: Int, incomplete: Int),
         _ unusual: UnusualValues,
         marks: [String: [ReviewMark]],
         comparison: [ComparisonSummary],
         measurements: MeasurementTable
     ) {
         (description, names) = batch
-        self.counts = counts
+        counts = numbers.counts
         self.unusual = unusual
         self.marks = marks
         self.comparison = comparison
         self.measurements = measurements
         unusualOfItem = Dictionary(grouping: unusual.values, by: \.item)
+        remarks = ReportRemarks(
+            noted: numbers.noted,
+            unusual: unusualOfItem.count,
+            incomplete: numbers.incomplete
+        )
     }
 
     /// How the report shows the items that follow `place` others.

@@ -5,6 +5,9 @@ import NocturneSystem
 
 /// Writes the files about the whole batch at the end of a run: the report, and what recipes write about all items.
 struct BatchReportWriter {
+    /// The remarks are nil where the report was not written.
+    typealias Outcome = (counts: BatchCounts, remarks: ReportRemarks?)
+
     let context: RunContext
 
     private var output: OutputFolder { context.output }
@@ -14,7 +17,7 @@ struct BatchReportWriter {
 
     /// Writes what is older than the journal. It waits while the disk is full, and retries a failing disk three times. Where
     /// nothing can be written the run is given up: the journal has everything that the report is made of.
-    func bringUpToDate() async throws -> BatchCounts {
+    func bringUpToDate() async throws -> Outcome {
         for attempt in 0...3 {
             if let reason = await context.health.fault() { return try await giveUp(reason) }
             do {
@@ -39,18 +42,20 @@ struct BatchReportWriter {
         if !exists { _ = try await bringUpToDate() }
     }
 
-    private func giveUp(_ reason: String) async throws -> BatchCounts {
+    private func giveUp(_ reason: String) async throws -> Outcome {
         if control.givenUp == nil { await progress.note("Stopping without a new report: \(reason).") }
         control.giveUp(reason)
         // Where another run has the folder, the journal may not be readable any more.
-        return BatchCounts((try? await journal.stateCounts()) ?? [:])
+        return (BatchCounts((try? await journal.stateCounts()) ?? [:]), nil)
     }
 
     /// The report is a function of the journal, which knows whether it changed since the last report.
-    private func write() async throws -> BatchCounts {
+    private func write() async throws -> Outcome {
         let counts = BatchCounts(try await journal.stateCounts())
         // `nocturne merge` reports on all shards.
-        guard output.shard == nil, try await !isUpToDate() else { return counts }
+        guard output.shard == nil, try await !isUpToDate() else {
+            return (counts, output.shard == nil ? try await journal.value(of: .reportRemarks) : nil)
+        }
         if try await journal.value(of: .reportVersion) != BatchReport.version {
             for note in try await context.blocking.run({ [output] in try output.keepForeignReports() }) {
                 await progress.note(note)
@@ -66,10 +71,11 @@ struct BatchReportWriter {
             flag: control.flag
         )
         do {
-            return try await writing.write(context.options.description, on: context.blocking)
+            let report = try await writing.write(context.options.description, on: context.blocking)
+            return (report.counts, report.remarks)
         } catch is CancelledError {
             // The next run does it: the report is not marked as up to date.
-            return counts
+            return (counts, nil)
         }
     }
 

@@ -42,7 +42,7 @@ public struct ReportRenewal: Sendable {
             )
             let pool = try BlockingPool(width: 1)
             defer { pool.shutdown() }
-            return try await writing.write(description, on: pool)
+            return try await writing.write(description, on: pool).counts
         }
     }
 }

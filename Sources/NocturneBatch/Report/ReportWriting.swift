@@ -14,7 +14,7 @@ struct ReportWriting {
     /// - Parameter pool: on which files are written.
     /// - Throws: `CancelledError` once the flag is raised: the report is there then, and the page is not; `JournalError`;
     ///   `FileSystemError`.
-    func write(_ description: BatchDescription, on pool: BlockingPool) async throws -> BatchCounts {
+    func write(_ description: BatchDescription, on pool: BlockingPool) async throws -> BatchReport {
         let report = try await withTaskExecutorPreference(pool) {
             try FaultPoint.batchReport.pass()
             let report = try await journal.report(description)
@@ -24,9 +24,10 @@ struct ReportWriting {
             try FileSystem.flush(output.path)
             return report
         }
+        try await journal.set(.reportRemarks, to: report.remarks)
         try await journal.set(.reportVersion, to: BatchReport.version)
         try await journal.set(.isReportUpToDate, to: true)
-        return report.counts
+        return report
     }
 
     /// - Returns: the folders of completed items.
@@ -97,6 +98,11 @@ private struct ReportFiles: ~Copyable {
         try retryList.write(part[.retryList])
         try comparison?.write(part[.comparison])
     }
+}
+
+extension JournalSetting<ReportRemarks> {
+    /// Of the report that was written last.
+    static var reportRemarks: Self { Self(json: "reportRemarks") }
 }
 
 extension Journal {

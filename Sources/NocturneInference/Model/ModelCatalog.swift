@@ -10,16 +10,23 @@ public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
     case ambiguous(name: String, folders: [String])
     /// The package exists but is invalid.
     case broken(ModelPackageError)
+    /// The path leads to something else, with what can be done.
+    case otherKind(path: String, advice: String)
 
     public var description: String {
         switch self {
         case .notFound(let name, let available, let searched):
-            let there = available.isEmpty ? "there is none" : "there is " + available.joined(separator: ", ")
             let places = searched.isEmpty ? "no folders" : searched.joined(separator: ", ")
-            return "no model package \"\(name)\": \(there) (searched: \(places))"
+            let meant = Spelling.nearest(to: name, among: available).map { "; did you mean \($0)?" } ?? ""
+            let there =
+                available.isEmpty
+                ? "there are none; give the path of a package folder, or set NOCTURNE_MODELS to the folder of packages"
+                : "there are: \(available.joined(separator: ", "))\(meant)"
+            return "no model package \"\(name)\" (searched: \(places)): \(there)"
         case .ambiguous(let name, let folders):
             return "\"\(name)\" is ambiguous: \(folders.joined(separator: ", ")); specify the folder"
         case .broken(let error): return "\(error)"
+        case .otherKind(let path, let advice): return "\(path): \(advice)"
         }
     }
 }
@@ -88,7 +95,7 @@ public struct ModelCatalog: Sendable {
         verifyDigests: Bool = true,
         flag: CancellationFlag = CancellationFlag()
     ) throws(ModelCatalogError) -> ModelPackage {
-        if nameOrPath.contains("/") || Self.isPackage(nameOrPath) {
+        if nameOrPath.contains("/") || Self.isPackage(nameOrPath) || Self.adviceAbout(nameOrPath) != nil {
             return try load(nameOrPath, verifyDigests, flag)
         }
         var available: [String] = []
@@ -113,6 +120,7 @@ public struct ModelCatalog: Sendable {
         _ verifyDigests: Bool,
         _ flag: CancellationFlag
     ) throws(ModelCatalogError) -> ModelPackage {
+        if let advice = Self.adviceAbout(folder) { throw .otherKind(path: folder, advice: advice) }
         do {
             return try ModelPackage.load(folder: folder, verifyDigests: verifyDigests, flag: flag, validate: validate)
         } catch {
@@ -133,6 +141,19 @@ public struct ModelCatalog: Sendable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         let inside = names.sorted().map { folder + "/" + $0 }.filter(Self.isPackage)
         return Self.isPackage(folder) ? [folder] + inside : inside
+    }
+
+    /// What can be done about a path that people take for a package; nil for all others.
+    private static func adviceAbout(_ path: String) -> String? {
+        func holds(_ name: String) -> Bool { FileSystem.kind(path + "/" + name) == .file }
+        if !isPackage(path), holds("plans.json"), holds("dataset.json") {
+            return
+                "a trained nnU-Net folder; `nocturne-export nnunet` (Tools/export/export_nnunet.py) makes a package of it"
+        }
+        if FileSystem.kind(path) == .file, path.lowercased().hasSuffix(".onnx") {
+            return "a network alone; a model package is a folder with it and a model.json that describes its use"
+        }
+        return nil
     }
 
     private static func isPackage(_ folder: String) -> Bool {

@@ -91,7 +91,15 @@ extension BatchArguments {
         var all = inputs
         if let list { all += InputList.paths(in: try text(ofList: list)) }
         guard !all.isEmpty else { throw ValidationError("name at least one input: a file, a folder, or --list") }
+        if let address = all.first(where: Self.isAddress) {
+            throw ValidationError("\(address) is an address: download it first, since Nocturne uses no network")
+        }
         return all.map(absolutePath)
+    }
+
+    private static func isAddress(_ text: String) -> Bool {
+        guard let end = text.firstRange(of: "://")?.lowerBound, end > text.startIndex else { return false }
+        return text[..<end].allSatisfy { $0.isLetter || $0.isNumber }
     }
 
     private func text(ofList list: String) throws -> String {

@@ -21,9 +21,7 @@ public enum Detachment {
     /// - Throws: ``BatchError`` when it cannot be started.
     public static func start(_ output: OutputFolder, isConfirmed: Bool) throws -> Outcome {
         let state = BatchLock.state(of: output)
-        if state.isHeld {
-            throw BatchError(.outputInUse, path: output.path, detail: "\(state.holderText) is working on this batch")
-        }
+        if state.isHeld { throw BatchError(inUse: output, by: state) }
         try output.checkReportsAreOwn()
         try output.create()
         signal(SIGCHLD, SIG_DFL)

@@ -173,7 +173,8 @@ struct VolumeDiscovery {
             return .refused(.discovered(.unreadable, "cannot be read: \(String(cString: strerror(errno)))"))
         }
         guard FileSystem.size(path) != 0 else { return .unknown(.discovered(.emptyFile, "the file is empty")) }
-        return .unknown(.discovered(.unknownFormat, "neither DICOM nor NIfTI"))
+        let known = OtherFormat(ofFileAt: path).map { ": \($0.rawValue)" } ?? ""
+        return .unknown(.discovered(.unknownFormat, "neither DICOM nor NIfTI" + known))
     }
 
     private func single(_ file: FoundFile, _ problem: ItemProblem) -> FoundVolume {

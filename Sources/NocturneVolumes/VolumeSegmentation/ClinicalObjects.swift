@@ -36,11 +36,11 @@ struct ClinicalObjects {
             return written
         }
         guard source.isCorrected != true, slices.count == volume.geometry.shape.z else {
-            written.notes.append("no DICOM objects: the voxels do not lie on the source images")
+            written.notes.append(missing("the voxels do not lie on the source images"))
             return written
         }
         guard Set(slices).count == slices.count else {
-            written.notes.append("no DICOM objects: the source images are mosaics of slices")
+            written.notes.append(missing("the source images are mosaics of slices"))
             return written
         }
         if options.writesSegmentationObject {
@@ -71,8 +71,17 @@ struct ClinicalObjects {
                 written.notes.append("no \(file): no label was found")
             }
         } catch let error as DICOMWriteError where Self.isNote(error.code) {
-            written.notes.append("no \(file): \(error.detail)")
+            written.notes.append(MissingOutput.note(file, because: error.detail))
         }
+    }
+
+    /// What no object could be made for.
+    private func missing(_ reason: String) -> String {
+        let files = [
+            options.writesSegmentationObject ? Self.segmentationFile : nil,
+            options.writesStructureSet ? Self.structureSetFile : nil,
+        ]
+        return MissingOutput.note(files.compactMap(\.self).joined(separator: ", "), because: reason)
     }
 
     private static func isNote(_ code: DICOMWriteErrorCode) -> Bool {

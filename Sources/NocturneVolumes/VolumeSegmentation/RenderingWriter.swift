@@ -24,7 +24,7 @@ enum RenderingWriter {
     /// does not say what it is.
     static func refusal(_ preset: RenderingPreset, modality: String?) -> String? {
         guard preset.needsHounsfieldUnits, let modality, modality != "CT" else { return nil }
-        return "no rendering: \(preset.rawValue) is for CT, and this is \(modality)"
+        return MissingOutput.note("rendering", because: "\(preset.rawValue) is for CT, and this is \(modality)")
     }
 
     /// A file of the result, and where it is in the item's staging folder.

@@ -67,7 +67,7 @@ struct Verify: AsyncParsableCommand {
         try await folder.checkIsWhole()
         let state = BatchLock.state(of: folder)
         guard state.isHeld else { return }
-        throw BatchError(.outputInUse, path: folder.path, detail: "\(state.holderText) is working on this batch")
+        throw BatchError(inUse: folder, by: state)
     }
 
     private func text(_ report: VerificationReport) -> String {

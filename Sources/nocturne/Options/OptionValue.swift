@@ -22,8 +22,11 @@ struct OptionValueError: Error, CustomStringConvertible {
 }
 
 extension ByteCount: OptionValue {
-    static var allowed: String { "a size such as 8G or 500M" }
-    public init?(argument: String) { self.init(argument) }
+    static var allowed: String { "a size such as 8G or 500M, at least 1M (a number alone means bytes)" }
+    public init?(argument: String) {
+        self.init(argument)
+        if bytes < 1 << 20 { return nil }
+    }
 }
 
 extension FullDiskPolicy: ExpressibleByArgument {}

@@ -9,7 +9,8 @@ enum SummaryText {
         _ counts: BatchCounts,
         output: OutputFolder,
         seconds: Double?,
-        isRunning: Bool = false
+        isRunning: Bool = false,
+        remarks: ReportRemarks? = nil
     ) -> String {
         var parts = ["\(counts.completed) completed"]
         for (count, word) in [
@@ -20,7 +21,19 @@ enum SummaryText {
         }
         let time = seconds.map { " in \(EventText.duration($0))" } ?? ""
         let text = "\(counts.inputs) inputs: \(parts.joined(separator: ", "))\(time)."
-        return ([text] + (isRunning ? [] : files(counts, output))).joined(separator: "\n")
+        let lines = [text, remarks.flatMap(self.text)].compactMap(\.self)
+        return (lines + (isRunning ? [] : files(counts, output))).joined(separator: "\n")
+    }
+
+    /// Nil where there is nothing to look at.
+    private static func text(_ remarks: ReportRemarks) -> String? {
+        let parts = [
+            (remarks.noted, "with notes"), (remarks.unusual, "with unusual values"),
+            (remarks.incomplete, "without an output that was asked for"),
+        ]
+        .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        if parts.isEmpty { return nil }
+        return "Of the completed ones \(parts.joined(separator: ", ")): the page for review shows them."
     }
 
     /// The existing files of the report: a run that was killed has not written them.

@@ -111,15 +111,21 @@ struct ModelCatalogTests {
                 try #require(throws: ModelCatalogError.self) { try catalog.resolve(nameOrPath: name) }.description
             }
             #expect(
-                try text("three") == "no model package \"three\": there is one, one, z (broken) (searched: \(models))"
+                try text("three") == "no model package \"three\" (searched: \(models)): there are: one, one, z (broken)"
             )
+            #expect(try text("oné").hasSuffix("; did you mean one?"))
+            for name in ["plans.json", "dataset.json"] { try place.write("{}", to: "trained/" + name) }
+            #expect(try text(place("trained").path).contains("a trained nnU-Net folder; `nocturne-export nnunet`"))
+            let network = try place.write("x", to: "network.onnx").path
+            #expect(try text(network).contains("a network alone"))
             #expect(try text("one") == "\"one\" is ambiguous: \(models)/x, \(models)/y; specify the folder")
             #expect(try text("z") == "\(models)/z/model.json: schemaVersion: expected a value, found nothing")
             #expect(try text("./nowhere").hasPrefix("./nowhere/model.json: expected a file, found "))
             let nothing = #expect(throws: ModelCatalogError.self) {
                 try ModelCatalog(searchPath: []).resolve(nameOrPath: "one")
             }
-            #expect(nothing?.description == "no model package \"one\": there is none (searched: no folders)")
+            let words = "no model package \"one\" (searched: no folders): there are none; give the path"
+            #expect(nothing?.description.hasPrefix(words) == true)
         }
     }
 }
